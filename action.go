@@ -1,0 +1,151 @@
+package postroom
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An ActionType names what can be done to a message.
+type ActionType string
+
+// The eighteen actions. What each does at Gmail is package gmail's business; how dangerous it is stands in [ActionType.Danger].
+const (
+	ApplyLabel  ActionType = "apply_label"
+	RemoveLabel ActionType = "remove_label"
+	MarkRead    ActionType = "mark_read"
+	MarkUnread  ActionType = "mark_unread"
+	Archive     ActionType = "archive"
+	Trash       ActionType = "trash"
+	Restore     ActionType = "restore"
+	Move        ActionType = "move"
+	None        ActionType = "none"
+
+	Star       ActionType = "star"
+	Unstar     ActionType = "unstar"
+	Snooze     ActionType = "snooze"
+	AddNote    ActionType = "add_note"
+	CreateTask ActionType = "create_task"
+
+	Delete    ActionType = "delete"
+	Forward   ActionType = "forward"
+	AutoReply ActionType = "auto_reply"
+	Escalate  ActionType = "escalate"
+)
+
+// A Danger is how much an action can cost when it was wrong.
+type Danger int
+
+// The levels of danger. The zero value is the strictest, so that an action nobody has classified is dangerous.
+const (
+	Dangerous  Danger = iota // cannot be taken back, or reaches other people
+	Reversible               // leaves a trace beyond labels, which can be taken back
+	Safe                     // moves or marks mail, and can be taken back exactly
+)
+
+// String is the level's name: dangerous, reversible or safe.
+func (d Danger) String() string {
+	switch d {
+	case Safe:
+		return "safe"
+	case Reversible:
+		return "reversible"
+	default:
+		return "dangerous"
+	}
+}
+
+var dangers = map[ActionType]Danger{
+	ApplyLabel: Safe, RemoveLabel: Safe, MarkRead: Safe, MarkUnread: Safe, Archive: Safe, Trash: Safe, Restore: Safe,
+	Move: Safe, None: Safe,
+	Star: Reversible, Unstar: Reversible, Snooze: Reversible, AddNote: Reversible, CreateTask: Reversible,
+	Delete: Dangerous, Forward: Dangerous, AutoReply: Dangerous, Escalate: Dangerous,
+}
+
+// ActionTypes lists all actions, sorted by name.
+func ActionTypes() []ActionType {
+	types := make([]ActionType, 0, len(dangers))
+	for t := range dangers {
+		types = append(types, t)
+	}
+	slices.Sort(types)
+	return types
+}
+
+// Valid tells whether t is one of the actions.
+func (t ActionType) Valid() bool {
+	_, ok := dangers[t]
+	return ok
+}
+
+// Danger is the level of t; [Dangerous] for a name that is no action.
+func (t ActionType) Danger() Danger { return dangers[t] }
+
+// TakesLabel tells whether t needs the parameter "label".
+func (t ActionType) TakesLabel() bool { return t == ApplyLabel || t == RemoveLabel || t == Move }
+
+// Parameters are an action's arguments as JSON has them. A label action has "label": a name until the ledger has
+// taken it in, the label's id from then on.
+type Parameters map[string]any
+
+// ParamLabel is the parameter that names the label of [ApplyLabel], [RemoveLabel] and [Move].
+const ParamLabel = "label"
+
+// Text returns the parameter when it is a non-empty string.
+func (p Parameters) Text(name string) (string, bool) {
+	s, ok := p[name].(string)
+	return s, ok && s != ""
+}
+
+// CheckParameters tells what t needs and does not find in p, as one error for people; nil when nothing is missing.
+func (t ActionType) CheckParameters(p Parameters) error {
+	if !t.Valid() {
+		return fmt.Errorf("%q is not an action; the actions are %v", string(t), ActionTypes())
+	}
+	if _, ok := p.Text(ParamLabel); t.TakesLabel() && !ok {
+		return fmt.Errorf("action %s needs the parameter %q: the name of a label", t, ParamLabel)
+	}
+	return nil
+}
+
+// An ActionState is where an action stands in the ledger.
+type ActionState string
+
+// The states of an action. It starts queued, executing or approved_pending; completed, failed, canceled and rejected
+// are final.
+const (
+	ActionQueued          ActionState = "queued"
+	ActionExecuting       ActionState = "executing"
+	ActionCompleted       ActionState = "completed"
+	ActionFailed          ActionState = "failed"
+	ActionCanceled        ActionState = "canceled"
+	ActionRejected        ActionState = "rejected"
+	ActionApprovedPending ActionState = "approved_pending"
+)
+
+// Final tells whether no change follows s.
+func (s ActionState) Final() bool {
+	switch s {
+	case ActionCompleted, ActionFailed, ActionCanceled, ActionRejected:
+		return true
+	default:
+		return false
+	}
+}
+
+// An Action is one entry of the ledger: what is to be done, or was done, to one message.
+type Action struct {
+	ID         string
+	AccountID  string
+	MessageID  string // ours
+	DecisionID string
+	Type       ActionType
+	Parameters Parameters
+	State      ActionState
+	Error      string
+	UndoHint   *UndoHint // nil until completed
+	JobID      string    // the job that executes it, once one does
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	ExecutedAt time.Time // when execution first began; zero before
+}

@@ -1,0 +1,58 @@
+// Package dbtime is how instants are stored: UTC, to the microsecond, as text of one fixed width on SQLite (so that text
+// order is time order) and as timestamptz on PostgreSQL, which reads the same text.
+package dbtime
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"time"
+)
+
+// Layout is fixed in width; ISO 8601, always UTC.
+const Layout = "2006-01-02T15:04:05.000000Z"
+
+// Time is a time.Time as a column; the zero time is NULL.
+type Time struct{ time.Time }
+
+// Of wraps t for a statement's argument.
+func Of(t time.Time) Time { return Time{t} }
+
+// Format writes t in the stored form.
+func Format(t time.Time) string { return t.UTC().Format(Layout) }
+
+// Truncate cuts t to what the database keeps, in UTC and without a monotonic reading.
+func Truncate(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// Value implements driver.Valuer.
+func (t Time) Value() (driver.Value, error) {
+	if t.IsZero() {
+		return nil, nil
+	}
+	return Format(t.Time), nil
+}
+
+// Scan implements sql.Scanner for text and for timestamps.
+func (t *Time) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		t.Time = time.Time{}
+	case time.Time:
+		t.Time = v.UTC()
+	case string:
+		return t.parse(v)
+	case []byte:
+		return t.parse(string(v))
+	default:
+		return fmt.Errorf("dbtime: cannot read a time from %T", src)
+	}
+	return nil
+}
+
+func (t *Time) parse(s string) error {
+	parsed, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return fmt.Errorf("dbtime: %q is no stored time: %w", s, err)
+	}
+	t.Time = parsed.UTC()
+	return nil
+}

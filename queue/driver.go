@@ -1,0 +1,173 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A Driver is one engine: a database that also speaks the queue's SQL. It stores and moves rows and knows nothing of
+// policy: retries, budgets and defaults are decided above it. Users open one and pass it to [New]; only this package
+// calls its methods. Package queue/queuetest has the suite that every driver passes.
+//
+// An implementation must not read a clock (now comes with the request or the Tx), must not retry what may have been
+// written, and must not call back into the queue.
+type Driver interface {
+	DB
+	Enqueuer
+	Claimer
+	Finisher
+	Stepper
+	Inspector
+	Waker
+}
+
+// An Enqueuer takes jobs in.
+type Enqueuer interface {
+	// Insert writes the jobs and answers each in order. A job whose key is taken is not written: its answer names the
+	// holder and tells whether type and payload are the same.
+	Insert(ctx context.Context, tx *Tx, jobs []InsertJob) ([]InsertResult, error)
+}
+
+// An InsertJob is a validated job, ready to be stored.
+type InsertJob struct {
+	ID          string
+	Type        string
+	Payload     json.RawMessage
+	Priority    int
+	NotBefore   time.Time // zero: due at tx.Now()
+	MaxAttempts int
+	Key         Key
+	Fingerprint string // of type and payload; empty without a key
+}
+
+// An InsertResult answers an InsertJob.
+type InsertResult struct {
+	ID        string
+	Duplicate bool
+	Conflict  bool // a duplicate with another fingerprint
+}
+
+// A Claimer hands jobs to workers and takes them back from dead ones.
+type Claimer interface {
+	// Claim makes up to req.Limit due jobs of the types running, highest priority first, then earliest due, then lowest
+	// id, each with its attempt counted up. The answer is in that order.
+	Claim(ctx context.Context, req ClaimRequest) (ClaimResult, error)
+
+	// Beat records that the worker lives, registering it when it is new. It returns false, and registers nothing, when
+	// the worker is known to have been declared dead.
+	Beat(ctx context.Context, req BeatRequest) (alive bool, err error)
+
+	// Workers lists the registered workers and their beats.
+	Workers(ctx context.Context) ([]Worker, error)
+
+	// Bury declares a worker dead if its beat has not changed since it was seen, and returns the jobs it held, still
+	// running. Once buried, a worker's beats are refused.
+	Bury(ctx context.Context, tx *Tx, seen Worker) ([]Job, error)
+
+	// Retire removes a worker that stops in good order and holds no jobs.
+	Retire(ctx context.Context, workerID string) error
+
+	// Held returns those of the leases that are still held: running, under that attempt.
+	Held(ctx context.Context, leases []Lease) ([]Lease, error)
+}
+
+// A ClaimRequest asks for jobs.
+type ClaimRequest struct {
+	WorkerID string
+	Types    []string // at least one
+	Limit    int      // at least 1
+	Now      time.Time
+}
+
+// A ClaimResult is what a claim got.
+type ClaimResult struct {
+	Jobs []Job
+	// NextDue is when the next scheduled job of the types becomes due; zero when there is none. It is only set when
+	// fewer jobs than asked for were due.
+	NextDue time.Time
+}
+
+// A BeatRequest is a worker's sign of life.
+type BeatRequest struct {
+	WorkerID string
+	First    bool // registers the worker
+	Now      time.Time
+}
+
+// A Worker is a process that runs jobs. Beat counts its signs of life; others judge by its changing, on their own clocks.
+type Worker struct {
+	ID     string
+	Beat   int64
+	BeatAt time.Time // by the worker's clock: for people
+}
+
+// A Finisher ends attempts and jobs.
+type Finisher interface {
+	// Finish writes the outcomes, each only if its lease is held, and answers each in order: nil, [ErrLeaseLost],
+	// [ErrNotRunning] or [ErrJobNotFound]. A finished job frees a key of scope unfinished. An outcome other than
+	// completed leaves an attempt record.
+	Finish(ctx context.Context, tx *Tx, outcomes []Outcome) ([]error, error)
+
+	// Check answers like Finish for one lease and writes nothing, but keeps others from writing about the job until the
+	// transaction ends.
+	Check(ctx context.Context, tx *Tx, lease Lease) error
+
+	// Cancel makes a queued or running job canceled and frees its key; [ErrFinished] or [ErrJobNotFound] otherwise.
+	Cancel(ctx context.Context, tx *Tx, jobID string) error
+
+	// Retry makes a failed or canceled job queued and due, its budgets unspent; [ErrNotFinished], [ErrFinished] for a
+	// completed one, [ErrJobNotFound], or [ErrKeyConflict] when its key has been taken by another since.
+	Retry(ctx context.Context, tx *Tx, jobID string) error
+}
+
+// An Outcome is how an attempt ended and what becomes of its job.
+type Outcome struct {
+	Lease     Lease
+	State     State  // queued, completed or failed
+	Kind      string // KindCompleted, KindFailed, KindInterrupted or KindCrashed
+	NotBefore time.Time
+	Result    json.RawMessage
+	Error     string
+	Stack     string
+	At        time.Time
+}
+
+// A Stepper keeps the results of steps. All its writes need the lease, and fail as Finish answers.
+type Stepper interface {
+	StartStep(ctx context.Context, tx *Tx, lease Lease, name string) error
+	// FinishStep stores the result of a step, started or not.
+	FinishStep(ctx context.Context, tx *Tx, lease Lease, step Step) error
+	Steps(ctx context.Context, jobID string) ([]Step, error)
+}
+
+// An Inspector reads.
+type Inspector interface {
+	// Job returns one job, or [ErrJobNotFound].
+	Job(ctx context.Context, jobID string) (*Job, error)
+	// Jobs lists jobs, newest first.
+	Jobs(ctx context.Context, filter Filter) ([]Job, error)
+	// Counts counts the jobs by state; states without jobs are absent.
+	Counts(ctx context.Context, filter Filter) (map[State]int, error)
+	// Attempts lists a job's attempt records in order.
+	Attempts(ctx context.Context, jobID string) ([]AttemptRecord, error)
+}
+
+// A Filter selects jobs; empty fields do not restrict.
+type Filter struct {
+	States []State
+	Types  []string
+	// Before is a job id: only jobs with lower ids, which are older, are listed.
+	Before string
+	// Limit bounds a listing. Default 20; bounds 1 to 1000.
+	Limit int
+}
+
+// A Waker tells dispatchers that there may be work.
+type Waker interface {
+	// Notify wakes listeners when the transaction commits.
+	Notify(ctx context.Context, tx *Tx) error
+	// Listen calls wake after each notification until ctx is done. It may call it for nothing, and may miss some:
+	// polling is the net.
+	Listen(ctx context.Context, wake func()) error
+}

@@ -1,0 +1,100 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The conditions a caller can act on; test for them with errors.Is.
+var (
+	// ErrJobNotFound: no job has the id.
+	ErrJobNotFound = errors.New("job not found")
+	// ErrNotRunning: the job is not running, so nothing about its run can be reported.
+	ErrNotRunning = errors.New("job is not running")
+	// ErrLeaseLost: the job is running, but under a later attempt; this one may write nothing any more.
+	ErrLeaseLost = errors.New("lease lost: a later attempt holds the job")
+	// ErrFinished: the job has completed, failed or been canceled, and cannot be canceled or rescheduled.
+	ErrFinished = errors.New("job is finished")
+	// ErrNotFinished: the job is queued or running, and so cannot be retried.
+	ErrNotFinished = errors.New("job is not finished")
+	// ErrKeyConflict: the idempotency key is taken by a job with another type or payload.
+	ErrKeyConflict = errors.New("idempotency key is taken by a different job")
+	// ErrNestedWrite: a write was begun inside another; use the variant that takes the transaction.
+	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+	// ErrInvalidJob: what was enqueued cannot be a job.
+	ErrInvalidJob = errors.New("invalid job")
+	// ErrShutdown is the cause of a handler's context when the dispatcher gives up waiting for it.
+	ErrShutdown = errors.New("dispatcher is shutting down")
+	// ErrCanceled is the cause of a handler's context when its job was canceled.
+	ErrCanceled = errors.New("job was canceled")
+)
+
+// An Error says which operation failed on which job and, where there is one, what to do about it.
+type Error struct {
+	Op    string // enqueue, claim, complete, …
+	JobID string // empty when it is not about one job
+	Hint  string // empty when there is nothing to do
+	Err   error
+}
+
+// Error formats the operation, the job, the cause and the hint.
+func (e *Error) Error() string {
+	s := "queue: " + e.Op
+	if e.JobID != "" {
+		s += " " + e.JobID
+	}
+	s += ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func wrap(op, jobID string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, JobID: jobID, Err: err}
+}
+
+// A verdict is what a handler's error wants done with the job, beyond being retried.
+type verdict struct {
+	err   error
+	fatal bool
+	delay time.Duration
+	// spared: the attempt counts as interrupted, not as failed.
+	spared bool
+}
+
+func (v *verdict) Error() string { return v.err.Error() }
+func (v *verdict) Unwrap() error { return v.err }
+
+// Fatal marks err as one that no retry mends: the job fails at once.
+func Fatal(err error) error { return &verdict{err: err, fatal: true} }
+
+// RetryAfter marks err as a failure whose retry waits for delay, as a server asked, instead of the policy's backoff.
+func RetryAfter(err error, delay time.Duration) error { return &verdict{err: err, delay: delay} }
+
+// Defer marks err as an interruption: the job runs again after delay and no attempt is spent. It is for what is nobody's
+// failure, such as a rate limit; how often one job may do so is bounded by [Budget].
+func Defer(err error, delay time.Duration) error {
+	return &verdict{err: err, delay: delay, spared: true}
+}
+
+// A PanicError is what a handler's panic, or its call of runtime.Goexit, becomes: a failure that is retried.
+type PanicError struct {
+	Value any // nil for Goexit
+	Stack string
+}
+
+// Error formats the panic's value.
+func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return "handler called runtime.Goexit"
+	}
+	return fmt.Sprintf("handler panicked: %v", e.Value)
+}

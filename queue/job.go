@@ -1,0 +1,195 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A State is where a job stands.
+type State string
+
+// The states: queued → running → completed, failed or canceled. A job that waits for its time, or for its next attempt,
+// is queued.
+const (
+	StateQueued    State = "queued"
+	StateRunning   State = "running"
+	StateCompleted State = "completed"
+	StateFailed    State = "failed"
+	StateCanceled  State = "canceled"
+)
+
+// States lists all states in the order of a job's life.
+func States() []State {
+	return []State{StateQueued, StateRunning, StateCompleted, StateFailed, StateCanceled}
+}
+
+// Finished tells whether nothing more happens in s unless someone retries the job.
+func (s State) Finished() bool {
+	return s == StateCompleted || s == StateFailed || s == StateCanceled
+}
+
+// A Job is one stored job.
+type Job struct {
+	ID       string // UUIDv7
+	Type     string
+	Payload  json.RawMessage
+	Priority int
+	State    State
+
+	// NotBefore is when the job is, or was, due.
+	NotBefore time.Time
+
+	// Attempt counts the claims so far; the current one's number is part of the lease.
+	Attempt int
+	// Failures, Interruptions and Crashes count how attempts ended, apart.
+	Failures      int
+	Interruptions int
+	Crashes       int
+	// MaxAttempts is how many failures end the job.
+	MaxAttempts int
+
+	// WorkerID is the process that runs the job; empty unless running.
+	WorkerID string
+
+	Key       string // empty without an idempotency key
+	KeyScope  KeyScope
+	Result    json.RawMessage // nil unless completed with one
+	LastError string
+
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	StartedAt  time.Time // of the latest attempt
+	FinishedAt time.Time
+}
+
+// Lease is the right to write about the job's current attempt.
+func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
+
+// A Lease is the right to write about one attempt of one job. Every write of a worker names it, and is refused with
+// [ErrLeaseLost] once a later attempt holds the job, or [ErrNotRunning] once the job does not run.
+type Lease struct {
+	JobID   string
+	Attempt int
+}
+
+// A Type names a kind of job and fixes its payload, which is stored as JSON. Declare it as a constant:
+//
+//	const Greet queue.Type[Greeting] = "greet"
+//
+// The name is stored with each job: keep it when the Go code is renamed.
+type Type[P any] string
+
+// New makes a job of the type, to be enqueued; opts may be nil.
+func (t Type[P]) New(payload P, opts *Options) NewJob {
+	job := NewJob{Type: string(t), Payload: payload}
+	if opts != nil {
+		job.Options = *opts
+	}
+	return job
+}
+
+// A NewJob is a job to be enqueued; [Type.New] makes one whose payload is checked by the compiler.
+type NewJob struct {
+	Type    string // not empty, at most 200 bytes
+	Payload any    // anything encoding/json takes; nil is stored as null
+	Options
+}
+
+// Options are what may be said about a job when it is enqueued; the zero value is the usual.
+type Options struct {
+	// Priority orders claims, high first, before the due time. Default 0.
+	Priority int
+	// NotBefore is when the job becomes due. Zero, or a time in the past, means at once.
+	NotBefore time.Time
+	// Key makes the job idempotent; see [Key]. The zero Key does not.
+	Key Key
+	// MaxAttempts is how many failures end the job. Default 5; bounds 1 to 1000.
+	MaxAttempts int
+}
+
+const (
+	defaultMaxAttempts = 5
+	maxMaxAttempts     = 1000
+	maxTypeLength      = 200
+	maxKeyLength       = 1000
+)
+
+// A KeyScope is how long an idempotency key keeps others out.
+type KeyScope string
+
+// The scopes of a key.
+const (
+	// KeyForever: no second job with the key, ever; also after the first has been pruned.
+	KeyForever KeyScope = "forever"
+	// KeyUnfinished: no second job with the key until the first has completed, failed or been canceled.
+	KeyUnfinished KeyScope = "unfinished"
+)
+
+// A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
+// job's id, and anything else fails with [ErrKeyConflict].
+type Key struct {
+	Name  string // not empty, at most 1000 bytes
+	Scope KeyScope
+}
+
+// Forever is a key that is never freed: what it names happens once.
+func Forever(name string) Key { return Key{Name: name, Scope: KeyForever} }
+
+// WhileUnfinished is a key that is free again when its job has finished: what it names does not overlap.
+func WhileUnfinished(name string) Key { return Key{Name: name, Scope: KeyUnfinished} }
+
+func (j *NewJob) validate() error {
+	switch {
+	case j.Type == "":
+		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
+	case len(j.Type) > maxTypeLength:
+		return fmt.Errorf("%w: Type has %d bytes; at most %d are allowed", ErrInvalidJob, len(j.Type), maxTypeLength)
+	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
+		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
+	case j.Key == Key{}:
+		return nil
+	case j.Key.Name == "" || len(j.Key.Name) > maxKeyLength:
+		return fmt.Errorf("%w: Key.Name has %d bytes; it must have 1 to %d", ErrInvalidJob, len(j.Key.Name), maxKeyLength)
+	case j.Key.Scope != KeyForever && j.Key.Scope != KeyUnfinished:
+		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever or queue.WhileUnfinished", ErrInvalidJob, j.Key.Scope)
+	}
+	return nil
+}
+
+// A Receipt is the answer to an enqueued job.
+type Receipt struct {
+	ID string
+	// Duplicate: the key was taken, nothing was written, and ID is the job that holds the key.
+	Duplicate bool
+}
+
+// A Step is a named part of a job whose result is kept, so that a later attempt need not run it again.
+type Step struct {
+	JobID      string
+	Name       string
+	Attempt    int // the attempt that last started it
+	StartedAt  time.Time
+	FinishedAt time.Time       // zero while unfinished
+	Result     json.RawMessage // nil while unfinished
+}
+
+// An AttemptRecord tells how an attempt ended that did not simply succeed.
+type AttemptRecord struct {
+	JobID      string
+	Attempt    int
+	WorkerID   string
+	Kind       string // KindFailed, KindInterrupted or KindCrashed
+	Error      string
+	Stack      string // of a panic
+	StartedAt  time.Time
+	FinishedAt time.Time
+}
+
+// How an attempt ends.
+const (
+	KindCompleted   = "completed"
+	KindFailed      = "failed"
+	KindInterrupted = "interrupted"
+	KindCrashed     = "crashed"
+)

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+// A RetryPolicy is how long a failed job waits for its next attempt: Base × Factor^(failures−1), at most Cap, then
+// multiplied by a random number within 1 ± Jitter.
+type RetryPolicy struct {
+	Base   time.Duration // at least 1 ms
+	Factor float64       // at least 1
+	Cap    time.Duration // at least Base
+	Jitter float64       // from 0 to 1
+}
+
+var (
+	// DefaultRetry waits 2 s, 4 s, 8 s, … up to 5 minutes, ± 25 %.
+	DefaultRetry = RetryPolicy{Base: 2 * time.Second, Factor: 2, Cap: 5 * time.Minute, Jitter: 0.25}
+	// SlowRetry waits 30 s, 1 min, 2 min, … up to 15 minutes, exactly.
+	SlowRetry = RetryPolicy{Base: 30 * time.Second, Factor: 2, Cap: 15 * time.Minute}
+)
+
+// Delay is the wait after the given number of failures; the first is 1.
+func (p RetryPolicy) Delay(failures int) time.Duration {
+	b := backoff.ExponentialBackOff{
+		InitialInterval:     p.Base,
+		Multiplier:          p.Factor,
+		MaxInterval:         p.Cap,
+		RandomizationFactor: p.Jitter,
+		Clock:               backoff.SystemClock,
+	}
+	b.Reset()
+	delay := b.NextBackOff()
+	for range min(failures, 64) - 1 {
+		delay = b.NextBackOff()
+	}
+	return delay
+}
+
+func (p RetryPolicy) validate() error {
+	switch {
+	case p.Base < time.Millisecond:
+		return fmt.Errorf("Retry.Base is %v; it must be at least 1ms", p.Base)
+	case p.Factor < 1:
+		return fmt.Errorf("Retry.Factor is %v; it must be at least 1", p.Factor)
+	case p.Cap < p.Base:
+		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v)", p.Cap, p.Base)
+	case p.Jitter < 0 || p.Jitter > 1:
+		return fmt.Errorf("Retry.Jitter is %v; it must be within 0 and 1", p.Jitter)
+	}
+	return nil
+}
+
+// A Budget bounds how often one job may end without success, apart for each way of ending so. Failures are bounded by
+// the job's own MaxAttempts.
+type Budget struct {
+	// Interruptions bounds shutdowns and deferrals; default 1000.
+	Interruptions int
+	// Crashes bounds deaths of the process that ran the job; default 5. A job that kills its workers ends here.
+	Crashes int
+}
+
+func (b Budget) withDefaults() Budget {
+	if b.Interruptions == 0 {
+		b.Interruptions = 1000
+	}
+	if b.Crashes == 0 {
+		b.Crashes = 5
+	}
+	return b
+}
+
+// judge turns a handler's error into what becomes of the job: the one place where budgets and backoff are applied.
+func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget) Outcome {
+	var v *verdict
+	if !errors.As(err, &v) {
+		v = &verdict{err: err}
+	}
+	out := Outcome{Lease: job.Lease(), State: StateQueued, Kind: KindFailed, Error: err.Error(), At: now}
+	var p *PanicError
+	if errors.As(err, &p) {
+		out.Stack = p.Stack
+	}
+	switch {
+	case v.fatal:
+		out.State = StateFailed
+	case v.spared:
+		out.Kind = KindInterrupted
+		if job.Interruptions+1 > budget.Interruptions {
+			out.State = StateFailed
+			out.Error = fmt.Sprintf("%s (gave up after %d interruptions)", out.Error, job.Interruptions+1)
+		}
+		out.NotBefore = now.Add(v.delay)
+	case job.Failures+1 >= job.MaxAttempts:
+		out.State = StateFailed
+	default:
+		delay := v.delay
+		if delay <= 0 {
+			delay = policy.Delay(job.Failures + 1)
+		}
+		out.NotBefore = now.Add(delay)
+	}
+	return out
+}
