@@ -39,17 +39,23 @@ type DB interface {
 	Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error
 }
 
+// Statements is what executes SQL: a *sqlx.Tx, a *sqlx.Conn, a *sqlx.DB, a [Tx].
+type Statements interface {
+	sqlx.QueryerContext
+	sqlx.ExecerContext
+}
+
 // A Tx is a write transaction: statements, one frozen clock, and what to do once it has committed.
 type Tx struct {
-	sqlx.ExtContext
+	Statements
 	dialect  Dialect
 	now      time.Time
 	onCommit []func()
 }
 
 // NewTx makes a Tx of a transaction that the caller begins and commits, such as a *sqlx.Tx. Its clock stands at now.
-func NewTx(tx sqlx.ExtContext, dialect Dialect, now time.Time) *Tx {
-	return &Tx{ExtContext: tx, dialect: dialect, now: dbtime.Truncate(now)}
+func NewTx(tx Statements, dialect Dialect, now time.Time) *Tx {
+	return &Tx{Statements: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
 
 // Dialect is the SQL that the transaction speaks.

@@ -58,18 +58,19 @@ type Claimer interface {
 	// the worker is known to have been declared dead.
 	Beat(ctx context.Context, req BeatRequest) (alive bool, err error)
 
-	// Workers lists the registered workers and their beats.
+	// Workers lists the registered workers and their beats, and with beat −1 those that hold running jobs without being
+	// registered.
 	Workers(ctx context.Context) ([]Worker, error)
 
 	// Bury declares a worker dead if its beat has not changed since it was seen, and returns the jobs it held, still
 	// running. Once buried, a worker's beats are refused.
 	Bury(ctx context.Context, tx *Tx, seen Worker) ([]Job, error)
 
-	// Retire removes a worker that stops in good order and holds no jobs.
+	// Retire removes a worker that stops in good order. What it still holds is then found by the next look at Workers.
 	Retire(ctx context.Context, workerID string) error
 
-	// Held returns those of the leases that are still held: running, under that attempt.
-	Held(ctx context.Context, leases []Lease) ([]Lease, error)
+	// Verify answers each lease in order as Finish would, and writes nothing.
+	Verify(ctx context.Context, leases []Lease) ([]error, error)
 }
 
 // A ClaimRequest asks for jobs.

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -49,7 +51,7 @@ type Job struct {
 	// MaxAttempts is how many failures end the job.
 	MaxAttempts int
 
-	// WorkerID is the process that runs the job; empty unless running.
+	// WorkerID is the process that runs the job, or ran it last.
 	WorkerID string
 
 	Key       string // empty without an idempotency key
@@ -193,3 +195,12 @@ const (
 	KindInterrupted = "interrupted"
 	KindCrashed     = "crashed"
 )
+
+// Fingerprint tells jobs that share a key apart by what they are to do.
+func Fingerprint(jobType string, payload []byte) string {
+	h := sha256.New()
+	h.Write([]byte(jobType))
+	h.Write([]byte{0})
+	h.Write(payload)
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -29,6 +29,12 @@ CREATE TABLE IF NOT EXISTS postroom_migrations (
 	lockPostgres = `SELECT pg_advisory_xact_lock(7067368)`
 )
 
+// Tx is the caller's write transaction.
+type Tx interface {
+	sqlx.QueryerContext
+	sqlx.ExecerContext
+}
+
 type migration struct {
 	version int
 	name    string
@@ -37,7 +43,7 @@ type migration struct {
 
 // Run applies, inside the caller's write transaction, the migrations under files/migrations/dialect that the room has
 // not seen yet. It refuses a database that a newer version of the room has written.
-func Run(ctx context.Context, tx sqlx.ExtContext, dialect, room string, files fs.FS) error {
+func Run(ctx context.Context, tx Tx, dialect, room string, files fs.FS) error {
 	migrations, err := load(files, path.Join("migrations", dialect))
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", room, err)
@@ -68,7 +74,7 @@ func Run(ctx context.Context, tx sqlx.ExtContext, dialect, room string, files fs
 	return nil
 }
 
-func apply(ctx context.Context, tx sqlx.ExtContext, room string, m migration) error {
+func apply(ctx context.Context, tx Tx, room string, m migration) error {
 	for _, statement := range split(m.sql) {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("migrate %s: %s: %w\n%s", room, m.name, err, statement)

@@ -1,0 +1,27 @@
+// Package sqlite opens a SQLite database for the queue and its neighbours, in a file or in memory.
+//
+// # One writer, many readers
+//
+// SQLite lets one connection write at a time. A [DB] therefore has exactly one that does, owned by one goroutine, and
+// takes what concurrent callers want to write together: it begins a transaction, runs each caller's function in a
+// savepoint of its own, and commits once. A caller whose function fails loses its own writes and nobody else's; all others
+// are told when the commit, which they share, has reached the disk. Sixteen goroutines that enqueue one job each pay for
+// one fsync and not for sixteen.
+//
+// Reading goes through [DB.Reader], a pool of connections that refuse to write. In a file, readers and the writer never
+// wait for each other (write-ahead log).
+//
+// Every transaction begins IMMEDIATE, so that it cannot fail half way for want of the lock. Once begun it is not
+// interrupted by a context: a caller's deadline is honoured while it waits, not while it writes.
+//
+// # What is promised when a write returns
+//
+// With [Full], the default, it is on the disk. With [Normal] it survives the death of the process, not the loss of power.
+// See [Durability].
+//
+// # Several processes
+//
+// Any number of processes on one machine may open the same file. Each has its own writer; SQLite's lock arbitrates, and
+// [Config.BusyTimeout] bounds the wait. New jobs wake the dispatchers of the process that enqueued them at once, those of
+// others at their next poll.
+package sqlite

@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+	_ "github.com/mattn/go-sqlite3" // registers the driver "sqlite3"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Durability is what has happened when a write returns.
+type Durability string
+
+const (
+	// Full: the write has reached the disk (PRAGMA synchronous=FULL). It survives the loss of power.
+	Full Durability = "FULL"
+	// Normal: the write has reached the operating system (PRAGMA synchronous=NORMAL). It survives the death of the
+	// process; the loss of power can take the last writes back, whole transactions at a time, and corrupts nothing.
+	Normal Durability = "NORMAL"
+)
+
+// Config says how to open a database; the zero value is the usual.
+type Config struct {
+	// Durability is [Full] by default.
+	Durability Durability
+	// Readers is the number of connections for reading. Default: the number of CPUs, at least 4. Bounds: 1 to 1000.
+	Readers int
+	// BusyTimeout is how long a write waits for another process to finish its own. Default 10 s; at least 1 ms.
+	BusyTimeout time.Duration
+}
+
+func (c *Config) withDefaults() (Config, error) {
+	var cfg Config
+	if c != nil {
+		cfg = *c
+	}
+	if cfg.Durability == "" {
+		cfg.Durability = Full
+	}
+	if cfg.Readers == 0 {
+		cfg.Readers = max(4, runtime.NumCPU())
+	}
+	if cfg.BusyTimeout == 0 {
+		cfg.BusyTimeout = 10 * time.Second
+	}
+	switch {
+	case cfg.Durability != Full && cfg.Durability != Normal:
+		return cfg, fmt.Errorf("sqlite: Config.Durability is %q; use sqlite.Full or sqlite.Normal", cfg.Durability)
+	case cfg.Readers < 1 || cfg.Readers > 1000:
+		return cfg, fmt.Errorf("sqlite: Config.Readers is %d; it must be within 1 and 1000", cfg.Readers)
+	case cfg.BusyTimeout < time.Millisecond:
+		return cfg, fmt.Errorf("sqlite: Config.BusyTimeout is %v; it must be at least 1ms", cfg.BusyTimeout)
+	}
+	return cfg, nil
+}
+
+// ErrClosed is returned by writes after [DB.Close].
+var ErrClosed = errors.New("sqlite: database is closed")
+
+// DB is an open database: one writer and a pool of readers. It is safe for use by many goroutines, and by several
+// processes on the same file.
+type DB struct {
+	reader *sqlx.DB
+	writer *writer
+	wakers wakers
+}
+
+var _ queue.Driver = (*DB)(nil)
+
+// Open opens the database file at path, creating it (readable by its owner alone) when it does not exist; cfg may be nil.
+// The folder must exist, on a local disk: SQLite's write-ahead log does not work over a network.
+func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open database: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("sqlite: open database: %w", err)
+	}
+	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
+	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
+	return open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c)
+}
+
+// OpenMemory opens a new, empty database in memory that is gone after Close. A transaction sees the same there as in a
+// file, but a reader waits while a write is under way: do not read through [DB.Reader] inside a write.
+func OpenMemory(ctx context.Context) (*DB, error) {
+	c, err := (*Config)(nil).withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the pool.
+	return open(ctx, "file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c)
+}
+
+func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB, error) {
+	options.Set("_foreign_keys", "1")
+	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
+	w, err := openWriter(ctx, uri+"?"+options.Encode(), cfg.BusyTimeout)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", uri, err)
+	}
+	options.Set("_query_only", "1")
+	options.Set("_busy_timeout", strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10))
+	reader, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), w.close())
+	}
+	reader.SetMaxOpenConns(cfg.Readers)
+	reader.SetMaxIdleConns(cfg.Readers)
+	db := &DB{reader: reader, writer: w}
+	if err := db.check(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
+	}
+	return db, nil
+}
+
+// oldest is the first SQLite in which a write-ahead log that is reset while another process writes cannot be corrupted.
+var oldest = [3]int{3, 51, 3}
+
+func (db *DB) check(ctx context.Context) error {
+	var version string
+	if err := db.reader.GetContext(ctx, &version, "SELECT sqlite_version()"); err != nil {
+		return err
+	}
+	var v [3]int
+	for i, part := range strings.SplitN(version, ".", 3) {
+		v[i], _ = strconv.Atoi(part)
+	}
+	for i := range v {
+		if v[i] > oldest[i] {
+			return nil
+		}
+		if v[i] < oldest[i] {
+			return fmt.Errorf("SQLite %s can corrupt a write-ahead log; 3.51.3 or newer is needed (build without the tag libsqlite3)", version)
+		}
+	}
+	return nil
+}
+
+// Close waits for the write under way, refuses those that wait, and closes all connections.
+func (db *DB) Close() error {
+	return errors.Join(db.writer.close(), db.reader.Close())
+}
+
+// Dialect is [queue.SQLite].
+func (db *DB) Dialect() queue.Dialect { return queue.SQLite }
+
+// Reader is the pool for queries; it refuses to write.
+func (db *DB) Reader() *sqlx.DB { return db.reader }
+
+// Write implements [queue.DB]: what concurrent callers ask for is grouped into one commit.
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) error {
+	return db.writer.write(ctx, fn)
+}

@@ -1,0 +1,33 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// StartStep implements [queue.Stepper].
+func (db *DB) StartStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, name string) error {
+	if err := db.Check(ctx, tx, lease); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, startStep, lease.JobID, name, lease.Attempt, dbtime.Of(tx.Now()))
+	return err
+}
+
+// FinishStep implements [queue.Stepper].
+func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, step queue.Step) error {
+	if err := db.Check(ctx, tx, lease); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, finishStep, lease.JobID, step.Name, lease.Attempt,
+		dbtime.Of(step.StartedAt), dbtime.Of(tx.Now()), string(step.Result))
+	return err
+}
+
+// Steps implements [queue.Stepper].
+func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.Step, error) {
+	rows, err := db.reader.QueryxContext(ctx, selectSteps, jobID)
+	return collect(rows, err, scanStep)
+}

@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// wakers are the listeners of this process. Other processes on the same file learn of new jobs by polling.
+type wakers struct {
+	mu    sync.Mutex
+	next  int
+	funcs map[int]func()
+}
+
+// Notify implements [queue.Waker].
+func (db *DB) Notify(_ context.Context, tx *queue.Tx) error {
+	tx.OnCommit(db.wakers.wake)
+	return nil
+}
+
+// Listen implements [queue.Waker].
+func (db *DB) Listen(ctx context.Context, wake func()) error {
+	remove := db.wakers.add(wake)
+	defer remove()
+	<-ctx.Done()
+	return nil
+}
+
+func (w *wakers) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, fn := range w.funcs {
+		fn()
+	}
+}
+
+func (w *wakers) add(fn func()) (remove func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.funcs == nil {
+		w.funcs = make(map[int]func())
+	}
+	w.next++
+	id := w.next
+	w.funcs[id] = fn
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.funcs, id)
+	}
+}
