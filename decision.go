@@ -53,6 +53,11 @@ type Decision struct {
 	RuleName string   // its name at that time
 	SafeMode SafeMode // the rule's; the zero value counts as default
 	Model    string   // provider::model, when Source is llm
+
+	// Key makes recording the decision idempotent: of several with the same message and key the first one stands. Empty
+	// is the key of the one decision that a message gets when it arrives; whoever decides about it again, or more than
+	// once, names each decision, by the job's id for instance.
+	Key string
 }
 
 // Explanations tell a person how a decision came about.
