@@ -1,0 +1,74 @@
+// Package dbtest runs a test on every database that stores run on.
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// PostgresEnv names the environment variable with the URL of a PostgreSQL server for tests.
+const PostgresEnv = "POSTROOM_TEST_POSTGRES"
+
+// Each runs fn on a new, empty SQLite file and on a new, empty schema of the PostgreSQL server. Without a server the
+// second is skipped, except under CI, where it fails.
+func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { fn(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { fn(t, Postgres(t)) })
+}
+
+// SQLite opens a new file that goes with the test.
+func SQLite(t *testing.T) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &sqlite.Config{Durability: sqlite.Normal})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// Postgres opens a new schema that is dropped with the test.
+func Postgres(t *testing.T) *postgres.DB {
+	t.Helper()
+	dsn := os.Getenv(PostgresEnv)
+	if dsn == "" {
+		message := "PostgreSQL is not tested: set " + PostgresEnv + " to the URL of a server, as postgres://root@127.0.0.1:5432/test"
+		if os.Getenv("CI") != "" {
+			t.Fatal(message)
+		}
+		t.Skip(message)
+	}
+	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	exec(t, t.Context(), dsn, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { exec(t, context.Background(), dsn, "DROP SCHEMA "+schema+" CASCADE") })
+
+	scoped, err := url.Parse(dsn)
+	require.NoError(t, err, "%s must be a URL", PostgresEnv)
+	query := scoped.Query()
+	query.Set("search_path", schema)
+	scoped.RawQuery = query.Encode()
+	db, err := postgres.Open(t.Context(), scoped.String())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func exec(t *testing.T, ctx context.Context, dsn, statement string) {
+	t.Helper()
+	db, err := postgres.Open(ctx, dsn)
+	require.NoError(t, err, "the server that %s names must answer", PostgresEnv)
+	defer func() { require.NoError(t, db.Close()) }()
+	_, err = db.Reader().ExecContext(ctx, statement)
+	require.NoError(t, err, fmt.Sprintf("on %s", dsn))
+}

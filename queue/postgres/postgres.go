@@ -1,0 +1,89 @@
+// Package postgres opens a PostgreSQL database for the rooms that keep tables.
+//
+// [DB] implements [queue.DB]: stores, their migrations and their transactions run on it as they do on SQLite. Each write
+// is a transaction of its own at READ COMMITTED.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// DB is an open database. It is safe for use by many goroutines.
+type DB struct {
+	pool *pgxpool.Pool
+	db   *sqlx.DB
+}
+
+var _ queue.DB = (*DB)(nil)
+
+// Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
+// parameters (pool_max_conns and so on).
+func Open(ctx context.Context, dsn string) (*DB, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	// Times are read as they were written: in UTC.
+	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx")}, nil
+}
+
+// Close waits for what is under way and closes all connections.
+func (db *DB) Close() error {
+	err := db.db.Close()
+	db.pool.Close()
+	return err
+}
+
+// Dialect is [queue.Postgres].
+func (db *DB) Dialect() queue.Dialect { return queue.Postgres }
+
+// Reader is the pool for queries.
+func (db *DB) Reader() *sqlx.DB { return db.db }
+
+type writeKey struct{}
+
+// Write implements [queue.DB].
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) (err error) {
+	if ctx.Value(writeKey{}) != nil {
+		return queue.ErrNestedWrite
+	}
+	begun, err := db.db.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	committed := false
+	// Also for a panic or a Goexit in fn.
+	defer func() {
+		if !committed {
+			err = errors.Join(err, begun.Rollback())
+		}
+	}()
+	tx := queue.NewTx(begun, queue.Postgres, time.Now())
+	if err := fn(context.WithValue(ctx, writeKey{}, true), tx); err != nil {
+		return err
+	}
+	committed = true
+	if err := begun.Commit(); err != nil {
+		return err
+	}
+	tx.Committed()
+	return nil
+}
