@@ -138,8 +138,8 @@ type Outcome struct {
 type Stepper interface {
 	StartStep(ctx context.Context, tx *Tx, lease Lease, name string) error
 	// FinishStep stores the result of a step, started or not.
-	FinishStep(ctx context.Context, tx *Tx, lease Lease, step Step) error
-	Steps(ctx context.Context, jobID string) ([]Step, error)
+	FinishStep(ctx context.Context, tx *Tx, lease Lease, step StepRecord) error
+	Steps(ctx context.Context, jobID string) ([]StepRecord, error)
 }
 
 // An Inspector reads.

@@ -166,8 +166,8 @@ type Receipt struct {
 	Duplicate bool
 }
 
-// A Step is a named part of a job whose result is kept, so that a later attempt need not run it again.
-type Step struct {
+// A StepRecord is a named part of a job whose result is kept, so that a later attempt need not run it again.
+type StepRecord struct {
 	JobID      string
 	Name       string
 	Attempt    int // the attempt that last started it

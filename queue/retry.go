@@ -58,10 +58,20 @@ func (p RetryPolicy) validate() error {
 // A Budget bounds how often one job may end without success, apart for each way of ending so. Failures are bounded by
 // the job's own MaxAttempts.
 type Budget struct {
-	// Interruptions bounds shutdowns and deferrals; default 1000.
+	// Interruptions bounds deferrals and shutdowns. Default 1000.
 	Interruptions int
-	// Crashes bounds deaths of the process that ran the job; default 5. A job that kills its workers ends here.
+	// Crashes bounds deaths of the process that ran the job. Default 5. A job that kills its workers ends here.
 	Crashes int
+}
+
+func (b Budget) validate() error {
+	switch {
+	case b.Interruptions < 0:
+		return fmt.Errorf("Budget.Interruptions is %d; it must be at least 0", b.Interruptions)
+	case b.Crashes < 0:
+		return fmt.Errorf("Budget.Crashes is %d; it must be at least 0", b.Crashes)
+	}
+	return nil
 }
 
 func (b Budget) withDefaults() Budget {
@@ -105,4 +115,22 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 		out.NotBefore = now.Add(delay)
 	}
 	return out
+}
+
+// judgeCrash is what becomes of a job whose worker died.
+func judgeCrash(job *Job, now time.Time, budget Budget) Outcome {
+	out := Outcome{
+		Lease: job.Lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
+		Error: fmt.Sprintf("worker %s died", job.WorkerID),
+	}
+	if job.Crashes+1 > budget.Crashes {
+		out.State = StateFailed
+		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error, job.Crashes+1)
+	}
+	return out
+}
+
+// judgeInterruption gives a job back that a shutdown cut short, at once.
+func judgeInterruption(job *Job, now time.Time, policy RetryPolicy, budget Budget) Outcome {
+	return judge(job, Defer(ErrShutdown, 0), now, policy, budget)
 }

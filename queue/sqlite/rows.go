@@ -29,8 +29,8 @@ func scanJob(row scanner) (queue.Job, error) {
 	return j, err
 }
 
-func scanStep(row scanner) (queue.Step, error) {
-	var s queue.Step
+func scanStep(row scanner) (queue.StepRecord, error) {
+	var s queue.StepRecord
 	var started, finished dbtime.Time
 	var result []byte
 	err := row.Scan(&s.JobID, &s.Name, &s.Attempt, &started, &finished, &result)

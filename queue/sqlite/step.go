@@ -17,7 +17,7 @@ func (db *DB) StartStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, na
 }
 
 // FinishStep implements [queue.Stepper].
-func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, step queue.Step) error {
+func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, step queue.StepRecord) error {
 	if err := db.Check(ctx, tx, lease); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, s
 }
 
 // Steps implements [queue.Stepper].
-func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.Step, error) {
+func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.StepRecord, error) {
 	rows, err := db.reader.QueryxContext(ctx, selectSteps, jobID)
 	return collect(rows, err, scanStep)
 }

@@ -1,0 +1,70 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// An Attempt is one run of one job, as its handler sees it. Everything it writes carries its lease: once another attempt
+// holds the job, its writes are refused.
+type Attempt struct {
+	// Job is the job as it was claimed.
+	Job Job
+
+	q         *Queue
+	completed atomic.Bool
+	result    atomic.Pointer[any]
+
+	mu    sync.Mutex
+	steps map[string]StepRecord // nil until read
+}
+
+// Work is an attempt with its payload decoded: what a handler is given.
+type Work[P any] struct {
+	*Attempt
+	Payload P
+}
+
+func newAttempt(q *Queue, job Job) *Attempt { return &Attempt{Job: job, q: q} }
+
+// Queue is the queue the job came from.
+func (a *Attempt) Queue() *Queue { return a.q }
+
+// SetResult sets what is stored as JSON when the job completes; the last call counts.
+func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
+
+func (a *Attempt) resultValue() any {
+	if p := a.result.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Write runs fn in a write transaction that only commits if the attempt still holds its job. fn does database work only;
+// see [DB].
+func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+	return a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := a.q.driver.Check(ctx, tx, a.Job.Lease()); err != nil {
+			return wrap("write", a.Job.ID, err)
+		}
+		return fn(ctx, tx)
+	})
+}
+
+// Complete makes the handler's writes, the jobs it enqueues with the transaction, and the completion of this job one
+// commit: all of them happen, or none. It is the last thing a handler does; a job whose handler returns nil without it
+// is completed all the same.
+func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		// First, so that a stale attempt is refused before fn does anything.
+		if err := a.q.CompleteTx(ctx, tx, a.Job.Lease(), a.resultValue()); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+	if err == nil {
+		a.completed.Store(true)
+	}
+	return err
+}

@@ -1,0 +1,248 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DispatcherConfig is how a dispatcher runs; the zero value is the usual.
+type DispatcherConfig struct {
+	// Workers is how many jobs run at once in this process. Default 10; at least 1.
+	Workers int
+	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
+	// 1 ms.
+	PollInterval time.Duration
+	// Lease is how long a process may give no sign of life before the others take its jobs. It gives one every third of
+	// that. Default 30 s; at least 100 ms.
+	Lease time.Duration
+	// Drain is how long a stopping dispatcher waits for its handlers before it cancels their contexts, and then again
+	// for them to return. Default 30 s. Negative: not at all.
+	Drain time.Duration
+	// Exclusive says that no other process works on this database, so that jobs of workers that died are taken over at
+	// the start instead of a lease later. It is for hosts that make sure of it, by a lock.
+	Exclusive bool
+	// Logger takes what is worth a line; default: the queue's.
+	Logger *slog.Logger
+}
+
+func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
+	var cfg DispatcherConfig
+	if c != nil {
+		cfg = *c
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = 10
+	}
+	if cfg.PollInterval == 0 {
+		cfg.PollInterval = time.Second
+	}
+	if cfg.Lease == 0 {
+		cfg.Lease = 30 * time.Second
+	}
+	if cfg.Drain == 0 {
+		cfg.Drain = 30 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = q.log
+	}
+	switch {
+	case cfg.Workers < 1:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.Workers is %d; it must be at least 1", cfg.Workers)
+	case cfg.PollInterval < time.Millisecond:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.PollInterval is %v; it must be at least 1ms", cfg.PollInterval)
+	case cfg.Lease < 100*time.Millisecond:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.Lease is %v; it must be at least 100ms", cfg.Lease)
+	}
+	return cfg, nil
+}
+
+// A Dispatcher claims jobs and runs their handlers. Register those with [Handle], then call [Dispatcher.Run].
+type Dispatcher struct {
+	q        *Queue
+	cfg      DispatcherConfig
+	log      *slog.Logger
+	handlers map[string]handler
+	faults   []error // of registration; told by Run
+
+	started  sync.Once
+	identity *identity
+	running  *runningSet
+	finished chan finished
+}
+
+// NewDispatcher makes a dispatcher; cfg may be nil.
+func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
+	c, err := cfg.withDefaults(q)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dispatcher{
+		q: q, cfg: c, log: c.Logger, handlers: make(map[string]handler),
+		identity: newIdentity(), finished: make(chan finished, maxFinishing),
+	}
+	d.running = newRunningSet(c.Workers)
+	return d, nil
+}
+
+// ErrStarted: a dispatcher runs once.
+var ErrStarted = errors.New("queue: the dispatcher has been run before; make a new one")
+
+// Run claims and runs jobs until ctx is done, then stops in good order: it claims no more, waits for what runs (see
+// [DispatcherConfig.Drain]), and gives back unspent what did not end in time. It returns nil after a clean stop, and an
+// error that names the jobs whose handlers did not return although their contexts were canceled.
+func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
+
+// RunUntilIdle is Run that also stops when no job of the types it handles is queued, scheduled or running any more,
+// in any process: for command lines and tests.
+func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
+
+func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
+	first := false
+	d.started.Do(func() { first = true })
+	if !first {
+		return ErrStarted
+	}
+	if err := errors.Join(d.faults...); err != nil {
+		return err
+	}
+	if len(d.handlers) == 0 {
+		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
+	}
+	if err := d.begin(ctx); err != nil {
+		return fmt.Errorf("queue: start dispatcher: %w", err)
+	}
+	remove := d.q.local.add(d)
+	defer remove()
+
+	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
+	background := context.WithoutCancel(ctx)
+	keepers := startRoles(background, newHeartbeater(d), newRescuer(d))
+	completer := startRoles(background, newCompleter(d))
+
+	claiming, stopClaiming := context.WithCancel(ctx)
+	c := newClaimer(d, untilIdle)
+	listener := startRoles(claiming, roleFunc(func(ctx context.Context) { d.listen(ctx, c.wake) }))
+	err := c.run(claiming)
+	stopClaiming()
+	listener.stop()
+
+	leaked := d.drain()
+	d.running.waitWritten()
+	completer.stop()
+	keepers.stop()
+	return errors.Join(err, d.end(background), leaked)
+}
+
+func (d *Dispatcher) begin(ctx context.Context) error {
+	if d.cfg.Exclusive {
+		if err := newRescuer(d).takeAll(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := d.q.driver.Beat(ctx, BeatRequest{WorkerID: d.identity.get(), First: true, Now: time.Now()})
+	return err
+}
+
+func (d *Dispatcher) end(ctx context.Context) error {
+	if err := d.q.driver.Retire(ctx, d.identity.get()); err != nil {
+		return fmt.Errorf("queue: stop dispatcher: %w", err)
+	}
+	return nil
+}
+
+func (d *Dispatcher) listen(ctx context.Context, wake func()) {
+	if err := d.q.driver.Listen(ctx, wake); err != nil && ctx.Err() == nil {
+		d.log.WarnContext(ctx, "listening for new jobs failed; polling goes on", logError, err)
+	}
+}
+
+// drain waits for the handlers: first for all to end, then for the canceled ones to return. What still runs is given
+// back; its lease keeps the handler from writing.
+func (d *Dispatcher) drain() error {
+	if d.running.waitIdle(d.cfg.Drain) {
+		return nil
+	}
+	d.running.cancelAll(ErrShutdown)
+	if d.running.waitIdle(d.cfg.Drain) {
+		return nil
+	}
+	var names []string
+	for _, a := range d.running.abandon() {
+		names = append(names, a.Job.Type+" "+a.Job.ID)
+		d.finished <- finished{attempt: a, err: ErrShutdown, interrupted: true}
+	}
+	return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", strings.Join(names, ", "))
+}
+
+func (d *Dispatcher) types() []string {
+	types := make([]string, 0, len(d.handlers))
+	for t := range d.handlers {
+		types = append(types, t)
+	}
+	return types
+}
+
+// identity is the worker's name in the database. It changes when the worker has been declared dead.
+type identity struct {
+	mu sync.Mutex
+	id string
+}
+
+func newIdentity() *identity {
+	i := &identity{}
+	i.renew()
+	return i
+}
+
+func (i *identity) get() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.id
+}
+
+func (i *identity) renew() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
+	return i.id
+}
+
+// dispatchers are those of this process, told at once of what concerns their running jobs.
+type dispatchers struct {
+	mu  sync.Mutex
+	all map[*Dispatcher]struct{}
+}
+
+func (s *dispatchers) add(d *Dispatcher) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[*Dispatcher]struct{})
+	}
+	s.all[d] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.all, d)
+	}
+}
+
+func (s *dispatchers) cancel(jobID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for d := range s.all {
+		d.running.cancel(jobID, ErrCanceled)
+	}
+}

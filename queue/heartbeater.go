@@ -1,0 +1,84 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were lost.
+type heartbeater struct {
+	d    *Dispatcher
+	last time.Time // of the last beat that was written; its monotonic reading counts
+}
+
+func newHeartbeater(d *Dispatcher) *heartbeater { return &heartbeater{d: d, last: time.Now()} }
+
+func (h *heartbeater) run(ctx context.Context) {
+	ticker := time.NewTicker(h.d.cfg.Lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			h.beat(ctx)
+		}
+	}
+}
+
+func (h *heartbeater) beat(ctx context.Context) {
+	alive, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: h.d.identity.get(), Now: time.Now()})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return
+	case err != nil:
+		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
+		if time.Since(h.last) >= h.d.cfg.Lease {
+			// Nobody can know that this process lives: by now its jobs may run elsewhere.
+			h.d.running.cancelAll(ErrLeaseLost)
+		}
+		return
+	case !alive:
+		h.revive(ctx)
+		return
+	}
+	h.last = time.Now()
+	h.verify(ctx)
+}
+
+// revive gives a process that was declared dead a new identity; what it ran before is lost.
+func (h *heartbeater) revive(ctx context.Context) {
+	h.d.running.cancelAll(ErrLeaseLost)
+	was := h.d.identity.get()
+	now := h.d.identity.renew()
+	h.d.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
+	if _, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: now, First: true, Now: time.Now()}); err != nil {
+		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
+		return
+	}
+	h.last = time.Now()
+}
+
+func (h *heartbeater) verify(ctx context.Context) {
+	leases := h.d.running.leases()
+	if len(leases) == 0 {
+		return
+	}
+	answers, err := h.d.q.driver.Verify(ctx, leases)
+	if err != nil {
+		if ctx.Err() == nil {
+			h.d.log.WarnContext(ctx, "checking leases failed", logError, err)
+		}
+		return
+	}
+	for i, answer := range answers {
+		switch {
+		case answer == nil:
+		case errors.Is(answer, ErrNotRunning):
+			h.d.running.cancel(leases[i].JobID, ErrCanceled)
+		default:
+			h.d.running.cancel(leases[i].JobID, ErrLeaseLost)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+)
+
+const (
+	defaultListing = 20
+	maxListing     = 1000
+)
+
+// Job returns one job, or [ErrJobNotFound].
+func (q *Queue) Job(ctx context.Context, jobID string) (*Job, error) {
+	job, err := q.driver.Job(ctx, jobID)
+	return job, wrap("job", jobID, err)
+}
+
+// Jobs lists jobs, newest first.
+func (q *Queue) Jobs(ctx context.Context, filter Filter) ([]Job, error) {
+	if filter.Limit == 0 {
+		filter.Limit = defaultListing
+	}
+	if filter.Limit < 1 || filter.Limit > maxListing {
+		return nil, fmt.Errorf("queue: jobs: Filter.Limit is %d; it must be within 1 and %d", filter.Limit, maxListing)
+	}
+	jobs, err := q.driver.Jobs(ctx, filter)
+	return jobs, wrap("jobs", "", err)
+}
+
+// Counts counts the jobs by state; states without jobs are absent. Filter.Limit is not looked at.
+func (q *Queue) Counts(ctx context.Context, filter Filter) (map[State]int, error) {
+	counts, err := q.driver.Counts(ctx, filter)
+	return counts, wrap("counts", "", err)
+}
+
+// Attempts tells, oldest first, of the attempts of a job that did not simply succeed.
+func (q *Queue) Attempts(ctx context.Context, jobID string) ([]AttemptRecord, error) {
+	attempts, err := q.driver.Attempts(ctx, jobID)
+	return attempts, wrap("attempts", jobID, err)
+}
+
+// Steps lists the steps of a job in the order they were started.
+func (q *Queue) Steps(ctx context.Context, jobID string) ([]StepRecord, error) {
+	steps, err := q.driver.Steps(ctx, jobID)
+	return steps, wrap("steps", jobID, err)
+}

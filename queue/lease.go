@@ -1,0 +1,112 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Claim hands up to limit due jobs of the types to the worker, which is registered if it is new, and makes them running:
+// highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for you.
+//
+// The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with Complete or Fail.
+func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]Job, error) {
+	if workerID == "" || len(types) == 0 || limit < 1 {
+		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", workerID, len(types), limit)
+	}
+	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: types, Limit: limit, Now: time.Now()})
+	return result.Jobs, wrap("claim", "", err)
+}
+
+// Heartbeat says that the worker lives and checks the leases it believes to hold. The error joins an [Error] for each
+// that is held no more: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared dead has
+// lost them all.
+func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease) error {
+	alive, err := q.driver.Beat(ctx, BeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: time.Now()})
+	if err != nil {
+		return wrap("heartbeat", "", err)
+	}
+	answers, err := q.driver.Verify(ctx, leases)
+	if err != nil {
+		return wrap("heartbeat", "", err)
+	}
+	var errs []error
+	for i, answer := range answers {
+		if answer == nil && !alive {
+			answer = ErrLeaseLost
+		}
+		errs = append(errs, wrap("heartbeat", leases[i].JobID, answer))
+	}
+	return errors.Join(errs...)
+}
+
+// Complete ends a running job with success; result, unless nil, is stored as JSON.
+func (q *Queue) Complete(ctx context.Context, lease Lease, result any) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.CompleteTx(ctx, tx, lease, result) })
+}
+
+// CompleteTx is Complete as part of a transaction: the job is completed if and when that commits.
+func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any) error {
+	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now()}
+	if result != nil {
+		stored, err := json.Marshal(result)
+		if err != nil {
+			return wrap("complete", lease.JobID, fmt.Errorf("result: %w", err))
+		}
+		out.Result = stored
+	}
+	return wrap("complete", lease.JobID, q.finish(ctx, tx, out))
+}
+
+// Fail ends an attempt that a claim returned with an error: the job is retried or, when its attempts are spent or the
+// error is [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again.
+func (q *Queue) Fail(ctx context.Context, job *Job, cause error) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.FailTx(ctx, tx, job, cause) })
+}
+
+// FailTx is Fail as part of a transaction.
+func (q *Queue) FailTx(ctx context.Context, tx *Tx, job *Job, cause error) error {
+	if cause == nil {
+		return wrap("fail", job.ID, errors.New("no error was given"))
+	}
+	err := q.finish(ctx, tx, judge(job, cause, tx.Now(), q.retry, q.budget))
+	if err != nil {
+		return wrap("fail", job.ID, err)
+	}
+	return q.driver.Notify(ctx, tx)
+}
+
+func (q *Queue) finish(ctx context.Context, tx *Tx, out Outcome) error {
+	answers, err := q.driver.Finish(ctx, tx, []Outcome{out})
+	if err != nil {
+		return err
+	}
+	return answers[0]
+}
+
+// StartStep records that a step begins, before it does. It is for steps whose having been tried matters, such as a
+// request that must not be repeated blindly; [Step] wraps the usual case.
+func (q *Queue) StartStep(ctx context.Context, lease Lease, name string) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		return wrap("start step "+name, lease.JobID, q.driver.StartStep(ctx, tx, lease, name))
+	})
+}
+
+// FinishStep stores a step's result as JSON.
+func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result any) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := q.finishStepTx(ctx, tx, lease, StepRecord{Name: name, StartedAt: tx.Now()}, result)
+		return err
+	})
+}
+
+func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step StepRecord, result any) (StepRecord, error) {
+	stored, err := json.Marshal(result)
+	if err != nil {
+		return step, wrap("finish step "+step.Name, lease.JobID, fmt.Errorf("result: %w", err))
+	}
+	step.JobID, step.Attempt, step.Result, step.FinishedAt = lease.JobID, lease.Attempt, stored, tx.Now()
+	return step, wrap("finish step "+step.Name, lease.JobID, q.driver.FinishStep(ctx, tx, lease, step))
+}

@@ -1,0 +1,87 @@
+package queue
+
+import (
+	"context"
+	"time"
+)
+
+// The rescuer looks for workers whose beat stands still for a lease, on its own monotonic clock: no two machines' clocks
+// are ever compared. It buries them and gives their jobs back.
+type rescuer struct {
+	d    *Dispatcher
+	seen map[string]sighting
+}
+
+type sighting struct {
+	beat  int64
+	since time.Time
+}
+
+func newRescuer(d *Dispatcher) *rescuer { return &rescuer{d: d, seen: make(map[string]sighting)} }
+
+func (r *rescuer) run(ctx context.Context) {
+	ticker := time.NewTicker(r.d.cfg.Lease / 4)
+	defer ticker.Stop()
+	for {
+		if err := r.look(ctx, r.d.cfg.Lease); err != nil && ctx.Err() == nil {
+			r.d.log.ErrorContext(ctx, "looking for dead workers failed", logError, err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// takeAll buries every worker there is, for a dispatcher that knows it is alone.
+func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
+
+func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
+	workers, err := r.d.q.driver.Workers(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	still := make(map[string]sighting, len(workers))
+	for _, w := range workers {
+		if w.ID == r.d.identity.get() {
+			continue
+		}
+		s, known := r.seen[w.ID]
+		if !known || s.beat != w.Beat {
+			s = sighting{beat: w.Beat, since: now}
+		}
+		still[w.ID] = s
+		if now.Sub(s.since) >= lease {
+			if err := r.bury(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	r.seen = still
+	return nil
+}
+
+func (r *rescuer) bury(ctx context.Context, w Worker) error {
+	var jobs []Job
+	q := r.d.q
+	err := q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		var err error
+		if jobs, err = q.driver.Bury(ctx, tx, w); err != nil || len(jobs) == 0 {
+			return err
+		}
+		outcomes := make([]Outcome, len(jobs))
+		for i := range jobs {
+			outcomes[i] = judgeCrash(&jobs[i], tx.Now(), q.budget)
+		}
+		if _, err := q.driver.Finish(ctx, tx, outcomes); err != nil {
+			return err
+		}
+		return q.driver.Notify(ctx, tx)
+	})
+	if err == nil && len(jobs) > 0 {
+		r.d.log.WarnContext(ctx, "worker is dead; its jobs are taken over", logWorkerID, w.ID, "jobs", len(jobs))
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// running is a *Work or an *Attempt.
+type running interface{ attempt() *Attempt }
+
+func (a *Attempt) attempt() *Attempt { return a }
+
+// Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the
+// same job gets the stored result instead, and fn does not run again. When fn fails, nothing is stored.
+//
+// The process may die after fn and before its result is stored: fn runs again then, so what it does outside must bear
+// being repeated, or be reconciled first. A name stands for one step of a job; T is stored as JSON.
+func Step[T any](ctx context.Context, w running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
+	a := w.attempt()
+	var result T
+	if done, err := a.stored(ctx, name, &result); done || err != nil {
+		return result, err
+	}
+	step := StepRecord{Name: name, StartedAt: time.Now()}
+	result, err := fn(ctx)
+	if err != nil {
+		return result, err
+	}
+	err = a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		step, err = a.q.finishStepTx(ctx, tx, a.Job.Lease(), step, result)
+		return err
+	})
+	if err == nil {
+		a.remember(step)
+	}
+	return result, err
+}
+
+// StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it
+// happens exactly once.
+func StepTx[T any](ctx context.Context, w running, name string, fn func(ctx context.Context, tx *Tx) (T, error)) (T, error) {
+	a := w.attempt()
+	var result T
+	if done, err := a.stored(ctx, name, &result); done || err != nil {
+		return result, err
+	}
+	var step StepRecord
+	err := a.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		if result, err = fn(ctx, tx); err != nil {
+			return err
+		}
+		step, err = a.q.finishStepTx(ctx, tx, a.Job.Lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
+		return err
+	})
+	if err == nil {
+		a.remember(step)
+	}
+	return result, err
+}
+
+// StepStarted tells whether an earlier attempt, or this one, has recorded the start of the step; see [Attempt.StartStep].
+func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
+	_, ok, err := a.step(ctx, name)
+	return ok, err
+}
+
+// StartStep records, durably, that the step is about to be tried. It is for what must not be repeated blindly: an attempt
+// that finds [Attempt.StepStarted] true looks first whether the step took effect.
+func (a *Attempt) StartStep(ctx context.Context, name string) error {
+	if _, _, err := a.step(ctx, name); err != nil {
+		return err
+	}
+	if err := a.q.StartStep(ctx, a.Job.Lease(), name); err != nil {
+		return err
+	}
+	a.remember(StepRecord{Name: name})
+	return nil
+}
+
+func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, error) {
+	if name == "" {
+		return false, wrap("step", a.Job.ID, errors.New("a step needs a name"))
+	}
+	step, ok, err := a.step(ctx, name)
+	if err != nil || !ok || step.FinishedAt.IsZero() {
+		return false, err
+	}
+	if err := json.Unmarshal(step.Result, result); err != nil {
+		return false, wrap("step", a.Job.ID, Fatal(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
+	}
+	return true, nil
+}
+
+// step looks among the steps of earlier attempts, read once, and those of this one.
+func (a *Attempt) step(ctx context.Context, name string) (StepRecord, bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.steps == nil {
+		steps := make(map[string]StepRecord)
+		if a.Job.Attempt > 1 {
+			earlier, err := a.q.Steps(ctx, a.Job.ID)
+			if err != nil {
+				return StepRecord{}, false, err
+			}
+			for _, s := range earlier {
+				steps[s.Name] = s
+			}
+		}
+		a.steps = steps
+	}
+	step, ok := a.steps[name]
+	return step, ok, nil
+}
+
+func (a *Attempt) remember(step StepRecord) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.steps[step.Name] = step
+}
