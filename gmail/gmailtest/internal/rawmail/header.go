@@ -1,0 +1,151 @@
+// Package rawmail looks into messages that nobody promised to be well formed. It never fails: what cannot be understood
+// is left as it is.
+package rawmail
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"strings"
+
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/transform"
+)
+
+// maxHeader bounds how much of a message is searched for header fields.
+const maxHeader = 1 << 20
+
+// A Field is one header field: the name as it was written, the value unfolded and trimmed, not decoded.
+type Field struct{ Name, Value string }
+
+// A Header is the fields of a message in their order.
+type Header []Field
+
+// Split cuts raw into its header fields and its body.
+//
+// QUIRK: a message may begin with the From line of an mbox, have lines in its header that are no fields, or have no
+// header at all. The first two are skipped; in the last case everything is body.
+func Split(raw []byte) (Header, []byte) {
+	var header Header
+	rest := raw
+	for len(rest) > 0 && len(raw)-len(rest) < maxHeader {
+		line, after := cutLine(rest)
+		switch {
+		case len(line) == 0:
+			return header, after
+		case (line[0] == ' ' || line[0] == '\t') && len(header) > 0:
+			header.unfold(line)
+		case len(header) == 0 && isFromLine(line):
+		default:
+			name, value, ok := cutField(line)
+			if ok {
+				header = append(header, Field{name, value})
+			} else if len(header) == 0 {
+				return nil, raw
+			}
+		}
+		rest = after
+	}
+	return header, rest
+}
+
+func (h Header) unfold(line []byte) {
+	last := &h[len(h)-1]
+	last.Value = strings.TrimSpace(last.Value + " " + string(bytes.TrimSpace(line)))
+}
+
+// cutLine gives the first line of b without its line end, and what follows.
+func cutLine(b []byte) (line, after []byte) {
+	line, after, _ = bytes.Cut(b, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r")), after
+}
+
+func isFromLine(line []byte) bool {
+	return bytes.HasPrefix(bytes.TrimPrefix(line, []byte(">")), []byte("From "))
+}
+
+// cutField takes a line apart when it begins with a field name (RFC 5322, section 3.6.8): printable ASCII, a colon.
+func cutField(line []byte) (name, value string, ok bool) {
+	n, v, found := bytes.Cut(line, []byte(":"))
+	n = bytes.TrimRight(n, " \t")
+	if !found || !isFieldName(n) {
+		return "", "", false
+	}
+	return string(n), string(bytes.TrimSpace(v)), true
+}
+
+func isFieldName(b []byte) bool {
+	for _, c := range b {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// LooksLikeField tells whether b begins with what could be a header field.
+func LooksLikeField(b []byte) bool {
+	line, _ := cutLine(b)
+	_, _, ok := cutField(line)
+	return ok
+}
+
+// Get returns the value of the first field with the name, compared without regard to case; empty when there is none.
+func (h Header) Get(name string) string {
+	for _, f := range h {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// DecodeText decodes the encoded words (RFC 2047) of a header value. Bytes that are no UTF-8 are replaced.
+func DecodeText(value string) string {
+	if strings.Contains(value, "=?") {
+		words := mime.WordDecoder{CharsetReader: charsetReader}
+		if decoded, err := words.DecodeHeader(value); err == nil {
+			value = decoded
+		}
+	}
+	return strings.ToValidUTF8(value, "\uFFFD")
+}
+
+// DecodeCharset turns text in a named charset into UTF-8; text of an unknown charset is taken for UTF-8.
+func DecodeCharset(text []byte, charset string) string {
+	if r, err := charsetReader(charset, bytes.NewReader(text)); err == nil {
+		if decoded, err := io.ReadAll(r); err == nil {
+			text = decoded
+		}
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}
+
+func charsetReader(charset string, r io.Reader) (io.Reader, error) {
+	e, err := htmlindex.Get(charset)
+	if err != nil {
+		return nil, err
+	}
+	return transform.NewReader(r, e.NewDecoder()), nil
+}
+
+// MessageIDs returns the ids in a Message-ID, In-Reply-To or References field without their angle brackets (RFC 5322,
+// section 3.6.4).
+func MessageIDs(value string) []string {
+	var ids []string
+	for {
+		_, after, found := strings.Cut(value, "<")
+		if !found {
+			break
+		}
+		id, rest, closed := strings.Cut(after, ">")
+		if !closed {
+			break
+		}
+		if id = strings.TrimSpace(id); id != "" {
+			ids = append(ids, id)
+		}
+		value = rest
+	}
+	return ids
+}

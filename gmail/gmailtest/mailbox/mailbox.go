@@ -1,0 +1,97 @@
+package mailbox
+
+import (
+	"iter"
+	"time"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+)
+
+// MaxMessage is the largest message that is read whole, in bytes: the largest that Gmail takes.
+const MaxMessage = 36_700_160
+
+// OversizeKept is how many bytes of a message above [MaxMessage] are kept.
+const OversizeKept = 64 << 10
+
+// A Source is a mailbox that can be read from its beginning, as often as one likes.
+type Source interface {
+	// Name identifies the mailbox: it is the same each time the same mailbox is opened.
+	Name() string
+
+	// Messages yields the messages in their order, one at a time. A message that could not be read well is yielded with
+	// its Problem, and the next ones follow. An error is the last thing that is yielded: nothing after it can be read.
+	Messages() iter.Seq2[Message, error]
+}
+
+// A Message is one entry of a mailbox.
+type Message struct {
+	// Position counts the entries of the mailbox from 1.
+	Position int
+
+	// Name is the entry's file within a folder; empty in an mbox.
+	Name string
+
+	// Raw is the message as it was stored, line ends untouched, without what the mailbox format added to it. It is the
+	// receiver's to keep.
+	Raw []byte
+
+	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it, and Labeled tells whether the message has that
+	// header field: an empty list of labels is not the same as none at all.
+	Labels  []string
+	Labeled bool
+
+	// ThreadID is X-GM-THRID, a decimal number; empty when unknown.
+	ThreadID string
+
+	Flags Flags
+
+	// Received is when the message arrived: from the mbox's From line or the maildir's file name, else the Date field,
+	// else when the file was written.
+	Received time.Time
+
+	// Problem says why Raw is not the message, empty when it is: the entry is larger than [MaxMessage] (Raw holds its
+	// first [OversizeKept] bytes) or its file cannot be read (Raw is nil).
+	Problem string
+}
+
+// Flags is what other mail programs noted about a message.
+type Flags struct {
+	Seen, Answered, Flagged, Draft, Trashed bool
+}
+
+// describe fills in what the message's own header says.
+func (m *Message) describe() {
+	header, _ := rawmail.Split(m.Raw)
+	for _, f := range header {
+		switch canonical(f.Name) {
+		case "x-gmail-labels":
+			m.Labels, m.Labeled = parseLabels(f.Value), true
+		case "x-gm-thrid":
+			m.ThreadID = f.Value
+		case "status", "x-status":
+			m.Flags.addStatus(f.Value)
+		case "date":
+			if m.Received.IsZero() {
+				m.Received = parseDate(f.Value)
+			}
+		}
+	}
+}
+
+// addStatus reads the letters of Status and X-Status, which mbox programs write.
+func (f *Flags) addStatus(letters string) {
+	for _, c := range letters {
+		switch c {
+		case 'R':
+			f.Seen = true
+		case 'A':
+			f.Answered = true
+		case 'F':
+			f.Flagged = true
+		case 'T':
+			f.Draft = true
+		case 'D':
+			f.Trashed = true
+		}
+	}
+}

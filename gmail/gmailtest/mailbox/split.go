@@ -1,0 +1,128 @@
+package mailbox
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// chunkSize is how long a line may be to be looked at whole; the rest of a longer one is copied as it is.
+const chunkSize = 64 << 10
+
+// peekSize is how much of the next line is looked at: enough for any header field's name.
+const peekSize = 256
+
+// A splitter cuts the bytes of an mbox into messages (RFC 4155 and its relatives mboxo, mboxrd and mboxcl). It holds one
+// message at a time and never trusts a Content-Length field, which mail carries for other reasons too.
+type splitter struct {
+	in   *bufio.Reader
+	from []byte // the From line of the message that comes next; nil before the first one and after the last
+	body bytes.Buffer
+	size int64 // of the message, whatever of it is kept
+}
+
+func newSplitter(r io.Reader) *splitter {
+	return &splitter{in: bufio.NewReaderSize(r, chunkSize)}
+}
+
+// start goes to the first From line. It returns io.EOF when there is none, and the first bytes in its place when the file
+// begins with something else.
+func (s *splitter) start() (instead []byte, err error) {
+	if bom, _ := s.in.Peek(3); bytes.Equal(bom, []byte("\xEF\xBB\xBF")) {
+		_, _ = s.in.Discard(len(bom))
+	}
+	for {
+		line, err := s.line()
+		if len(line) == 0 && err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if !bytes.HasPrefix(line, fromPrefix) {
+			return bytes.Clone(line), nil
+		}
+		s.from = bytes.Clone(line)
+		return nil, nil
+	}
+}
+
+// next reads one message. It returns io.EOF after the last one; at any other error the message is incomplete.
+func (s *splitter) next() (from, raw []byte, size int64, err error) {
+	if s.from == nil {
+		return nil, nil, 0, io.EOF
+	}
+	from, s.from = s.from, nil
+	s.body.Reset()
+	s.size = 0
+	afterBlank, lineStart := false, true
+	for {
+		line, err := s.line()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, nil, 0, err
+		}
+		if lineStart && bytes.HasPrefix(line, fromPrefix) {
+			line = bytes.Clone(line) // looking ahead may move the bytes
+			if ahead, _ := s.in.Peek(peekSize); isSeparator(line, ahead, afterBlank) {
+				s.from = line
+				break
+			}
+		}
+		if lineStart {
+			line = unquoted(line)
+		}
+		s.keep(line)
+		afterBlank = lineStart && isBlank(line)
+		lineStart = bytes.HasSuffix(line, []byte("\n"))
+		if err != nil {
+			break
+		}
+	}
+	return from, s.message(), s.size, nil
+}
+
+// line reads to the next line end, or as much of the line as fits the buffer. What it returns is valid until the next
+// read. At the end of the input it returns what is left together with io.EOF.
+func (s *splitter) line() ([]byte, error) {
+	line, err := s.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		err = nil
+	}
+	return line, err
+}
+
+func (s *splitter) keep(line []byte) {
+	s.size += int64(len(line))
+	if s.size <= MaxMessage+2 { // the blank line that the format adds is not the message's
+		s.body.Write(line)
+	}
+}
+
+// message is a copy of what was read, without the blank line that the format puts after each message.
+func (s *splitter) message() []byte {
+	raw := s.body.Bytes()
+	if whole := s.size == int64(len(raw)); whole {
+		raw = withoutBlankLine(raw)
+		s.size = int64(len(raw))
+	}
+	if s.size > MaxMessage {
+		raw = raw[:OversizeKept]
+	}
+	return bytes.Clone(raw)
+}
+
+func withoutBlankLine(raw []byte) []byte {
+	switch {
+	case bytes.HasSuffix(raw, []byte("\n\r\n")):
+		return raw[:len(raw)-2]
+	case bytes.HasSuffix(raw, []byte("\n\n")):
+		return raw[:len(raw)-1]
+	default:
+		return raw
+	}
+}
+
+func isBlank(line []byte) bool {
+	return len(line) > 0 && len(bytes.TrimRight(line, "\r\n")) == 0
+}
