@@ -27,31 +27,33 @@ type Header []Field
 // header at all. The first two are skipped; in the last case everything is body.
 func Split(raw []byte) (Header, []byte) {
 	var header Header
+	var value []byte // of the last field
 	rest := raw
 	for len(rest) > 0 && len(raw)-len(rest) < maxHeader {
 		line, after := cutLine(rest)
+		name, start, isField := cutField(line)
 		switch {
 		case len(line) == 0:
-			return header, after
-		case (line[0] == ' ' || line[0] == '\t') && len(header) > 0:
-			header.unfold(line)
-		case len(header) == 0 && isFromLine(line):
-		default:
-			name, value, ok := cutField(line)
-			if ok {
-				header = append(header, Field{name, value})
-			} else if len(header) == 0 {
-				return nil, raw
-			}
+			return header.finish(value), after
+		case len(header) > 0 && (line[0] == ' ' || line[0] == '\t'):
+			value = append(append(value, ' '), bytes.TrimSpace(line)...)
+		case isField:
+			header = append(header.finish(value), Field{Name: name})
+			value = append(value[:0], start...)
+		case len(header) == 0 && !isFromLine(line):
+			return nil, raw
 		}
 		rest = after
 	}
-	return header, rest
+	return header.finish(value), rest
 }
 
-func (h Header) unfold(line []byte) {
-	last := &h[len(h)-1]
-	last.Value = strings.TrimSpace(last.Value + " " + string(bytes.TrimSpace(line)))
+// finish gives the last field its value.
+func (h Header) finish(value []byte) Header {
+	if len(h) > 0 {
+		h[len(h)-1].Value = string(bytes.TrimSpace(value))
+	}
+	return h
 }
 
 // cutLine gives the first line of b without its line end, and what follows.
@@ -65,13 +67,13 @@ func isFromLine(line []byte) bool {
 }
 
 // cutField takes a line apart when it begins with a field name (RFC 5322, section 3.6.8): printable ASCII, a colon.
-func cutField(line []byte) (name, value string, ok bool) {
-	n, v, found := bytes.Cut(line, []byte(":"))
-	n = bytes.TrimRight(n, " \t")
-	if !found || !isFieldName(n) {
-		return "", "", false
+func cutField(line []byte) (name string, value []byte, ok bool) {
+	before, after, found := bytes.Cut(line, []byte(":"))
+	before = bytes.TrimRight(before, " \t")
+	if !found || !isFieldName(before) {
+		return "", nil, false
 	}
-	return string(n), string(bytes.TrimSpace(v)), true
+	return string(before), bytes.TrimSpace(after), true
 }
 
 func isFieldName(b []byte) bool {

@@ -1,0 +1,157 @@
+package rawmail
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSplit(t *testing.T) {
+	for name, test := range map[string]struct {
+		raw    string
+		header Header
+		body   string
+	}{
+		"plain":                   {"A: 1\r\nB: 2\r\n\r\nhi\r\n", Header{{"A", "1"}, {"B", "2"}}, "hi\r\n"},
+		"folded":                  {"A: 1\n\t2\n 3\n\nhi", Header{{"A", "1 2 3"}}, "hi"},
+		"no body":                 {"A: 1", Header{{"A", "1"}}, ""},
+		"no header":               {"hello there\nA: 1\n", nil, "hello there\nA: 1\n"},
+		"empty header":            {"\nA: 1\n", nil, "A: 1\n"},
+		"From line":               {"From a b\nA: 1\n\nhi", Header{{"A", "1"}}, "hi"},
+		"quoted From line":        {">From a b\nA: 1\n\nhi", Header{{"A", "1"}}, "hi"},
+		"a line that is no field": {"A: 1\ngarbage here\nB: 2\n\nhi", Header{{"A", "1"}, {"B", "2"}}, "hi"},
+		"blank before the colon":  {"A : 1\n\n", Header{{"A", "1"}}, ""},
+		"nothing":                 {"", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			header, body := Split([]byte(test.raw))
+			require.Equal(t, test.header, header)
+			require.Equal(t, test.body, string(body))
+		})
+	}
+}
+
+func TestDecodeText(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                               "plain",
+		"=?UTF-8?Q?gr=C3=BCn?=":               "grün",
+		"=?ISO-2022-JP?B?GyRCRnxLXBsoQg==?=":  "日本",
+		"=?koi8-r?B?8NLJ18XU?=":               "Привет",
+		"=?no-such-charset?Q?x?=":             "=?no-such-charset?Q?x?=",
+		"\xe9t\xe9":                           "\uFFFDt\uFFFD",
+		"=?UTF-8?Q?a?= =?UTF-8?Q?b?= and =?x": "ab and =?x",
+	} {
+		require.Equal(t, want, DecodeText(in), in)
+	}
+}
+
+func TestMessageIDs(t *testing.T) {
+	require.Equal(t, []string{"a@b", "c@d"}, MessageIDs("<a@b> (was: x)\t<c@d>"))
+	require.Empty(t, MessageIDs("a@b <> <unclosed"))
+}
+
+func TestParse(t *testing.T) {
+	raw := strings.ReplaceAll(`Content-Type: multipart/mixed; boundary="o"
+
+preamble
+--o
+Content-Type: multipart/alternative; boundary=i
+
+--i
+
+plain
+--i
+Content-Type: text/html; charset=iso-8859-1
+Content-Transfer-Encoding: quoted-printable
+
+<b>gr=FCn</b>
+--i--
+--o
+Content-Type: message/rfc822
+
+Subject: inner
+
+inner text
+--o
+Content-Type: application/pdf; name="=?UTF-8?Q?Men=C3=BC.pdf?="
+Content-Disposition: attachment; filename*=UTF-8''Men%C3%BC.pdf
+Content-Transfer-Encoding: base64
+
+aGVs!bG8=
+--o--
+epilogue
+`, "\n", "\r\n")
+	p := Parse([]byte(raw))
+	require.Len(t, p.Parts, 3)
+	require.Equal(t, "plain", string(p.Parts[0].Parts[0].Content()))
+	require.Equal(t, "<b>grün</b>", p.Parts[0].Parts[1].Text())
+	require.Equal(t, "inner", p.Parts[1].Parts[0].Header.Get("subject"))
+	require.Equal(t, "Menü.pdf", p.Parts[2].Filename())
+	require.Equal(t, "hello", string(p.Parts[2].Content()))
+	require.Equal(t, "plain", Snippet(p))
+}
+
+func TestParseBroken(t *testing.T) {
+	for name, test := range map[string]struct {
+		raw   string
+		parts int
+		body  string
+	}{
+		"no closing line":     {"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\n\ntwo\n", 2, ""},
+		"no boundary":         {"Content-Type: multipart/mixed\n\n--b\n\none\n", 0, "--b\n\none\n"},
+		"boundary never used": {"Content-Type: multipart/mixed; boundary=b\n\ntext\n", 0, "text\n"},
+		"sloppy parameters":   {"Content-Type: multipart/mixed; charset; boundary=\"b\"; =\n\n--b\n\none\n--b--\n", 1, ""},
+		"nonsense type":       {"Content-Type: ?\n\ntext\n", 0, "text\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Parse([]byte(test.raw))
+			require.Len(t, p.Parts, test.parts)
+			require.Equal(t, test.body, string(p.Body))
+		})
+	}
+}
+
+func TestParseIsBounded(t *testing.T) {
+	var deep strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&deep, "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n", i, i)
+	}
+	depth := 0
+	for p := Parse([]byte(deep.String())); len(p.Parts) > 0; p = p.Parts[0] {
+		depth++
+	}
+	require.Equal(t, maxDepth, depth)
+
+	wide := "Content-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\n\nx\n", 10_000)
+	require.Len(t, Parse([]byte(wide)).Parts, maxParts-1)
+}
+
+func TestSnippet(t *testing.T) {
+	for name, test := range map[string]struct{ raw, want string }{
+		"plain":     {"Subject: x\n\n Hello,\n\n  it's me <here>", "Hello, it&#39;s me &lt;here&gt;"},
+		"html":      {"Content-Type: text/html\n\n<title>t</title><style>p{}</style><p>one<p>two &amp; <b>three", "one two &amp; three"},
+		"cut":       {"Subject: x\n\n" + strings.Repeat("é", 300), strings.Repeat("é", 200)},
+		"no text":   {"Content-Type: image/png\n\nxx", ""},
+		"no header": {"just text", "just text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, test.want, Snippet(Parse([]byte(test.raw))))
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\nContent-Type: text/html\n\n<p>x\n"))
+	f.Add([]byte("Subject: =?UTF-8?Q?x?=\nReferences: <a> <b\nContent-Transfer-Encoding: base64\n\nAAAA="))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p := Parse(raw)
+		require.LessOrEqual(t, len([]rune(Snippet(p))), 6*snippetLength)
+		require.LessOrEqual(t, len(p.Body), len(raw))
+		for _, field := range p.Header {
+			DecodeText(field.Value)
+			MessageIDs(field.Value)
+		}
+	})
+}
