@@ -1,0 +1,86 @@
+package postroom_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/postroom-go/postroom"
+
+// What a room may know of the others. An arrow that is not here is one that makes a room useless without another.
+var mayImport = map[string][]string{
+	"":                        {},
+	"queue":                   {},
+	"queue/sqlite":            {"queue"},
+	"queue/postgres":          {"queue"},
+	"queue/queuetest":         {"queue", "queue/sqlite"},
+	"mime":                    {},
+	"gmail":                   {"", "queue", "mime"},
+	"gmail/gmailtest":         {"queue", "queue/sqlite", "gmail/gmailtest/"},
+	"gmail/gmailtest/mailbox": {"gmail/gmailtest/"},
+	"gmail/gmailtest/sample":  {"gmail/gmailtest/"},
+	"rules":                   {"", "queue"},
+	"llm":                     {"", "queue"},
+	"llm/llmtest":             {"llm"},
+	"safety":                  {"", "queue"},
+	"undo":                    {"", "queue", "safety"},
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	for room, allowed := range mayImport {
+		t.Run("room "+room, func(t *testing.T) {
+			for _, imported := range list(t, room, "{{join .Imports \"\\n\"}}") {
+				other, ours := strings.CutPrefix(imported, module)
+				other = strings.TrimPrefix(other, "/")
+				if !ours || strings.HasPrefix(other, "internal/") {
+					continue
+				}
+				require.True(t, allows(allowed, other), "package %q imports %q: rooms meet only through the words in the root "+
+					"and ask for the rest as interfaces, so that each is useful alone", room, other)
+			}
+		})
+	}
+}
+
+func allows(allowed []string, other string) bool {
+	for _, a := range allowed {
+		if a == other || strings.HasSuffix(a, "/") && strings.HasPrefix(other, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// These are imported by programs that bring no C compiler, no database and no Google account.
+func TestLightRoomsStayLight(t *testing.T) {
+	forbidden := map[string]string{
+		"runtime/cgo":                    "it needs a C compiler",
+		"github.com/mattn/go-sqlite3":    "it is a database driver; only queue/sqlite links it",
+		"github.com/jackc/pgx/v5":        "it is a database driver; only queue/postgres links it",
+		"google.golang.org/api/gmail/v1": "it is the Google client; only gmail links it",
+		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
+		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
+	}
+	for _, room := range []string{"", "mime", "rules", "safety", "undo", "queue", "llm"} {
+		t.Run("room "+room, func(t *testing.T) {
+			for _, dep := range list(t, room, "{{join .Deps \"\\n\"}}") {
+				for path, why := range forbidden {
+					require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package %q depends on %s: %s", room, dep, why)
+				}
+			}
+		})
+	}
+}
+
+func list(t *testing.T, room, format string) []string {
+	t.Helper()
+	// CGO_ENABLED=0: the standard library's net is no reason to find cgo.
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", format, strings.TrimSuffix(module+"/"+room, "/"))
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	return strings.Fields(string(out))
+}
