@@ -1,0 +1,127 @@
+package safety
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+)
+
+// A Filter selects from the ledger; what is empty does not restrict.
+type Filter struct {
+	AccountID string
+	MessageID string
+	Types     []postroom.ActionType  // of the action; undo_<type> is allowed
+	States    []postroom.ActionState // of the action
+	Sources   []postroom.Source      // of the decision
+
+	// Since leaves out actions that were recorded before it. [ParseWindow] reads "24h" and "7d".
+	Since time.Time
+
+	// Sender is a whole address when it has an @, and else a domain, which stands for its subdomains too. Letter case
+	// does not matter.
+	Sender string
+
+	// Confidence leaves out decisions that nobody made: they have none.
+	Confidence *Range
+
+	// Before is an action's id: only older ones are listed. With the id of a page's last entry it gives the next page.
+	Before string
+
+	// Limit bounds the listing. Default 20; bounds 1 to 100.
+	Limit int
+}
+
+// A Range is a range of confidence, both ends included: 0 ≤ Min ≤ Max ≤ 1.
+type Range struct{ Min, Max float64 }
+
+const (
+	defaultLimit = 20
+	maxLimit     = 100
+)
+
+func (f Filter) withDefaults() (Filter, error) {
+	if f.Limit == 0 {
+		f.Limit = defaultLimit
+	}
+	if f.Limit < 1 || f.Limit > maxLimit {
+		return f, fmt.Errorf("safety: Filter.Limit is %d; it must be within 1 and %d", f.Limit, maxLimit)
+	}
+	if r := f.Confidence; r != nil && !(0 <= r.Min && r.Min <= r.Max && r.Max <= 1) {
+		return f, fmt.Errorf("safety: Filter.Confidence is %v to %v; it must be a range within 0 and 1", r.Min, r.Max)
+	}
+	for _, t := range f.Types {
+		if !postroom.ActionType(strings.TrimPrefix(string(t), undoPrefix)).Valid() {
+			return f, fmt.Errorf("safety: Filter.Types: %q is no action; the actions are %v", string(t), postroom.ActionTypes())
+		}
+	}
+	for _, s := range f.States {
+		if _, ok := before[s]; !ok {
+			return f, fmt.Errorf("safety: Filter.States: %q is no state of an action; the states are %s", string(s), stateNames)
+		}
+	}
+	return f, nil
+}
+
+const stateNames = "queued, executing, approved_pending, completed, failed, canceled and rejected"
+
+// build appends the filter's clauses to a listing and numbers its parameters.
+func (f Filter) build(listing string) (query string, args []any, err error) {
+	w := where{clauses: []string{"1 = 1"}}
+	w.text("actions.account_id = ?", f.AccountID)
+	w.text("actions.message_id = ?", f.MessageID)
+	w.text("actions.id < ?", f.Before)
+	in(&w, "actions.type IN (?)", f.Types)
+	in(&w, "actions.state IN (?)", f.States)
+	in(&w, "decisions.source IN (?)", f.Sources)
+	if !f.Since.IsZero() {
+		w.add("actions.created_at >= ?", dbtime.Of(f.Since))
+	}
+	w.sender(f.Sender)
+	if f.Confidence != nil {
+		w.add("decisions.confidence BETWEEN ? AND ?", f.Confidence.Min, f.Confidence.Max)
+	}
+	w.args = append(w.args, f.Limit)
+	query, args, err = sqlx.In(listing+strings.Join(w.clauses, "\n  AND ")+newestFirst, w.args...)
+	return sqlx.Rebind(sqlx.DOLLAR, query), args, err
+}
+
+type where struct {
+	clauses []string
+	args    []any
+}
+
+func (w *where) add(clause string, args ...any) {
+	w.clauses = append(w.clauses, clause)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) text(clause, value string) {
+	if value != "" {
+		w.add(clause, value)
+	}
+}
+
+func in[T any](w *where, clause string, values []T) {
+	if len(values) > 0 {
+		w.add(clause, values)
+	}
+}
+
+var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+func (w *where) sender(s string) {
+	s = clean(strings.ToLower(strings.TrimSpace(s)))
+	switch {
+	case s == "":
+	case strings.Contains(s, "@"):
+		w.add("decisions.sender = ?", s)
+	default:
+		domain := escapeLike.Replace(s)
+		w.add(`(decisions.sender LIKE ? ESCAPE '\' OR decisions.sender LIKE ? ESCAPE '\')`, "%@"+domain, "%@%."+domain)
+	}
+}

@@ -1,0 +1,127 @@
+package safety
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A desk is a ledger and what it asked its host to do.
+type desk struct {
+	t        require.TestingT
+	db       queue.DB
+	ledger   *Ledger
+	executed []string // ids handed to Execute
+	asked    []string // ids handed to Ask
+	now      time.Time
+}
+
+func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
+	require.NoError(t, Migrate(t.Context(), db))
+	d := &desk{t: t, db: db, now: time.Now()}
+	cfg := Config{
+		DB: db,
+		Execute: func(_ context.Context, _ *queue.Tx, a postroom.Action) error {
+			d.executed = append(d.executed, a.ID)
+			return nil
+		},
+		Ask: func(_ context.Context, _ *queue.Tx, a postroom.Action) error {
+			d.asked = append(d.asked, a.ID)
+			return nil
+		},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	var err error
+	d.ledger, err = New(cfg)
+	require.NoError(t, err)
+	return d
+}
+
+// write runs fn in a transaction of its own whose clock is the desk's.
+func (d *desk) write(fn func(ctx context.Context, tx *queue.Tx) error) error {
+	return d.db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+		return fn(ctx, queue.NewTx(tx, tx.Dialect(), d.now))
+	})
+}
+
+func (d *desk) record(msg *postroom.Message, dec postroom.Decision) postroom.Action {
+	var a postroom.Action
+	require.NoError(d.t, d.write(func(ctx context.Context, tx *queue.Tx) (err error) {
+		a, err = d.ledger.Record(ctx, tx, msg, dec)
+		return err
+	}))
+	return a
+}
+
+// act runs one change of one action and returns its error.
+func (d *desk) act(fn func(ctx context.Context, tx *queue.Tx) (postroom.Action, error)) (a postroom.Action, err error) {
+	err = d.write(func(ctx context.Context, tx *queue.Tx) error {
+		a, err = fn(ctx, tx)
+		return err
+	})
+	return a, err
+}
+
+func (d *desk) start(id, job string) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		return d.ledger.Start(ctx, tx, id, job)
+	})
+}
+
+func (d *desk) approve(id, by string) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		return d.ledger.Approve(ctx, tx, id, by)
+	})
+}
+
+func (d *desk) reject(id, by, why string) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		return d.ledger.Reject(ctx, tx, id, by, why)
+	})
+}
+
+func (d *desk) complete(id string, hint postroom.UndoHint) error {
+	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Complete(ctx, tx, id, hint) })
+}
+
+func (d *desk) fail(id, reason string) error {
+	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Fail(ctx, tx, id, reason) })
+}
+
+func (d *desk) cancel(id, reason string) error {
+	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Cancel(ctx, tx, id, reason) })
+}
+
+func (d *desk) get(id string) postroom.Action {
+	a, err := d.ledger.Action(context.Background(), id)
+	require.NoError(d.t, err)
+	return a
+}
+
+// completed records an archive by rule and carries it out.
+func (d *desk) completed() postroom.Action {
+	a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
+	_, err := d.start(a.ID, "job-1")
+	require.NoError(d.t, err)
+	before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage(nil)
+	require.NoError(d.t, d.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &before, After: &after}))
+	return d.get(a.ID)
+}
+
+// message is a new one for each call.
+func message(from string) *postroom.Message {
+	return &postroom.Message{
+		ID: uuid.NewString(), AccountID: "account-1", From: postroom.Address{Name: "Someone", Email: from}, Subject: "Hello",
+	}
+}

@@ -1,0 +1,168 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Record takes a decision about a message in: the gate judges it, and the decision, its action and what follows (a job, a
+// request for approval) are written in the caller's transaction. A label parameter must be a label's id by now.
+//
+// The action is approved_pending when the gate asks for a person, completed when there is nothing to do
+// ([postroom.None]), and otherwise queued and handed to [Config.Execute].
+//
+// Recording is idempotent: when the message already has a decision with the same [postroom.Decision.Key], nothing is
+// written and the action of that first decision is returned, as it stands now.
+//
+// A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to keep it.
+func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
+	if err := d.Validate(); err != nil {
+		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
+	}
+	verdict := l.gate.Judge(d)
+	action := postroom.Action{State: postroom.ActionQueued}
+	switch {
+	case verdict.RequiresApproval:
+		action.State = postroom.ActionApprovedPending
+	case d.Action == postroom.None:
+		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, tx.Now(), nothingDone()
+	}
+	action, isNew, err := l.insert(ctx, tx, msg, d, verdict, action)
+	if err != nil || !isNew {
+		return action, err
+	}
+	switch action.State {
+	case postroom.ActionQueued:
+		err = l.cfg.Execute(ctx, tx, action)
+	case postroom.ActionApprovedPending:
+		err = l.ask(ctx, tx, action, verdict.Reasons)
+	}
+	return action, err
+}
+
+// Refuse takes a decision in that must not be carried out, such as one that names a label which does not exist. Its action
+// has failed from the start, with the reason, which must not be blank. Nothing is executed and nobody is asked. It is
+// idempotent as [Ledger.Record] is, and takes decisions that Record finds invalid.
+func (l *Ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+	if strings.TrimSpace(reason) == "" {
+		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
+	}
+	action := postroom.Action{State: postroom.ActionFailed, Error: clean(reason)}
+	action, _, err := l.insert(ctx, tx, msg, d, l.gate.Judge(d), action)
+	return action, err
+}
+
+// nothingDone is the hint of an action that changed nothing: no way back, and nothing to go back from.
+func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction: postroom.None} }
+
+// insert writes the decision and its action, or finds those that were there first.
+func (l *Ledger) insert(
+	ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
+) (_ postroom.Action, isNew bool, err error) {
+	if msg.ID == "" || msg.AccountID == "" {
+		return action, false, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
+	}
+	if action.DecisionID, err = newID(); err != nil {
+		return action, false, err
+	}
+	isNew, err = insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
+	if err != nil {
+		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
+	}
+	if !isNew {
+		first, err := scanAction(tx.QueryRowxContext(ctx, selectActionByKey, msg.AccountID, msg.ID, clean(d.Key)))
+		if err != nil {
+			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
+		}
+		return first, false, nil
+	}
+	action.AccountID, action.MessageID = msg.AccountID, msg.ID
+	action.Type, action.Parameters = d.Action, d.Parameters
+	action, err = insertActionRow(ctx, tx, action)
+	return action, true, err
+}
+
+func insertDecisionRow(
+	ctx context.Context, tx *queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
+) (isNew bool, err error) {
+	if d.Source != postroom.SourceDeterministic && d.Source != postroom.SourceModel && d.Source != postroom.SourceNone {
+		return false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
+	}
+	if d.Parameters == nil {
+		d.Parameters = postroom.Parameters{}
+	}
+	parameters, err := encode("parameters", d.Parameters)
+	if err != nil {
+		return false, err
+	}
+	explanations, err := encode("explanations", d.Explanations)
+	if err != nil {
+		return false, err
+	}
+	telemetry, err := encode("telemetry", verdict)
+	if err != nil {
+		return false, err
+	}
+	needsApproval := 0
+	if verdict.RequiresApproval {
+		needsApproval = 1
+	}
+	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, clean(d.Key), string(d.Source),
+		clean(string(d.Action)), parameters, confidence(d), needsApproval, clean(d.Rationale), clean(d.RuleID),
+		clean(d.RuleName), clean(string(d.SafeMode)), clean(d.Model), explanations, telemetry,
+		clean(strings.ToLower(msg.From.Email)), clean(msg.Subject), dbtime.Of(tx.Now()))
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (postroom.Action, error) {
+	if a.ID == "" {
+		id, err := newID()
+		if err != nil {
+			return a, err
+		}
+		a.ID = id
+	}
+	a.CreatedAt, a.UpdatedAt = tx.Now(), tx.Now()
+	if a.Parameters == nil {
+		a.Parameters = postroom.Parameters{}
+	}
+	parameters, err := encode("parameters", a.Parameters)
+	if err != nil {
+		return a, err
+	}
+	hint, err := encodeHint(a.UndoHint)
+	if err != nil {
+		return a, err
+	}
+	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, clean(string(a.Type)), parameters,
+		string(a.State), a.Error, hint, a.JobID, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt))
+	if err != nil {
+		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
+	}
+	return a, nil
+}
+
+func encodeHint(h *postroom.UndoHint) (sql.NullString, error) {
+	if h == nil {
+		return sql.NullString{}, nil
+	}
+	s, err := encode("undo hint", h)
+	return sql.NullString{String: s, Valid: true}, err
+}
+
+// confidence is NULL when nobody decided and for what is no confidence at all.
+func confidence(d postroom.Decision) sql.NullFloat64 {
+	known := d.Source != postroom.SourceNone && d.Confidence >= 0 && d.Confidence <= 1
+	return sql.NullFloat64{Float64: d.Confidence, Valid: known}
+}

@@ -1,0 +1,149 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// before is the state machine: which states a state may follow. It has no entry for what only begins.
+var before = map[postroom.ActionState][]postroom.ActionState{
+	postroom.ActionQueued:          {postroom.ActionApprovedPending},
+	postroom.ActionExecuting:       {postroom.ActionQueued},
+	postroom.ActionApprovedPending: {postroom.ActionQueued},
+	postroom.ActionCompleted:       {postroom.ActionExecuting},
+	postroom.ActionFailed:          {postroom.ActionQueued, postroom.ActionExecuting},
+	postroom.ActionCanceled:        {postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionApprovedPending},
+	postroom.ActionRejected:        {postroom.ActionQueued, postroom.ActionApprovedPending},
+}
+
+// CanFollow tells whether an action in state from may come to state to.
+func CanFollow(from, to postroom.ActionState) bool { return slices.Contains(before[to], from) }
+
+// A change is one transition: what it is called, where it leads and what it writes besides.
+type change struct {
+	op    string
+	to    postroom.ActionState
+	error string
+	hint  *postroom.UndoHint
+	jobID string // empty keeps the action's
+}
+
+// move compares and sets in one statement. Whoever comes too late gets a [*StateError].
+func (l *Ledger) move(ctx context.Context, tx *queue.Tx, actionID string, c change) (postroom.Action, error) {
+	hint, err := encodeHint(c.hint)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	job := sql.NullString{String: c.jobID, Valid: c.jobID != ""}
+	var executed dbtime.Time
+	if c.to == postroom.ActionExecuting {
+		executed = dbtime.Of(tx.Now())
+	}
+	from := before[c.to]
+	a, err := scanAction(tx.QueryRowxContext(ctx, moveAction, string(c.to), clean(c.error), hint, job, executed,
+		dbtime.Of(tx.Now()), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1]))
+	if errors.Is(err, sql.ErrNoRows) {
+		return l.tooLate(ctx, tx, actionID, c.op)
+	}
+	if err != nil {
+		return a, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
+	}
+	return a, nil
+}
+
+// tooLate returns the action as it stands beside the error.
+func (l *Ledger) tooLate(ctx context.Context, tx *queue.Tx, actionID, op string) (postroom.Action, error) {
+	a, err := l.ActionTx(ctx, tx, actionID)
+	if err != nil {
+		return a, err
+	}
+	return a, &StateError{Op: op, ActionID: a.ID, State: a.State, JobID: a.JobID}
+}
+
+// Start makes a queued action executing, owned by the job. The same job may start it again, after a crash; to any other
+// job it answers with a [*StateError]. ExecutedAt is set the first time.
+func (l *Ledger) Start(ctx context.Context, tx *queue.Tx, actionID, jobID string) (postroom.Action, error) {
+	if jobID == "" {
+		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
+	}
+	a, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID})
+	if errors.Is(err, ErrState) && a.State == postroom.ActionExecuting && a.JobID == jobID {
+		return a, nil
+	}
+	return a, err
+}
+
+// Complete makes an executing action completed and keeps its hint, in one write.
+func (l *Ledger) Complete(ctx context.Context, tx *queue.Tx, actionID string, hint postroom.UndoHint) error {
+	_, err := l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
+	return err
+}
+
+// Fail makes a queued or executing action failed, with the reason for people. What a failed undo was to take back can be
+// undone again.
+func (l *Ledger) Fail(ctx context.Context, tx *queue.Tx, actionID, reason string) error {
+	return l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
+}
+
+// Cancel makes an action that is not final canceled, with the reason for people, and withdraws its request for approval if
+// one waits. An executing action's job learns of it when it wants to complete the action; what it has done is done.
+func (l *Ledger) Cancel(ctx context.Context, tx *queue.Tx, actionID, reason string) error {
+	if err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
+		return err
+	}
+	_, err := l.close(ctx, tx, actionID, OutcomeWithdrawn, "", reason)
+	return err
+}
+
+func (l *Ledger) end(ctx context.Context, tx *queue.Tx, actionID string, c change) error {
+	a, err := l.move(ctx, tx, actionID, c)
+	if err != nil || !IsUndo(a.Type) {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(tx.Now()), actionID)
+	return err
+}
+
+// Action returns one action, or [postroom.ErrNotFound].
+func (l *Ledger) Action(ctx context.Context, id string) (postroom.Action, error) {
+	return findAction(ctx, l.cfg.DB.Reader(), id)
+}
+
+// ActionTx is [Ledger.Action] inside a write transaction.
+func (l *Ledger) ActionTx(ctx context.Context, tx *queue.Tx, id string) (postroom.Action, error) {
+	return findAction(ctx, tx, id)
+}
+
+func findAction(ctx context.Context, q sqlx.QueryerContext, id string) (postroom.Action, error) {
+	a, err := scanAction(q.QueryRowxContext(ctx, selectAction, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, notFound("action", id)
+	}
+	if err != nil {
+		return a, fmt.Errorf("safety: read action %s: %w", id, err)
+	}
+	return a, nil
+}
+
+// finishNone carries out the action that does nothing.
+func (l *Ledger) finishNone(ctx context.Context, tx *queue.Tx, actionID string) (postroom.Action, error) {
+	if _, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting}); err != nil {
+		return postroom.Action{}, err
+	}
+	return l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: nothingDone()})
+}
+
+const undoPrefix = "undo_"
+
+// IsUndo tells whether t is the type of an action that takes another back: "undo_" and the other's type.
+func IsUndo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), undoPrefix) }
