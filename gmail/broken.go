@@ -1,0 +1,76 @@
+package gmail
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A BrokenMessage is one that arrived and could not be read. It is kept as it came until its ingest job, retried by a
+// person, succeeds or finds it gone.
+type BrokenMessage struct {
+	AccountID  string
+	ProviderID string // Gmail's id
+	JobID      string // the failed ingest job: retry it once the cause is mended
+	Reason     string
+	Subject    string // as far as it can be told; may be empty
+	Snippet    string // Gmail's
+	Size       int64  // of what is kept, in bytes
+	ReceivedAt time.Time
+	CreatedAt  time.Time
+}
+
+// Broken lists the account's broken messages, oldest first.
+func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, error) {
+	var rows []struct {
+		AccountID  string      `db:"account_id"`
+		ProviderID string      `db:"provider_message_id"`
+		JobID      string      `db:"job_id"`
+		Reason     string      `db:"reason"`
+		Subject    string      `db:"subject"`
+		Snippet    string      `db:"snippet"`
+		Size       int64       `db:"size"`
+		ReceivedAt dbtime.Time `db:"received_at"`
+		CreatedAt  dbtime.Time `db:"created_at"`
+	}
+	if err := sqlx.SelectContext(ctx, s.db.Reader(), &rows, sqlBroken, accountID); err != nil {
+		return nil, fmt.Errorf("gmail: broken messages: %w", err)
+	}
+	broken := make([]BrokenMessage, len(rows))
+	for i, r := range rows {
+		broken[i] = BrokenMessage{
+			r.AccountID, r.ProviderID, r.JobID, r.Reason, r.Subject, r.Snippet, r.Size, r.ReceivedAt.Time, r.CreatedAt.Time,
+		}
+	}
+	return broken, nil
+}
+
+// BrokenRaw returns a broken message as it was kept: the message's bytes or, when Gmail's answer was not base64, that
+// answer. [postroom.ErrNotFound] when the message is not broken.
+func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]byte, error) {
+	var raw []byte
+	err := get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)
+	return raw, err
+}
+
+// saveBroken keeps what could not be read.
+func (s *Store) saveBroken(ctx context.Context, tx *queue.Tx, b BrokenMessage, raw []byte) error {
+	now := dbtime.Of(tx.Now())
+	if raw == nil {
+		raw = []byte{} // no content is not NULL
+	}
+	_, err := exec(ctx, tx, "broken message "+b.ProviderID, sqlUpsertBroken,
+		b.AccountID, b.ProviderID, b.JobID, clean(b.Reason), clean(b.Subject), clean(b.Snippet), raw,
+		dbtime.Of(b.ReceivedAt), now, now)
+	return err
+}
+
+func (s *Store) forgetBroken(ctx context.Context, tx *queue.Tx, accountID, providerID string) error {
+	_, err := exec(ctx, tx, "broken message "+providerID, sqlDeleteBroken, accountID, providerID)
+	return err
+}

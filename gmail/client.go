@@ -1,0 +1,252 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	api "google.golang.org/api/gmail/v1"
+	"google.golang.org/api/option"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A ClientConfig says how to reach one mailbox.
+type ClientConfig struct {
+	// HTTPClient carries the requests and authorizes them, such as one of golang.org/x/oauth2. Required.
+	HTTPClient *http.Client
+	// Endpoint is the address of the API. Default Google's.
+	Endpoint string
+	// UserID is the mailbox's address. Default "me": the one that HTTPClient is authorized for.
+	UserID string
+	// Timeout bounds each call, from its sending to the last byte of the answer. Default one minute.
+	Timeout time.Duration
+	// Limits keep the client within Gmail's quota. Default none: for tests, and for hosts that have their own.
+	Limits *Limits
+}
+
+// A Client speaks to one mailbox. Its methods are Gmail's, one call each unless they say otherwise; they return [*Error].
+// It may be used by many goroutines at once.
+type Client struct {
+	service *api.Service
+	user    string
+	timeout time.Duration
+	gate    *gate
+}
+
+// NewClient makes a client. It calls nobody: a wrong endpoint or a missing grant shows with the first call.
+func NewClient(ctx context.Context, cfg ClientConfig) (*Client, error) {
+	if cfg.HTTPClient == nil {
+		return nil, errors.New("gmail: ClientConfig.HTTPClient is nil; it must be a client that authorizes requests")
+	}
+	if cfg.Timeout < 0 {
+		return nil, fmt.Errorf("gmail: ClientConfig.Timeout is %v; it must be positive", cfg.Timeout)
+	}
+	gate, err := newGate(cfg.Limits)
+	if err != nil {
+		return nil, fmt.Errorf("gmail: ClientConfig.%w", err)
+	}
+	options := []option.ClientOption{option.WithHTTPClient(cfg.HTTPClient)}
+	if cfg.Endpoint != "" {
+		options = append(options, option.WithEndpoint(cfg.Endpoint))
+	}
+	service, err := api.NewService(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("gmail: %w", err)
+	}
+	c := &Client{service: service, user: cfg.UserID, timeout: cfg.Timeout, gate: gate}
+	if c.user == "" {
+		c.user = "me"
+	}
+	if c.timeout == 0 {
+		c.timeout = time.Minute
+	}
+	return c, nil
+}
+
+// do makes one call within the limits and the timeout. notFound is what a 404 means for it.
+func (c *Client) do(ctx context.Context, method Method, op string, notFound Class, call func(context.Context) error) error {
+	leave, err := c.gate.enter(ctx, method)
+	if err != nil {
+		return newError(op, notFound, err, time.Now())
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	err = newError(op, notFound, call(ctx), time.Now())
+	c.gate.note(err)
+	return err
+}
+
+// A Profile is what Gmail says about the mailbox as a whole.
+type Profile struct {
+	Email     string
+	HistoryID uint64 // of the latest change
+	Messages  int64
+}
+
+// Profile reads the mailbox's address and where its history stands.
+func (c *Client) Profile(ctx context.Context) (Profile, error) {
+	var p *api.Profile
+	err := c.do(ctx, MethodGetProfile, "get profile", ClassNotFound, func(ctx context.Context) (err error) {
+		p, err = c.service.Users.GetProfile(c.user).Context(ctx).Do()
+		return err
+	})
+	if err != nil {
+		return Profile{}, err
+	}
+	return Profile{Email: p.EmailAddress, HistoryID: p.HistoryId, Messages: p.MessagesTotal}, nil
+}
+
+// A MessageList selects messages to list.
+type MessageList struct {
+	// Query is a search as in Gmail's own search box; empty lists everything but spam and trash.
+	Query string
+	// IncludeSpamTrash lists those as well.
+	IncludeSpamTrash bool
+	// PageToken is a MessagePage's NextPageToken; empty for the first page.
+	PageToken string
+	// Max is how many ids a page has. Default 100, at most 500.
+	Max int
+}
+
+// A MessagePage is one page of ids.
+type MessagePage struct {
+	IDs           []string
+	NextPageToken string // empty on the last page
+}
+
+// ListMessages lists ids of messages, newest first in practice but not by promise.
+func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePage, error) {
+	var page MessagePage
+	err := c.do(ctx, MethodListMessages, "list messages", ClassNotFound, func(ctx context.Context) error {
+		call := c.service.Users.Messages.List(c.user).Context(ctx).Q(list.Query).IncludeSpamTrash(list.IncludeSpamTrash)
+		if list.PageToken != "" {
+			call.PageToken(list.PageToken)
+		}
+		if list.Max > 0 {
+			call.MaxResults(int64(list.Max))
+		}
+		answer, err := call.Do()
+		if err != nil {
+			return err
+		}
+		for _, m := range answer.Messages {
+			page.IDs = append(page.IDs, m.Id)
+		}
+		page.NextPageToken = answer.NextPageToken
+		return nil
+	})
+	return page, err
+}
+
+// GetImage reads the labels that a message carries now.
+func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
+	return c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
+		return c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
+	})
+}
+
+// Modify adds and removes labels and returns what the message carries then. Adding a label that is there, or removing one
+// that is not, is no error. TRASH is for [Client.Trash] and [Client.Untrash].
+func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
+	return c.image(ctx, MethodModifyMessage, "modify message "+id, func(ctx context.Context) (*api.Message, error) {
+		request := &api.ModifyMessageRequest{AddLabelIds: change.Add, RemoveLabelIds: change.Remove}
+		return c.service.Users.Messages.Modify(c.user, id, request).Context(ctx).Do()
+	})
+}
+
+// Trash moves a message to the trash, where Gmail deletes it after 30 days. Doing so twice is no error.
+func (c *Client) Trash(ctx context.Context, id string) (postroom.Image, error) {
+	return c.image(ctx, MethodTrash, "trash message "+id, func(ctx context.Context) (*api.Message, error) {
+		return c.service.Users.Messages.Trash(c.user, id).Context(ctx).Do()
+	})
+}
+
+// Untrash takes a message out of the trash. It does not put it back into the inbox.
+func (c *Client) Untrash(ctx context.Context, id string) (postroom.Image, error) {
+	return c.image(ctx, MethodUntrash, "untrash message "+id, func(ctx context.Context) (*api.Message, error) {
+		return c.service.Users.Messages.Untrash(c.user, id).Context(ctx).Do()
+	})
+}
+
+// image makes a call about one message whose answer has the message's labels.
+func (c *Client) image(ctx context.Context, method Method, op string, call func(context.Context) (*api.Message, error)) (postroom.Image, error) {
+	var m *api.Message
+	err := c.do(ctx, method, op, ClassGone, func(ctx context.Context) (err error) {
+		m, err = call(ctx)
+		return err
+	})
+	if err != nil {
+		return postroom.Image{}, err
+	}
+	return postroom.NewImage(m.LabelIds), nil
+}
+
+// Delete deletes a message for ever. It needs the full mail scope; gmail.modify does not allow it.
+func (c *Client) Delete(ctx context.Context, id string) error {
+	return c.do(ctx, MethodDelete, "delete message "+id, ClassGone, func(ctx context.Context) error {
+		return c.service.Users.Messages.Delete(c.user, id).Context(ctx).Do()
+	})
+}
+
+// ListLabels lists all labels of the mailbox; their Description and AvailableToClassifier are not Gmail's and stay zero.
+func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
+	var labels []postroom.Label
+	err := c.do(ctx, MethodListLabels, "list labels", ClassNotFound, func(ctx context.Context) error {
+		answer, err := c.service.Users.Labels.List(c.user).Context(ctx).Do()
+		if err != nil {
+			return err
+		}
+		for _, l := range answer.Labels {
+			labels = append(labels, labelOf(l))
+		}
+		return nil
+	})
+	return labels, err
+}
+
+// CreateLabel makes a user's label. When Gmail has one of that name, in whatever case, it is found with a second call
+// and returned.
+func (c *Client) CreateLabel(ctx context.Context, name string) (postroom.Label, error) {
+	op := fmt.Sprintf("create label %q", name)
+	if strings.TrimSpace(name) == "" {
+		return postroom.Label{}, &Error{Op: op, Class: ClassInvalid, Err: errors.New("the name is blank")}
+	}
+	var created *api.Label
+	err := c.do(ctx, MethodCreateLabel, op, ClassNotFound, func(ctx context.Context) (err error) {
+		created, err = c.service.Users.Labels.Create(c.user, &api.Label{Name: name}).Context(ctx).Do()
+		return err
+	})
+	switch {
+	case ClassOf(err) == ClassConflict:
+		return c.existingLabel(ctx, name, err)
+	case err != nil:
+		return postroom.Label{}, err
+	}
+	return labelOf(created), nil
+}
+
+func (c *Client) existingLabel(ctx context.Context, name string, conflict error) (postroom.Label, error) {
+	labels, err := c.ListLabels(ctx)
+	if err != nil {
+		return postroom.Label{}, err
+	}
+	i := slices.IndexFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, name) })
+	if i < 0 {
+		return postroom.Label{}, conflict
+	}
+	return labels[i], nil
+}
+
+func labelOf(l *api.Label) postroom.Label {
+	label := postroom.Label{ID: l.Id, Name: l.Name, Type: postroom.LabelUser}
+	if l.Type == string(postroom.LabelSystem) {
+		label.Type = postroom.LabelSystem
+	}
+	return label
+}

@@ -1,0 +1,135 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/postroom-go/postroom"
+)
+
+// An effect is what an action does at Gmail and what, in words, would take it back.
+type effect struct {
+	change  postroom.LabelChange
+	inverse postroom.ActionType
+	params  postroom.Parameters
+}
+
+// plain are the actions without parameters. The trash is a label here; [Client.apply] knows how Gmail wants it changed.
+var plain = map[postroom.ActionType]effect{
+	postroom.Archive:    {remove(postroom.LabelInbox), postroom.ApplyLabel, labelParam(postroom.LabelInbox)},
+	postroom.MarkRead:   {remove(postroom.LabelUnread), postroom.MarkUnread, nil},
+	postroom.MarkUnread: {add(postroom.LabelUnread), postroom.MarkRead, nil},
+	postroom.Star:       {add(postroom.LabelStarred), postroom.Unstar, nil},
+	postroom.Unstar:     {remove(postroom.LabelStarred), postroom.Star, nil},
+	postroom.Trash:      {add(postroom.LabelTrash), postroom.Restore, nil},
+	postroom.Restore:    {remove(postroom.LabelTrash), postroom.Trash, nil},
+	postroom.None:       {inverse: postroom.None},
+}
+
+// SupportedActions lists what action.gmail carries out, sorted by name; a decision that names another is to be refused
+// before it gets here.
+func SupportedActions() []postroom.ActionType {
+	actions := []postroom.ActionType{postroom.ApplyLabel, postroom.RemoveLabel, postroom.Move, postroom.Delete}
+	for t := range plain {
+		actions = append(actions, t)
+	}
+	slices.Sort(actions)
+	return actions
+}
+
+// effectOf is what an action other than delete does.
+func effectOf(a postroom.Action) (effect, error) {
+	if e, ok := plain[a.Type]; ok {
+		return e, nil
+	}
+	invalid := func(err error) (effect, error) {
+		return effect{}, &Error{Op: "action " + a.ID, Class: ClassInvalid, Err: err}
+	}
+	if !slices.Contains(SupportedActions(), a.Type) {
+		return invalid(fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, SupportedActions()))
+	}
+	label, ok := a.Parameters.Text(postroom.ParamLabel)
+	if !ok {
+		return invalid(fmt.Errorf("%s needs the parameter %q: the id of a label", a.Type, postroom.ParamLabel))
+	}
+	switch a.Type {
+	case postroom.ApplyLabel:
+		return effect{add(label), postroom.RemoveLabel, labelParam(label)}, nil
+	case postroom.RemoveLabel:
+		return effect{remove(label), postroom.ApplyLabel, labelParam(label)}, nil
+	case postroom.Move:
+		return moveTo(label), nil
+	}
+	return invalid(errors.New("it has no effect on labels"))
+}
+
+func moveTo(label string) effect {
+	e := effect{change: postroom.LabelChange{Add: []string{label}}, inverse: postroom.Move}
+	e.params = postroom.Parameters{postroom.ParamLabel: postroom.LabelInbox, "remove_labels": []string{label}}
+	if label != postroom.LabelInbox {
+		e.change.Remove = []string{postroom.LabelInbox}
+	}
+	return e
+}
+
+func add(label string) postroom.LabelChange    { return postroom.LabelChange{Add: []string{label}} }
+func remove(label string) postroom.LabelChange { return postroom.LabelChange{Remove: []string{label}} }
+
+func labelParam(label string) postroom.Parameters {
+	return postroom.Parameters{postroom.ParamLabel: label}
+}
+
+// needed leaves out of the change what an image shows to be so already.
+func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelChange {
+	var out postroom.LabelChange
+	for _, l := range change.Add {
+		if !image.Has(l) {
+			out.Add = append(out.Add, l)
+		}
+	}
+	for _, l := range change.Remove {
+		if image.Has(l) {
+			out.Remove = append(out.Remove, l)
+		}
+	}
+	return out
+}
+
+// applied is the image after a change.
+func applied(change postroom.LabelChange, image postroom.Image) postroom.Image {
+	kept := slices.DeleteFunc(slices.Clone(image.LabelIDs), func(l string) bool { return slices.Contains(change.Remove, l) })
+	return postroom.NewImage(append(kept, change.Add...))
+}
+
+// apply makes a change that may include the trash and returns what the message carries then. Out of the trash comes
+// first and into it last, since both have effects on other labels; each step can be repeated, and so can all of them.
+func (c *Client) apply(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
+	isTrash := func(l string) bool { return l == postroom.LabelTrash }
+	trash, untrash := slices.ContainsFunc(change.Add, isTrash), slices.ContainsFunc(change.Remove, isTrash)
+	rest := postroom.LabelChange{
+		Add:    slices.DeleteFunc(slices.Clone(change.Add), isTrash),
+		Remove: slices.DeleteFunc(slices.Clone(change.Remove), isTrash),
+	}
+	steps := []struct {
+		wanted bool
+		do     func() (postroom.Image, error)
+	}{
+		{untrash, func() (postroom.Image, error) { return c.Untrash(ctx, id) }},
+		{!rest.IsZero(), func() (postroom.Image, error) { return c.Modify(ctx, id, rest) }},
+		{trash, func() (postroom.Image, error) { return c.Trash(ctx, id) }},
+		{change.IsZero(), func() (postroom.Image, error) { return c.GetImage(ctx, id) }},
+	}
+	var image postroom.Image
+	for _, step := range steps {
+		if !step.wanted {
+			continue
+		}
+		var err error
+		if image, err = step.do(); err != nil {
+			return image, err
+		}
+	}
+	return image, nil
+}

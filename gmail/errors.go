@@ -1,0 +1,281 @@
+package gmail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"google.golang.org/api/googleapi"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A Class says what kind of failure an [Error] is, and so what can be done about it; [Verdict] acts on it.
+type Class string
+
+// The classes of failure.
+const (
+	// ClassGone: 404 for a message. The error matches [postroom.ErrMessageGone].
+	ClassGone Class = "message gone"
+	// ClassHistoryExpired: 404 for a history id. What happened since is only found by listing messages again.
+	ClassHistoryExpired Class = "history expired"
+	// ClassNotFound: 404 for anything else, such as a label.
+	ClassNotFound Class = "not found"
+	// ClassRateLimited: too many requests, or too many at once, by Gmail's count or by our own.
+	ClassRateLimited Class = "rate limited"
+	// ClassDailyLimit: the project's budget of the day is spent; it is given anew at midnight Pacific time.
+	ClassDailyLimit Class = "daily limit reached"
+	// ClassUnauthorized: 401, the access token is not, or no longer, good.
+	ClassUnauthorized Class = "unauthorized"
+	// ClassReauthorize: the token endpoint says invalid_grant: a person has to grant access again.
+	ClassReauthorize Class = "authorization revoked"
+	// ClassForbidden: Gmail will not do this for this account or project until a person changes something.
+	ClassForbidden Class = "forbidden"
+	// ClassInvalid: the request is wrong and stays wrong.
+	ClassInvalid Class = "invalid request"
+	// ClassPrecondition: 400 failedPrecondition, which often passes by itself.
+	ClassPrecondition Class = "precondition failed"
+	// ClassConflict: 409, such as a label that exists already.
+	ClassConflict Class = "conflict"
+	// ClassServer: Gmail failed (5xx).
+	ClassServer Class = "server error"
+	// ClassNetwork: there was no answer, or not all of it.
+	ClassNetwork Class = "network error"
+	// ClassAnswer: there was an answer that is not what Gmail's reference describes.
+	ClassAnswer Class = "answer not understood"
+)
+
+// An Error is a call to Gmail that failed.
+type Error struct {
+	Op     string // the call and what it was about: "get message 18c2f…"
+	Class  Class
+	Status int    // of HTTP; 0 when there was no answer
+	Reason string // Gmail's own word, such as userRateLimitExceeded; may be empty
+	// RetryAfter is how long Gmail asks to wait; 0 when it does not say.
+	RetryAfter time.Duration
+	Hint       string // what a person can do; may be empty
+	Err        error
+}
+
+// Error formats operation, class, cause and hint. It quotes Gmail's message, never a body or a header.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("gmail: %s: %s", e.Op, e.Class)
+	switch {
+	case e.Status != 0 && e.Reason != "":
+		s += fmt.Sprintf(" (%d %s)", e.Status, e.Reason)
+	case e.Status != 0:
+		s += fmt.Sprintf(" (%d)", e.Status)
+	}
+	if cause := e.cause(); cause != "" {
+		s += ": " + cause
+	}
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// cause leaves out what googleapi adds to a message: the body, and details that Error has said already.
+func (e *Error) cause() string {
+	var answer *googleapi.Error
+	switch {
+	case errors.As(e.Err, &answer):
+		return strings.TrimSpace(readAnswer(answer).message)
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return ""
+}
+
+// Unwrap returns the cause, and [postroom.ErrMessageGone] for a message that is gone.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	if e.Class == ClassGone {
+		errs = append(errs, postroom.ErrMessageGone)
+	}
+	return errs
+}
+
+// ClassOf is the class of the [Error] in err's chain; empty when there is none.
+func ClassOf(err error) Class {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	return ""
+}
+
+// newError classifies what a call returned. notFound is what a 404 means for this call.
+func newError(op string, notFound Class, err error, now time.Time) error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{Op: op, Err: err}
+	var known *Error
+	var answer *googleapi.Error
+	var token *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.As(err, &answer):
+		e.classify(readAnswer(answer), notFound, now)
+	case errors.As(err, &token):
+		e.classifyToken(token)
+	case isTransport(err):
+		e.Class = ClassNetwork
+	default:
+		e.Class = ClassAnswer
+	}
+	return e
+}
+
+// isTransport tells errors of the way (no connection, a timeout, half an answer) from errors of decoding.
+func isTransport(err error) bool {
+	var timeout interface{ Timeout() bool } // net.Error and *url.Error
+	return errors.As(err, &timeout) || errors.Is(err, context.Canceled) || isTruncated(err)
+}
+
+func (e *Error) classifyToken(token *oauth2.RetrieveError) {
+	e.Class = ClassUnauthorized
+	e.Reason = token.ErrorCode
+	if token.Response != nil {
+		e.Status = token.Response.StatusCode
+	}
+	switch {
+	case token.ErrorCode == "invalid_grant":
+		e.Class = ClassReauthorize
+		e.Hint = "the grant was revoked or has run out: sign in to the account again"
+	case e.Status >= http.StatusInternalServerError:
+		e.Class = ClassServer
+	}
+}
+
+func (e *Error) classify(a answer, notFound Class, now time.Time) {
+	e.Status, e.Reason = a.status, a.reason
+	e.RetryAfter = a.retryAfter(now)
+	e.Class, e.Hint = a.class(notFound)
+	if e.Class == ClassDailyLimit && e.RetryAfter == 0 {
+		e.RetryAfter = untilReset(now)
+	}
+}
+
+// An answer is what Gmail's error body says, in whichever of its shapes.
+type answer struct {
+	status  int
+	reason  string
+	message string
+	header  http.Header
+}
+
+// readAnswer reads the body itself: googleapi gives up on all of it when one field is off, such as a code that is a
+// string, and knows nothing of the details in which newer answers name their reason.
+func readAnswer(err *googleapi.Error) answer {
+	a := answer{status: err.Code, message: err.Message, header: err.Header}
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+			Status  string `json:"status"`
+			Errors  []struct {
+				Reason  string `json:"reason"`
+				Message string `json:"message"`
+			} `json:"errors"`
+			Details []struct {
+				Reason string `json:"reason"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(err.Body), &body) != nil {
+		return a // an HTML page of some proxy: the status has to do
+	}
+	var reasons []string
+	for _, d := range body.Error.Details {
+		reasons = append(reasons, d.Reason)
+	}
+	for _, e := range body.Error.Errors {
+		reasons = append(reasons, e.Reason)
+		a.message = firstText(a.message, e.Message)
+	}
+	a.reason = firstText(append(reasons, body.Error.Status)...)
+	a.message = firstText(a.message, body.Error.Message)
+	return a
+}
+
+func firstText(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// class is the table of statuses and reasons, with a hint where a person can do something.
+func (a answer) class(notFound Class) (Class, string) {
+	if class := reasonClasses[a.reason]; class == ClassRateLimited || class == ClassDailyLimit {
+		return class, ""
+	}
+	switch {
+	case a.status == http.StatusUnauthorized:
+		return ClassUnauthorized, "the access token was refused: if this lasts, sign in to the account again"
+	case a.status == http.StatusForbidden:
+		return ClassForbidden, forbiddenHints[a.reason]
+	case a.status == http.StatusNotFound && strings.HasPrefix(a.message, "Invalid label"):
+		// QUIRK: a label that does not exist answers a modify with 404 as well; the message is still there.
+		return ClassInvalid, "the label does not exist at Gmail: synchronise the labels"
+	case a.status == http.StatusNotFound:
+		return notFound, ""
+	case a.status == http.StatusConflict:
+		return ClassConflict, ""
+	case a.status == http.StatusTooManyRequests:
+		return ClassRateLimited, ""
+	case a.status == http.StatusRequestTimeout || a.status >= http.StatusInternalServerError:
+		return ClassServer, ""
+	case a.reason == "failedPrecondition" || a.reason == "FAILED_PRECONDITION":
+		return a.precondition()
+	}
+	return ClassInvalid, ""
+}
+
+// precondition tells the failed preconditions that pass by themselves from those that do not.
+func (a answer) precondition() (Class, string) {
+	switch {
+	case strings.Contains(a.message, "service not enabled"):
+		return ClassForbidden, "Gmail is switched off for this account: its administrator can switch it on"
+	case strings.HasPrefix(a.message, "Only one user push notification client"):
+		return ClassConflict, "another watch is active: stop it, then watch again"
+	}
+	return ClassPrecondition, ""
+}
+
+var reasonClasses = map[string]Class{
+	"rateLimitExceeded":     ClassRateLimited,
+	"userRateLimitExceeded": ClassRateLimited,
+	"quotaExceeded":         ClassRateLimited,
+	"RATE_LIMIT_EXCEEDED":   ClassRateLimited,
+	"RESOURCE_EXHAUSTED":    ClassRateLimited,
+	"dailyLimitExceeded":    ClassDailyLimit,
+}
+
+const (
+	hintScope    = "the grant lacks a permission: sign in again and leave all boxes ticked (permanent deletion needs the full mail scope)"
+	hintEnable   = "enable the Gmail API for the project in the Google Cloud console"
+	hintDomain   = "the administrator of the domain has disabled this application or API access"
+	hintDelegate = "the account has not delegated this mailbox to the caller"
+)
+
+var forbiddenHints = map[string]string{
+	"insufficientPermissions":         hintScope,
+	"ACCESS_TOKEN_SCOPE_INSUFFICIENT": hintScope,
+	"accessNotConfigured":             hintEnable,
+	"SERVICE_DISABLED":                hintEnable,
+	"domainPolicy":                    hintDomain,
+	"delegationDenied":                hintDelegate,
+}

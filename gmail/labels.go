@@ -1,0 +1,87 @@
+package gmail
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+type labelRow struct {
+	AccountID   string             `db:"account_id"`
+	ID          string             `db:"id"`
+	Name        string             `db:"name"`
+	Type        postroom.LabelType `db:"type"`
+	Description string             `db:"description"`
+	Available   bool               `db:"available"`
+}
+
+// Labels lists the account's labels as they were at the last sync, by name.
+func (s *Store) Labels(ctx context.Context, accountID string) ([]postroom.Label, error) {
+	return selectLabels(ctx, s.db.Reader(), accountID)
+}
+
+func selectLabels(ctx context.Context, q sqlx.QueryerContext, accountID string) ([]postroom.Label, error) {
+	var rows []labelRow
+	if err := sqlx.SelectContext(ctx, q, &rows, sqlLabels, accountID); err != nil {
+		return nil, fmt.Errorf("gmail: labels: %w", err)
+	}
+	labels := make([]postroom.Label, len(rows))
+	for i, r := range rows {
+		labels[i] = postroom.Label{
+			ID: r.ID, AccountID: r.AccountID, Name: r.Name, Type: r.Type,
+			Description: r.Description, AvailableToClassifier: r.Available,
+		}
+	}
+	return labels, nil
+}
+
+// LabelID finds the id of a label by its whole name, compared without regard to case, or by the id itself. ok is false
+// when the account has no such label, as of the last sync.
+func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
+	err = sqlx.GetContext(ctx, s.db.Reader(), &id, sqlLabelID, accountID, nameKey(name), name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)
+	}
+	return id, true, nil
+}
+
+// SaveLabel writes what Gmail says about a label: its name and type. A new label is available to a classifier if it is
+// the user's own: Gmail's have actions that go with them, such as archive and star. What the user has said about a label
+// that is there already, see [Store.DescribeLabel], stays.
+func (s *Store) SaveLabel(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error {
+	now := dbtime.Of(tx.Now())
+	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
+		accountID, label.ID, clean(label.Name), nameKey(label.Name), string(label.Type),
+		number(label.Type == postroom.LabelUser), now, now)
+	return err
+}
+
+// DescribeLabel writes what the user says about a label: what it is for, and whether a model may choose it;
+// [postroom.ErrNotFound] when there is no such label.
+func (s *Store) DescribeLabel(ctx context.Context, tx *queue.Tx, accountID, labelID, description string, available bool) error {
+	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
+		clean(description), number(available), dbtime.Of(tx.Now()), accountID, labelID)
+}
+
+func (s *Store) deleteLabel(ctx context.Context, tx *queue.Tx, accountID, labelID string) error {
+	_, err := exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
+	return err
+}
+
+// number is how both databases keep a truth value.
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

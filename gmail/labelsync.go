@@ -1,0 +1,81 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+var errNoLabels = errors.New("gmail: Gmail lists no labels at all, not even its own; kept those that are known")
+
+// syncLabels makes our labels those of Gmail.
+func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload]) error {
+	account, client, err := j.open(ctx, w.Payload.AccountID)
+	if err != nil {
+		return err
+	}
+	// Read before Gmail is asked: a label that another sync stores meanwhile is missing from the answer and not deleted.
+	known, err := j.Store.Labels(ctx, account.ID)
+	if err != nil {
+		return err
+	}
+	labels, err := client.ListLabels(ctx)
+	if err != nil {
+		return Verdict(err)
+	}
+	if len(labels) == 0 {
+		return errNoLabels // a fault that may pass: an empty mailbox still has Gmail's own labels
+	}
+	if labels, err = ensure(ctx, client, labels, w.Payload.Ensure); err != nil {
+		return Verdict(err)
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return j.replaceLabels(ctx, tx, account.ID, known, labels)
+	})
+}
+
+// ensure creates the labels that are named and missing, and returns all.
+func ensure(ctx context.Context, client *Client, labels []postroom.Label, names []string) ([]postroom.Label, error) {
+	for _, name := range names {
+		if slices.ContainsFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, name) }) {
+			continue
+		}
+		label, err := client.CreateLabel(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		labels = append(labels, label)
+	}
+	return labels, nil
+}
+
+// replaceLabels lets go of the labels that Gmail no longer has, after the host has seen to what refers to them, and
+// writes the rest.
+func (j *jobs) replaceLabels(ctx context.Context, tx *queue.Tx, accountID string, known, labels []postroom.Label) error {
+	there := make(map[string]bool, len(labels))
+	for _, label := range labels {
+		there[label.ID] = true
+	}
+	for _, old := range known {
+		if there[old.ID] {
+			continue
+		}
+		if j.OnLabelDeleted != nil {
+			if err := j.OnLabelDeleted(ctx, tx, accountID, old); err != nil {
+				return err
+			}
+		}
+		if err := j.Store.deleteLabel(ctx, tx, accountID, old.ID); err != nil {
+			return err
+		}
+	}
+	for _, label := range labels {
+		if err := j.Store.SaveLabel(ctx, tx, accountID, label); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package gmail
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A messageRow is a message as sqlMessage reads it.
+type messageRow struct {
+	ID               string      `db:"id"`
+	AccountID        string      `db:"account_id"`
+	ThreadID         string      `db:"thread_id"`
+	ProviderID       string      `db:"provider_message_id"`
+	ProviderThreadID string      `db:"provider_thread_id"`
+	Labels           jsonText    `db:"labels_json"`
+	MessageID        string      `db:"rfc_message_id"`
+	InReplyTo        string      `db:"in_reply_to"`
+	References       jsonText    `db:"references_json"`
+	FromName         string      `db:"from_name"`
+	FromEmail        string      `db:"from_email"`
+	Recipients       jsonText    `db:"recipients_json"`
+	Subject          string      `db:"subject"`
+	Snippet          string      `db:"snippet"`
+	Headers          jsonText    `db:"headers_json"`
+	BodyPlain        string      `db:"body_plain"`
+	BodyHTML         string      `db:"body_html"`
+	Attachments      jsonText    `db:"attachments_json"`
+	Size             int64       `db:"size"`
+	ReceivedAt       dbtime.Time `db:"received_at"`
+	SentAt           dbtime.Time `db:"sent_at"`
+}
+
+// recipients are the address lists of a message, in one column: nothing is looked up by them.
+type recipients struct {
+	ReplyTo []postroom.Address `json:"reply_to,omitempty"`
+	To      []postroom.Address `json:"to,omitempty"`
+	Cc      []postroom.Address `json:"cc,omitempty"`
+	Bcc     []postroom.Address `json:"bcc,omitempty"`
+}
+
+func (r *messageRow) message() (*postroom.Message, error) {
+	m := &postroom.Message{
+		ID: r.ID, AccountID: r.AccountID, ThreadID: r.ThreadID, ProviderID: r.ProviderID,
+		ProviderThreadID: r.ProviderThreadID, MessageID: r.MessageID, InReplyTo: r.InReplyTo,
+		From: postroom.Address{Name: r.FromName, Email: r.FromEmail}, Subject: r.Subject, Snippet: r.Snippet,
+		BodyPlain: r.BodyPlain, BodyHTML: r.BodyHTML, Size: r.Size, ReceivedAt: r.ReceivedAt.Time, Date: r.SentAt.Time,
+	}
+	var to recipients
+	err := errors.Join(
+		json.Unmarshal(r.Labels, &m.LabelIDs),
+		json.Unmarshal(r.References, &m.References),
+		json.Unmarshal(r.Recipients, &to),
+		json.Unmarshal(r.Headers, &m.Headers),
+		json.Unmarshal(r.Attachments, &m.Attachments),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("gmail: message %s as stored: %w", r.ID, err)
+	}
+	m.ReplyTo, m.To, m.Cc, m.Bcc = to.ReplyTo, to.To, to.Cc, to.Bcc
+	return m, nil
+}
+
+// messageArgs are the arguments of sqlUpsertMessage.
+func messageArgs(tx *queue.Tx, m *postroom.Message, historyID uint64) ([]any, error) {
+	id, err := newID()
+	if err != nil {
+		return nil, err
+	}
+	var columns [5]string
+	for i, v := range []any{
+		postroom.NewImage(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
+	} {
+		if columns[i], err = toJSON(v); err != nil {
+			return nil, err
+		}
+	}
+	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
+	now := dbtime.Of(tx.Now())
+	return []any{
+		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, clean(m.MessageID), clean(m.InReplyTo),
+		references, clean(m.From.Name), clean(m.From.Email), recipients, clean(m.Subject), clean(m.Snippet), headers,
+		clean(m.BodyPlain), clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
+	}, nil
+}
+
+// jsonText scans a JSON column, which a driver gives as text or as bytes.
+type jsonText []byte
+
+// Scan implements sql.Scanner.
+func (j *jsonText) Scan(src any) error {
+	switch v := src.(type) {
+	case string:
+		*j = jsonText(v)
+	case []byte:
+		*j = append(jsonText(nil), v...)
+	default:
+		return fmt.Errorf("gmail: cannot read JSON from %T", src)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A Method names one of Gmail's API methods, as its quota table does.
+type Method string
+
+// The methods that a [Client] calls.
+const (
+	MethodGetProfile    Method = "getProfile"
+	MethodListLabels    Method = "labels.list"
+	MethodCreateLabel   Method = "labels.create"
+	MethodListHistory   Method = "history.list"
+	MethodListMessages  Method = "messages.list"
+	MethodGetMessage    Method = "messages.get"
+	MethodModifyMessage Method = "messages.modify"
+	MethodTrash         Method = "messages.trash"
+	MethodUntrash       Method = "messages.untrash"
+	MethodDelete        Method = "messages.delete"
+)
+
+// DefaultCosts are the quota units of each method, as Gmail has counted them since 1 May 2026.
+func DefaultCosts() map[Method]int {
+	return map[Method]int{
+		MethodGetProfile: 1, MethodListLabels: 1, MethodCreateLabel: 5, MethodListHistory: 2, MethodListMessages: 5,
+		MethodGetMessage: 20, MethodModifyMessage: 5, MethodTrash: 20, MethodUntrash: 5, MethodDelete: 10,
+	}
+}
+
+// Limits keep one account's client within Gmail's quota. They are of one process: two that serve the same account
+// share its quota and should each have a part of it.
+type Limits struct {
+	// UnitsPerMinute is the account's budget. Default 6000, what Gmail gives new projects for each user.
+	UnitsPerMinute int
+	// Burst is how many units may be spent at once after a pause. They are part of UnitsPerMinute: no minute spends
+	// more. Default a tenth of it or the dearest method's cost; at least that cost, and less than UnitsPerMinute.
+	Burst int
+	// Concurrent is how many calls run at the same time. Default 8.
+	Concurrent int
+	// Costs are the units of each method. Default [DefaultCosts]; a method that is not in it costs nothing.
+	Costs map[Method]int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.UnitsPerMinute == 0 {
+		l.UnitsPerMinute = 6000
+	}
+	if l.Concurrent == 0 {
+		l.Concurrent = 8
+	}
+	if l.Costs == nil {
+		l.Costs = DefaultCosts()
+	}
+	if l.Burst == 0 {
+		l.Burst = max(l.UnitsPerMinute/10, slices.Max(append(slices.Collect(maps.Values(l.Costs)), 1)))
+	}
+	return l
+}
+
+func (l Limits) validate() error {
+	switch {
+	case l.UnitsPerMinute < 0:
+		return fmt.Errorf("Limits.UnitsPerMinute is %d; it must be positive", l.UnitsPerMinute)
+	case l.Burst < 0 || l.Burst >= l.UnitsPerMinute:
+		return fmt.Errorf("Limits.Burst is %d; it must be positive and less than UnitsPerMinute (%d)", l.Burst, l.UnitsPerMinute)
+	case l.Concurrent < 0:
+		return fmt.Errorf("Limits.Concurrent is %d; it must be positive", l.Concurrent)
+	}
+	for method, cost := range l.Costs {
+		if cost < 0 || cost > l.Burst {
+			return fmt.Errorf("Limits.Costs[%s] is %d; it must be within 0 and Burst (%d)", method, cost, l.Burst)
+		}
+	}
+	return nil
+}
+
+// A gate lets calls through: so many at once, so many units a minute, and none while Gmail has asked us to wait. A nil
+// gate is open.
+type gate struct {
+	costs   map[Method]int
+	bucket  *rate.Limiter
+	running chan struct{}
+
+	mu     sync.Mutex
+	closed time.Time // no call before this
+}
+
+func newGate(limits *Limits) (*gate, error) {
+	if limits == nil {
+		return nil, nil
+	}
+	l := limits.withDefaults()
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	return &gate{
+		costs:   l.Costs,
+		bucket:  rate.NewLimiter(rate.Limit(float64(l.UnitsPerMinute-l.Burst)/60), l.Burst),
+		running: make(chan struct{}, l.Concurrent),
+	}, nil
+}
+
+// enter waits until the call may be made, and returns what to call when it has been. It does not wait for a time that
+// Gmail has named: the job that asks can be put off, its worker has other things to do.
+func (g *gate) enter(ctx context.Context, method Method) (leave func(), err error) {
+	if g == nil {
+		return func() {}, nil
+	}
+	if wait := g.closedFor(); wait > 0 {
+		return nil, &Error{
+			Op: string(method), Class: ClassRateLimited, RetryAfter: wait,
+			Err: errors.New("not asked: Gmail has told us to wait"),
+		}
+	}
+	if err := g.bucket.WaitN(ctx, g.costs[method]); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &Error{Op: string(method), Class: ClassRateLimited, Err: err} // no budget before the deadline
+	}
+	select {
+	case g.running <- struct{}{}:
+		return func() { <-g.running }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// note closes the gate when Gmail has said for how long.
+func (g *gate) note(err error) {
+	var e *Error
+	if g == nil || !errors.As(err, &e) || !e.Class.spares() || e.RetryAfter == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := time.Now().Add(e.RetryAfter); until.After(g.closed) {
+		g.closed = until
+	}
+}
+
+func (g *gate) closedFor() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Until(g.closed)
+}

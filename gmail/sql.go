@@ -1,0 +1,192 @@
+package gmail
+
+// The statements of the stores. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their
+// first appearance.
+
+const (
+	sqlEnsureAccount = `
+INSERT INTO accounts (id, provider, email, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (provider, email) DO UPDATE SET email = excluded.email
+RETURNING id`
+
+	accountColumns = `
+SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, last_sync_at, created_at, updated_at
+FROM accounts`
+
+	sqlAccount        = accountColumns + ` WHERE id = $1`
+	sqlAccountByEmail = accountColumns + ` WHERE provider = $1 AND email = $2`
+	sqlAccounts       = accountColumns + ` WHERE provider = $1 ORDER BY email`
+
+	// Nothing changes but the row's lock: on PostgreSQL it keeps other syncs of the account out until the commit.
+	sqlLockCursor = `
+UPDATE accounts
+SET history_id = history_id
+WHERE id = $1
+RETURNING history_id`
+
+	sqlMoveCursor = `
+UPDATE accounts
+SET history_id = $1, last_sync_at = COALESCE($2, last_sync_at), updated_at = $3
+WHERE id = $4`
+
+	sqlStartBackfill = `
+UPDATE accounts
+SET backfill_state = 'running', backfill_query = $1, backfill_page = '', updated_at = $2
+WHERE id = $3 AND (backfill_state <> 'running' OR backfill_query = $1)`
+
+	sqlMoveBackfill = `
+UPDATE accounts
+SET backfill_state = $1, backfill_page = $2, updated_at = $3
+WHERE id = $4 AND backfill_query = $5`
+)
+
+const (
+	// A message that is not the thread's newest, or whose time is unknown, leaves subject, snippet and time as they are.
+	sqlUpsertThread = `
+INSERT INTO threads (id, account_id, provider_thread_id, subject, snippet, last_message_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (account_id, provider_thread_id) DO UPDATE SET
+  subject = CASE WHEN threads.last_message_at IS NULL OR excluded.last_message_at >= threads.last_message_at
+    THEN excluded.subject ELSE threads.subject END,
+  snippet = CASE WHEN threads.last_message_at IS NULL OR excluded.last_message_at >= threads.last_message_at
+    THEN excluded.snippet ELSE threads.snippet END,
+  last_message_at = CASE WHEN threads.last_message_at IS NULL OR excluded.last_message_at >= threads.last_message_at
+    THEN excluded.last_message_at ELSE threads.last_message_at END,
+  updated_at = excluded.updated_at
+RETURNING id`
+
+	sqlThread = `
+SELECT id, provider_thread_id, subject, snippet, last_message_at
+FROM threads
+WHERE account_id = $1 AND id = $2`
+)
+
+const (
+	sqlUpsertMessage = `
+INSERT INTO messages (
+  id, account_id, thread_id, provider_message_id, history_id, labels_json, rfc_message_id, in_reply_to,
+  references_json, from_name, from_email, recipients_json, subject, snippet, headers_json, body_plain, body_html,
+  attachments_json, size, received_at, sent_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
+  thread_id = excluded.thread_id,
+  history_id = excluded.history_id,
+  labels_json = excluded.labels_json,
+  rfc_message_id = excluded.rfc_message_id,
+  in_reply_to = excluded.in_reply_to,
+  references_json = excluded.references_json,
+  from_name = excluded.from_name,
+  from_email = excluded.from_email,
+  recipients_json = excluded.recipients_json,
+  subject = excluded.subject,
+  snippet = excluded.snippet,
+  headers_json = excluded.headers_json,
+  body_plain = excluded.body_plain,
+  body_html = excluded.body_html,
+  attachments_json = excluded.attachments_json,
+  size = excluded.size,
+  received_at = excluded.received_at,
+  sent_at = excluded.sent_at,
+  deleted_at = NULL,
+  updated_at = excluded.updated_at
+RETURNING id`
+
+	sqlMessage = `
+SELECT m.id, m.account_id, m.thread_id, m.provider_message_id, t.provider_thread_id, m.labels_json, m.rfc_message_id,
+  m.in_reply_to, m.references_json, m.from_name, m.from_email, m.recipients_json, m.subject, m.snippet,
+  m.headers_json, m.body_plain, m.body_html, m.attachments_json, m.size, m.received_at, m.sent_at
+FROM messages m
+JOIN threads t ON t.id = m.thread_id
+WHERE m.account_id = $1 AND m.id = $2`
+
+	sqlMessageID  = `SELECT id FROM messages WHERE account_id = $1 AND provider_message_id = $2`
+	sqlProviderID = `SELECT provider_message_id FROM messages WHERE account_id = $1 AND id = $2`
+
+	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
+
+	sqlSetLabels = `
+UPDATE messages
+SET labels_json = $1, updated_at = $2
+WHERE account_id = $3 AND id = $4`
+
+	// On PostgreSQL the row's lock, taken by a change that changes nothing, lasts until the labels are written.
+	sqlLockLabels = `
+UPDATE messages
+SET history_id = history_id
+WHERE account_id = $1 AND provider_message_id = $2
+RETURNING id, history_id, labels_json`
+
+	sqlSetLabelsAt = `
+UPDATE messages
+SET labels_json = $1, history_id = $2, updated_at = $3
+WHERE account_id = $4 AND id = $5`
+
+	sqlSetDeleted = `
+UPDATE messages
+SET deleted_at = $1, updated_at = $2
+WHERE account_id = $3 AND provider_message_id = $4 AND deleted_at IS NULL`
+
+	sqlSetDeletedByID = `
+UPDATE messages
+SET deleted_at = $1, updated_at = $2
+WHERE account_id = $3 AND id = $4 AND deleted_at IS NULL`
+)
+
+const (
+	sqlUpsertBroken = `
+INSERT INTO broken_messages (
+  account_id, provider_message_id, job_id, reason, subject, snippet, raw, received_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
+  job_id = excluded.job_id,
+  reason = excluded.reason,
+  subject = excluded.subject,
+  snippet = excluded.snippet,
+  raw = excluded.raw,
+  received_at = excluded.received_at,
+  updated_at = excluded.updated_at`
+
+	sqlBroken = `
+SELECT account_id, provider_message_id, job_id, reason, subject, snippet, LENGTH(raw) AS size, received_at, created_at
+FROM broken_messages
+WHERE account_id = $1
+ORDER BY created_at, provider_message_id`
+
+	sqlBrokenRaw    = `SELECT raw FROM broken_messages WHERE account_id = $1 AND provider_message_id = $2`
+	sqlDeleteBroken = `DELETE FROM broken_messages WHERE account_id = $1 AND provider_message_id = $2`
+)
+
+const (
+	// What the user has set survives: description and available are written once.
+	sqlUpsertLabel = `
+INSERT INTO labels (account_id, id, name, name_key, type, available, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (account_id, id) DO UPDATE SET
+  name = excluded.name,
+  name_key = excluded.name_key,
+  type = excluded.type,
+  updated_at = excluded.updated_at`
+
+	sqlDescribeLabel = `
+UPDATE labels
+SET description = $1, available = $2, updated_at = $3
+WHERE account_id = $4 AND id = $5`
+
+	sqlDeleteLabel = `DELETE FROM labels WHERE account_id = $1 AND id = $2`
+
+	labelColumns = `
+SELECT account_id, id, name, type, description, available
+FROM labels
+WHERE account_id = $1`
+
+	sqlLabels = labelColumns + ` ORDER BY name_key, id`
+
+	// A name goes before an id, and among labels of one name the oldest id decides.
+	sqlLabelID = `
+SELECT id
+FROM labels
+WHERE account_id = $1 AND (name_key = $2 OR id = $3)
+ORDER BY CASE WHEN name_key = $2 THEN 0 ELSE 1 END, id
+LIMIT 1`
+)

@@ -1,0 +1,50 @@
+package gmail
+
+import (
+	"encoding/json"
+	"html"
+	"strings"
+
+	"golang.org/x/text/cases"
+)
+
+// clean makes a text that every database keeps: PostgreSQL refuses NUL characters and invalid UTF-8. Each becomes U+FFFD,
+// so that a reader sees that something stood there.
+func clean(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// toJSON stores lists; nil is stored as an empty one. The JSON holds no NUL character either: see [clean].
+func toJSON(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return cleanEscapes(string(b)), err
+}
+
+// cleanEscapes turns the JSON escape of NUL into that of U+FFFD.
+func cleanEscapes(s string) string {
+	if !strings.Contains(s, `\u0000`) {
+		return s
+	}
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] != '\\' || i+1 == len(s):
+			out.WriteByte(s[i])
+		case strings.HasPrefix(s[i:], `\u0000`):
+			out.WriteString(`\ufffd`)
+			i += len(`\u0000`) - 1
+		default: // another escape: both its bytes, so that an escaped backslash does not begin one
+			out.WriteString(s[i : i+2])
+			i++
+		}
+	}
+	return out.String()
+}
+
+// nameKey is a label's name as Gmail compares names: without regard to case.
+func nameKey(name string) string { return cases.Fold().String(clean(name)) }
+
+func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
+
+// unescape undoes the HTML entities of Gmail's snippets.
+func unescape(snippet string) string { return html.UnescapeString(snippet) }

@@ -1,0 +1,43 @@
+package gmail
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Thread is a conversation as Gmail groups messages. Subject and Snippet are those of its newest message.
+type Thread struct {
+	ID            string // ours, a UUID
+	ProviderID    string
+	Subject       string
+	Snippet       string
+	LastMessageAt time.Time // only moves forward; zero when no message of the thread has a known time
+}
+
+// Thread reads one thread of the account; [postroom.ErrNotFound] when there is none.
+func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread, error) {
+	var row struct {
+		ID            string      `db:"id"`
+		ProviderID    string      `db:"provider_thread_id"`
+		Subject       string      `db:"subject"`
+		Snippet       string      `db:"snippet"`
+		LastMessageAt dbtime.Time `db:"last_message_at"`
+	}
+	err := get(ctx, s.db.Reader(), &row, "thread "+threadID, sqlThread, accountID, threadID)
+	return Thread{row.ID, row.ProviderID, row.Subject, row.Snippet, row.LastMessageAt.Time}, err
+}
+
+// saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest message.
+func (s *Store) saveThread(ctx context.Context, tx *queue.Tx, m *postroom.Message) error {
+	id, err := newID()
+	if err != nil {
+		return err
+	}
+	now := dbtime.Of(tx.Now())
+	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
+		id, m.AccountID, m.ProviderThreadID, clean(m.Subject), clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
+}
