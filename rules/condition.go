@@ -1,0 +1,192 @@
+package rules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Condition is a tree that a message matches or not. A node has Op and Children, a leaf has Type and what that type
+// compares with; see the package's table. The zero Condition is invalid.
+//
+// Its JSON is what is stored and its YAML what a file holds; both are this same tree.
+type Condition struct {
+	Op       Op          `json:"op,omitempty"`
+	Children []Condition `json:"children,omitempty"`
+
+	Type    Kind   `json:"type,omitempty"`
+	Value   string `json:"value,omitempty"`
+	Header  string `json:"header,omitempty"`
+	Pattern string `json:"pattern,omitempty"`
+}
+
+// An Op joins conditions.
+type Op string
+
+// The operators. And and Or stop early, left to right, and need at least one child; Not needs exactly one.
+const (
+	And Op = "and"
+	Or  Op = "or"
+	Not Op = "not"
+)
+
+// AllOf matches when every one of the conditions does.
+func AllOf(children ...Condition) Condition { return Condition{Op: And, Children: children} }
+
+// AnyOf matches when at least one of the conditions does.
+func AnyOf(children ...Condition) Condition { return Condition{Op: Or, Children: children} }
+
+// NoneOf matches when the condition does not.
+func NoneOf(child Condition) Condition { return Condition{Op: Not, Children: []Condition{child}} }
+
+// What can be wrong with a condition; a [ConditionError] wraps one of them.
+var (
+	ErrEmptyCondition  = errors.New("the condition is empty")
+	ErrUnknownShape    = errors.New("a condition has either op and children, or type and its fields")
+	ErrUnknownOperator = errors.New("unknown operator")
+	ErrUnknownType     = errors.New("unknown condition type")
+	ErrNoChildren      = errors.New(`"and" and "or" need at least one child`)
+	ErrNotOneChild     = errors.New(`"not" needs exactly one child`)
+	ErrMissingField    = errors.New("field is missing or empty")
+	ErrSurplusField    = errors.New("field does not belong to this type")
+	ErrBadValue        = errors.New("bad value")
+	ErrBadRegex        = errors.New("bad regular expression")
+	ErrTooDeep         = errors.New("the condition is nested too deeply")
+)
+
+// maxDepth is far beyond what a person writes and far below what would trouble the stack.
+const maxDepth = 32
+
+// A ConditionError is one fault of a condition.
+type ConditionError struct {
+	// Path leads to the faulty part, as "children[1].value"; empty for the root.
+	Path string
+	// Detail says what was found, Hint what to write instead; either may be empty.
+	Detail string
+	Hint   string
+	Err    error // one of the sentinels
+}
+
+// Error formats path, fault, detail and hint.
+func (e *ConditionError) Error() string {
+	path := "condition"
+	if e.Path != "" {
+		path += "." + e.Path
+	}
+	return path + ": " + e.text()
+}
+
+func (e *ConditionError) text() string {
+	s := e.Err.Error()
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// Unwrap returns the sentinel.
+func (e *ConditionError) Unwrap() error { return e.Err }
+
+// ParseCondition reads a condition from its JSON form and checks it; the error holds every fault, each a
+// [ConditionError], unless the text is no such JSON at all.
+func ParseCondition(data []byte) (Condition, error) {
+	var c Condition
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return Condition{}, fmt.Errorf("%w: %w", ErrUnknownShape, err)
+	}
+	if dec.More() {
+		return Condition{}, fmt.Errorf("%w: there is more after its end", ErrUnknownShape)
+	}
+	if err := c.Validate(); err != nil {
+		return Condition{}, err
+	}
+	return c, nil
+}
+
+// Validate checks the whole tree, regular expressions included, and returns every fault, each a [ConditionError]; nil
+// when there is none.
+func (c Condition) Validate() error {
+	_, err := Compile(c)
+	return err
+}
+
+// shape finds what is wrong with the node itself, children and values aside.
+func (c *Condition) shape() *ConditionError {
+	leaf := c.Type != "" || c.Value != "" || c.Header != "" || c.Pattern != ""
+	switch {
+	case c.Op == "" && c.Type == "" && len(c.Children) == 0 && !leaf:
+		return &ConditionError{Err: ErrEmptyCondition, Hint: "write a type, as {type: sender_domain, value: example.com}"}
+	case c.Op != "" && leaf:
+		return &ConditionError{Err: ErrUnknownShape, Detail: "it has both"}
+	case c.Op == "" && c.Type == "":
+		return &ConditionError{Err: ErrUnknownShape, Detail: "it has neither op nor type"}
+	case c.Op == "" && len(c.Children) > 0:
+		return &ConditionError{Path: "children", Err: ErrUnknownShape, Detail: fmt.Sprintf("type %s has no children", c.Type)}
+	case c.Op == "":
+		return nil
+	}
+	switch {
+	case c.Op != And && c.Op != Or && c.Op != Not:
+		ops := []string{string(And), string(Or), string(Not)}
+		return &ConditionError{Path: "op", Err: ErrUnknownOperator, Detail: strconv.Quote(string(c.Op)), Hint: suggest(string(c.Op), ops, "the operators are")}
+	case c.Op == Not && len(c.Children) != 1:
+		return &ConditionError{Path: "children", Err: ErrNotOneChild, Detail: fmt.Sprintf("it has %d", len(c.Children)), Hint: `join several with "and" or "or"`}
+	case len(c.Children) == 0:
+		return &ConditionError{Path: "children", Err: ErrNoChildren, Detail: strconv.Quote(string(c.Op)) + " has none"}
+	}
+	return nil
+}
+
+// String writes the condition for people: sender_domain "example.com" and not has_attachment.
+func (c Condition) String() string {
+	switch c.Op {
+	case "":
+		return c.leafString()
+	case Not:
+		if len(c.Children) == 1 {
+			return "not " + c.Children[0].nested()
+		}
+	}
+	parts := make([]string, len(c.Children))
+	for i, child := range c.Children {
+		parts[i] = child.nested()
+	}
+	return strings.Join(parts, " "+string(c.Op)+" ")
+}
+
+func (c Condition) nested() string {
+	if (c.Op == And || c.Op == Or) && len(c.Children) > 1 {
+		return "(" + c.String() + ")"
+	}
+	return c.String()
+}
+
+func (c Condition) leafString() string {
+	s := string(c.Type)
+	if c.Header != "" {
+		s += " " + c.Header
+	}
+	for _, v := range []string{c.Value, c.Pattern} {
+		if v != "" {
+			s += " " + strconv.Quote(v)
+		}
+	}
+	return s
+}
+
+// usesLabel tells whether a leaf of the tree asks for a label by the id, or names it.
+func (c Condition) usesLabel(id, name string) bool {
+	if c.Type == LabelPresent {
+		return c.Value == id || strings.EqualFold(c.Value, name)
+	}
+	return slices.ContainsFunc(c.Children, func(child Condition) bool { return child.usesLabel(id, name) })
+}

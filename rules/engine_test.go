@@ -1,0 +1,125 @@
+package rules_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func mailFrom(email string) *postroom.Message {
+	return &postroom.Message{ID: "m1", AccountID: "acc", From: postroom.Address{Email: email}, Subject: "Hello"}
+}
+
+func decide(t *testing.T, e *rules.Engine, msg *postroom.Message) postroom.Decision {
+	t.Helper()
+	d, err := e.Decide(t.Context(), msg)
+	require.NoError(t, err)
+	require.NoError(t, d.Validate())
+	return d
+}
+
+func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		later := rules.New("later", fromDomain("example.com"), postroom.Star, nil)
+		later.Priority = 101
+		create(t, db, s, later)
+		r := rules.New("it's first", fromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
+		r.SafeMode = postroom.SafeDangerousOverride
+		created := create(t, db, s, r)
+
+		e := rules.NewEngine(s, nil)
+		d := decide(t, e, mailFrom("amy@example.com"))
+		require.Equal(t, postroom.Decision{
+			Action: postroom.Delete, Parameters: postroom.Parameters{"why": []any{"x"}}, Confidence: 1,
+			Rationale:    "Matched deterministic rule 'it's first' (priority 100)",
+			Explanations: postroom.Explanations{SalientFeatures: []string{`sender_domain "example.com"`}},
+			Source:       postroom.SourceDeterministic, RuleID: created.ID, RuleName: "it's first", SafeMode: postroom.SafeDangerousOverride,
+		}, d)
+
+		d.Parameters["why"].([]any)[0] = "changed"
+		require.Equal(t, postroom.Parameters{"why": []any{"x"}}, decide(t, e, mailFrom("amy@example.com")).Parameters,
+			"a decision shares nothing with its rule")
+	})
+}
+
+func TestEngineSaysWhenNothingMatches(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Star, nil))
+		d := decide(t, rules.NewEngine(s, nil), mailFrom("amy@example.org"))
+		require.Equal(t, postroom.None, d.Action)
+		require.Equal(t, postroom.SourceNone, d.Source)
+		require.Equal(t, "None of 1 deterministic rules matched", d.Rationale)
+	})
+}
+
+func TestEngineSeesEachChangeAtTheNextDecision(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		e := rules.NewEngine(s, nil)
+		msg := mailFrom("amy@example.com")
+		require.Equal(t, postroom.None, decide(t, e, msg).Action)
+
+		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Star, nil)).ID
+		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
+
+		archive := postroom.Archive
+		require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+			_, err := s.Patch(ctx, tx, id, rules.Patch{Action: &archive})
+			return err
+		}))
+		require.Equal(t, postroom.Archive, decide(t, e, msg).Action)
+
+		require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }))
+		require.Equal(t, postroom.None, decide(t, e, msg).Action)
+	})
+}
+
+func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
+	spoiled := map[string]string{
+		"a regex of another engine":   `UPDATE deterministic_rules SET conditions = '{"type":"subject_regex","value":"(?=x)"}' WHERE id = $1`,
+		"a type of a newer program":   `UPDATE deterministic_rules SET conditions = '{"type":"mood","value":"glad"}' WHERE id = $1`,
+		"conditions of another shape": `UPDATE deterministic_rules SET conditions = '[1]' WHERE id = $1`,
+		"parameters of another shape": `UPDATE deterministic_rules SET parameters = '"x"' WHERE id = $1`,
+	}
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		for name, statement := range spoiled {
+			t.Run(name, func(t *testing.T) {
+				broken := create(t, db, s, rules.New("broken "+name, fromDomain("example.com"), postroom.Star, nil))
+				good := create(t, db, s, rules.New("good "+name, fromDomain("example.com"), postroom.Archive, nil))
+				require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+					_, err := tx.ExecContext(ctx, statement, broken.ID)
+					return err
+				}))
+				var log bytes.Buffer
+				e := rules.NewEngine(s, slog.New(slog.NewTextHandler(&log, nil)))
+				require.Equal(t, good.ID, decide(t, e, mailFrom("amy@example.com")).RuleID)
+
+				stored, err := s.Get(t.Context(), broken.ID)
+				require.NoError(t, err)
+				require.False(t, stored.Enabled)
+				require.Contains(t, stored.DisabledReason, "invalid rule")
+				require.Contains(t, log.String(), broken.ID)
+				log.Reset()
+				require.Equal(t, good.ID, decide(t, e, mailFrom("amy@example.com")).RuleID)
+				require.Empty(t, log.String(), "it is disabled and told once")
+
+				require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.Delete(ctx, tx, good.ID) }))
+			})
+		}
+	})
+}
+
+func TestEngineFailsWhenItCannotReadTheRules(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := rules.NewEngine(s, nil).Decide(ctx, mailFrom("amy@example.com"))
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}

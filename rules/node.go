@@ -1,0 +1,254 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// A position is a place in a file, both from 1; the zero position is the whole file.
+type position struct{ line, column int }
+
+func tokenPosition(t *token.Token) position {
+	if t == nil || t.Position == nil {
+		return position{}
+	}
+	return position{t.Position.Line, t.Position.Column}
+}
+
+// positionOf is where a value begins.
+func positionOf(n ast.Node) position {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 && !n.IsFlowStyle {
+			return positionOf(n.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return positionOf(n.Key)
+	}
+	return tokenPosition(n.GetToken())
+}
+
+// parseYAML returns the root of the only document; nil when there is none or it is faulty.
+func (s *source) parseYAML(text string) ast.Node {
+	file, err := parseGuarded(text)
+	if err != nil {
+		s.syntaxProblem(err)
+		return nil
+	}
+	var root ast.Node
+	for _, doc := range file.Docs {
+		switch {
+		case doc.Body == nil:
+		case root != nil:
+			s.problem(positionOf(doc.Body), "the file holds a second document", "remove the line --- and what follows it")
+			return nil
+		default:
+			root = doc.Body
+		}
+	}
+	if root == nil {
+		s.problem(position{}, "the file is empty", "write rules: and at least one rule")
+	}
+	return root
+}
+
+// QUIRK: goccy/go-yaml panics on some malformed input; to the author of the file that is a syntax error like others.
+func parseGuarded(text string) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the parser gave up: %v", p)
+		}
+	}()
+	return parser.ParseBytes([]byte(text), 0)
+}
+
+func (s *source) syntaxProblem(err error) {
+	var at position
+	message := "bad YAML: " + err.Error()
+	if located := yaml.Error(nil); errors.As(err, &located) {
+		at, message = tokenPosition(located.GetToken()), "bad YAML: "+located.GetMessage()
+	}
+	hint := ""
+	switch {
+	case strings.Contains(message, "'\t'"):
+		message, hint = "bad YAML: a tab begins the line", "indent with blanks"
+	case strings.Contains(message, "reserved character"), strings.Contains(message, "not allowed in this context"):
+		hint = "put the whole value in single quotes"
+	case strings.Contains(message, "already defined"):
+		hint = "remove one of the two"
+	}
+	s.problem(at, message, hint)
+}
+
+// A mapping is a YAML mapping with text keys.
+type mapping struct {
+	at     position
+	keys   []string // in the order of the file
+	values map[string]ast.Node
+}
+
+// mapping reads a mapping and complains about keys that are not among the allowed ones; nil allows all.
+func (s *source) mapping(n ast.Node, what string, allowed []string) *mapping {
+	pairs, ok := pairsOf(n)
+	if !ok {
+		s.wrongType(n, what, "a mapping of keys and values")
+		return nil
+	}
+	m := &mapping{at: positionOf(n), values: map[string]ast.Node{}}
+	for _, pair := range pairs {
+		key, ok := textOfNode(pair.Key)
+		if !ok {
+			s.problem(positionOf(pair.Key), "a key of "+what+" is not text", "write a plain word")
+			continue
+		}
+		if allowed != nil && !slices.Contains(allowed, key) {
+			s.problem(positionOf(pair.Key), fmt.Sprintf("unknown key %q in %s", key, what), suggest(key, allowed, "the keys are"))
+			// Reading on as if the nearest key had been written keeps one slip from causing a second complaint.
+			key = nearest(key, allowed)
+		}
+		if _, taken := m.values[key]; taken || key == "" {
+			continue
+		}
+		m.keys = append(m.keys, key)
+		m.values[key] = pair.Value
+	}
+	return m
+}
+
+func pairsOf(n ast.Node) ([]*ast.MappingValueNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	return nil, false
+}
+
+// list reads a sequence.
+func (s *source) list(n ast.Node, what string) []ast.Node {
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok {
+		s.wrongType(n, what, "a list")
+		return nil
+	}
+	return seq.Values
+}
+
+// text reads a string; ok is false when it is something else, which has been reported.
+func (s *source) text(n ast.Node, what string) (string, bool) {
+	text, ok := textOfNode(n)
+	if !ok {
+		s.wrongType(n, what, "text")
+	}
+	return text, ok
+}
+
+func textOfNode(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return strings.TrimRight(n.Value.Value, "\n"), true
+	}
+	return "", false
+}
+
+func (s *source) boolean(n ast.Node, what string) (value, ok bool) {
+	b, ok := n.(*ast.BoolNode)
+	if !ok {
+		s.wrongType(n, what, "true or false")
+		return false, false
+	}
+	return b.Value, true
+}
+
+func (s *source) integer(n ast.Node, what string) (int, bool) {
+	i, ok := n.(*ast.IntegerNode)
+	if !ok {
+		s.wrongType(n, what, "a whole number")
+		return 0, false
+	}
+	switch v := i.Value.(type) {
+	case int64:
+		return int(v), true
+	case uint64:
+		return int(min(v, 1<<62)), true
+	}
+	s.wrongType(n, what, "a whole number")
+	return 0, false
+}
+
+// wrongType says what stands where something else belongs.
+func (s *source) wrongType(n ast.Node, what, wanted string) {
+	hint := ""
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		if wanted == "text" {
+			hint = fmt.Sprintf("put it in quotes: %q", n.GetToken().Value)
+		}
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode, *ast.TagNode:
+		hint = "anchors, aliases and tags are not supported; write it out"
+	}
+	s.problem(positionOf(n), fmt.Sprintf("%s must be %s, not %s", what, wanted, described(n)), hint)
+}
+
+func described(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return "empty"
+	case *ast.StringNode, *ast.LiteralNode:
+		return "text"
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		return "the number " + n.GetToken().Value
+	case *ast.BoolNode:
+		return n.GetToken().Value
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	default:
+		return strings.ToLower(n.Type().YAMLName())
+	}
+}
+
+// plain turns a node into what encoding/json would make of the same value.
+func (s *source) plain(n ast.Node, what string) any {
+	switch n := n.(type) {
+	case *ast.NullNode:
+		return nil
+	case *ast.BoolNode:
+		return n.Value
+	case *ast.StringNode, *ast.LiteralNode:
+		text, _ := textOfNode(n)
+		return text
+	case *ast.IntegerNode:
+		i, _ := s.integer(n, what)
+		return float64(i)
+	case *ast.FloatNode:
+		return n.Value
+	case *ast.SequenceNode:
+		values := make([]any, len(n.Values))
+		for i, v := range n.Values {
+			values[i] = s.plain(v, what)
+		}
+		return values
+	case *ast.MappingNode, *ast.MappingValueNode:
+		values := map[string]any{}
+		if m := s.mapping(n, what, nil); m != nil {
+			for _, key := range m.keys {
+				values[key] = s.plain(m.values[key], what)
+			}
+		}
+		return values
+	}
+	s.wrongType(n, what, "text, a number, true or false, a list or a mapping")
+	return nil
+}

@@ -1,0 +1,96 @@
+package rules
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A TextPatch changes a text that may be absent, in three ways: the zero value keeps it, [ClearText] removes it and
+// [SetText] replaces it. In JSON these are an absent field, null and a string.
+type TextPatch struct {
+	set  bool
+	text string
+}
+
+// ClearText removes the text.
+func ClearText() TextPatch { return TextPatch{set: true} }
+
+// SetText replaces the text.
+func SetText(text string) TextPatch { return TextPatch{set: true, text: text} }
+
+// UnmarshalJSON reads null or a string; it is not called for an absent field.
+func (p *TextPatch) UnmarshalJSON(data []byte) error {
+	if bytes.Equal(data, []byte("null")) {
+		*p = ClearText()
+		return nil
+	}
+	p.set = true
+	return json.Unmarshal(data, &p.text)
+}
+
+func (p TextPatch) apply(to *string) {
+	if p.set {
+		*to = p.text
+	}
+}
+
+// A Patch changes a rule; what is nil or zero stays as it is.
+type Patch struct {
+	Name        *string              `json:"name"`
+	Description TextPatch            `json:"description"`
+	Enabled     *bool                `json:"enabled"` // true also clears the reason, unless the patch sets one
+	Scope       *Scope               `json:"scope"`   // global also clears the reference
+	ScopeRef    TextPatch            `json:"scope_ref"`
+	Priority    *int                 `json:"priority"`
+	Condition   *Condition           `json:"condition"`
+	Action      *postroom.ActionType `json:"action"`
+	Parameters  *postroom.Parameters `json:"parameters"`
+	SafeMode    *postroom.SafeMode   `json:"safe_mode"`
+
+	DisabledReason TextPatch `json:"disabled_reason"`
+}
+
+// Patch changes a stored rule and returns it as it is then.
+func (s *Store) Patch(ctx context.Context, tx *queue.Tx, id string, p Patch) (*Rule, error) {
+	var patched *Rule
+	err := s.change(ctx, tx, id, func(r *Rule) error {
+		p.apply(r)
+		r.UpdatedAt = tx.Now()
+		patched = r
+		return update(ctx, tx, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return patched, nil
+}
+
+func (p *Patch) apply(r *Rule) {
+	set(&r.Name, p.Name)
+	set(&r.Enabled, p.Enabled)
+	if r.Enabled && p.Enabled != nil {
+		r.DisabledReason = ""
+	}
+	set(&r.Scope, p.Scope)
+	p.ScopeRef.apply(&r.ScopeRef)
+	if p.Scope != nil && *p.Scope == ScopeGlobal {
+		r.ScopeRef = ""
+	}
+	set(&r.Priority, p.Priority)
+	set(&r.Action, p.Action)
+	set(&r.SafeMode, p.SafeMode)
+	p.Description.apply(&r.Description)
+	p.DisabledReason.apply(&r.DisabledReason)
+	set(&r.Condition, p.Condition)
+	set(&r.Parameters, p.Parameters)
+}
+
+func set[T any](to *T, value *T) {
+	if value != nil {
+		*to = *value
+	}
+}

@@ -1,0 +1,226 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A Scope is whose mail a rule looks at.
+type Scope string
+
+// The scopes. A scope narrows what a rule sees; it does not outrank a priority.
+const (
+	ScopeGlobal  Scope = "global"  // all mail; no reference
+	ScopeAccount Scope = "account" // one account; the reference is its id
+	ScopeDomain  Scope = "domain"  // mail from one domain, subdomains apart
+	ScopeSender  Scope = "sender"  // mail from one address
+)
+
+func scopes() []string {
+	return []string{string(ScopeGlobal), string(ScopeAccount), string(ScopeDomain), string(ScopeSender)}
+}
+
+func safeModes() []string {
+	return []string{string(postroom.SafeDefault), string(postroom.SafeAlwaysSafe), string(postroom.SafeDangerousOverride)}
+}
+
+// DefaultPriority is the priority of a rule that names none.
+const DefaultPriority = 100
+
+const (
+	maxPriority   = 1_000_000
+	maxNameLength = 200
+)
+
+// A Rule does one action to the mail that matches its condition. [New] makes one with the defaults.
+type Rule struct {
+	ID string // given by [Store.Create] and [Store.Import]
+
+	// AccountID is the account that the rule belongs to; empty when it belongs to all of them. A label's deletion
+	// disables the rules of its own account only.
+	AccountID string
+
+	Name        string // unique within its AccountID; at most 200 characters on one line
+	Description string
+
+	Enabled        bool
+	DisabledReason string // why it was disabled, when that was not by a person's wish
+
+	Scope    Scope
+	ScopeRef string
+
+	// Priority orders rules, low first, within ±1,000,000. Rules of one priority go by Position, then by CreatedAt, then
+	// by ID.
+	Priority int
+	// Position is the rule's place in the file it was read from, from 1; 0 for a rule from elsewhere.
+	Position int
+
+	Condition  Condition
+	Action     postroom.ActionType
+	Parameters postroom.Parameters
+	SafeMode   postroom.SafeMode
+
+	CreatedAt time.Time
+	UpdatedAt time.Time
+
+	damage error // what could not be read of a stored rule
+}
+
+// New makes an enabled rule for all mail, with the default priority and safe mode.
+func New(name string, condition Condition, action postroom.ActionType, parameters postroom.Parameters) Rule {
+	return Rule{
+		Name: name, Condition: condition, Action: action, Parameters: parameters,
+		Enabled: true, Scope: ScopeGlobal, Priority: DefaultPriority, SafeMode: postroom.SafeDefault,
+	}
+}
+
+// ErrInvalidRule is wrapped by every fault of a rule; those of its condition are [ConditionError]s besides.
+var ErrInvalidRule = errors.New("invalid rule")
+
+// Validate checks the rule and returns every fault at once; nil when there is none.
+func (r *Rule) Validate() error {
+	_, err := r.compile()
+	return err
+}
+
+func (r *Rule) compile() (*Program, error) {
+	program, err := Compile(r.Condition)
+	faults := []error{r.damage, err}
+	for _, f := range r.faults() {
+		faults = append(faults, f)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, err)
+	}
+	return program, nil
+}
+
+// A fault is what is wrong with one field of a rule.
+type fault struct {
+	field  string // as files name it
+	detail string
+	hint   string
+}
+
+func (f fault) Error() string { return f.field + ": " + f.text() }
+
+func (f fault) text() string {
+	if f.hint == "" {
+		return f.detail
+	}
+	return f.detail + "; " + f.hint
+}
+
+// faults finds what is wrong with everything but the condition.
+func (r *Rule) faults() []fault {
+	var found []fault
+	add := func(field, detail, hint string) { found = append(found, fault{field, detail, hint}) }
+
+	if detail := checkName(r.Name); detail != "" {
+		add("name", detail, "write a short name on one line")
+	}
+	for _, text := range [][2]string{{"description", r.Description}, {"scope_ref", r.ScopeRef}} {
+		if strings.ContainsRune(text[1], 0) || !utf8.ValidString(text[1]) {
+			add(text[0], "it holds a NUL character or is not UTF-8", "write plain text")
+		}
+	}
+	if r.Priority < -maxPriority || r.Priority > maxPriority {
+		add("priority", fmt.Sprintf("%d is out of bounds", r.Priority), fmt.Sprintf("write a number within -%d and %d", maxPriority, maxPriority))
+	}
+	if !r.SafeMode.Valid() {
+		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)), suggest(string(r.SafeMode), safeModes(), "the safe modes are"))
+	}
+	if !r.Action.Valid() {
+		add("action", fmt.Sprintf("unknown action %q", string(r.Action)), suggest(string(r.Action), actionNames(postroom.ActionTypes()), "the actions are"))
+	} else if err := r.Action.CheckParameters(r.Parameters); err != nil {
+		add("parameters", err.Error(), "")
+	}
+	return append(found, r.scopeFaults()...)
+}
+
+func (r *Rule) scopeFaults() []fault {
+	ref := func(detail, hint string) []fault { return []fault{{"scope_ref", detail, hint}} }
+	switch r.Scope {
+	case ScopeGlobal:
+		if r.ScopeRef != "" {
+			return ref("scope global has no reference", "leave scope_ref out, or write the scope it is for: account, domain or sender")
+		}
+	case ScopeAccount:
+		if r.ScopeRef == "" {
+			return ref("scope account needs a reference", "write the account's id")
+		}
+		if r.AccountID != "" && r.AccountID != r.ScopeRef {
+			return ref("the rule belongs to another account and would never match", "write the id of its own account, or use scope global")
+		}
+	case ScopeDomain:
+		if hint := checkDomain(r.ScopeRef); hint != "" {
+			return ref(fmt.Sprintf("scope domain needs a domain, not %q", r.ScopeRef), hint)
+		}
+	case ScopeSender:
+		if domainOf(r.ScopeRef) == "" || strings.ContainsAny(r.ScopeRef, "*<> ") {
+			return ref(fmt.Sprintf("scope sender needs an address, not %q", r.ScopeRef), "write it whole, as in name@example.com")
+		}
+	default:
+		return []fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)), suggest(string(r.Scope), scopes(), "the scopes are")}}
+	}
+	return nil
+}
+
+func checkName(name string) string {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return "a rule needs a name"
+	case utf8.RuneCountInString(name) > maxNameLength:
+		return fmt.Sprintf("the name is longer than %d characters", maxNameLength)
+	case strings.ContainsFunc(name, unicode.IsControl) || !utf8.ValidString(name):
+		return "the name holds characters that cannot be shown"
+	}
+	return ""
+}
+
+func actionNames(types []postroom.ActionType) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return names
+}
+
+// normalize fills in the defaults that have no meaning of their own and brings references to the form they are compared in.
+func (r *Rule) normalize() {
+	r.Scope = cmp.Or(r.Scope, ScopeGlobal)
+	r.SafeMode = cmp.Or(r.SafeMode, postroom.SafeDefault)
+	if r.Scope == ScopeDomain || r.Scope == ScopeSender {
+		r.ScopeRef = lowerASCII(r.ScopeRef)
+	}
+	if r.Parameters == nil {
+		r.Parameters = postroom.Parameters{}
+	}
+}
+
+// belongsTo tells whether the rule is the account's own.
+func (r *Rule) belongsTo(accountID string) bool {
+	return r.AccountID == accountID || (r.Scope == ScopeAccount && r.ScopeRef == accountID)
+}
+
+// usesLabel tells whether the rule asks for the label or does something with it: by its exact id, or by its name, which
+// Gmail compares without regard to case.
+func (r *Rule) usesLabel(label postroom.Label) bool {
+	if r.Condition.usesLabel(label.ID, label.Name) {
+		return true
+	}
+	for parameter, value := range r.Parameters {
+		text, ok := value.(string)
+		if ok && (text == label.ID || (parameter == postroom.ParamLabel && strings.EqualFold(text, label.Name))) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,53 @@
+package rules
+
+// The statements of the store. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their
+// first appearance.
+
+const (
+	sqlRevision = `
+SELECT revision
+FROM rules_revision`
+
+	// It comes first in every change: on PostgreSQL the row's lock makes the changes follow each other.
+	sqlNextRevision = `
+UPDATE rules_revision
+SET revision = revision + 1`
+
+	ruleColumns = `
+SELECT id, account_id, name, description, enabled, disabled_reason, scope, scope_ref, priority, position,
+  conditions, action, parameters, safe_mode, created_at, updated_at
+FROM deterministic_rules`
+
+	ruleOrder = `
+ORDER BY priority, position, created_at, id`
+
+	sqlRules       = ruleColumns + ruleOrder
+	sqlEnabled     = ruleColumns + ` WHERE enabled = 1` + ruleOrder
+	sqlRule        = ruleColumns + ` WHERE id = $1`
+	sqlRulesOf     = ruleColumns + ` WHERE account_id = $1` + ruleOrder
+	sqlNameTakenBy = `
+SELECT id
+FROM deterministic_rules
+WHERE account_id = $1 AND name = $2 AND id <> $3`
+
+	sqlInsertRule = `
+INSERT INTO deterministic_rules (
+  id, account_id, name, description, enabled, disabled_reason, scope, scope_ref, priority, position,
+  conditions, action, parameters, safe_mode, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+
+	sqlUpdateRule = `
+UPDATE deterministic_rules
+SET name = $1, description = $2, enabled = $3, disabled_reason = $4, scope = $5, scope_ref = $6, priority = $7,
+  position = $8, conditions = $9, action = $10, parameters = $11, safe_mode = $12, updated_at = $13
+WHERE id = $14`
+
+	sqlDisableRule = `
+UPDATE deterministic_rules
+SET enabled = 0, disabled_reason = $1, updated_at = $2
+WHERE id = $3`
+
+	sqlDeleteRule = `
+DELETE FROM deterministic_rules
+WHERE id = $1`
+)

@@ -1,0 +1,354 @@
+package rules_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func fromDomain(domain string) rules.Condition {
+	return rules.Condition{Type: rules.SenderDomain, Value: domain}
+}
+
+func onLabel(id string) rules.Condition {
+	return rules.Condition{Type: rules.LabelPresent, Value: id}
+}
+
+// eachStore runs fn on a migrated store on every database.
+func eachStore(t *testing.T, fn func(t *testing.T, db queue.DB, s *rules.Store)) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, rules.Migrate(t.Context(), db))
+		require.NoError(t, rules.Migrate(t.Context(), db), "migrating twice does nothing twice")
+		fn(t, db, rules.NewStore(db))
+	})
+}
+
+func write(t *testing.T, db queue.DB, fn func(ctx context.Context, tx *queue.Tx) error) error {
+	t.Helper()
+	return db.Write(t.Context(), fn)
+}
+
+func create(t *testing.T, db queue.DB, s *rules.Store, r rules.Rule) *rules.Rule {
+	t.Helper()
+	var created *rules.Rule
+	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) (err error) {
+		created, err = s.Create(ctx, tx, r)
+		return err
+	}))
+	return created
+}
+
+func importRules(t *testing.T, db queue.DB, s *rules.Store, accountID string, list ...rules.Rule) rules.Imported {
+	t.Helper()
+	var done rules.Imported
+	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) (err error) {
+		done, err = s.Import(ctx, tx, accountID, list)
+		return err
+	}))
+	return done
+}
+
+func names(t *testing.T, s *rules.Store) []string {
+	t.Helper()
+	list, err := s.List(t.Context())
+	require.NoError(t, err)
+	var found []string
+	for _, r := range list {
+		found = append(found, r.Name)
+	}
+	return found
+}
+
+func byName(t *testing.T, s *rules.Store, name string) rules.Rule {
+	t.Helper()
+	list, err := s.List(t.Context())
+	require.NoError(t, err)
+	for _, r := range list {
+		if r.Name == name {
+			return r
+		}
+	}
+	require.Fail(t, "no such rule", name)
+	return rules.Rule{}
+}
+
+func TestStoreKeepsRules(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		r := rules.New("Räksmörgås 🍤", rules.AllOf(fromDomain("example.com"), rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
+			postroom.ApplyLabel, postroom.Parameters{"label": "Shops", "n": 1.5, "list": []any{"a", true, nil}})
+		r.Description = "what it is for"
+		r.Scope, r.ScopeRef = rules.ScopeSender, "Amy@Example.COM"
+		r.SafeMode = postroom.SafeDangerousOverride
+		created := create(t, db, s, r)
+		require.NotEmpty(t, created.ID)
+		require.Equal(t, "amy@example.com", created.ScopeRef, "references are kept in the form they are compared in")
+
+		stored, err := s.Get(t.Context(), created.ID)
+		require.NoError(t, err)
+		require.Equal(t, created, stored)
+	})
+}
+
+func TestStoreFillsInDefaults(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		created := create(t, db, s, rules.New("plain", fromDomain("example.com"), postroom.Archive, nil))
+		require.Equal(t, rules.ScopeGlobal, created.Scope)
+		require.Equal(t, 100, created.Priority)
+		require.True(t, created.Enabled)
+		require.Equal(t, postroom.Parameters{}, created.Parameters)
+		require.Equal(t, postroom.SafeDefault, created.SafeMode)
+	})
+}
+
+func TestStoreRefusesInvalidRules(t *testing.T) {
+	valid := func() rules.Rule { return rules.New("r", fromDomain("example.com"), postroom.Archive, nil) }
+	cases := map[string]func(*rules.Rule){
+		"no name":                func(r *rules.Rule) { r.Name = " " },
+		"a name of two lines":    func(r *rules.Rule) { r.Name = "a\nb" },
+		"a NUL in a text":        func(r *rules.Rule) { r.Description = "a\x00b" },
+		"no condition":           func(r *rules.Rule) { r.Condition = rules.Condition{} },
+		"a bad regex":            func(r *rules.Rule) { r.Condition = rules.Condition{Type: rules.SubjectRegex, Value: "("} },
+		"an unknown action":      func(r *rules.Rule) { r.Action = "explode" },
+		"no label":               func(r *rules.Rule) { r.Action = postroom.Move },
+		"an unknown scope":       func(r *rules.Rule) { r.Scope = "world" },
+		"no reference":           func(r *rules.Rule) { r.Scope = rules.ScopeDomain },
+		"another account's mail": func(r *rules.Rule) { r.AccountID, r.Scope, r.ScopeRef = "a", rules.ScopeAccount, "b" },
+		"an unknown safe mode":   func(r *rules.Rule) { r.SafeMode = "yolo" },
+		"a priority out of all":  func(r *rules.Rule) { r.Priority = 1 << 30 },
+	}
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		for name, spoil := range cases {
+			t.Run(name, func(t *testing.T) {
+				r := valid()
+				spoil(&r)
+				err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+					_, err := s.Create(ctx, tx, r)
+					return err
+				})
+				require.ErrorIs(t, err, rules.ErrInvalidRule)
+			})
+		}
+		require.Empty(t, names(t, s))
+	})
+}
+
+func TestNamesAreUniqueWithinAnAccount(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		r := rules.New("r", fromDomain("example.com"), postroom.Archive, nil)
+		create(t, db, s, r)
+		err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+			_, err := s.Create(ctx, tx, r)
+			return err
+		})
+		require.ErrorIs(t, err, rules.ErrNameTaken)
+
+		r.AccountID = "another"
+		create(t, db, s, r)
+	})
+}
+
+func TestPatchKeepsClearsAndSets(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		r := rules.New("r", fromDomain("example.com"), postroom.Archive, nil)
+		r.Description, r.Scope, r.ScopeRef = "why", rules.ScopeDomain, "example.com"
+		id := create(t, db, s, r).ID
+		require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
+
+		patch := func(text string) *rules.Rule {
+			var p rules.Patch
+			require.NoError(t, json.Unmarshal([]byte(text), &p))
+			var patched *rules.Rule
+			require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) (err error) {
+				patched, err = s.Patch(ctx, tx, id, p)
+				return err
+			}))
+			stored, err := s.Get(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, stored, patched)
+			return patched
+		}
+
+		kept := patch(`{}`)
+		require.Equal(t, "why", kept.Description)
+		require.Equal(t, "tired", kept.DisabledReason)
+		require.False(t, kept.Enabled)
+
+		set := patch(`{"description":"because","disabled_reason":"asleep","priority":5,"name":"s","action":"move","parameters":{"label":"X"}}`)
+		require.Equal(t, "because", set.Description)
+		require.Equal(t, "asleep", set.DisabledReason)
+		require.Equal(t, 5, set.Priority)
+		require.Equal(t, postroom.Move, set.Action)
+
+		cleared := patch(`{"description":null,"enabled":true}`)
+		require.Empty(t, cleared.Description)
+		require.True(t, cleared.Enabled)
+		require.Empty(t, cleared.DisabledReason, "an enabled rule has no reason to be disabled")
+
+		require.Empty(t, patch(`{"scope":"global"}`).ScopeRef, "a change to global clears the reference")
+
+		err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+			_, err := s.Patch(ctx, tx, id, rules.Patch{Condition: &rules.Condition{}})
+			return err
+		})
+		require.ErrorIs(t, err, rules.ErrEmptyCondition)
+	})
+}
+
+func TestSwapExchangesPriorities(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		first := rules.New("first", fromDomain("example.com"), postroom.Archive, nil)
+		first.Priority = 1
+		a := create(t, db, s, first).ID
+		b := create(t, db, s, rules.New("second", fromDomain("example.com"), postroom.Star, nil)).ID
+		swap := func(x, y string) error {
+			return write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.Swap(ctx, tx, x, y) })
+		}
+		require.NoError(t, swap(a, b))
+		require.Equal(t, []string{"second", "first"}, names(t, s))
+
+		require.ErrorIs(t, swap(a, a), rules.ErrSameRule)
+		require.ErrorIs(t, swap(a, "nobody"), postroom.ErrNotFound)
+		require.ErrorIs(t, swap("nobody", a), postroom.ErrNotFound)
+		require.Equal(t, []string{"second", "first"}, names(t, s), "a swap that fails changes nothing")
+	})
+}
+
+func TestDeleteRemovesARule(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Archive, nil)).ID
+		remove := func(ctx context.Context, tx *queue.Tx) error { return s.Delete(ctx, tx, id) }
+		require.NoError(t, write(t, db, remove))
+		require.ErrorIs(t, write(t, db, remove), postroom.ErrNotFound)
+		_, err := s.Get(t.Context(), id)
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
+
+func TestImportMakesTheStoreEqualTheFile(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		a := rules.New("a", fromDomain("a.example"), postroom.Archive, nil)
+		b := rules.New("b", fromDomain("b.example"), postroom.Archive, nil)
+		c := rules.New("c", fromDomain("c.example"), postroom.Archive, nil)
+		a.Position, b.Position, c.Position = 1, 2, 3
+		shared := create(t, db, s, rules.New("shared", fromDomain("a.example"), postroom.Star, nil))
+
+		require.Equal(t, rules.Imported{Added: 2}, importRules(t, db, s, "acc", b, c))
+		require.Equal(t, rules.Imported{Unchanged: 2}, importRules(t, db, s, "acc", b, c))
+		id := byName(t, s, "b").ID
+
+		b.Action, b.Position = postroom.Star, 1
+		a.Position = 2
+		require.Equal(t, rules.Imported{Added: 1, Changed: 1, Removed: 1}, importRules(t, db, s, "acc", b, a))
+		require.Equal(t, []string{"shared", "b", "a"}, names(t, s), "the file's order, new rule or old")
+		require.Equal(t, id, byName(t, s, "b").ID, "a changed rule keeps its id")
+		require.Equal(t, postroom.Star, byName(t, s, "b").Action)
+		require.Equal(t, *shared, byName(t, s, "shared"), "rules of others stay")
+	})
+}
+
+func TestImportLeavesADisabledRuleUntilItsDefinitionChanges(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		r := rules.New("r", fromDomain("a.example"), postroom.Move, postroom.Parameters{"label": "Old"})
+		importRules(t, db, s, "acc", r)
+		disableUsing(t, db, s, "acc", postroom.Label{ID: "L1", Name: "old"}, 1)
+
+		r.Position = 7
+		importRules(t, db, s, "acc", r)
+		require.False(t, byName(t, s, "r").Enabled, "to stand elsewhere is no change of what it does")
+		require.Equal(t, "Label 'old' was deleted from Gmail", byName(t, s, "r").DisabledReason)
+
+		r.Parameters = postroom.Parameters{"label": "New"}
+		importRules(t, db, s, "acc", r)
+		require.True(t, byName(t, s, "r").Enabled)
+		require.Empty(t, byName(t, s, "r").DisabledReason)
+	})
+}
+
+func TestImportChecksAllBeforeItWritesAny(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		importRules(t, db, s, "acc", rules.New("kept", fromDomain("a.example"), postroom.Archive, nil))
+		good := rules.New("good", fromDomain("a.example"), postroom.Archive, nil)
+		for name, list := range map[string][]rules.Rule{
+			"an invalid rule": {good, rules.New("bad", rules.Condition{}, postroom.Archive, nil)},
+			"a name twice":    {good, good},
+		} {
+			err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+				_, err := s.Import(ctx, tx, "acc", list)
+				require.Error(t, err, name)
+				return nil // even a caller that commits after the error has changed nothing
+			})
+			require.NoError(t, err)
+			require.Equal(t, []string{"kept"}, names(t, s))
+		}
+	})
+}
+
+func disableUsing(t *testing.T, db queue.DB, s *rules.Store, accountID string, label postroom.Label, want int) {
+	t.Helper()
+	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+		n, err := s.DisableUsingLabel(ctx, tx, accountID, label)
+		require.Equal(t, want, n)
+		return err
+	}))
+}
+
+func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		add := func(name, accountID string, c rules.Condition, action postroom.ActionType, p postroom.Parameters) {
+			r := rules.New(name, c, action, p)
+			r.AccountID = accountID
+			create(t, db, s, r)
+		}
+		shops := postroom.Parameters{"label": "shops"}
+		add("by id in a condition", "acc", rules.AnyOf(fromDomain("x.example"), rules.NoneOf(onLabel("Label_7"))), postroom.Archive, nil)
+		add("by name in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, shops)
+		add("by id in a parameter", "acc", fromDomain("x.example"), postroom.Snooze, postroom.Parameters{"snooze_label": "Label_7"})
+		add("longer id", "acc", onLabel("Label_77"), postroom.Archive, nil)
+		add("the word in a regex", "acc", rules.Condition{Type: rules.SubjectRegex, Value: "Shops"}, postroom.Archive, nil)
+		add("another account's", "other", onLabel("Label_7"), postroom.ApplyLabel, shops)
+		add("all accounts'", "", onLabel("Label_7"), postroom.ApplyLabel, shops)
+		scoped := rules.New("scoped to the account", onLabel("Label_7"), postroom.Archive, nil)
+		scoped.Scope, scoped.ScopeRef = rules.ScopeAccount, "acc"
+		create(t, db, s, scoped)
+
+		disableUsing(t, db, s, "acc", postroom.Label{ID: "Label_7", Name: "Shops"}, 4)
+		disableUsing(t, db, s, "acc", postroom.Label{ID: "Label_7", Name: "Shops"}, 0)
+
+		var off []string
+		list, err := s.List(t.Context())
+		require.NoError(t, err)
+		for _, r := range list {
+			if !r.Enabled {
+				off = append(off, r.Name)
+				require.Equal(t, "Label 'Shops' was deleted from Gmail", r.DisabledReason)
+			}
+		}
+		require.ElementsMatch(t, []string{"by id in a condition", "by name in a parameter", "by id in a parameter", "scoped to the account"}, off)
+	})
+}
+
+func TestSetEnabledForgetsTheReason(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Archive, nil)).ID
+		for _, step := range []struct {
+			do      func(ctx context.Context, tx *queue.Tx) error
+			enabled bool
+			reason  string
+		}{
+			{func(ctx context.Context, tx *queue.Tx) error { return s.Disable(ctx, tx, id, "broken\x00") }, false, "broken\uFFFD"},
+			{func(ctx context.Context, tx *queue.Tx) error { return s.SetEnabled(ctx, tx, id, true) }, true, ""},
+			{func(ctx context.Context, tx *queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }, false, ""},
+		} {
+			require.NoError(t, write(t, db, step.do))
+			require.Equal(t, step.enabled, byName(t, s, "r").Enabled)
+			require.Equal(t, step.reason, byName(t, s, "r").DisabledReason)
+		}
+	})
+}
