@@ -1,0 +1,146 @@
+package gmailtest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Bounds of one request, as Gmail has them.
+const (
+	maxBatch        = 1000
+	maxLabelChanges = 100
+)
+
+// changeLabels is the one way in which a message gains and loses labels. A change that changes nothing leaves no history.
+func changeLabels(ctx context.Context, tx *queue.Tx, id string, add, remove []string) (messageRow, error) {
+	m, err := loadMessage(ctx, tx, id)
+	if err != nil {
+		return m, err
+	}
+	add = without(slices.Compact(slices.Sorted(slices.Values(add))), m.Labels)
+	remove = without(m.Labels, without(m.Labels, remove))
+	if len(add) == 0 && len(remove) == 0 {
+		return m, nil
+	}
+	for _, label := range add {
+		if _, err := tx.ExecContext(ctx, insertMessageLabel, id, label); err != nil {
+			return m, err
+		}
+	}
+	for _, label := range remove {
+		if _, err := tx.ExecContext(ctx, deleteMessageLabel, id, label); err != nil {
+			return m, err
+		}
+	}
+	m.Labels = slices.Sorted(slices.Values(append(without(m.Labels, remove), add...)))
+	return m, m.record(ctx, tx, kindLabels, add, remove)
+}
+
+// checkChange refuses what Gmail refuses, before anything is changed.
+func checkChange(ctx context.Context, tx *queue.Tx, add, remove []string) error {
+	if len(add) > maxLabelChanges || len(remove) > maxLabelChanges {
+		return invalidArgument("Too many labels: at most %d can be added or removed", maxLabelChanges)
+	}
+	for _, id := range slices.Concat(add, remove) {
+		if slices.Contains(fixedLabels, id) {
+			return invalidLabel(id)
+		}
+		if slices.Contains(add, id) && slices.Contains(remove, id) {
+			return invalidArgument("Cannot both add and remove the same label: %s", id)
+		}
+	}
+	return checkLabels(ctx, tx, slices.Concat(add, remove))
+}
+
+func (s *Server) modifyMessage(ctx context.Context, r *http.Request) (any, error) {
+	var request gmail.ModifyMessageRequest
+	if err := readJSON(r, &request); err != nil {
+		return nil, err
+	}
+	return s.changeOne(ctx, r, request.AddLabelIds, request.RemoveLabelIds)
+}
+
+func (s *Server) changeOne(ctx context.Context, r *http.Request, add, remove []string) (any, error) {
+	var m messageRow
+	err := s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+		if err := checkChange(ctx, tx, add, remove); err != nil {
+			return err
+		}
+		m, err = changeLabels(ctx, tx, r.PathValue("id"), add, remove)
+		return err
+	})
+	return m.ref(), err
+}
+
+func (s *Server) trashMessage(ctx context.Context, r *http.Request) (any, error) {
+	return s.changeOne(ctx, r, []string{labelTrash}, []string{labelInbox})
+}
+
+func (s *Server) untrashMessage(ctx context.Context, r *http.Request) (any, error) {
+	return s.changeOne(ctx, r, nil, []string{labelTrash})
+}
+
+// batchModify passes over messages that do not exist, as Gmail does.
+func (s *Server) batchModify(ctx context.Context, r *http.Request) (any, error) {
+	var request gmail.BatchModifyMessagesRequest
+	if err := readJSON(r, &request); err != nil {
+		return nil, err
+	}
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		if err := checkChange(ctx, tx, request.AddLabelIds, request.RemoveLabelIds); err != nil {
+			return err
+		}
+		return each(request.Ids, func(id string) error {
+			_, err := changeLabels(ctx, tx, id, request.AddLabelIds, request.RemoveLabelIds)
+			return err
+		})
+	})
+}
+
+// each does something to each message of a batch that exists.
+func each(ids []string, do func(id string) error) error {
+	if len(ids) == 0 {
+		return invalidArgument("No message ids specified.")
+	}
+	if len(ids) > maxBatch {
+		return invalidArgument("Too many message ids: at most %d", maxBatch)
+	}
+	for _, id := range ids {
+		if err := do(id); err != nil && asAPIError(err).status != http.StatusNotFound {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) deleteMessage(ctx context.Context, r *http.Request) (any, error) {
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return removeMessage(ctx, tx, r.PathValue("id"))
+	})
+}
+
+func (s *Server) batchDelete(ctx context.Context, r *http.Request) (any, error) {
+	var request gmail.BatchDeleteMessagesRequest
+	if err := readJSON(r, &request); err != nil {
+		return nil, err
+	}
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return each(request.Ids, func(id string) error { return removeMessage(ctx, tx, id) })
+	})
+}
+
+func removeMessage(ctx context.Context, tx *queue.Tx, id string) error {
+	m, err := loadMessage(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, deleteMessage, id); err != nil {
+		return err
+	}
+	return m.record(ctx, tx, kindDeleted, nil, nil)
+}

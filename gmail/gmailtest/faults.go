@@ -1,0 +1,151 @@
+package gmailtest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Cut is a connection that is closed without an answer.
+type Cut int
+
+// When a connection is cut.
+const (
+	NoCut     Cut = iota
+	CutBefore     // nothing was done
+	CutAfter      // what was asked was done, and the caller does not learn it
+)
+
+// A Fault is something that goes wrong with some calls.
+//
+// A call that a fault waits for first passes its Gate, then is cut or answered with its Status. A fault with none of
+// these lets its calls pass; in a script it stands for calls that go well.
+type Fault struct {
+	// Method and Path choose calls: of this method, with this text in the path. Both empty: every call.
+	Method Method
+	Path   string
+
+	// Nth is the first of the chosen calls that goes wrong, counted from 1 since the fault was set. Zero means 1.
+	Nth int
+	// Times is how many calls in a row go wrong. Zero means 1; a negative number all that follow.
+	Times int
+
+	// Status is the answer's, 400 and up; nothing is done then. Zero: no answer of its own.
+	Status int
+	// Reason and Message are Google's words for it. Default: those that usually go with Status.
+	Reason  string
+	Message string
+	// Body is sent in place of Google's JSON, such as the page of a proxy.
+	Body string
+	// RetryAfter is the header field of that name, rounded up to seconds. Zero leaves it out.
+	RetryAfter time.Duration
+
+	// Cut closes the connection in place of an answer.
+	Cut Cut
+
+	// Gate holds the call until it is closed, or the caller gives up.
+	Gate <-chan struct{}
+}
+
+// Fault adds faults. When several choose a call, the first one that is due has it; all of them count it.
+func (s *Server) Fault(faults ...Fault) { s.faults.add(faults) }
+
+// ClearFaults takes all faults away.
+func (s *Server) ClearFaults() { s.faults.clear() }
+
+type faults struct {
+	mu   sync.Mutex
+	list []*countedFault
+}
+
+type countedFault struct {
+	Fault
+	seen int
+}
+
+func (f *faults) add(faults []Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, fault := range faults {
+		fault.Nth = max(fault.Nth, 1)
+		if fault.Times == 0 {
+			fault.Times = 1
+		}
+		f.list = append(f.list, &countedFault{Fault: fault})
+	}
+}
+
+func (f *faults) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = nil
+}
+
+// due gives the fault of a call; one that does nothing when all is well.
+func (f *faults) due(method Method, path string) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found *countedFault
+	for _, fault := range f.list {
+		if fault.count(method, path) && found == nil {
+			found = fault
+		}
+	}
+	if found == nil {
+		return Fault{}
+	}
+	return found.Fault
+}
+
+// count tells whether the call is one that goes wrong.
+func (f *countedFault) count(method Method, path string) bool {
+	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) {
+		return false
+	}
+	f.seen++
+	return f.seen >= f.Nth && (f.Times < 0 || f.seen < f.Nth+f.Times)
+}
+
+// wait passes the gate; it is false when the caller gave up.
+func (f Fault) wait(ctx context.Context) bool {
+	if f.Gate == nil {
+		return true
+	}
+	select {
+	case <-f.Gate:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (f Fault) apiError() error {
+	e := &apiError{status: f.Status, reason: f.Reason, message: f.Message, retryAfter: f.RetryAfter}
+	if e.reason == "" {
+		if e.reason = reasons[f.Status]; e.reason == "" {
+			e.reason = "backendError"
+		}
+	}
+	if e.message == "" {
+		e.message = http.StatusText(f.Status)
+	}
+	return e
+}
+
+// write sends the answer of a call.
+func (f Fault) write(w http.ResponseWriter, status int, answer any, err error) {
+	switch {
+	case err != nil && f.Body != "":
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, f.Body)
+	case err != nil:
+		asAPIError(err).write(w)
+	case answer == nil:
+		w.WriteHeader(status)
+	default:
+		writeJSON(w, status, answer)
+	}
+}

@@ -1,0 +1,166 @@
+package gmailtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// The kinds of a change.
+const (
+	kindAdded   = "added"
+	kindDeleted = "deleted"
+	kindLabels  = "labels"
+)
+
+// record writes one change of the message into the history; m is as the change left it.
+func (m *messageRow) record(ctx context.Context, tx *queue.Tx, kind string, added, removed []string) error {
+	var err error
+	if m.HistoryID, err = nextHistory(ctx, tx); err != nil {
+		return fmt.Errorf("history of message %s: %w", m.ID, err)
+	}
+	_, err = tx.ExecContext(ctx, insertHistory,
+		m.HistoryID, kind, m.ID, m.ThreadID, jsonList(m.Labels), jsonList(added), jsonList(removed))
+	if err != nil {
+		return fmt.Errorf("history of message %s: %w", m.ID, err)
+	}
+	_, err = tx.ExecContext(ctx, updateMessageHistory, m.HistoryID, m.ID)
+	return err
+}
+
+type historyRow struct {
+	ID        uint64    `db:"id"`
+	Kind      string    `db:"kind"`
+	MessageID string    `db:"message_id"`
+	ThreadID  string    `db:"thread_id"`
+	Labels    labelList `db:"labels"`
+	Added     labelList `db:"labels_added"`
+	Removed   labelList `db:"labels_removed"`
+}
+
+// historyTypes are the conditions behind the values of the parameter of that name.
+var historyTypes = map[string]string{
+	"messageAdded":   "kind = 'added'",
+	"messageDeleted": "kind = 'deleted'",
+	"labelAdded":     "labels_added <> '[]'",
+	"labelRemoved":   "labels_removed <> '[]'",
+}
+
+// A historyQuery is what history.list is asked for.
+type historyQuery struct {
+	filter
+	types []string // empty: all
+	limit int64
+}
+
+func parseHistoryQuery(query url.Values) (historyQuery, error) {
+	q := historyQuery{types: query["historyTypes"]}
+	var err error
+	if q.limit, err = maxResults(query.Get("maxResults"), 500); err != nil {
+		return q, err
+	}
+	var kinds []string
+	for _, t := range q.types {
+		condition, ok := historyTypes[t]
+		if !ok {
+			return q, invalidArgument("Invalid value at 'history_types': %q", t)
+		}
+		kinds = append(kinds, condition)
+	}
+	if len(kinds) > 0 {
+		q.add("(" + strings.Join(kinds, " OR ") + ")")
+	}
+	if label := query.Get("labelId"); label != "" {
+		q.add("EXISTS (SELECT 1 FROM json_each(labels) WHERE value = %s)", label)
+	}
+	return q, nil
+}
+
+func (q *historyQuery) wants(historyType string) bool {
+	return len(q.types) == 0 || slices.Contains(q.types, historyType)
+}
+
+func (s *Server) listHistory(ctx context.Context, r *http.Request) (any, error) {
+	query := r.URL.Query()
+	start, err := strconv.ParseUint(query.Get("startHistoryId"), 10, 63)
+	if err != nil {
+		return nil, invalidArgument("Missing/invalid parameter: startHistoryId")
+	}
+	q, err := parseHistoryQuery(query)
+	if err != nil {
+		return nil, err
+	}
+	// The profile is read before the rows: a change in between is seen again, not lost.
+	profile, err := s.profile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if start < profile.HistoryFloor {
+		return nil, notFound()
+	}
+	if token := query.Get("pageToken"); token != "" {
+		if start, err = strconv.ParseUint(token, 10, 63); err != nil {
+			return nil, invalidArgument("Invalid pageToken")
+		}
+	}
+	rows, next, err := s.selectHistory(ctx, &q, start)
+	response := &gmail.ListHistoryResponse{HistoryId: profile.HistoryID, NextPageToken: next}
+	for _, row := range rows {
+		response.History = append(response.History, row.api(&q))
+	}
+	return response, err
+}
+
+func (s *Server) selectHistory(ctx context.Context, q *historyQuery, start uint64) (rows []historyRow, next string, err error) {
+	q.add("id > %s", start)
+	limit := q.arg(q.limit + 1)
+	err = s.db.Reader().SelectContext(ctx, &rows,
+		"SELECT * FROM history\nWHERE "+q.where()+"\nORDER BY id\nLIMIT "+limit, q.args...)
+	if int64(len(rows)) > q.limit {
+		rows = rows[:q.limit]
+		next = strconv.FormatUint(rows[len(rows)-1].ID, 10)
+	}
+	return rows, next, err
+}
+
+// api is the record as Gmail gives it, with the arrays that were asked for.
+func (h *historyRow) api(q *historyQuery) *gmail.History {
+	message := &gmail.Message{Id: h.MessageID, ThreadId: h.ThreadID, LabelIds: h.Labels}
+	record := &gmail.History{
+		Id:       h.ID,
+		Messages: []*gmail.Message{{Id: h.MessageID, ThreadId: h.ThreadID}},
+	}
+	if h.Kind == kindAdded && q.wants("messageAdded") {
+		record.MessagesAdded = []*gmail.HistoryMessageAdded{{Message: message}}
+	}
+	if h.Kind == kindDeleted && q.wants("messageDeleted") {
+		record.MessagesDeleted = []*gmail.HistoryMessageDeleted{{Message: message}}
+	}
+	if len(h.Added) > 0 && q.wants("labelAdded") {
+		record.LabelsAdded = []*gmail.HistoryLabelAdded{{Message: message, LabelIds: h.Added}}
+	}
+	if len(h.Removed) > 0 && q.wants("labelRemoved") {
+		record.LabelsRemoved = []*gmail.HistoryLabelRemoved{{Message: message, LabelIds: h.Removed}}
+	}
+	return record
+}
+
+// ForgetHistory forgets what happened so far, as Gmail does after about a week: from then on, history.list answers 404 to
+// any id older than the present one.
+func (s *Server) ForgetHistory(ctx context.Context) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		if _, err := tx.ExecContext(ctx, forgetHistory); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, deleteHistory)
+		return err
+	})
+}

@@ -1,0 +1,243 @@
+package gmailtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// How much of a mailbox comes in by one transaction, and is held in memory at a time.
+const (
+	batchMessages = 200
+	batchBytes    = 8 << 20
+)
+
+// Import takes in the messages of a mailbox that are not there yet, and tells how many they were. It may be interrupted at
+// any instant and repeated: a message is identified by the mailbox's name and its own bytes (and, where the same bytes
+// come several times, by how many went before), so none comes in twice, however the mailbox has grown or shrunk since, and
+// one that was deleted here does not come back. Its id follows from that identity.
+//
+// Labels and threads are those of Google Takeout where the mailbox has them; user labels are created. Other messages are
+// in the inbox and unread, but for what the flags say. A message with a Problem is kept aside, see [Server.Refused].
+//
+// progress, which may be nil, is called after each batch with the number of messages gone through.
+func (s *Server) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
+	in := importer{server: s, mailbox: source.Name(), copies: map[[sha256.Size]byte]int{}, progress: progress}
+	if err := in.forgetRefused(ctx); err != nil {
+		return 0, fmt.Errorf("gmailtest: import: %w", err)
+	}
+	for msg, err := range source.Messages() {
+		if err == nil {
+			err = in.take(ctx, &msg)
+		}
+		if err != nil {
+			// What came before the error is good.
+			return in.added, errors.Join(fmt.Errorf("gmailtest: import: %w", err), in.flush(ctx))
+		}
+	}
+	if err := in.flush(ctx); err != nil {
+		return in.added, fmt.Errorf("gmailtest: import: %w", err)
+	}
+	return in.added, nil
+}
+
+// An importer brings in one mailbox.
+type importer struct {
+	server   *Server
+	mailbox  string
+	progress func(done int)
+	copies   map[[sha256.Size]byte]int // how often each message was seen
+
+	batch []pending
+	bytes int
+	done  int
+	added int
+}
+
+// A pending message waits for its batch.
+type pending struct {
+	mailbox.Message
+	id string
+}
+
+// forgetRefused lets what was refused before be looked at again: a file may be readable by now.
+func (in *importer) forgetRefused(ctx context.Context) error {
+	return in.server.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, forgetRefused, in.mailbox)
+		return err
+	})
+}
+
+func (in *importer) take(ctx context.Context, msg *mailbox.Message) error {
+	sum := sha256.Sum256(msg.Raw)
+	if msg.Raw == nil {
+		sum = sha256.Sum256([]byte(msg.Name))
+	}
+	copies := in.copies[sum]
+	in.copies[sum]++
+	id := messageID(in.mailbox, hex.EncodeToString(sum[:]), strconv.Itoa(copies))
+	in.batch = append(in.batch, pending{*msg, id})
+	in.bytes += len(msg.Raw)
+	if len(in.batch) >= batchMessages || in.bytes >= batchBytes {
+		return in.flush(ctx)
+	}
+	return nil
+}
+
+// flush commits the batch.
+func (in *importer) flush(ctx context.Context) error {
+	batch := in.batch
+	in.batch, in.bytes = nil, 0
+	fresh, err := in.fresh(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if len(fresh) > 0 {
+		added, err := in.commit(ctx, fresh)
+		if err != nil {
+			return err
+		}
+		in.added += added
+	}
+	in.done += len(batch)
+	if in.progress != nil && len(batch) > 0 {
+		in.progress(in.done)
+	}
+	return nil
+}
+
+// fresh leaves out what came in before, which a second import passes over quickly.
+func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, error) {
+	ids := make([]string, len(batch))
+	for i := range batch {
+		ids[i] = batch[i].id
+	}
+	var known []string
+	if err := in.server.db.Reader().SelectContext(ctx, &known, selectImported, jsonList(ids)); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool, len(known))
+	for _, id := range known {
+		seen[id] = true
+	}
+	var fresh []pending
+	for _, p := range batch {
+		if !seen[p.id] {
+			fresh = append(fresh, p)
+		}
+	}
+	return fresh, nil
+}
+
+func (in *importer) commit(ctx context.Context, batch []pending) (added int, err error) {
+	arrivals := make([]*arrival, len(batch))
+	for i := range batch {
+		arrivals[i] = batch[i].arrival()
+	}
+	err = in.server.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		added = 0
+		for i, p := range batch {
+			result, err := tx.ExecContext(ctx, insertImport, p.id, in.mailbox, p.Position, p.Name, p.Problem)
+			if err != nil {
+				return err
+			}
+			// Another process may import the same mailbox at the same time.
+			if n, err := result.RowsAffected(); err != nil || n == 0 || arrivals[i] == nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if err := p.insert(ctx, tx, arrivals[i]); err != nil {
+				return fmt.Errorf("message %d: %w", p.Position, err)
+			}
+			added++
+		}
+		return nil
+	})
+	return added, err
+}
+
+// arrival prepares the message, nil when it has a problem.
+func (p *pending) arrival() *arrival {
+	if p.Problem != "" {
+		return nil
+	}
+	a := &arrival{id: p.id, raw: p.Raw, received: p.Received, threadID: takeoutThread(p.ThreadID)}
+	a.examine()
+	return a
+}
+
+// takeoutThread turns X-GM-THRID into the form that the API uses: hexadecimal. It is empty when there is none.
+func takeoutThread(decimal string) string {
+	n, err := strconv.ParseUint(decimal, 10, 64)
+	if err != nil || n == 0 {
+		return ""
+	}
+	return strconv.FormatUint(n, 16)
+}
+
+func (p *pending) insert(ctx context.Context, tx *queue.Tx, a *arrival) error {
+	names := p.Labels
+	if !p.Labeled {
+		names = labelsOfFlags(p.Flags)
+	}
+	for _, name := range names {
+		id, err := importedLabel(ctx, tx, name)
+		if err != nil {
+			return fmt.Errorf("label %q: %w", name, err)
+		}
+		if id != "" {
+			a.labels = append(a.labels, id)
+		}
+	}
+	_, err := a.insert(ctx, tx)
+	return err
+}
+
+// labelsOfFlags says where a message of another mail program goes.
+func labelsOfFlags(f mailbox.Flags) []string {
+	var names []string
+	switch {
+	case f.Trashed:
+		names = append(names, labelTrash)
+	case f.Draft:
+		names = append(names, labelDraft)
+	default:
+		names = append(names, labelInbox)
+	}
+	if !f.Seen {
+		names = append(names, labelUnread)
+	}
+	if f.Flagged {
+		names = append(names, "STARRED")
+	}
+	return names
+}
+
+// importedLabel gives the id behind a name in X-Gmail-Labels; empty for one that is no label.
+func importedLabel(ctx context.Context, tx *queue.Tx, name string) (string, error) {
+	key := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
+	switch key {
+	case "", "ARCHIVED", "OPENED":
+		return "", nil
+	case "DRAFTS":
+		key = labelDraft
+	}
+	for _, id := range systemLabels {
+		if id == key {
+			return id, nil
+		}
+	}
+	if runes := []rune(name); len(runes) > maxLabelName {
+		name = string(runes[:maxLabelName])
+	}
+	return ensureLabel(ctx, tx, name)
+}

@@ -1,0 +1,92 @@
+package gmailtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNoMessage: the mailbox has no message of this id.
+var ErrNoMessage = errors.New("gmailtest: no such message")
+
+// A Message is what a test or a person wants to know of a message in the mailbox.
+type Message struct {
+	ID        string
+	ThreadID  string
+	MessageID string    // of RFC 5322, without angle brackets; empty when it has none
+	Labels    []string  // names, sorted; a system label's name is its id
+	Received  time.Time // the internalDate
+	Mailbox   string    // the name of the source it was imported from; empty when it came by the API
+	Position  int       // its place there, from 1
+}
+
+type messageView struct {
+	ID        string    `db:"id"`
+	ThreadID  string    `db:"thread_id"`
+	MessageID string    `db:"rfc822_id"`
+	Received  int64     `db:"internal_date"`
+	Labels    labelList `db:"labels"`
+	Mailbox   string    `db:"mailbox"`
+	Position  int       `db:"position"`
+}
+
+func (v *messageView) message() Message {
+	return Message{
+		ID: v.ID, ThreadID: v.ThreadID, MessageID: v.MessageID, Labels: v.Labels,
+		Received: time.UnixMilli(v.Received).UTC(), Mailbox: v.Mailbox, Position: v.Position,
+	}
+}
+
+// Message looks at one message by its id, or returns [ErrNoMessage].
+func (s *Server) Message(ctx context.Context, id string) (Message, error) {
+	var v messageView
+	err := s.db.Reader().GetContext(ctx, &v, selectMessageView, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Message{}, fmt.Errorf("%w: %s", ErrNoMessage, id)
+	}
+	return v.message(), err
+}
+
+// Position is the place of a message, from 1, in the mailbox that it was imported from, also after it was deleted. It is
+// [ErrNoMessage] for a message that was not imported.
+func (s *Server) Position(ctx context.Context, id string) (int, error) {
+	var position int
+	err := s.db.Reader().GetContext(ctx, &position, selectPosition, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("%w: %s", ErrNoMessage, id)
+	}
+	return position, err
+}
+
+// Snapshot is the whole mailbox, sorted by id. Two servers into which the same mailbox was imported, and on which the same
+// was done to the same messages, have equal snapshots.
+func (s *Server) Snapshot(ctx context.Context) ([]Message, error) {
+	var views []messageView
+	if err := s.db.Reader().SelectContext(ctx, &views, selectSnapshot); err != nil {
+		return nil, fmt.Errorf("gmailtest: snapshot: %w", err)
+	}
+	messages := make([]Message, len(views))
+	for i := range views {
+		messages[i] = views[i].message()
+	}
+	return messages, nil
+}
+
+// A Refused entry of an imported mailbox is no message that Gmail would take.
+type Refused struct {
+	Mailbox  string `db:"mailbox"`
+	Position int    `db:"position"` // from 1
+	Name     string `db:"name"`     // its file within a folder; empty in an mbox
+	Problem  string `db:"problem"`
+}
+
+// Refused lists what [Server.Import] could not take in, by mailbox and position.
+func (s *Server) Refused(ctx context.Context) ([]Refused, error) {
+	var refused []Refused
+	if err := s.db.Reader().SelectContext(ctx, &refused, selectRefused); err != nil {
+		return nil, fmt.Errorf("gmailtest: refused messages: %w", err)
+	}
+	return refused, nil
+}

@@ -1,0 +1,80 @@
+package gmailtest
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+)
+
+// always are the fields that Gmail sends even when they are empty.
+var always = []string{"PartId", "Filename", "Body"}
+
+// payload is the tree of parts as format full shows it. The parts of a part are numbered from 0, with dots between.
+func payload(p *rawmail.Part, id string) *gmail.MessagePart {
+	part := &gmail.MessagePart{
+		PartId: id, MimeType: p.Type, Filename: p.Filename(), Headers: headers(p.Header, nil),
+		Body: &gmail.MessagePartBody{ForceSendFields: []string{"Size"}}, ForceSendFields: always,
+	}
+	if len(p.Parts) == 0 {
+		content := p.Content()
+		part.Body.Size = int64(len(content))
+		if part.Filename != "" {
+			part.Body.AttachmentId = attachmentID(id)
+		} else {
+			part.Body.Data = base64.URLEncoding.EncodeToString(content)
+		}
+	}
+	for i, child := range p.Parts {
+		part.Parts = append(part.Parts, payload(child, childID(id, i)))
+	}
+	return part
+}
+
+func childID(id string, index int) string {
+	return strings.TrimPrefix(id+"."+strconv.Itoa(index), ".")
+}
+
+// metadata is the header of a message, or the named fields of it.
+func metadata(p *rawmail.Part, only []string) *gmail.MessagePart {
+	return &gmail.MessagePart{MimeType: p.Type, Headers: headers(p.Header, only)}
+}
+
+// headers gives the fields with their encoded words decoded.
+func headers(header rawmail.Header, only []string) []*gmail.MessagePartHeader {
+	var fields []*gmail.MessagePartHeader
+	for _, f := range header {
+		wanted := len(only) == 0 || slices.ContainsFunc(only, func(name string) bool { return strings.EqualFold(name, f.Name) })
+		if wanted {
+			fields = append(fields, &gmail.MessagePartHeader{
+				Name: f.Name, Value: rawmail.DecodeText(f.Value), ForceSendFields: []string{"Value"},
+			})
+		}
+	}
+	return fields
+}
+
+// attachmentID names a part for attachments.get. It holds no place: the message's id comes along with it.
+func attachmentID(partID string) string {
+	return "ANGj" + base64.RawURLEncoding.EncodeToString([]byte("part "+partID))
+}
+
+func findAttachment(root *rawmail.Part, attachment string) *rawmail.Part {
+	var find func(p *rawmail.Part, id string) *rawmail.Part
+	find = func(p *rawmail.Part, id string) *rawmail.Part {
+		if len(p.Parts) == 0 && attachmentID(id) == attachment {
+			return p
+		}
+		for i, child := range p.Parts {
+			if found := find(child, childID(id, i)); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	return find(root, "")
+}
