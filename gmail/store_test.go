@@ -1,0 +1,465 @@
+package gmail
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// eachStore runs fn on a store with one account on every database.
+func eachStore(t *testing.T, fn func(t *testing.T, s *Store, accountID string)) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, Migrate(t.Context(), db))
+		s := NewStore(db)
+		fn(t, s, ensureAccount(t, s, "me@example.com"))
+	})
+}
+
+func write(t *testing.T, s *Store, fn func(ctx context.Context, tx *queue.Tx) error) {
+	t.Helper()
+	require.NoError(t, s.db.Write(t.Context(), fn))
+}
+
+func ensureAccount(t *testing.T, s *Store, email string) (id string) {
+	t.Helper()
+	write(t, s, func(ctx context.Context, tx *queue.Tx) (err error) {
+		id, err = s.EnsureAccount(ctx, tx, email)
+		return err
+	})
+	return id
+}
+
+func save(t *testing.T, s *Store, m *postroom.Message) {
+	t.Helper()
+	write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.SaveMessage(ctx, tx, m, 10) })
+}
+
+var day = time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
+
+func fullMessage(accountID string) *postroom.Message {
+	return &postroom.Message{
+		AccountID: accountID, ProviderID: "m1", ProviderThreadID: "t1",
+		MessageID: "1@example.org", InReplyTo: "0@example.org", References: []string{"00@example.org", "0@example.org"},
+		From:    postroom.Address{Name: "Zoë", Email: "zoe@example.org"},
+		ReplyTo: []postroom.Address{{Email: "list@example.org"}},
+		To:      []postroom.Address{{Name: "Me", Email: "me@example.com"}, {Email: "you@example.com"}},
+		Cc:      []postroom.Address{{Email: "cc@example.com"}},
+		Bcc:     []postroom.Address{{Email: "bcc@example.com"}},
+		Subject: "Grüße", Snippet: "Guten Tag …",
+		Headers:   []postroom.Header{{Name: "Received", Value: "a"}, {Name: "received", Value: "b"}, {Name: "List-Id", Value: "<l>"}},
+		LabelIDs:  []string{"INBOX", "Label_1", "UNREAD"},
+		BodyPlain: "Guten Tag", BodyHTML: "<p>Guten Tag</p>",
+		Attachments: []postroom.Attachment{{Filename: "a.pdf", ContentType: "application/pdf", Size: 7, Inline: true, ContentID: "c"}},
+		ReceivedAt:  day, Date: day.Add(-time.Minute), Size: 1234,
+	}
+}
+
+func TestMigrateTwice(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, Migrate(t.Context(), db))
+		require.NoError(t, Migrate(t.Context(), db))
+	})
+}
+
+func TestAccounts(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, id string) {
+		require.Equal(t, id, ensureAccount(t, s, " Me@Example.COM "), "the same account")
+		other := ensureAccount(t, s, "another@example.com")
+		require.NotEqual(t, id, other)
+
+		account, err := s.Account(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "me@example.com", account.Email)
+		require.Zero(t, account.HistoryID)
+		require.Zero(t, account.LastSyncAt)
+		require.Equal(t, Backfill{State: BackfillNone}, account.Backfill)
+		require.WithinDuration(t, time.Now(), account.CreatedAt, time.Minute)
+
+		byEmail, err := s.AccountByEmail(t.Context(), "ME@example.com")
+		require.NoError(t, err)
+		require.Equal(t, account, byEmail)
+
+		accounts, err := s.Accounts(t.Context())
+		require.NoError(t, err)
+		require.Len(t, accounts, 2)
+		require.Equal(t, "another@example.com", accounts[0].Email)
+
+		_, err = s.Account(t.Context(), "nobody")
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+		_, err = s.AccountByEmail(t.Context(), "nobody@example.com")
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+		err = s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := s.EnsureAccount(ctx, tx, "somebody")
+			return err
+		})
+		require.ErrorContains(t, err, `account "somebody"`)
+	})
+}
+
+func TestCursor(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, id string) {
+		const large = 1<<53 + 1 // more than a float holds
+		move := func(to uint64, upToDate bool) Account {
+			write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.moveCursor(ctx, tx, id, to, upToDate) })
+			account, err := s.Account(t.Context(), id)
+			require.NoError(t, err)
+			return account
+		}
+		require.Zero(t, move(5, false).LastSyncAt)
+		synced := move(large, true)
+		require.EqualValues(t, uint64(large), synced.HistoryID)
+		require.WithinDuration(t, time.Now(), synced.LastSyncAt, time.Minute)
+		require.Equal(t, synced.LastSyncAt, move(large+1, false).LastSyncAt, "half a sync is none")
+
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			cursor, err := s.lockCursor(ctx, tx, id)
+			require.EqualValues(t, uint64(large+1), cursor)
+			return err
+		})
+		err := s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := s.lockCursor(ctx, tx, "nobody")
+			return err
+		})
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
+
+func TestBackfillState(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, id string) {
+		steps := []struct {
+			name        string
+			start       bool
+			query, next string
+			want        Backfill
+		}{
+			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "p2"}},
+			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "p2"}},
+			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "p2"}},
+			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "p3"}},
+			{"last page", false, "", "", Backfill{BackfillDone, "", ""}},
+			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "newer_than:7d", "q2"}},
+			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "newer_than:7d", ""}},
+		}
+		for _, step := range steps {
+			write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+				if step.start {
+					if err := s.startBackfill(ctx, tx, id, step.query); err != nil {
+						return err
+					}
+				}
+				return s.moveBackfill(ctx, tx, id, step.query, step.next)
+			})
+			account, err := s.Account(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, step.want, account.Backfill, step.name)
+		}
+	})
+}
+
+func TestMessageComesBackWhole(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		m := fullMessage(accountID)
+		save(t, s, m)
+		require.NotEmpty(t, m.ID)
+		require.NotEmpty(t, m.ThreadID)
+
+		stored, err := s.Message(t.Context(), accountID, m.ID)
+		require.NoError(t, err)
+		require.Equal(t, m, stored)
+
+		id, err := s.MessageID(t.Context(), accountID, "m1")
+		require.NoError(t, err)
+		require.Equal(t, m.ID, id)
+
+		n, err := s.CountMessages(t.Context(), accountID)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	})
+}
+
+func TestSavingAgainKeepsIDs(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		first := fullMessage(accountID)
+		save(t, s, first)
+		again := fullMessage(accountID)
+		again.Subject = "Grüße noch einmal"
+		again.LabelIDs = []string{"INBOX"}
+		save(t, s, again)
+		require.Equal(t, first.ID, again.ID)
+		require.Equal(t, first.ThreadID, again.ThreadID)
+
+		stored, err := s.Message(t.Context(), accountID, first.ID)
+		require.NoError(t, err)
+		require.Equal(t, again, stored)
+
+		other := fullMessage(ensureAccount(t, s, "another@example.com"))
+		save(t, s, other)
+		require.NotEqual(t, first.ID, other.ID, "Gmail's ids are of one account")
+		_, err = s.Message(t.Context(), accountID, other.ID)
+		require.ErrorIs(t, err, postroom.ErrNotFound, "another account's message")
+	})
+}
+
+func TestEmptyMessage(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		m := &postroom.Message{AccountID: accountID, ProviderID: "m1", ProviderThreadID: "t1"}
+		save(t, s, m)
+		stored, err := s.Message(t.Context(), accountID, m.ID)
+		require.NoError(t, err)
+		require.Empty(t, stored.LabelIDs)
+		stored.LabelIDs = nil
+		require.Equal(t, m, stored)
+	})
+}
+
+func TestTextThatNoDatabaseTakes(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		const bad = "a\x00b\xffc \\u0000 \\"
+		const good = "a\uFFFDb\uFFFDc \\u0000 \\"
+		spoil := func(m *postroom.Message, text string) *postroom.Message {
+			m.MessageID, m.InReplyTo, m.References = text, text, []string{text}
+			m.From = postroom.Address{Name: text, Email: text}
+			m.To = []postroom.Address{{Name: text, Email: text}}
+			m.Subject, m.Snippet, m.BodyPlain, m.BodyHTML = text, text, text, text
+			m.Headers = []postroom.Header{{Name: text, Value: text}}
+			m.Attachments = []postroom.Attachment{{Filename: text, ContentType: text}}
+			return m
+		}
+		m := spoil(fullMessage(accountID), bad)
+		save(t, s, m)
+		want := spoil(fullMessage(accountID), good)
+		want.ID, want.ThreadID = m.ID, m.ThreadID
+
+		stored, err := s.Message(t.Context(), accountID, m.ID)
+		require.NoError(t, err)
+		require.Equal(t, want, stored)
+
+		thread, err := s.Thread(t.Context(), accountID, m.ThreadID)
+		require.NoError(t, err)
+		require.Equal(t, good, thread.Subject)
+	})
+}
+
+func TestThreadFollowsItsNewestMessage(t *testing.T) {
+	arrival := func(id string, at time.Time) *postroom.Message {
+		return &postroom.Message{
+			ProviderID: id, ProviderThreadID: "t1", Subject: "subject " + id, Snippet: "snippet " + id, ReceivedAt: at,
+		}
+	}
+	steps := []struct {
+		name    string
+		arrival *postroom.Message
+		newest  string
+		at      time.Time
+	}{
+		{"one without a time", arrival("m0", time.Time{}), "m0", time.Time{}},
+		{"the first with one", arrival("m2", day), "m2", day},
+		{"an older one", arrival("m1", day.Add(-time.Hour)), "m2", day},
+		{"another without a time", arrival("m5", time.Time{}), "m2", day},
+		{"a newer one", arrival("m3", day.Add(time.Microsecond)), "m3", day.Add(time.Microsecond)},
+	}
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		for _, step := range steps {
+			m := *step.arrival
+			m.AccountID = accountID
+			save(t, s, &m)
+			thread, err := s.Thread(t.Context(), accountID, m.ThreadID)
+			require.NoError(t, err)
+			want := Thread{m.ThreadID, "t1", "subject " + step.newest, "snippet " + step.newest, step.at}
+			require.Equal(t, want, thread, step.name)
+		}
+		_, err := s.Thread(t.Context(), accountID, "none")
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
+
+func TestLabelsOfAMessage(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		m := fullMessage(accountID) // its labels are of history id 10
+		save(t, s, m)
+		labels := func() []string {
+			stored, err := s.Message(t.Context(), accountID, m.ID)
+			require.NoError(t, err)
+			return stored.LabelIDs
+		}
+		change := func(historyID uint64, c postroom.LabelChange) []string {
+			write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+				return s.changeLabels(ctx, tx, accountID, "m1", historyID, c)
+			})
+			return labels()
+		}
+		require.Equal(t, []string{"INBOX", "Label_1", "UNREAD"}, change(9, remove("INBOX")), "older than what is stored")
+		require.Equal(t, []string{"INBOX", "Label_1", "STARRED", "UNREAD"}, change(11, add("STARRED")))
+		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, change(11, remove("UNREAD")), "another event of the same record")
+		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, change(11, add("STARRED")), "the same again")
+
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			return s.changeLabels(ctx, tx, accountID, "unknown", 12, add("STARRED"))
+		})
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			return s.SetLabels(ctx, tx, accountID, m.ID, postroom.Image{LabelIDs: []string{"B", "A"}})
+		})
+		require.Equal(t, []string{"A", "B"}, labels())
+
+		err := s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			return s.SetLabels(ctx, tx, accountID, "unknown", postroom.Image{})
+		})
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
+
+func TestDeletedMessageStays(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		m := fullMessage(accountID)
+		save(t, s, m)
+		count := func() int {
+			n, err := s.CountMessages(t.Context(), accountID)
+			require.NoError(t, err)
+			return n
+		}
+		for range 2 {
+			write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m1") })
+			require.Zero(t, count())
+		}
+		_, err := s.Message(t.Context(), accountID, m.ID)
+		require.NoError(t, err)
+		save(t, s, m)
+		require.Equal(t, 1, count(), "Gmail has it after all")
+
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			return s.deleted(ctx, tx, postroom.Action{AccountID: accountID, MessageID: m.ID})
+		})
+		require.Zero(t, count())
+	})
+}
+
+func TestBrokenMessages(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		raw := []byte("Subject: x\x00\xff\n\n")
+		broken := BrokenMessage{
+			AccountID: accountID, ProviderID: "m1", JobID: "job", Reason: "too deep\x00", Subject: "x", Snippet: "y", ReceivedAt: day,
+		}
+		for range 2 {
+			write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.saveBroken(ctx, tx, broken, raw) })
+		}
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			return s.saveBroken(ctx, tx, BrokenMessage{AccountID: accountID, ProviderID: "m2"}, nil)
+		})
+		list, err := s.Broken(t.Context(), accountID)
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		require.WithinDuration(t, time.Now(), list[0].CreatedAt, time.Minute)
+		broken.CreatedAt, broken.Size, broken.Reason = list[0].CreatedAt, int64(len(raw)), "too deep\uFFFD"
+		require.Equal(t, broken, list[0])
+
+		kept, err := s.BrokenRaw(t.Context(), accountID, "m1")
+		require.NoError(t, err)
+		require.Equal(t, raw, kept, "to the byte")
+
+		save(t, s, fullMessage(accountID))
+		_, err = s.BrokenRaw(t.Context(), accountID, "m1")
+		require.ErrorIs(t, err, postroom.ErrNotFound, "it has been read since")
+
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m2") })
+		list, err = s.Broken(t.Context(), accountID)
+		require.NoError(t, err)
+		require.Empty(t, list)
+	})
+}
+
+func TestLabels(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		put := func(labels ...postroom.Label) {
+			for _, l := range labels {
+				write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.SaveLabel(ctx, tx, accountID, l) })
+			}
+		}
+		inbox := postroom.Label{ID: "INBOX", Name: "INBOX", Type: postroom.LabelSystem}
+		bills := postroom.Label{ID: "Label_1", Name: "Bills/Größe", Type: postroom.LabelUser}
+		put(inbox, bills)
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			return s.DescribeLabel(ctx, tx, accountID, "Label_1", "what costs money", false)
+		})
+		bills.Name = "Rechnungen\x00"
+		put(bills)
+
+		labels, err := s.Labels(t.Context(), accountID)
+		require.NoError(t, err)
+		require.Equal(t, []postroom.Label{
+			{ID: "INBOX", AccountID: accountID, Name: "INBOX", Type: postroom.LabelSystem},
+			{ID: "Label_1", AccountID: accountID, Name: "Rechnungen\uFFFD", Type: postroom.LabelUser, Description: "what costs money"},
+		}, labels)
+
+		put(postroom.Label{ID: "Label_2", Name: "New", Type: postroom.LabelUser})
+		labels, err = s.Labels(t.Context(), accountID)
+		require.NoError(t, err)
+		require.True(t, labels[1].AvailableToClassifier, "a new one of the user's")
+
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.deleteLabel(ctx, tx, accountID, "Label_2") })
+		labels, err = s.Labels(t.Context(), accountID)
+		require.NoError(t, err)
+		require.Len(t, labels, 2)
+
+		err = s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			return s.DescribeLabel(ctx, tx, accountID, "Label_2", "", true)
+		})
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
+
+func TestLabelID(t *testing.T) {
+	tests := []struct{ name, find, want string }{
+		{"by name", "Receipts", "Label_1"},
+		{"whatever its case", "RECEIPTS", "Label_1"},
+		{"beyond ASCII", "GRÖSSE", "Label_2"},
+		{"by id", "Label_1", "Label_1"},
+		{"an id has one case", "label_1", ""},
+		{"a name goes before an id", "Label_2", "Label_3"},
+		{"not by a part", "Receipt", ""},
+		{"not by the last of nested names", "2026", ""},
+		{"nested", "receipts/2026", "Label_4"},
+		{"Gmail's own", "inbox", "INBOX"},
+		{"nothing", "", ""},
+		{"another account's", "Theirs", ""},
+	}
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		other := ensureAccount(t, s, "another@example.com")
+		for id, name := range map[string]string{
+			"INBOX": "INBOX", "Label_1": "Receipts", "Label_2": "größe", "Label_3": "Label_2", "Label_4": "Receipts/2026",
+		} {
+			write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+				return s.SaveLabel(ctx, tx, accountID, postroom.Label{ID: id, Name: name, Type: postroom.LabelUser})
+			})
+		}
+		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			return s.SaveLabel(ctx, tx, other, postroom.Label{ID: "Label_9", Name: "Theirs", Type: postroom.LabelUser})
+		})
+		for _, tt := range tests {
+			id, ok, err := s.LabelID(t.Context(), accountID, tt.find)
+			require.NoError(t, err, tt.name)
+			require.Equal(t, tt.want, id, tt.name)
+			require.Equal(t, tt.want != "", ok, tt.name)
+		}
+	})
+}
+
+func FuzzClean(f *testing.F) {
+	f.Add("plain", `\u0000`)
+	f.Add("a\x00b\xff", `\\u0000\\`)
+	f.Fuzz(func(t *testing.T, text, other string) {
+		require.NotContains(t, clean(text), "\x00")
+		stored, err := toJSON([]string{text, other})
+		require.NoError(t, err)
+		require.NotContains(t, strings.ReplaceAll(stored, `\\`, ""), `\u0000`)
+		back, err := toJSON([]string{clean(text), clean(other)})
+		require.NoError(t, err)
+		require.JSONEq(t, back, stored)
+	})
+}
