@@ -1,0 +1,242 @@
+package mime
+
+import (
+	"bytes"
+	"strings"
+)
+
+// An Address is a mailbox (RFC 5322, section 3.4).
+type Address struct {
+	Name  string // the display name, decoded; anyone can write anything here
+	Email string // the address itself; empty where the field gives a name alone
+}
+
+// ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members.
+// It never fails: ok is false where rules were broken, and what could be told apart is returned.
+func ParseAddresses(value string) (addresses []Address, ok bool) {
+	p := addressParser{s: value, ok: true, tail: len(value) - strings.LastIndex(value, "?=")}
+	for p.s != "" {
+		p.mailbox()
+	}
+	return p.found, p.ok
+}
+
+// An addressParser holds what is left to read and the addresses so far. Encoded-words are decoded only after the text
+// has been taken apart (RFC 2047, section 5), so that none can become an address.
+type addressParser struct {
+	s     string
+	ok    bool
+	found []Address
+
+	// A quote, or a comment, that does not end is a character like others; and none is looked for again, which keeps
+	// hostile input linear. So does tail: how many bytes from the end the last encoded-word ends.
+	quoteOpen, commentOpen bool
+	tail                   int
+}
+
+// A mailbox is what has been read of one address.
+type mailbox struct {
+	phrase  strings.Builder // as text, quotes taken off
+	bare    []bareWord      // the same, as an address would have it
+	found   bool            // one of bare is an address
+	comment string
+	email   string
+	angle   bool // email was given in angle brackets
+}
+
+// A bareWord is text without blanks around it: an address, perhaps, outside angle brackets.
+type bareWord struct {
+	raw, text []byte
+	isAddress bool
+}
+
+// mailbox reads up to the next separator. A semicolon, which ends a group, separates as well: Outlook writes it so.
+func (p *addressParser) mailbox() {
+	var m mailbox
+	blank := false
+	for p.s != "" {
+		c := p.s[0]
+		switch {
+		case c == ',' || c == ';':
+			p.s = p.s[1:]
+			p.add(&m)
+			return
+		case isBlank(c):
+			p.s, blank = p.s[1:], true
+			continue
+		case c == '(' && !p.commentOpen:
+			p.comment(&m)
+			continue
+		case c == '<':
+			if m.angle { // QUIRK: "A <a@x> B <b@x>": the comma is missing
+				p.ok = false
+				p.add(&m)
+				m = mailbox{}
+			}
+			p.angle(&m)
+		case c == ':' && !m.angle && !m.found:
+			p.s = p.s[1:]
+			m = mailbox{} // what came before names a group
+		default:
+			raw, text := p.word()
+			m.add(raw, text, blank)
+		}
+		blank = false
+	}
+	p.add(&m)
+}
+
+func (p *addressParser) comment(m *mailbox) {
+	text, rest, closed := cutComment(p.s)
+	p.s, p.commentOpen = rest, !closed
+	if !closed {
+		p.ok = false
+		return
+	}
+	if m.comment == "" {
+		m.comment = text
+	}
+}
+
+// word reads a quoted-string, an encoded-word, or an atom together with what may stand in an address.
+func (p *addressParser) word() (raw, text string) {
+	if p.s[0] == '"' && !p.quoteOpen {
+		text, rest, closed := cutQuoted(p.s)
+		if closed {
+			raw = p.s[:len(p.s)-len(rest)]
+			p.s = rest
+			return raw, text
+		}
+		p.quoteOpen, p.ok = true, false
+		p.s = rest[1:]
+		return "", ""
+	}
+	// QUIRK: encoded-words with commas and other special characters in them occur.
+	if rest, found := p.encodedWord(); found {
+		raw = p.s[:len(p.s)-len(rest)]
+		p.s = rest
+		return raw, raw
+	}
+	end := 1
+	for end < len(p.s) && !strings.ContainsRune(" \t\r\n,;:<(\"", rune(p.s[end])) {
+		end++
+	}
+	raw = p.s[:end]
+	p.s = p.s[end:]
+	return raw, raw
+}
+
+func (p *addressParser) encodedWord() (rest string, found bool) {
+	if len(p.s) < p.tail {
+		return "", false
+	}
+	_, rest, found = cutWord(p.s)
+	return rest, found
+}
+
+// add appends a word to the phrase, and glues it to the address it may be part of: old mail has blanks around "@" and
+// "." (RFC 5322, section 4.4).
+func (m *mailbox) add(raw, text string, blank bool) {
+	if blank && m.phrase.Len() > 0 {
+		m.phrase.WriteByte(' ')
+	}
+	m.phrase.WriteString(text)
+	isAddress := raw != "" && raw[0] != '"' && strings.Contains(raw, "@") && !strings.HasPrefix(raw, "=?")
+	m.found = m.found || isAddress
+	if n := len(m.bare); n > 0 && (!blank || m.bare[n-1].glues(raw)) {
+		last := &m.bare[n-1]
+		last.raw, last.text = append(last.raw, raw...), append(last.text, text...)
+		last.isAddress = last.isAddress || isAddress
+		return
+	}
+	m.bare = append(m.bare, bareWord{raw: []byte(raw), text: []byte(text), isAddress: isAddress})
+}
+
+// glues tells whether what comes behind a blank still belongs to the word.
+func (w *bareWord) glues(next string) bool {
+	return bytes.HasSuffix(w.raw, []byte{'@'}) || bytes.HasSuffix(w.raw, []byte{'.'}) || strings.HasPrefix(next, "@") ||
+		w.isAddress && strings.HasPrefix(next, ".")
+}
+
+// angle reads an address in angle brackets: without comments, blanks and the route of old (RFC 5322, section 4.4).
+func (p *addressParser) angle(m *mailbox) {
+	var email strings.Builder
+	p.s = strings.TrimLeft(p.s, "<") // QUIRK: "<<a@x>>"
+	for p.s != "" && p.s[0] != '>' {
+		c := p.s[0]
+		switch {
+		case isBlank(c):
+			p.s = p.s[1:]
+		case c == '(' && !p.commentOpen:
+			p.comment(m)
+		case c == ';' || c == ',' && !strings.HasPrefix(email.String(), "@"): // QUIRK: the closing bracket is missing
+			p.ok = false
+			m.set(email.String())
+			return
+		case c == '<':
+			p.ok = false
+			p.s = p.s[1:]
+		default:
+			email.WriteString(p.angleText())
+		}
+	}
+	p.ok = p.ok && p.s != ""
+	p.s = strings.TrimLeft(p.s, ">")
+	m.set(email.String())
+}
+
+// angleText reads a quoted local part with its quotes, or one character.
+func (p *addressParser) angleText() string {
+	if p.s[0] == '"' && !p.quoteOpen {
+		_, rest, closed := cutQuoted(p.s)
+		if closed {
+			raw := p.s[:len(p.s)-len(rest)]
+			p.s = rest
+			return raw
+		}
+		p.quoteOpen, p.ok = true, false
+	}
+	c := p.s[:1]
+	p.s = p.s[1:]
+	return c
+}
+
+func (m *mailbox) set(email string) {
+	if strings.HasPrefix(email, "@") {
+		email = email[strings.LastIndexByte(email, ':')+1:]
+	}
+	m.email, m.angle = email, true
+}
+
+// add ends a mailbox.
+func (p *addressParser) add(m *mailbox) {
+	a := Address{Name: m.phrase.String(), Email: m.email}
+	if !m.angle {
+		a = m.withoutAngle()
+		p.ok = p.ok && (a.Name == "" || a.Email != "")
+	}
+	if a.Name == "" && a.Email != "" {
+		a.Name = m.comment // joe@x (Joe), from before RFC 822
+	}
+	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there too.
+	name, ok := decodeWords(strings.TrimSpace(a.Name))
+	p.ok = p.ok && ok
+	a.Name, a.Email = singleLine(name), singleLine(a.Email)
+	if a != (Address{}) {
+		p.found = append(p.found, a)
+	}
+}
+
+// withoutAngle takes the first word that can be an address; the others are the name.
+func (m *mailbox) withoutAngle() (a Address) {
+	var name []string
+	for _, w := range m.bare {
+		if w.isAddress && a.Email == "" {
+			a.Email = string(w.raw)
+			continue
+		}
+		name = append(name, string(w.text))
+	}
+	a.Name = strings.Join(name, " ")
+	return a
+}

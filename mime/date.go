@@ -1,0 +1,189 @@
+package mime
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// zones are the names RFC 5322, section 4.3, gives an offset to, in hours. All others mean -0000: UTC, zone unknown.
+var zones = map[string]int{
+	"ut": 0, "utc": 0, "gmt": 0, "z": 0,
+	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+	// QUIRK: not in the RFC, and common.
+	"cet": 1, "cest": 2, "met": 1, "mest": 2, "bst": 1, "eet": 2, "eest": 3, "msk": 3, "jst": 9, "kst": 9,
+}
+
+// maxDate bounds a date's text, comments included, in bytes.
+const maxDate = 400
+
+const months = "janfebmaraprmayjunjulaugsepoctnovdec"
+
+// ParseDate reads the value of a date field (RFC 5322, sections 3.3 and 4.3).
+//
+// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and years
+// may have two or three digits. A date without day, month, year or time is none.
+func ParseDate(value string) (date time.Time, ok bool) {
+	if len(value) > maxDate {
+		return time.Time{}, false
+	}
+	d := dateParser{year: -1, offset: time.UTC}
+	for _, token := range dateTokens(value) {
+		if !d.token(strings.ToLower(token)) {
+			break // behind the zone people write anything
+		}
+	}
+	return d.date()
+}
+
+// dateTokens takes comments off and splits at blanks, commas, and dashes within a date.
+func dateTokens(value string) []string {
+	var out strings.Builder
+	for value != "" {
+		open := strings.IndexByte(value, '(')
+		if open < 0 {
+			out.WriteString(value)
+			break
+		}
+		out.WriteString(value[:open] + " ")
+		_, rest, closed := cutComment(value[open:])
+		if !closed {
+			break
+		}
+		value = rest
+	}
+	text := strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool {
+		return r == ' ' || r == ',' || r == '\t' || r == '\r' || r == '\n'
+	}), " ")
+	return strings.Fields(strings.NewReplacer(" : ", ":", ": ", ":", " :", ":").Replace(text))
+}
+
+// A dateParser gathers the fields of a date in whatever order they come.
+type dateParser struct {
+	year, month, day     int // year -1, others 0: not seen yet
+	hour, minute, second int
+	hasTime, done        bool
+	offset               *time.Location
+}
+
+// token takes in one token; false when it ends the date.
+func (d *dateParser) token(s string) bool {
+	switch {
+	case strings.Contains(s, ":") && !d.hasTime:
+		return d.time(s)
+	case d.hasTime && d.year >= 0:
+		return d.zone(s)
+	case strings.Contains(s[1:], "-"): // 21-Nov-1997, 1997-11-21
+		for _, part := range strings.Split(s, "-") {
+			if part == "" || !d.token(part) {
+				return false
+			}
+		}
+		return true
+	case '0' <= s[0] && s[0] <= '9':
+		return d.number(s)
+	case d.hasTime && (s[0] == '+' || s[0] == '-'): // asctime with the zone before the year
+		return d.zone(s)
+	}
+	if len(s) >= 3 && d.month == 0 {
+		if i := strings.Index(months, s[:3]); i >= 0 && i%3 == 0 {
+			d.month = i/3 + 1
+		}
+	}
+	return true // a weekday, or noise
+}
+
+func (d *dateParser) number(s string) bool {
+	if day, rest, found := strings.Cut(s, "t"); found && rest == "" {
+		s = day
+	}
+	n, err := strconv.Atoi(s)
+	switch {
+	case err != nil:
+		return true
+	case len(s) >= 3 && d.year < 0:
+		d.year = n
+		if len(s) == 3 {
+			d.year += 1900
+		}
+	case d.year >= 0 && d.month == 0 && d.day == 0: // ISO 8601: the year came first
+		d.month = n
+	case d.day == 0:
+		d.day = n
+	case d.year < 0 && n < 50:
+		d.year = 2000 + n
+	case d.year < 0:
+		d.year = 1900 + n
+	}
+	return true
+}
+
+// time reads hours, minutes and perhaps seconds, with whatever is glued to them.
+func (d *dateParser) time(s string) bool {
+	if date, clock, found := strings.Cut(s, "t"); found && strings.Contains(date, "-") { // ISO 8601
+		return d.token(date) && d.time(clock)
+	}
+	clock := s
+	if i := strings.IndexAny(s, "+-z."); i >= 0 {
+		clock = s[:i]
+	}
+	parts := strings.Split(clock, ":")
+	numbers := [3]int{}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || i > 2 || n < 0 {
+			return false
+		}
+		numbers[i] = n
+	}
+	d.hour, d.minute, d.second, d.hasTime = numbers[0], numbers[1], numbers[2], true
+	if zone := strings.TrimLeft(s[len(clock):], ".0123456789"); zone != "" {
+		d.zone(zone)
+	}
+	return true
+}
+
+func (d *dateParser) zone(s string) bool {
+	switch {
+	case s == "am":
+		d.hour %= 12
+		return true
+	case s == "pm":
+		d.hour = d.hour%12 + 12
+		return true
+	case s[0] != '+' && s[0] != '-':
+		if hours, found := zones[s]; found && hours != 0 {
+			d.offset = time.FixedZone("", hours*3600)
+		}
+		_, named := zones[s]
+		return named // "GMT +0200": the number says more
+	}
+	digits := strings.ReplaceAll(s[1:], ":", "")
+	n, err := strconv.Atoi(digits)
+	if err != nil || len(digits) > 4 {
+		return false
+	}
+	if len(digits) <= 2 {
+		n *= 100
+	}
+	if n >= 2400 {
+		return false
+	}
+	seconds := (n/100*60 + n%100) * 60
+	if s[0] == '-' {
+		seconds = -seconds
+	}
+	if seconds != 0 {
+		d.offset = time.FixedZone("", seconds)
+	}
+	return d.year < 0
+}
+
+func (d *dateParser) date() (date time.Time, ok bool) {
+	daysIn := time.Date(d.year, time.Month(d.month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	if !d.hasTime || d.year < 1900 || d.year > 9999 || d.month < 1 || d.month > 12 || d.day < 1 || d.day > daysIn ||
+		d.hour > 23 || d.minute > 59 || d.second > 60 {
+		return time.Time{}, false
+	}
+	return time.Date(d.year, time.Month(d.month), d.day, d.hour, d.minute, d.second, 0, d.offset), true
+}

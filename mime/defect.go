@@ -1,0 +1,84 @@
+package mime
+
+// A DefectKind names one way in which a message breaks the rules and was read all the same.
+type DefectKind string
+
+// The defects, and what reading does about each.
+const (
+	// MboxLine: a "From " line of an mbox file stands on top; it is left out.
+	MboxLine DefectKind = "mbox_line"
+	// BareCR: lines end in CR alone; they are read as lines.
+	BareCR DefectKind = "bare_cr"
+	// HeaderIndented: the first field is indented; it is read as a field.
+	HeaderIndented DefectKind = "header_indented"
+	// HeaderNotFolded: a line within the header is no field and not indented; it continues the field before it.
+	HeaderNotFolded DefectKind = "header_not_folded"
+	// HeaderNotEnded: the header ends without a blank line, at something that is no field; the body begins there.
+	HeaderNotEnded DefectKind = "header_not_ended"
+	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8; they are read in the section's charset.
+	HeaderRaw8Bit DefectKind = "header_raw_8bit"
+	// EncodedWordBroken: an encoded-word has an unknown charset or a broken encoding; it is read as far as possible.
+	EncodedWordBroken DefectKind = "encoded_word_broken"
+	// ParameterBroken: a parameter breaks RFC 2045 or 2231 (no semicolon, no closing quote, not quoted).
+	ParameterBroken DefectKind = "parameter_broken"
+	// AddressBroken: an address list does not parse; what can be told apart is kept.
+	AddressBroken DefectKind = "address_broken"
+	// DateBroken: a date does not parse; it stays zero.
+	DateBroken DefectKind = "date_broken"
+	// FieldRepeated: a field that may stand once stands again; the first counts.
+	FieldRepeated DefectKind = "field_repeated"
+	// BoundaryMissing: a multipart declares no boundary, or one that does not occur; the boundary is guessed from
+	// the body, or else the body is read as one text.
+	BoundaryMissing DefectKind = "boundary_missing"
+	// BoundaryNotClosed: a multipart has no closing delimiter; it ends where the multipart around it goes on, or at the end.
+	BoundaryNotClosed DefectKind = "boundary_not_closed"
+	// EncodingUnknown: the transfer encoding is not one; the content is left as it is.
+	EncodingUnknown DefectKind = "encoding_unknown"
+	// EncodingBroken: base64, quoted-printable or uuencoded content is broken; what can be decoded is kept.
+	EncodingBroken DefectKind = "encoding_broken"
+	// CharsetUnknown: the charset is not known; the text is read as UTF-8, or else as Windows-1252.
+	CharsetUnknown DefectKind = "charset_unknown"
+	// CharsetBroken: the text is not in the charset it declares, or has bytes above 127 and declares none.
+	CharsetBroken DefectKind = "charset_broken"
+	// NotOpened: an attached message is wrapped in too many transfer encodings; its content is there, unread.
+	NotOpened DefectKind = "not_opened"
+)
+
+// A Defect is one thing that was wrong with a message and was tolerated.
+type Defect struct {
+	Kind   DefectKind
+	Part   string // the part's path, such as "1.2"; see [Part.Path]
+	Field  string // the header field's name; empty when it is about the body
+	Detail string // for people; may quote the message
+}
+
+// String formats the defect for a log.
+func (d Defect) String() string {
+	s := string(d.Kind) + " in part " + d.Part
+	if d.Field != "" {
+		s += ", field " + d.Field
+	}
+	if d.Detail != "" {
+		s += ": " + d.Detail
+	}
+	return s
+}
+
+// A reporter collects the defects of one part.
+type reporter struct {
+	to   *[]Defect
+	part string
+}
+
+func (r reporter) report(kind DefectKind, field, detail string) {
+	*r.to = append(*r.to, Defect{Kind: kind, Part: r.part, Field: field, Detail: excerpt(detail)})
+}
+
+// excerpt keeps defects small however large what they quote is.
+func excerpt(s string) string {
+	const limit = 80
+	if len(s) > limit {
+		s = s[:limit] + "…"
+	}
+	return singleLine(s)
+}

@@ -1,0 +1,39 @@
+// Package mime reads and builds mail.
+//
+// # Reading
+//
+// [Parse] takes a raw message and gives a [Message]: its header fields in order and decoded, the addresses, dates and
+// ids they name, the text and the HTML that a mail client would show, the tree of its parts ([Part]) and the
+// attachments among them. [TextFromHTML] makes text of HTML for readers who have no browser.
+//
+// The way of the data: a splitter cuts the bytes into header sections and bodies in one pass, comparing each line with
+// all open boundaries at once; a part's header is unfolded and decoded, its body freed from its transfer encoding; then
+// the message's own fields and texts are taken from the tree.
+//
+// What a reader may rely on:
+//   - Nothing is refused for being malformed. Real mail breaks every rule there is; what broke them, and what was made
+//     of it, stands in [Message.Defects]. Each tolerance is marked QUIRK in the source and has a sample in testdata.
+//   - Time and memory grow linearly with the size of the message, however hostile it is, and [Limits] bound both. A
+//     message beyond them is the one thing that is refused, with a [LimitError].
+//   - All strings are valid UTF-8, and what comes from a header is one line: no CR, LF or NUL.
+//   - Encoded-words are decoded after a field has been taken apart, so that none becomes an address or a parameter.
+//
+// # Building
+//
+// [Outgoing.Build] writes a message: text, HTML or both, attachments, replies with their threading fields. Values that
+// could smuggle a header in (CR, LF, NUL) and addresses that are none are a [FieldError], never cleaned. Equal input
+// gives equal bytes. [RawURL] encodes them for the Gmail API.
+//
+// What is built reads back as it was: [Parse] of a built message gives the same addresses, subject, ids, texts and
+// files.
+//
+// # What this package does not do
+//
+// It neither sends nor fetches, checks no signatures (DKIM, S/MIME, PGP), decrypts nothing, does not unpack TNEF
+// (winmail.dat stays an attachment) or archives, and does not judge what it reads: hidden text is still text here.
+//
+// # Standards
+//
+// RFC 5322 (messages) with 6532 (UTF-8 in headers), RFC 2045 to 2049 (MIME, encoded-words), RFC 2183 (dispositions), RFC
+// 2231 (parameters), RFC 2392 (Content-ID), RFC 2152 (UTF-7), RFC 8621 section 4.1.4 (which parts are the body).
+package mime

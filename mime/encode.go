@@ -1,0 +1,178 @@
+package mime
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxLine  = 998 // bytes in a line without its CRLF (RFC 5322, section 2.1.1)
+	softLine = 76  // where lines are folded if they can be
+	maxToken = 900 // what stands without a blank, so that it fits into a line behind a field name of 70
+	wordText = 60  // encoded text in one encoded-word or parameter section, so that it stays below 76
+)
+
+// fold writes a header field. Lines are folded in front of blanks, which unfolding leaves as they were; value must
+// not have more than maxToken bytes between two blanks.
+func fold(name, value string) []byte {
+	out := []byte(name + ":")
+	line := len(out)
+	for chunk := " " + value; chunk != ""; {
+		end := len(chunk) - len(strings.TrimLeft(chunk, " "))
+		if i := strings.IndexByte(chunk[end:], ' '); i >= 0 {
+			end += i
+		} else {
+			end = len(chunk)
+		}
+		if line+end > softLine && line > len(name)+1 {
+			out = append(out, "\r\n"...)
+			line = 0
+		}
+		out = append(out, chunk[:end]...)
+		line += end
+		chunk = chunk[end:]
+	}
+	return append(out, "\r\n"...)
+}
+
+// encodeText is the form of a text in an unstructured field: as it is, or in encoded-words.
+func encodeText(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return encodeWords(s)
+}
+
+// isPlain tells whether a text can stand in a header and be read back as it is: printable ASCII that does not look
+// like an encoded-word, has no blanks at its ends and none so far apart that it could not be folded.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	if strings.Contains(s, "=?") || strings.Trim(s, " ") != s {
+		return false
+	}
+	for word := range strings.SplitSeq(s, " ") {
+		if len(word) > maxToken {
+			return false
+		}
+	}
+	return true
+}
+
+// encodeWords makes encoded-words (RFC 2047) of all of a text, in whichever of the two encodings is shorter, never
+// cutting a character.
+func encodeWords(s string) string {
+	q, b := 0, (len(s)+2)/3*4
+	for i := range len(s) {
+		q += len(qByte(s[i]))
+	}
+	encode, form := qText, "=?utf-8?q?%s?="
+	if b < q {
+		encode, form = func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }, "=?utf-8?b?%s?="
+	}
+	var words []string
+	for s != "" {
+		n := 0
+		for n < len(s) {
+			_, size := utf8.DecodeRuneInString(s[n:])
+			if n > 0 && len(encode(s[:n+size])) > wordText {
+				break
+			}
+			n += size
+		}
+		words = append(words, fmt.Sprintf(form, encode(s[:n])))
+		s = s[n:]
+	}
+	return strings.Join(words, " ")
+}
+
+func qText(s string) string {
+	var out strings.Builder
+	for i := range len(s) {
+		out.WriteString(qByte(s[i]))
+	}
+	return out.String()
+}
+
+// qByte encodes one byte so that it may stand in a display name, the strictest place (RFC 2047, section 5).
+func qByte(c byte) string {
+	switch {
+	case c == ' ':
+		return "_"
+	case 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!*+-/", c) >= 0:
+		return string(rune(c))
+	default:
+		return fmt.Sprintf("=%02X", c)
+	}
+}
+
+// encodeAddress is the form of an address in a header.
+func encodeAddress(a Address) string {
+	if a.Name == "" {
+		return a.Email
+	}
+	return encodePhrase(a.Name) + " <" + a.Email + ">"
+}
+
+// encodePhrase is the form of a display name: a phrase of atoms, a quoted-string, or encoded-words.
+func encodePhrase(name string) string {
+	if !isPlain(name) || len(name) > maxToken/2 { // quoting may double it
+		return encodeWords(name)
+	}
+	for word := range strings.SplitSeq(name, " ") {
+		if !isDotAtom(word) || strings.Contains(word, ".") {
+			return quote(name)
+		}
+	}
+	return name
+}
+
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+}
+
+// encodeParam is the form of a parameter: name="value", or the sections of RFC 2231, parted by semicolons and blanks.
+func encodeParam(name, value string) string {
+	if isPlain(value) && len(value) <= wordText {
+		return name + "=" + quote(value)
+	}
+	var sections []string
+	section := ""
+	for _, r := range value {
+		encoded := percent(r)
+		if len(section)+len(encoded) > wordText {
+			sections, section = append(sections, section), ""
+		}
+		section += encoded
+	}
+	sections = append(sections, section)
+	if len(sections) == 1 {
+		return name + "*=utf-8''" + section
+	}
+	for i, section := range sections {
+		charset := ""
+		if i == 0 {
+			charset = "utf-8''"
+		}
+		sections[i] = fmt.Sprintf("%s*%d*=%s%s", name, i, charset, section)
+	}
+	return strings.Join(sections, "; ")
+}
+
+// percent encodes a character for RFC 2231, section 7: only what is a token everywhere stands for itself.
+func percent(r rune) string {
+	if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '-' || r == '_') {
+		return string(r)
+	}
+	var out strings.Builder
+	for _, c := range []byte(string(r)) {
+		fmt.Fprintf(&out, "%%%02X", c)
+	}
+	return out.String()
+}

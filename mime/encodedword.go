@@ -1,0 +1,116 @@
+package mime
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A word is one encoded-word (RFC 2047, section 2), decoded up to its charset.
+type word struct {
+	charset string
+	b       []byte
+	ok      bool
+}
+
+// maxCharset bounds how far a charset name is looked for behind "=?".
+const maxCharset = 64
+
+// cutWord reads the encoded-word at the start of s.
+//
+// QUIRK: the RFC bounds a word to 75 characters and forbids blanks in it. Real ones are longer and have both blanks
+// and question marks, so a word ends at the first "?=" behind its encoding.
+func cutWord(s string) (w word, rest string, found bool) {
+	if !strings.HasPrefix(s, "=?") {
+		return w, s, false
+	}
+	name := strings.IndexByte(s[2:min(len(s), 2+maxCharset)], '?')
+	if name <= 0 || len(s) < name+5 || s[name+4] != '?' || strings.ContainsAny(s[2:2+name], " \t\"<>@") {
+		return w, s, false
+	}
+	text, rest, found := strings.Cut(s[name+5:], "?=")
+	if !found {
+		return w, s, false
+	}
+	w.charset, _, _ = strings.Cut(s[2:2+name], "*") // RFC 2231, section 5: a language may follow
+	switch s[name+3] {
+	case 'b', 'B':
+		w.b, w.ok = decodeBase64([]byte(text))
+	case 'q', 'Q':
+		w.b, w.ok = appendOctets(nil, []byte(strings.ReplaceAll(text, "_", " ")))
+	default:
+		return w, s, false
+	}
+	if !isASCII(text) {
+		w.charset = "utf-8" // QUIRK: raw characters in an encoded-word; the header as a whole is UTF-8 by now
+	}
+	return w, rest, true
+}
+
+// decodeWords replaces the encoded-words of s by what they say. White space between two words belongs to neither
+// (RFC 2047, section 6.2).
+//
+// QUIRK: words are also decoded where they touch other text, and the octets of neighbours in one charset are joined
+// before they are read, since many senders cut characters in two.
+func decodeWords(s string) (text string, ok bool) {
+	d := wordDecoder{ok: true}
+	// Nothing behind the last "?=" is a word. To know it keeps the search for a word's end from being repeated in vain.
+	for lastEnd := strings.LastIndex(s, "?="); ; {
+		i := strings.Index(s, "=?")
+		if i < 0 || lastEnd < i {
+			break
+		}
+		w, rest, found := cutWord(s[i:])
+		if found {
+			d.word(s[:i], w)
+		} else {
+			rest = s[i+2:]
+			d.text(s[:i+2])
+		}
+		lastEnd -= len(s) - len(rest)
+		s = rest
+	}
+	d.text(s)
+	return d.out.String(), d.ok
+}
+
+// A wordDecoder puts text and encoded-words together.
+type wordDecoder struct {
+	out strings.Builder
+	ok  bool
+
+	inRun bool
+	run   word // the neighbours so far, while inRun
+}
+
+func (d *wordDecoder) word(before string, w word) {
+	if !d.inRun || strings.Trim(before, " \t") != "" {
+		d.text(before)
+	}
+	if d.inRun && !strings.EqualFold(d.run.charset, w.charset) {
+		d.flush()
+	}
+	d.inRun = true
+	d.run = word{charset: w.charset, b: append(d.run.b, w.b...)}
+	d.ok = d.ok && w.ok
+}
+
+func (d *wordDecoder) text(s string) {
+	d.flush()
+	d.out.WriteString(s)
+}
+
+func (d *wordDecoder) flush() {
+	text, problem := decodeText(d.run.b, d.run.charset)
+	d.out.WriteString(text)
+	d.ok = d.ok && problem == ""
+	d.inRun, d.run = false, word{}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,135 @@
+package mime
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Message is a mail that was read (RFC 5322): what its header says, its text, and its parts.
+type Message struct {
+	// Header holds all fields, in order. The fields below are taken from it; where one stands twice, the first counts.
+	Header  Header
+	Subject string
+	From    []Address
+	Sender  []Address
+	ReplyTo []Address
+	To      []Address
+	Cc      []Address
+	Bcc     []Address
+	// Date is what the sender claims; zero when absent or unreadable.
+	Date time.Time
+	// MessageID, InReplyTo (its first id) and References are without angle brackets.
+	MessageID  string
+	InReplyTo  string
+	References []string
+
+	// Text and HTML are what a mail client would show of the message, in UTF-8 with lines ending in LF: its text/plain
+	// and its text/html parts, several of a kind joined by a line break, and those of messages that are to be shown
+	// inline. Either may be empty.
+	Text string
+	HTML string
+
+	// Root is the structure. Attachments are all its leaves that are not part of Text or HTML, in order. A message that
+	// is attached is one of them, and has its own attachments; a message shown inline gives its attachments to this one.
+	Root        *Part
+	Attachments []*Part
+
+	// Defects are what was wrong with the message and was tolerated. An attached message has its own.
+	Defects []Defect
+
+	// Size is the length of the raw message in bytes.
+	Size int
+
+	shown int // how deep messages are shown within this one
+}
+
+// Parse reads a whole message. However broken it is, there is an answer: what rules it breaks is told by
+// [Message.Defects]. The only errors are those of r, and a [*LimitError] for a message beyond limits; nil limits
+// are [DefaultLimits].
+func Parse(r io.Reader, limits *Limits) (*Message, error) {
+	bounds, err := limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(r, int64(bounds.Size)+1))
+	if err != nil {
+		return nil, fmt.Errorf("mime: read message: %w", err)
+	}
+	return ParseBytes(raw, &bounds)
+}
+
+// ParseBytes is [Parse] for a message that is in memory. The contents of parts share memory with raw.
+func ParseBytes(raw []byte, limits *Limits) (*Message, error) {
+	bounds, err := limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > bounds.Size {
+		return nil, &LimitError{Field: "Size", Value: bounds.Size}
+	}
+	var defects []Defect
+	src := clean(raw, reporter{to: &defects})
+	m, _, err := newSplitter(src, &meter{limits: bounds, size: len(raw)}).message(1)
+	if err != nil {
+		return nil, err
+	}
+	m.Defects = append(defects, m.Defects...)
+	m.Size = len(raw)
+	return m, nil
+}
+
+// fill takes the message's own fields from its structure.
+func (m *Message) fill() {
+	r := reporter{to: &m.Defects}
+	m.checkRepeated(r)
+	m.Subject = m.Header.Get("Subject")
+	for _, list := range []struct {
+		name string
+		to   *[]Address
+	}{
+		{"From", &m.From}, {"Sender", &m.Sender}, {"Reply-To", &m.ReplyTo}, {"To", &m.To}, {"Cc", &m.Cc}, {"Bcc", &m.Bcc},
+	} {
+		var ok bool
+		value := m.Header.raw(list.name)
+		if *list.to, ok = ParseAddresses(value); !ok {
+			r.report(AddressBroken, list.name, value)
+		}
+	}
+	if value := m.Header.raw("Date"); value != "" {
+		var ok bool
+		if m.Date, ok = ParseDate(value); !ok {
+			r.report(DateBroken, "Date", value)
+		}
+	}
+	m.MessageID = first(ParseMessageIDs(m.Header.raw("Message-ID")))
+	m.InReplyTo = first(ParseMessageIDs(m.Header.raw("In-Reply-To")))
+	m.References = ParseMessageIDs(m.Header.raw("References"))
+	m.fillBodies()
+}
+
+func first(ids []string) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[0]
+}
+
+// once are the fields that may stand once (RFC 5322, section 3.6; RFC 2045, section 3) and that we read.
+var once = []string{
+	"from", "sender", "reply-to", "to", "cc", "bcc", "subject", "date", "message-id", "in-reply-to", "references",
+	"content-type", "content-transfer-encoding", "content-disposition", "content-id",
+}
+
+func (m *Message) checkRepeated(r reporter) {
+	seen := map[string]bool{}
+	for _, f := range m.Header {
+		name := strings.ToLower(f.Name)
+		if seen[name] && slices.Contains(once, name) {
+			r.report(FieldRepeated, f.Name, f.Value)
+		}
+		seen[name] = true
+	}
+}

@@ -1,0 +1,229 @@
+package mime
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parseParams takes apart a value with parameters (RFC 2045, section 5.1, with RFC 2231): Content-Type and
+// Content-Disposition. The value and the names of parameters are in lower case; ok is false where rules were broken.
+func parseParams(s string) (value string, params map[string]string, ok bool) {
+	p := paramParser{s: s, ok: true}
+	value = strings.ToLower(p.value())
+	for p.skip(); p.s != ""; p.skip() {
+		p.param()
+	}
+	return value, p.params(), p.ok
+}
+
+// A paramParser holds what is left to read and the parameters so far, in order.
+type paramParser struct {
+	s     string
+	ok    bool
+	found []param
+
+	unclosed bool // a comment does not end; none is looked for again, which keeps hostile input linear
+}
+
+// A param is one parameter as it stands in the header.
+type param struct {
+	name     string
+	section  int // RFC 2231, section 3; -1 without one
+	extended bool
+	value    string
+}
+
+// value reads up to the first semicolon or blank.
+//
+// QUIRK: the semicolon behind the type may be missing: "multipart/mixed boundary=x".
+func (p *paramParser) value() string {
+	p.skip()
+	end := strings.IndexAny(p.s, "; \t(")
+	if end < 0 {
+		end = len(p.s)
+	}
+	value := p.s[:end]
+	p.s = p.s[end:]
+	p.blanks()
+	p.ok = p.ok && (p.s == "" || p.s[0] == ';')
+	return value
+}
+
+// blanks skips white space and comments.
+func (p *paramParser) blanks() {
+	for {
+		p.s = strings.TrimLeft(p.s, " \t\r\n")
+		if p.unclosed || !strings.HasPrefix(p.s, "(") {
+			return
+		}
+		_, rest, closed := cutComment(p.s)
+		p.s, p.unclosed = rest, !closed
+	}
+}
+
+// skip skips what separates parameters.
+func (p *paramParser) skip() {
+	for p.blanks(); strings.HasPrefix(p.s, ";"); p.blanks() {
+		p.s = p.s[1:]
+	}
+}
+
+// param reads one parameter, or skips what is none.
+func (p *paramParser) param() {
+	end := strings.IndexAny(p.s, "=;")
+	if end < 0 || p.s[end] == ';' {
+		p.ok = false // text/html; iso-8859-1
+		_, p.s, _ = strings.Cut(p.s, ";")
+		return
+	}
+	name := strings.ToLower(strings.TrimSpace(p.s[:end]))
+	p.s = p.s[end+1:]
+	p.blanks()
+	var value string
+	if strings.HasPrefix(p.s, `"`) {
+		value = p.quoted()
+	} else {
+		value = p.unquoted()
+	}
+	if name == "" {
+		p.ok = false
+		return
+	}
+	p.found = append(p.found, newParam(name, value))
+}
+
+// quoted reads a quoted-string, and skips to the next parameter.
+//
+// QUIRK: the closing quote may be missing.
+func (p *paramParser) quoted() string {
+	text, rest, closed := cutQuoted(p.s)
+	if !closed {
+		p.ok = false
+		p.s = p.s[1:]
+		return p.unquoted()
+	}
+	p.s = rest
+	return text
+}
+
+// unquoted reads a token.
+//
+// QUIRK: blanks and special characters, which need quotes, occur without: "name=my file.pdf". So the token ends at a
+// semicolon, or where a blank and the next "name=" follow.
+func (p *paramParser) unquoted() string {
+	end := strings.IndexByte(p.s, ';')
+	if end < 0 {
+		end = len(p.s)
+	}
+	value := p.s[:end]
+	if strings.ContainsAny(value, " \t=\"()<>@,:\\/[]?") {
+		p.ok = false
+		value = cutBeforeParam(value)
+	}
+	p.s = p.s[len(value):]
+	return strings.TrimSpace(value)
+}
+
+// cutBeforeParam ends a value before a blank that a known parameter follows.
+func cutBeforeParam(value string) string {
+	lower := strings.ToLower(value)
+	for _, name := range []string{"charset", "boundary", "name", "filename", "format", "type"} {
+		for _, blank := range []string{" ", "\t"} {
+			if i := strings.Index(lower, blank+name+"="); i >= 0 && i < len(value) {
+				value = value[:i]
+				lower = lower[:i]
+			}
+		}
+	}
+	return value
+}
+
+// newParam takes the section and the star off a name (RFC 2231, sections 3 and 4).
+func newParam(name, value string) param {
+	q := param{name: name, section: -1, value: value}
+	if base, star := strings.CutSuffix(q.name, "*"); star {
+		q.name, q.extended = base, true
+	}
+	if base, number, found := strings.Cut(q.name, "*"); found {
+		if n, err := strconv.Atoi(number); err == nil && n >= 0 {
+			q.name, q.section = base, n
+		}
+	}
+	return q
+}
+
+// params puts the parameters together. An extended one wins over a plain one (RFC 6266, section 4.3), then the first.
+func (p *paramParser) params() map[string]string {
+	sectioned := map[string][]param{}
+	values := map[string]string{}
+	extended := map[string]bool{}
+	for _, q := range p.found {
+		_, seen := values[q.name]
+		switch {
+		case q.section >= 0:
+			sectioned[q.name] = append(sectioned[q.name], q)
+		case q.extended && !extended[q.name]:
+			values[q.name], extended[q.name] = p.join([]param{q}), true
+		case !seen:
+			values[q.name] = p.plain(q.name, q.value)
+		default:
+			p.ok = false
+		}
+	}
+	for name, sections := range sectioned {
+		if !extended[name] {
+			slices.SortStableFunc(sections, func(a, b param) int { return a.section - b.section })
+			values[name] = p.join(sections)
+		}
+	}
+	return values
+}
+
+// plain decodes a value that is not extended.
+//
+// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so.
+func (p *paramParser) plain(name, value string) string {
+	if name != "name" && name != "filename" {
+		return value
+	}
+	text, ok := decodeWords(value)
+	p.ok = p.ok && ok
+	return text
+}
+
+// join decodes the sections of one parameter. The first one names the charset of all that are extended.
+func (p *paramParser) join(sections []param) string {
+	var octets []byte
+	charset, extended := "", false
+	for i, q := range sections {
+		if !q.extended {
+			octets = append(octets, q.value...)
+			continue
+		}
+		extended = true
+		value := q.value
+		if parts := strings.SplitN(value, "'", 3); len(parts) == 3 && i == 0 {
+			charset, value = parts[0], parts[2]
+		}
+		octets = appendPercent(octets, value)
+	}
+	if !extended {
+		return p.plain(sections[0].name, string(octets))
+	}
+	text, problem := decodeText(octets, charset)
+	p.ok = p.ok && (problem == "" || charset == "")
+	return text
+}
+
+func appendPercent(out []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if c, ok := hexByte(s[i+1:]); ok && s[i] == '%' {
+			out = append(out, c)
+			i += 2
+			continue
+		}
+		out = append(out, s[i])
+	}
+	return out
+}

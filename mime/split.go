@@ -1,0 +1,223 @@
+package mime
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// A splitter cuts a message into its parts in one pass over its bytes: each line is looked at once, and compared with
+// all boundaries that are open by one look into a map, however deep they nest.
+type splitter struct {
+	src  []byte
+	pos  int            // always at the start of a line
+	open map[string]int // the boundaries of the multiparts being read, and their depth
+
+	meter    *meter
+	guessing bool // a boundary was guessed for a multipart around this one
+}
+
+// A delimiter is a line that separates the parts of a multipart, or ends them (RFC 2046, section 5.1.1).
+type delimiter struct {
+	depth   int // of its multipart; 0 at the end of the input
+	closing bool
+	start   int // where what is before it ends; the line break before a delimiter belongs to it
+}
+
+// message reads a message up to the next delimiter around it.
+func (s *splitter) message(depth int) (*Message, delimiter, error) {
+	m := &Message{}
+	root, end, err := s.part(reporter{to: &m.Defects}, depth, "text/plain")
+	if err != nil {
+		return nil, end, err
+	}
+	m.Root, m.Header = root, root.Header
+	m.fill()
+	return m, end, nil
+}
+
+// part reads one part: its header, and its body up to the next delimiter around it.
+func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delimiter, error) {
+	if err := s.meter.addPart(depth); err != nil {
+		return nil, delimiter{}, err
+	}
+	fields, err := s.header(r)
+	if err != nil {
+		return nil, delimiter{}, err
+	}
+	p := newPart(decodeHeader(fields, r), r, defaultType)
+	var end delimiter
+	switch {
+	case p.IsMultipart():
+		end, err = s.multipart(p, r, depth)
+	case p.isMessage() && isIdentity(p.encoding):
+		start := s.pos
+		p.Message, end, err = s.message(depth + 1)
+		p.Content = s.between(start, end)
+		p.sizeMessage()
+	default:
+		start := s.pos
+		end = s.nextDelimiter()
+		p.setContent(s.between(start, end), r)
+		if p.isMessage() {
+			err = s.openEncoded(p, r, depth)
+		}
+	}
+	return p, end, err
+}
+
+func (s *splitter) between(start int, end delimiter) []byte {
+	return s.src[start:max(start, end.start):max(start, end.start)]
+}
+
+// openEncoded reads a message that is attached in a transfer encoding.
+//
+// QUIRK: RFC 2046, section 5.2.1, allows no encoding there; Exchange and others use base64 all the same.
+func (s *splitter) openEncoded(p *Part, r reporter, depth int) error {
+	if !s.meter.mayDecode(len(p.Content)) {
+		r.report(NotOpened, "", "")
+		return nil
+	}
+	inner := newSplitter(p.Content, s.meter)
+	var err error
+	p.Message, _, err = inner.message(depth + 1)
+	p.sizeMessage()
+	return err
+}
+
+func (p *Part) sizeMessage() {
+	if p.Message != nil {
+		p.Message.Size = len(p.Content)
+	}
+}
+
+func newSplitter(src []byte, m *meter) *splitter {
+	return &splitter{src: src, open: map[string]int{}, meter: m}
+}
+
+// multipart reads the parts of p. Where there are none by the boundary that p declares, it looks for another.
+//
+// QUIRK: boundaries are missing, or are declared otherwise than they are used. The first line that looks like a
+// delimiter and has a Content- field behind it tells what was meant. Without one the body is taken as text, so that
+// nothing is lost.
+func (s *splitter) multipart(p *Part, r reporter, depth int) (delimiter, error) {
+	start := s.pos
+	end, err := s.parts(p, r, depth, p.Params["boundary"])
+	if err != nil || len(p.Parts) > 0 {
+		return end, err
+	}
+	body := s.between(start, end)
+	r.report(BoundaryMissing, "Content-Type", p.Params["boundary"])
+	if boundary := guessBoundary(body); boundary != "" && !s.guessing {
+		s.pos, s.guessing = start, true
+		end, err = s.parts(p, r, depth, boundary)
+		s.guessing = false
+	}
+	if err == nil && len(p.Parts) == 0 {
+		p.ContentType = "text/plain"
+		p.setContent(body, r)
+	}
+	return end, err
+}
+
+// parts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
+// up to that.
+func (s *splitter) parts(p *Part, r reporter, depth int, boundary string) (delimiter, error) {
+	if boundary == "" {
+		return s.nextDelimiter(), nil
+	}
+	outer, reused := s.open[boundary]
+	s.open[boundary] = depth
+	closeBoundary := func() {
+		delete(s.open, boundary)
+		if reused {
+			s.open[boundary] = outer
+		}
+	}
+	end := s.nextDelimiter()
+	for end.depth == depth && !end.closing {
+		path := strings.TrimPrefix(r.part+"."+strconv.Itoa(len(p.Parts)+1), ".")
+		child, next, err := s.part(reporter{to: r.to, part: path}, depth+1, p.defaultType())
+		if err != nil {
+			return end, err
+		}
+		p.Parts = append(p.Parts, child)
+		end = next
+	}
+	closeBoundary()
+	if end.depth == depth {
+		return s.nextDelimiter(), nil
+	}
+	if len(p.Parts) > 0 {
+		r.report(BoundaryNotClosed, "", boundary)
+	}
+	return end, nil
+}
+
+// nextDelimiter moves behind the next delimiter of an open multipart, or to the end.
+func (s *splitter) nextDelimiter() delimiter {
+	for len(s.open) > 0 {
+		if !bytes.HasPrefix(s.src[s.pos:], []byte("--")) {
+			i := bytes.Index(s.src[s.pos:], []byte("\n--"))
+			if i < 0 {
+				break
+			}
+			s.pos += i + 1
+		}
+		start := s.pos
+		line := s.nextLine()
+		if d, found := s.delimiter(line); found {
+			d.start = len(trimLineBreak(s.src[:start]))
+			return d
+		}
+	}
+	s.pos = len(s.src)
+	return delimiter{start: len(s.src)}
+}
+
+// nextLine returns the line at the position, with its line break, and moves behind it.
+func (s *splitter) nextLine() []byte {
+	line := s.src[s.pos:]
+	if i := bytes.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i+1]
+	}
+	s.pos += len(line)
+	return line
+}
+
+// delimiter tells whether a line is a delimiter of an open multipart. Nothing but blanks may follow the boundary, so
+// that one boundary may be the beginning of another.
+func (s *splitter) delimiter(line []byte) (d delimiter, found bool) {
+	line, found = bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
+	if !found {
+		return d, false
+	}
+	if depth, isOpen := s.open[string(line)]; isOpen {
+		return delimiter{depth: depth}, true
+	}
+	line, found = bytes.CutSuffix(line, []byte("--"))
+	if !found {
+		return d, false
+	}
+	depth, isOpen := s.open[string(line)]
+	return delimiter{depth: depth, closing: true}, isOpen
+}
+
+// guessBoundary looks for a line that looks like a delimiter, with a Content- field behind it.
+func guessBoundary(body []byte) string {
+	previous := ""
+	for line := range bytes.Lines(body) {
+		if len(previous) > 2 && len(line) > 8 && strings.EqualFold(string(line[:8]), "Content-") {
+			return previous[2:]
+		}
+		previous = ""
+		if bytes.HasPrefix(line, []byte("--")) {
+			previous = string(bytes.TrimRight(line, " \t\r\n"))
+		}
+	}
+	return ""
+}
+
+func trimLineBreak(b []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte{'\n'}), []byte{'\r'})
+}

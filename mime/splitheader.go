@@ -1,0 +1,104 @@
+package mime
+
+import "bytes"
+
+// header reads a header section and the blank line behind it.
+//
+// QUIRK: a delimiter ends a header as well, since parts that are a header alone are often sent without the blank
+// line. So does a line that is no field, unless it can only be the rest of the field before it.
+func (s *splitter) header(r reporter) ([]rawField, error) {
+	var fields []rawField
+	for s.pos < len(s.src) {
+		start, before := s.pos, len(fields)
+		line := s.nextLine()
+		_, isDelimiter := s.delimiter(line)
+		if !isDelimiter && s.endsHeader(line) {
+			return fields, nil
+		}
+		if isDelimiter || !s.headerLine(&fields, line, r) {
+			s.pos = start
+			return fields, nil
+		}
+		if err := s.meter.addHeader(len(fields)-before, len(line)); err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
+}
+
+// headerLine adds a line to the fields; false when it belongs to the body.
+func (s *splitter) headerLine(fields *[]rawField, line []byte, r reporter) bool {
+	if f, isField := cutField(line); isField {
+		*fields = append(*fields, f)
+		return true
+	}
+	indented := isBlank(line[0])
+	if len(*fields) == 0 {
+		f, isField := cutField(bytes.TrimLeft(line, " \t"))
+		if !isField {
+			r.report(HeaderNotEnded, "", string(line))
+			return false
+		}
+		r.report(HeaderIndented, f.name, "")
+		*fields = append(*fields, f)
+		return true
+	}
+	last := &(*fields)[len(*fields)-1]
+	if !indented {
+		if !s.atField() {
+			r.report(HeaderNotEnded, last.name, string(line))
+			return false
+		}
+		r.report(HeaderNotFolded, last.name, string(line))
+	}
+	last.value = last.value[:len(last.value)+len(line)] // the line stands right behind it in the message
+	return true
+}
+
+// endsHeader tells whether a line is the blank one behind a header.
+//
+// QUIRK: the line may have white space in it. RFC 5322 once allowed such lines inside folded fields (section 4.2), so
+// what follows decides.
+func (s *splitter) endsHeader(line []byte) bool {
+	if len(trimLineBreak(line)) == 0 {
+		return true
+	}
+	if len(bytes.TrimSpace(line)) > 0 {
+		return false
+	}
+	return s.pos == len(s.src) || !isBlank(s.src[s.pos]) && !s.atField()
+}
+
+// atField tells whether the line at the position begins a field.
+func (s *splitter) atField() bool {
+	line := s.src[s.pos:]
+	if i := bytes.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	_, isField := cutField(line)
+	return isField
+}
+
+// clean takes off what may stand before the header of a whole message, and makes its lines end in LF.
+//
+// QUIRK: mbox files have a "From " line on top of each message, some programs write a byte order mark or blank lines,
+// and old Macintoshes end lines in CR alone.
+func clean(src []byte, r reporter) []byte {
+	src = bytes.TrimPrefix(src, []byte("\xEF\xBB\xBF"))
+	if bytes.IndexByte(src, '\n') < 0 && bytes.IndexByte(src, '\r') >= 0 {
+		r.report(BareCR, "", "")
+		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'})
+	}
+	if trimmed := bytes.TrimLeft(src, "\r\n"); len(trimmed) < len(src) {
+		line, _, _ := bytes.Cut(trimmed, []byte{'\n'})
+		if _, isField := cutField(line); isField {
+			src = trimmed
+		}
+	}
+	if bytes.HasPrefix(src, []byte("From ")) || bytes.HasPrefix(src, []byte(">From ")) {
+		line, rest, _ := bytes.Cut(src, []byte{'\n'})
+		r.report(MboxLine, "", string(line))
+		src = rest
+	}
+	return src
+}

@@ -1,0 +1,227 @@
+package mime
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+)
+
+// isIdentity tells whether a transfer encoding (RFC 2045, section 6) leaves content as it is.
+func isIdentity(encoding string) bool {
+	switch encoding {
+	case "", "7bit", "8bit", "binary":
+		return true
+	default:
+		return false
+	}
+}
+
+// decodeTransfer undoes a transfer encoding. It decodes what can be decoded; the problem is empty when all could.
+// Content without an encoding is returned as it is, not copied.
+func decodeTransfer(b []byte, encoding string) (content []byte, problem DefectKind) {
+	var ok bool
+	switch encoding {
+	case "base64":
+		content, ok = decodeBase64(b)
+	case "quoted-printable":
+		content, ok = decodeQuotedPrintable(b)
+	case "x-uuencode", "x-uue", "uuencode":
+		content, ok = decodeUU(b)
+	default:
+		if isIdentity(encoding) {
+			return b, ""
+		}
+		return b, EncodingUnknown
+	}
+	if !ok {
+		problem = EncodingBroken
+	}
+	return content, problem
+}
+
+// encodingName is the transfer encoding that a field's value names, in lower case.
+//
+// QUIRK: "7bit and more", "base64;", "7-bit" and comments occur.
+func encodingName(value string) string {
+	name := strings.ToLower(strings.Trim(value, " \t\"'"))
+	if i := strings.IndexAny(name, " \t;(,"); i >= 0 {
+		name = name[:i]
+	}
+	switch name {
+	case "7-bit", "7bits":
+		return "7bit"
+	case "8-bit", "8bits":
+		return "8bit"
+	default:
+		return name
+	}
+}
+
+func isBase64(c byte) bool {
+	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/'
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// decodeBase64 reads RFC 2045, section 6.8.
+//
+// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, several encoded
+// pieces may follow each other, and a list's plain footer may stand behind the last one: what follows padding is read
+// only when all of it is base64.
+func decodeBase64(b []byte) (content []byte, ok bool) {
+	lastJunk := len(b) - 1
+	for lastJunk >= 0 && (isBase64(b[lastJunk]) || isBlank(b[lastJunk]) || b[lastJunk] == '=') {
+		lastJunk--
+	}
+	ok = lastJunk < 0
+	clean := make([]byte, 0, len(b))
+	pieces := 0 // how much of clean is whole pieces, padded to full quanta
+	for i, c := range b {
+		switch {
+		case isBase64(c):
+			clean = append(clean, c)
+		case c != '=' || len(clean) == pieces:
+			continue
+		case lastJunk > i:
+			return decodeQuanta(clean), false
+		default:
+			clean, ok = padQuantum(clean, ok)
+			pieces = len(clean)
+		}
+	}
+	if len(clean)%4 != 0 {
+		ok = false
+	}
+	return decodeQuanta(clean), ok
+}
+
+// padQuantum ends a piece at its padding. A lone letter, six bits, is no byte and is dropped.
+func padQuantum(clean []byte, ok bool) (padded []byte, stillOK bool) {
+	switch len(clean) % 4 {
+	case 1:
+		return clean[:len(clean)-1], false
+	case 2:
+		return append(clean, '=', '='), ok
+	case 3:
+		return append(clean, '='), ok
+	default:
+		return clean, ok
+	}
+}
+
+// decodeQuanta decodes letters; padding may stand at the end of any quantum.
+func decodeQuanta(clean []byte) []byte {
+	clean, _ = padQuantum(clean, true)
+	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(clean)))
+	for len(clean) > 0 {
+		piece := clean
+		if pad := bytes.IndexByte(clean, '='); pad >= 0 {
+			piece = clean[:pad+4-pad%4]
+		}
+		clean = clean[len(piece):]
+		out, _ = base64.StdEncoding.AppendDecode(out, piece) // cannot fail: alphabet and padding are right by now
+	}
+	return out
+}
+
+// decodeQuotedPrintable reads RFC 2045, section 6.7.
+//
+// QUIRK: an "=" that begins neither an octet nor a soft line break stands for itself, and lines may be of any length.
+func decodeQuotedPrintable(b []byte) (content []byte, ok bool) {
+	ok = true
+	out := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		line, rest, found := bytes.Cut(b, []byte{'\n'})
+		b = rest
+		text := bytes.TrimRight(line, " \t\r") // blanks at the end of a line come from transport
+		ending := ""
+		if found {
+			ending = "\n"
+			if bytes.HasSuffix(line, []byte{'\r'}) {
+				ending = "\r\n"
+			}
+		}
+		if bytes.HasSuffix(text, []byte{'='}) {
+			text, ending = text[:len(text)-1], ""
+		}
+		var lineOK bool
+		out, lineOK = appendOctets(out, text)
+		ok = ok && lineOK
+		out = append(out, ending...)
+	}
+	return out, ok
+}
+
+// appendOctets appends text with "=" and two hexadecimal digits decoded.
+func appendOctets(out, text []byte) (appended []byte, ok bool) {
+	ok = true
+	for i := 0; i < len(text); i++ {
+		if text[i] != '=' {
+			out = append(out, text[i])
+			continue
+		}
+		if c, isHex := hexByte(text[i+1:]); isHex {
+			out = append(out, c)
+			i += 2
+			continue
+		}
+		out = append(out, '=')
+		ok = false
+	}
+	return out, ok
+}
+
+// hexByte reads two hexadecimal digits, of either case.
+func hexByte[T string | []byte](s T) (c byte, ok bool) {
+	if len(s) < 2 {
+		return 0, false
+	}
+	hi, lo := hexDigit(s[0]), hexDigit(s[1])
+	return hi<<4 | lo, hi < 16 && lo < 16
+}
+
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	case 'A' <= c && c <= 'F':
+		return c - 'A' + 10
+	default:
+		return 255
+	}
+}
+
+// decodeUU reads what uuencode(1) writes (POSIX): a begin line, lines that begin with their length, an end line.
+func decodeUU(b []byte) (content []byte, ok bool) {
+	begun := false
+	for len(b) > 0 {
+		var line []byte
+		line, b, _ = bytes.Cut(b, []byte{'\n'})
+		line = bytes.TrimRight(line, "\r")
+		switch {
+		case !begun:
+			begun = bytes.HasPrefix(line, []byte("begin "))
+		case bytes.Equal(line, []byte("end")):
+			return content, true
+		case len(line) > 0:
+			content = appendUULine(content, line)
+		}
+	}
+	return content, false
+}
+
+func appendUULine(out, line []byte) []byte {
+	bits := func(i int) byte {
+		if i >= len(line) {
+			return 0 // blanks at the end of a line get lost
+		}
+		return (line[i] - ' ') & 63
+	}
+	for i, left := 1, int(bits(0)); left > 0; i, left = i+4, left-3 {
+		quantum := []byte{bits(i)<<2 | bits(i+1)>>4, bits(i+1)<<4 | bits(i+2)>>2, bits(i+2)<<6 | bits(i+3)}
+		out = append(out, quantum[:min(left, 3)]...)
+	}
+	return out
+}
