@@ -31,7 +31,8 @@ func newAttempt(q *Queue, job Job) *Attempt { return &Attempt{Job: job, q: q} }
 // Queue is the queue the job came from.
 func (a *Attempt) Queue() *Queue { return a.q }
 
-// SetResult sets what is stored as JSON when the job completes; the last call counts.
+// SetResult sets what is stored as JSON when the job completes; the last call before [Attempt.Complete], or before the
+// handler returns, counts.
 func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
 
 func (a *Attempt) resultValue() any {

@@ -26,48 +26,60 @@ func (c *claimer) wake() {
 	}
 }
 
-func (c *claimer) run(ctx context.Context) error {
+func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		free, changed := c.d.running.free()
 		if free == 0 {
-			c.wait(ctx, changed, 0)
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
 			continue
 		}
 		result, err := c.claim(ctx, free)
 		if err != nil {
-			if ctx.Err() != nil {
-				break
-			}
 			c.d.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
-			c.wait(ctx, nil, c.d.cfg.PollInterval)
+			sleep(ctx, c.d.cfg.PollInterval)
 			continue
-		}
-		for i := range result.Jobs {
-			c.d.start(ctx, result.Jobs[i])
 		}
 		if len(result.Jobs) == free {
 			continue
 		}
-		if idle, err := c.idle(ctx, result); idle || err != nil {
-			return err
+		if c.idle(ctx, result) {
+			return
 		}
 		// A slot that becomes free is no reason to look again: there was nothing more to claim.
 		c.wait(ctx, c.finishing(changed), c.pause(result.NextDue))
 	}
-	return nil
 }
 
-// claim runs under a context that outlives a stop: jobs that were claimed must be known, to be run or given back.
+// claim starts what it gets. It runs under a context that outlives a stop: jobs that were claimed must be known, to be
+// run or given back.
 func (c *claimer) claim(ctx context.Context, limit int) (ClaimResult, error) {
-	return c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: c.d.identity.get(), Types: c.types, Limit: limit, Now: time.Now()})
+	worker := c.d.identity.get()
+	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: worker, Types: c.types, Limit: limit, Now: time.Now()})
+	if err != nil {
+		return result, err
+	}
+	for i := range result.Jobs {
+		c.d.start(ctx, result.Jobs[i])
+	}
+	if c.d.identity.get() != worker {
+		// Declared dead meanwhile; nobody keeps leases alive under the old name.
+		c.d.running.cancelAll(ErrLeaseLost)
+	}
+	return result, nil
 }
 
-func (c *claimer) idle(ctx context.Context, result ClaimResult) (bool, error) {
+func (c *claimer) idle(ctx context.Context, result ClaimResult) bool {
 	if !c.untilIdle || len(result.Jobs) > 0 || !result.NextDue.IsZero() || !c.d.running.empty() {
-		return false, nil
+		return false
 	}
 	counts, err := c.d.q.Counts(ctx, Filter{States: []State{StateQueued, StateRunning}, Types: c.types})
-	return err == nil && len(counts) == 0, err
+	if err != nil && ctx.Err() == nil {
+		c.d.log.ErrorContext(ctx, "counting jobs failed; trying again", logError, err)
+	}
+	return err == nil && len(counts) == 0
 }
 
 // finishing: a dispatcher that runs until it is idle looks again when a job has ended.
@@ -79,30 +91,21 @@ func (c *claimer) finishing(changed <-chan struct{}) <-chan struct{} {
 }
 
 func (c *claimer) pause(nextDue time.Time) time.Duration {
-	pause := c.d.cfg.PollInterval
-	if !nextDue.IsZero() {
-		// Due times are cut to the microsecond; the wait must not end before.
-		pause = min(pause, max(time.Until(nextDue)+time.Microsecond, 0))
+	if nextDue.IsZero() {
+		return c.d.cfg.PollInterval
 	}
-	return pause
+	// Due times are cut to the microsecond; the wait must not end before.
+	return min(c.d.cfg.PollInterval, time.Until(nextDue)+time.Microsecond)
 }
 
-// wait returns when woken, when changed closes, or after the pause; a pause of 0 is none of the reasons.
+// wait returns when woken, when changed closes, or after the pause; at once when that is over already.
 func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.Duration) {
-	var elapsed <-chan time.Time
-	if pause > 0 {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
-		elapsed = timer.C
-	}
-	woken := c.woken
-	if pause == 0 {
-		woken = nil
-	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-woken:
+	case <-c.woken:
 	case <-changed:
-	case <-elapsed:
+	case <-timer.C:
 	}
 }

@@ -26,7 +26,7 @@ type DispatcherConfig struct {
 	// Drain is how long a stopping dispatcher waits for its handlers before it cancels their contexts, and then again
 	// for them to return. Default 30 s. Negative: not at all.
 	Drain time.Duration
-	// Exclusive says that no other process works on this database, so that jobs of workers that died are taken over at
+	// Exclusive says that no other dispatcher works on this database, so that jobs of workers that died are taken over at
 	// the start instead of a lease later. It is for hosts that make sure of it, by a lock.
 	Exclusive bool
 	// Logger takes what is worth a line; default: the queue's.
@@ -72,10 +72,10 @@ type Dispatcher struct {
 	handlers map[string]handler
 	faults   []error // of registration; told by Run
 
-	started  sync.Once
-	identity *identity
-	running  *runningSet
-	finished chan finished
+	started   sync.Once
+	identity  *identity
+	running   *runningSet
+	completer *completer
 }
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
@@ -86,9 +86,9 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 	}
 	d := &Dispatcher{
 		q: q, cfg: c, log: c.Logger, handlers: make(map[string]handler),
-		identity: newIdentity(), finished: make(chan finished, maxFinishing),
+		identity: newIdentity(), running: newRunningSet(c.Workers),
 	}
-	d.running = newRunningSet(c.Workers)
+	d.completer = newCompleter(d)
 	return d, nil
 }
 
@@ -97,7 +97,8 @@ var ErrStarted = errors.New("queue: the dispatcher has been run before; make a n
 
 // Run claims and runs jobs until ctx is done, then stops in good order: it claims no more, waits for what runs (see
 // [DispatcherConfig.Drain]), and gives back unspent what did not end in time. It returns nil after a clean stop, and an
-// error that names the jobs whose handlers did not return although their contexts were canceled.
+// error that names the jobs whose handlers did not return although their contexts were canceled, or counts those whose
+// ends the database did not take for a whole lease.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
 // RunUntilIdle is Run that also stops when no job of the types it handles is queued, scheduled or running any more,
@@ -125,20 +126,23 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := context.WithoutCancel(ctx)
 	keepers := startRoles(background, newHeartbeater(d), newRescuer(d))
-	completer := startRoles(background, newCompleter(d))
+	completer := startRoles(background, d.completer)
 
 	claiming, stopClaiming := context.WithCancel(ctx)
 	c := newClaimer(d, untilIdle)
 	listener := startRoles(claiming, roleFunc(func(ctx context.Context) { d.listen(ctx, c.wake) }))
-	err := c.run(claiming)
+	c.run(claiming)
 	stopClaiming()
 	listener.stop()
 
 	leaked := d.drain()
-	d.running.waitWritten()
+	var unwritten error
+	if !d.running.waitWritten(d.cfg.Lease) {
+		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
+	}
 	completer.stop()
 	keepers.stop()
-	return errors.Join(err, d.end(background), leaked)
+	return errors.Join(d.retire(background), leaked, unwritten)
 }
 
 func (d *Dispatcher) begin(ctx context.Context) error {
@@ -151,7 +155,7 @@ func (d *Dispatcher) begin(ctx context.Context) error {
 	return err
 }
 
-func (d *Dispatcher) end(ctx context.Context) error {
+func (d *Dispatcher) retire(ctx context.Context) error {
 	if err := d.q.driver.Retire(ctx, d.identity.get()); err != nil {
 		return fmt.Errorf("queue: stop dispatcher: %w", err)
 	}
@@ -177,7 +181,7 @@ func (d *Dispatcher) drain() error {
 	var names []string
 	for _, a := range d.running.abandon() {
 		names = append(names, a.Job.Type+" "+a.Job.ID)
-		d.finished <- finished{attempt: a, err: ErrShutdown, interrupted: true}
+		d.completer.add(ending{attempt: a, outcome: d.judge(a, Defer(ErrShutdown, 0))})
 	}
 	return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", strings.Join(names, ", "))
 }
@@ -243,6 +247,6 @@ func (s *dispatchers) cancel(jobID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for d := range s.all {
-		d.running.cancel(jobID, ErrCanceled)
+		d.running.cancelJob(jobID, ErrCanceled)
 	}
 }

@@ -58,6 +58,9 @@ func wrap(op, jobID string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if e, ok := err.(*Error); ok && e.Op == op { //nolint:errorlint // the outermost one says it already
+		return err
+	}
 	return &Error{Op: op, JobID: jobID, Err: err}
 }
 
@@ -73,15 +76,31 @@ type verdict struct {
 func (v *verdict) Error() string { return v.err.Error() }
 func (v *verdict) Unwrap() error { return v.err }
 
-// Fatal marks err as one that no retry mends: the job fails at once.
-func Fatal(err error) error { return &verdict{err: err, fatal: true} }
+// Fatal marks err as one that no retry mends: the job fails at once. A nil err stays nil.
+func Fatal(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &verdict{err: err, fatal: true}
+}
 
-// RetryAfter marks err as a failure whose retry waits for delay, as a server asked, instead of the policy's backoff.
-func RetryAfter(err error, delay time.Duration) error { return &verdict{err: err, delay: delay} }
+// RetryAfter marks err as a failure whose retry waits for delay, as a server asked, instead of the policy's backoff. A
+// delay of 0 or less leaves it to the policy; a nil err stays nil.
+func RetryAfter(err error, delay time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &verdict{err: err, delay: delay}
+}
+
+var errDeferred = errors.New("deferred")
 
 // Defer marks err as an interruption: the job runs again after delay and no attempt is spent. It is for what is nobody's
-// failure, such as a rate limit; how often one job may do so is bounded by [Budget].
+// failure, such as a rate limit; how often one job may do so is bounded by [Budget]. A nil err defers all the same.
 func Defer(err error, delay time.Duration) error {
+	if err == nil {
+		err = errDeferred
+	}
 	return &verdict{err: err, delay: delay, spared: true}
 }
 

@@ -3,8 +3,10 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 )
 
 type handler func(ctx context.Context, a *Attempt) error
@@ -52,8 +54,44 @@ func (d *Dispatcher) start(ctx context.Context, job Job) {
 
 // ended hands the end of an attempt to the completer, unless its job is no longer ours to write about.
 func (d *Dispatcher) ended(ctx context.Context, a *Attempt, err error) {
+	outcome := d.outcome(ctx, a, err)
 	if !d.running.leave(a) {
 		return
 	}
-	d.finished <- finished{attempt: a, err: err, interrupted: err != nil && context.Cause(ctx) == ErrShutdown}
+	if a.completed.Load() {
+		d.running.forget(a)
+		if err != nil {
+			d.log.WarnContext(ctx, "handler returned an error after it had completed its job",
+				logJobID, a.Job.ID, logJobType, a.Job.Type, logAttempt, a.Job.Attempt, logError, outcome.Error)
+		}
+		return
+	}
+	d.completer.add(ending{attempt: a, outcome: outcome})
+}
+
+// outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its text,
+// a result its JSON, and either may panic.
+func (d *Dispatcher) outcome(ctx context.Context, a *Attempt, err error) (out Outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			out = d.judge(a, &PanicError{Value: v, Stack: string(debug.Stack())})
+		}
+	}()
+	if err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrLeaseLost) {
+			err = Defer(cause, 0)
+		}
+		return d.judge(a, err)
+	}
+	out = Outcome{Lease: a.Job.Lease(), State: StateCompleted, Kind: KindCompleted, At: time.Now()}
+	if result := a.resultValue(); result != nil && !a.completed.Load() {
+		if out.Result, err = json.Marshal(result); err != nil {
+			return d.judge(a, Fatal(fmt.Errorf("result: %w", err)))
+		}
+	}
+	return out
+}
+
+func (d *Dispatcher) judge(a *Attempt, err error) Outcome {
+	return judge(&a.Job, err, time.Now(), d.q.retry, d.q.budget)
 }

@@ -49,9 +49,10 @@ func (h *heartbeater) beat(ctx context.Context) {
 
 // revive gives a process that was declared dead a new identity; what it ran before is lost.
 func (h *heartbeater) revive(ctx context.Context) {
-	h.d.running.cancelAll(ErrLeaseLost)
 	was := h.d.identity.get()
+	// In this order: what a claim under the old name adds from here on, the claimer itself cancels.
 	now := h.d.identity.renew()
+	h.d.running.cancelAll(ErrLeaseLost)
 	h.d.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
 	if _, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: now, First: true, Now: time.Now()}); err != nil {
 		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
@@ -76,9 +77,9 @@ func (h *heartbeater) verify(ctx context.Context) {
 		switch {
 		case answer == nil:
 		case errors.Is(answer, ErrNotRunning):
-			h.d.running.cancel(leases[i].JobID, ErrCanceled)
+			h.d.running.cancel(leases[i], ErrCanceled)
 		default:
-			h.d.running.cancel(leases[i].JobID, ErrLeaseLost)
+			h.d.running.cancel(leases[i], ErrLeaseLost)
 		}
 	}
 }

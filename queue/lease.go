@@ -53,7 +53,7 @@ func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any)
 	if result != nil {
 		stored, err := json.Marshal(result)
 		if err != nil {
-			return wrap("complete", lease.JobID, fmt.Errorf("result: %w", err))
+			return wrap("complete", lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 		}
 		out.Result = stored
 	}

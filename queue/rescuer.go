@@ -8,8 +8,9 @@ import (
 // The rescuer looks for workers whose beat stands still for a lease, on its own monotonic clock: no two machines' clocks
 // are ever compared. It buries them and gives their jobs back.
 type rescuer struct {
-	d    *Dispatcher
-	seen map[string]sighting
+	d      *Dispatcher
+	seen   map[string]sighting
+	looked time.Time
 }
 
 type sighting struct {
@@ -43,6 +44,11 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 		return err
 	}
 	now := time.Now()
+	if now.Sub(r.looked) > lease/2 {
+		// This process stood still, and perhaps the whole machine: that time says nothing about the others.
+		clear(r.seen)
+	}
+	r.looked = now
 	still := make(map[string]sighting, len(workers))
 	for _, w := range workers {
 		if w.ID == r.d.identity.get() {

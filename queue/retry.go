@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -58,9 +59,10 @@ func (p RetryPolicy) validate() error {
 // A Budget bounds how often one job may end without success, apart for each way of ending so. Failures are bounded by
 // the job's own MaxAttempts.
 type Budget struct {
-	// Interruptions bounds deferrals and shutdowns. Default 1000.
+	// Interruptions is how many deferrals and shutdowns a job survives; the next one ends it. Default 1000.
 	Interruptions int
-	// Crashes bounds deaths of the process that ran the job. Default 5. A job that kills its workers ends here.
+	// Crashes is how many deaths of the process that ran it a job survives; the next one ends it, since it may be what
+	// kills its workers. Default 5.
 	Crashes int
 }
 
@@ -84,16 +86,19 @@ func (b Budget) withDefaults() Budget {
 	return b
 }
 
+// maxErrorText is how many bytes of an error or a stack are kept.
+const maxErrorText = 32 << 10
+
 // judge turns a handler's error into what becomes of the job: the one place where budgets and backoff are applied.
 func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget) Outcome {
 	var v *verdict
 	if !errors.As(err, &v) {
 		v = &verdict{err: err}
 	}
-	out := Outcome{Lease: job.Lease(), State: StateQueued, Kind: KindFailed, Error: err.Error(), At: now}
+	out := Outcome{Lease: job.Lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
 	var p *PanicError
 	if errors.As(err, &p) {
-		out.Stack = p.Stack
+		out.Stack = storable(p.Stack)
 	}
 	switch {
 	case v.fatal:
@@ -130,7 +135,11 @@ func judgeCrash(job *Job, now time.Time, budget Budget) Outcome {
 	return out
 }
 
-// judgeInterruption gives a job back that a shutdown cut short, at once.
-func judgeInterruption(job *Job, now time.Time, policy RetryPolicy, budget Budget) Outcome {
-	return judge(job, Defer(ErrShutdown, 0), now, policy, budget)
+// storable makes text of any origin one that every database takes, and no longer than a person reads.
+func storable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
+	}
+	return text
 }

@@ -12,7 +12,7 @@ type runningSet struct {
 	mu       sync.Mutex
 	slots    int
 	busy     int
-	attempts map[string]*entry // by job id
+	attempts map[Lease]*entry // a job may be here twice: the attempt that lost it may not have returned yet
 	// changed is closed and renewed whenever a slot becomes free or an end is written.
 	changed chan struct{}
 }
@@ -24,7 +24,7 @@ type entry struct {
 }
 
 func newRunningSet(slots int) *runningSet {
-	return &runningSet{slots: slots, attempts: make(map[string]*entry), changed: make(chan struct{})}
+	return &runningSet{slots: slots, attempts: make(map[Lease]*entry), changed: make(chan struct{})}
 }
 
 // free is how many slots are, and a channel that closes when there are more.
@@ -45,7 +45,7 @@ func (s *runningSet) add(a *Attempt, cancel context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy++
-	s.attempts[a.Job.ID] = &entry{attempt: a, cancel: cancel, inside: true}
+	s.attempts[a.Job.Lease()] = &entry{attempt: a, cancel: cancel, inside: true}
 }
 
 // leave frees the slot of a handler that has returned. It returns false when the attempt was abandoned meanwhile.
@@ -54,8 +54,8 @@ func (s *runningSet) leave(a *Attempt) bool {
 	defer s.mu.Unlock()
 	s.busy--
 	s.signal()
-	e := s.attempts[a.Job.ID]
-	if e == nil || e.attempt != a || !e.inside {
+	e := s.attempts[a.Job.Lease()]
+	if e == nil || !e.inside {
 		return false
 	}
 	e.inside = false
@@ -66,9 +66,7 @@ func (s *runningSet) leave(a *Attempt) bool {
 func (s *runningSet) forget(a *Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.attempts[a.Job.ID]; e != nil && e.attempt == a {
-		delete(s.attempts, a.Job.ID)
-	}
+	delete(s.attempts, a.Job.Lease())
 	s.signal()
 }
 
@@ -77,11 +75,21 @@ func (s *runningSet) signal() {
 	s.changed = make(chan struct{})
 }
 
-func (s *runningSet) cancel(jobID string, cause error) {
+func (s *runningSet) cancel(lease Lease, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.attempts[jobID]; e != nil {
+	if e := s.attempts[lease]; e != nil {
 		e.cancel(cause)
+	}
+}
+
+func (s *runningSet) cancelJob(jobID string, cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for lease, e := range s.attempts {
+		if lease.JobID == jobID {
+			e.cancel(cause)
+		}
 	}
 }
 
@@ -93,12 +101,15 @@ func (s *runningSet) cancelAll(cause error) {
 	}
 }
 
+// leases are those that must still be held: not those of jobs that their handlers have completed.
 func (s *runningSet) leases() []Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	leases := make([]Lease, 0, len(s.attempts))
-	for _, e := range s.attempts {
-		leases = append(leases, e.attempt.Job.Lease())
+	for lease, e := range s.attempts {
+		if !e.attempt.completed.Load() {
+			leases = append(leases, lease)
+		}
 	}
 	return leases
 }
@@ -124,8 +135,12 @@ func (s *runningSet) waitIdle(limit time.Duration) bool {
 	return s.wait(timeout.C, func() bool { return s.busy == 0 })
 }
 
-// waitWritten waits until every attempt's end is written. The completer sees to it that this comes.
-func (s *runningSet) waitWritten() { s.wait(nil, func() bool { return len(s.attempts) == 0 }) }
+// waitWritten waits until every attempt's end is written, at most for the given time.
+func (s *runningSet) waitWritten(limit time.Duration) bool {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	return s.wait(timeout.C, func() bool { return len(s.attempts) == 0 })
+}
 
 func (s *runningSet) wait(timeout <-chan time.Time, done func() bool) bool {
 	for {

@@ -68,15 +68,20 @@ func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 }
 
 // StartStep records, durably, that the step is about to be tried. It is for what must not be repeated blindly: an attempt
-// that finds [Attempt.StepStarted] true looks first whether the step took effect.
+// that finds [Attempt.StepStarted] true looks first whether the step took effect. The result of a step that has finished
+// stays.
 func (a *Attempt) StartStep(ctx context.Context, name string) error {
-	if _, _, err := a.step(ctx, name); err != nil {
+	step, started, err := a.step(ctx, name)
+	if err != nil {
 		return err
 	}
 	if err := a.q.StartStep(ctx, a.Job.Lease(), name); err != nil {
 		return err
 	}
-	a.remember(StepRecord{Name: name})
+	if !started {
+		step.Name = name
+		a.remember(step)
+	}
 	return nil
 }
 

@@ -94,7 +94,11 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 	var key, scope sql.NullString
 	err := tx.QueryRowxContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope)
 	if errors.Is(err, sql.ErrNoRows) {
-		return finishedOr(ctx, tx, jobID, func(queue.State) error { return queue.ErrFinished })
+		held, err := leaseState(ctx, tx, queue.Lease{JobID: jobID})
+		if err == nil && held != queue.ErrJobNotFound {
+			held = queue.ErrFinished
+		}
+		return errors.Join(held, err)
 	}
 	if err != nil || queue.KeyScope(scope.String) != queue.KeyUnfinished {
 		return err
@@ -103,39 +107,32 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 	return err
 }
 
-// Retry implements [queue.Finisher].
+// Retry implements [queue.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
 func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
+	var state queue.State
 	var jobType string
 	var payload []byte
 	var key, scope sql.NullString
-	err := tx.QueryRowxContext(ctx, retryJob, dbtime.Of(tx.Now()), jobID).Scan(&jobType, &payload, &key, &scope)
-	if errors.Is(err, sql.ErrNoRows) {
-		return finishedOr(ctx, tx, jobID, func(s queue.State) error {
-			if s == queue.StateCompleted {
-				return queue.ErrFinished
-			}
-			return queue.ErrNotFinished
-		})
-	}
-	if err != nil || queue.KeyScope(scope.String) != queue.KeyUnfinished {
-		return err
-	}
-	holder, err := takeKey(ctx, tx, queue.Key{Name: key.String, Scope: queue.KeyUnfinished}, jobID, queue.Fingerprint(jobType, payload))
-	if err == nil && holder.Duplicate {
-		return queue.ErrKeyConflict
-	}
-	return err
-}
-
-func finishedOr(ctx context.Context, tx *queue.Tx, jobID string, answer func(queue.State) error) error {
-	var state queue.State
-	var attempt int
-	err := tx.QueryRowxContext(ctx, selectLease, jobID).Scan(&state, &attempt)
-	if errors.Is(err, sql.ErrNoRows) {
+	err := tx.QueryRowxContext(ctx, selectForRetry, jobID).Scan(&state, &jobType, &payload, &key, &scope)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return queue.ErrJobNotFound
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case state == queue.StateCompleted:
+		return queue.ErrFinished
+	case !state.Finished():
+		return queue.ErrNotFinished
 	}
-	return answer(state)
+	if queue.KeyScope(scope.String) == queue.KeyUnfinished {
+		holder, err := takeKey(ctx, tx, queue.Key{Name: key.String, Scope: queue.KeyUnfinished}, jobID, queue.Fingerprint(jobType, payload))
+		if err != nil {
+			return err
+		}
+		if holder.Duplicate {
+			return queue.ErrKeyConflict
+		}
+	}
+	_, err = tx.ExecContext(ctx, retryJob, dbtime.Of(tx.Now()), jobID)
+	return err
 }

@@ -153,18 +153,20 @@ SET state = 'queued',
   crashes = 0,
   updated_at = $1,
   finished_at = NULL
-WHERE id = $2
-  AND state IN ('failed', 'canceled')
-RETURNING type, payload_json, idempotency_key, key_scope`
+WHERE id = $2`
+
+	selectForRetry = `
+SELECT state, type, payload_json, idempotency_key, key_scope
+FROM jobs
+WHERE id = $1`
 
 	startStep = `
 INSERT INTO job_steps (job_id, name, attempt, started_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (job_id, name) DO UPDATE
 SET attempt = excluded.attempt,
-  started_at = excluded.started_at,
-  finished_at = NULL,
-  result_json = NULL`
+  started_at = excluded.started_at
+WHERE job_steps.finished_at IS NULL`
 
 	finishStep = `
 INSERT INTO job_steps (job_id, name, attempt, started_at, finished_at, result_json)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -84,11 +85,18 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if path == ":memory:" {
+		return nil, errors.New("sqlite: open database: :memory: names no file; use sqlite.OpenMemory")
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
 	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("sqlite: open database: %w", err)
+	}
+	// Connections are opened later, too, when the process may stand in another folder.
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
@@ -97,7 +105,8 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 }
 
 // OpenMemory opens a new, empty database in memory that is gone after Close. A transaction sees the same there as in a
-// file, but a reader waits while a write is under way: do not read through [DB.Reader] inside a write.
+// file, but readers and the writer wait for each other, 10 s at most: do not read through [DB.Reader] inside a write, and
+// do not write while rows read through it are open.
 func OpenMemory(ctx context.Context) (*DB, error) {
 	c, err := (*Config)(nil).withDefaults()
 	if err != nil {
@@ -152,7 +161,7 @@ func (db *DB) check(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the write under way, refuses those that wait, and closes all connections.
+// Close waits for the write under way, refuses those that wait, and closes all connections. A second call does nothing.
 func (db *DB) Close() error {
 	return errors.Join(db.writer.close(), db.reader.Close())
 }

@@ -14,7 +14,10 @@ import (
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
 const maxStatements = 500
 
-// statements is a connection whose statements are prepared once. It belongs to the writer's goroutine.
+// statements is a connection whose statements are prepared once. It belongs to whose turn it is to write.
+//
+// It does not heed the contexts it is given: a statement that is interrupted takes its whole transaction with it, which
+// others share, and what is written next would commit by itself.
 type statements struct {
 	conn     *sqlx.Conn
 	prepared map[string]*sqlx.Stmt
@@ -28,14 +31,14 @@ func newStatements(conn *sqlx.Conn) *statements {
 
 // prepare returns nil for what is better run directly: several statements in one text, of which SQLite would prepare the
 // first alone, and what it refuses to prepare, so that the caller gets the error where it expects it.
-func (s *statements) prepare(ctx context.Context, query string) *sqlx.Stmt {
+func (s *statements) prepare(query string) *sqlx.Stmt {
 	if stmt, ok := s.prepared[query]; ok {
 		return stmt
 	}
 	if len(s.prepared) >= maxStatements || strings.Contains(query, ";") {
 		return nil
 	}
-	stmt, err := s.conn.PreparexContext(ctx, query)
+	stmt, err := s.conn.PreparexContext(context.Background(), query)
 	if err != nil {
 		return nil
 	}
@@ -43,32 +46,32 @@ func (s *statements) prepare(ctx context.Context, query string) *sqlx.Stmt {
 	return stmt
 }
 
-func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if stmt := s.prepare(ctx, query); stmt != nil {
-		return stmt.ExecContext(ctx, args...)
+func (s *statements) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	if stmt := s.prepare(query); stmt != nil {
+		return stmt.ExecContext(context.Background(), args...)
 	}
-	return s.conn.ExecContext(ctx, query, args...)
+	return s.conn.ExecContext(context.Background(), query, args...)
 }
 
-func (s *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if stmt := s.prepare(ctx, query); stmt != nil {
-		return stmt.QueryContext(ctx, args...)
+func (s *statements) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt := s.prepare(query); stmt != nil {
+		return stmt.QueryContext(context.Background(), args...)
 	}
-	return s.conn.QueryContext(ctx, query, args...)
+	return s.conn.QueryContext(context.Background(), query, args...)
 }
 
-func (s *statements) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	if stmt := s.prepare(ctx, query); stmt != nil {
-		return stmt.QueryxContext(ctx, args...)
+func (s *statements) QueryxContext(_ context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	if stmt := s.prepare(query); stmt != nil {
+		return stmt.QueryxContext(context.Background(), args...)
 	}
-	return s.conn.QueryxContext(ctx, query, args...)
+	return s.conn.QueryxContext(context.Background(), query, args...)
 }
 
-func (s *statements) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
-	if stmt := s.prepare(ctx, query); stmt != nil {
-		return stmt.QueryRowxContext(ctx, args...)
+func (s *statements) QueryRowxContext(_ context.Context, query string, args ...any) *sqlx.Row {
+	if stmt := s.prepare(query); stmt != nil {
+		return stmt.QueryRowxContext(context.Background(), args...)
 	}
-	return s.conn.QueryRowxContext(ctx, query, args...)
+	return s.conn.QueryRowxContext(context.Background(), query, args...)
 }
 
 func (s *statements) close() error {

@@ -21,31 +21,36 @@ const (
 	writerPatience = 20
 )
 
-// The writer owns the one connection that writes. Callers hand it functions; it runs each in a savepoint of its own and
-// commits what has come together meanwhile at once, so that the cost of a commit is shared.
+// The writer owns the one connection that writes. Callers line up; it gives each its turn, in a savepoint of its own, and
+// commits what has come together meanwhile at once, so that the cost of a commit is shared. A caller's function runs on
+// the caller's goroutine, so that a panic there keeps its stack and its way up.
 type writer struct {
 	pool        *sqlx.DB
 	conn        *sqlx.Conn
 	statements  *statements
 	busyTimeout time.Duration
+	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
 
 	requests chan *request
 	quit     chan struct{}
 	stopped  chan struct{}
-	closing  sync.Once
+	close    func() error
 }
 
 // A request is one caller's function. Whoever wins the race for taken, the writer that begins it or the caller that
 // gives up, decides what becomes of it.
 type request struct {
-	ctx   context.Context
-	fn    func(context.Context, *queue.Tx) error
-	taken atomic.Bool
-	tx    *queue.Tx
-	err   error
-	panic any
-	done  chan struct{}
+	arrived time.Time
+	taken   atomic.Bool
+	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
+	ran     chan struct{} // closed when the function has ended
+	done    chan struct{} // closed when the fate of what it wrote is known
+	tx      *queue.Tx
+	err     error
 }
+
+// errAborted stands for a function that did not return. Nobody sees it: its goroutine is unwinding.
+var errAborted = errors.New("sqlite: the function given to Write did not return")
 
 type writeKey struct{}
 
@@ -63,6 +68,7 @@ func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration) (*wr
 		pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
 		requests: make(chan *request, maxGroup), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
+	w.close = sync.OnceValue(w.shut)
 	go w.loop()
 	return w, nil
 }
@@ -77,8 +83,8 @@ func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.
 	}
 }
 
-func (w *writer) close() error {
-	w.closing.Do(func() { close(w.quit) })
+func (w *writer) shut() error {
+	close(w.quit)
 	<-w.stopped
 	return errors.Join(w.statements.close(), w.conn.Close(), w.pool.Close())
 }
@@ -87,10 +93,25 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *queue.Tx) 
 	if ctx.Value(writeKey{}) != nil {
 		return queue.ErrNestedWrite
 	}
+	r := &request{arrived: time.Now(), turn: make(chan struct{}), ran: make(chan struct{}), done: make(chan struct{})}
+	if err := w.await(ctx, r); err != nil {
+		return err
+	}
+	if r.tx == nil {
+		return r.err
+	}
+	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), fn)
+	if r.err == nil {
+		r.tx.Committed()
+	}
+	return r.err
+}
+
+// await returns nil when it is the request's turn.
+func (w *writer) await(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := &request{ctx: ctx, fn: fn, done: make(chan struct{})}
 	select {
 	case w.requests <- r:
 	case <-ctx.Done():
@@ -98,23 +119,31 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *queue.Tx) 
 	case <-w.quit:
 		return ErrClosed
 	}
+	var err error
 	select {
-	case <-r.done:
+	case <-r.turn:
+		return nil
 	case <-ctx.Done():
-		if r.taken.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
-		<-r.done
+		err = ctx.Err()
 	case <-w.stopped:
-		if r.taken.CompareAndSwap(false, true) {
-			return ErrClosed
-		}
+		err = ErrClosed
+	}
+	if r.taken.CompareAndSwap(false, true) {
+		return err
+	}
+	<-r.turn
+	return nil
+}
+
+// call returns when the writer has told what became of it. When fn panics or calls runtime.Goexit, what it wrote is
+// undone before the goroutine unwinds further.
+func (r *request) call(ctx context.Context, fn func(context.Context, *queue.Tx) error) {
+	r.err = errAborted
+	defer func() {
+		close(r.ran)
 		<-r.done
-	}
-	if r.panic != nil {
-		panic(r.panic)
-	}
-	return r.err
+	}()
+	r.err = fn(ctx, r.tx)
 }
 
 func (w *writer) loop() {
@@ -129,26 +158,25 @@ func (w *writer) loop() {
 	}
 }
 
-// group runs first and whatever else waits in one transaction, and answers them when it has committed.
+// group gives first and whoever else waits their turns in one transaction, and answers them when it has committed.
 func (w *writer) group(first *request) {
-	if err := w.begin(); err != nil {
-		w.refuse(first, fmt.Errorf("begin: %w", err))
+	if err := w.begin(first); err != nil {
+		w.refuse(first, fmt.Errorf("sqlite: begin: %w", err))
 		return
 	}
-	now := time.Now()
 	var group []*request
-	var broken error
-	for r := first; r != nil && broken == nil; r = w.next(len(group)) {
+	var err error
+	for r := first; r != nil && err == nil; r = w.next(len(group)) {
 		if r.taken.CompareAndSwap(false, true) {
 			group = append(group, r)
-			broken = w.run(r, now)
+			err = w.run(r)
 		}
 	}
-	err := broken
 	if err == nil {
 		err = w.commit()
 	}
 	if err != nil {
+		err = fmt.Errorf("sqlite: transaction: %w", err)
 		// What the rollback says is of no use to anyone: the transaction is gone either way.
 		_, _ = w.conn.ExecContext(context.Background(), "ROLLBACK")
 	}
@@ -179,61 +207,67 @@ func (r *request) answer(err error) {
 	if r.err == nil {
 		r.err = err
 	}
-	if r.err == nil && r.panic == nil {
-		r.tx.Committed()
+	if r.tx == nil {
+		close(r.turn)
 	}
 	close(r.done)
 }
 
-// run gives the request's function its savepoint. It returns an error only when the whole transaction is beyond use.
-func (w *writer) run(r *request, now time.Time) error {
-	ctx := context.WithoutCancel(r.ctx)
-	if _, err := w.statements.ExecContext(ctx, "SAVEPOINT one"); err != nil {
+// run gives the request its turn, in its savepoint. It returns an error only when the whole transaction is beyond use.
+func (w *writer) run(r *request) error {
+	if err := w.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
-	r.tx = queue.NewTx(w.statements, queue.SQLite, now)
-	r.call(context.WithValue(ctx, writeKey{}, true))
-	if r.err != nil || r.panic != nil {
-		if _, err := w.statements.ExecContext(ctx, "ROLLBACK TO one"); err != nil {
+	r.tx = queue.NewTx(w.statements, queue.SQLite, time.Now())
+	close(r.turn)
+	<-r.ran
+	if r.err != nil {
+		if err := w.exec("ROLLBACK TO one"); err != nil {
 			return fmt.Errorf("%w (rolling back after: %w)", err, r.err)
 		}
 	}
-	_, err := w.statements.ExecContext(ctx, "RELEASE one")
-	return err
+	return w.exec("RELEASE one")
 }
 
-// call runs fn on a goroutine of its own: a panic is kept for the caller, and a Goexit (a failed test assertion, say)
-// ends that goroutine and not the writer.
-func (r *request) call(ctx context.Context) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		returned := false
-		defer func() {
-			if r.panic = recover(); r.panic == nil && !returned {
-				r.err = errors.New("sqlite: the function given to Write called runtime.Goexit")
-			}
-		}()
-		r.err = r.fn(ctx, r.tx)
-		returned = true
-	}()
-	<-ended
+// begin takes the write lock. Each request waits for another process at most as long as configured, however many others
+// wait with it.
+func (w *writer) begin(r *request) error {
+	for {
+		err := w.exec("BEGIN IMMEDIATE")
+		if err == nil || !busy(err) {
+			w.blocked = time.Time{}
+			return err
+		}
+		now := time.Now()
+		if w.blocked.IsZero() {
+			w.blocked = now
+		}
+		if since := later(w.blocked, r.arrived); now.Sub(since) >= w.busyTimeout {
+			return fmt.Errorf("%w: another process has held the lock for %v", err, now.Sub(w.blocked).Round(time.Millisecond))
+		}
+	}
 }
-
-// begin takes the write lock, waiting for other processes at most as long as configured.
-func (w *writer) begin() error { return w.insist("BEGIN IMMEDIATE") }
 
 // commit can be busy only in memory, where readers hold writers up.
-func (w *writer) commit() error { return w.insist("COMMIT") }
-
-func (w *writer) insist(statement string) error {
-	deadline := time.Now().Add(w.busyTimeout)
-	for {
-		_, err := w.statements.ExecContext(context.Background(), statement)
+func (w *writer) commit() error {
+	for deadline := time.Now().Add(w.busyTimeout); ; {
+		err := w.exec("COMMIT")
 		if err == nil || !busy(err) || time.Now().After(deadline) {
 			return err
 		}
 	}
+}
+
+func (w *writer) exec(statement string) error {
+	_, err := w.statements.ExecContext(context.Background(), statement)
+	return err
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func busy(err error) bool {
