@@ -1,0 +1,44 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openFile(t testing.TB, cfg *sqlite.Config) *sqlite.DB {
+	t.Helper()
+	return openPath(t, filepath.Join(t.TempDir(), "test.db"), cfg)
+}
+
+func openPath(t testing.TB, path string, cfg *sqlite.Config) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func openMemory(t testing.TB) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.OpenMemory(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func TestDriverOnFile(t *testing.T) {
+	queuetest.TestDriver(t, func(t *testing.T) queue.Driver { return openFile(t, &sqlite.Config{Durability: sqlite.Normal}) })
+}
+
+func TestDriverInMemory(t *testing.T) {
+	queuetest.TestDriver(t, func(t *testing.T) queue.Driver { return openMemory(t) })
+}
