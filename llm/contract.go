@@ -1,0 +1,70 @@
+package llm
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/postroom-go/postroom"
+)
+
+// RecordDecision is the name of the tool by which a model decides.
+const RecordDecision = "record_decision"
+
+// decisionTool is the tool with the actions that the model may choose from. The message is not among its arguments: which
+// one is decided about is ours to say.
+func decisionTool(actions []postroom.ActionType) Tool {
+	unit := object{"type": "number", "minimum": 0, "maximum": 1}
+	text := object{"type": "string"}
+	texts := object{"type": "array", "items": text}
+	free := object{"type": "object"}
+	action := object{"type": "string", "enum": actions}
+
+	alternative := structure(object{
+		"action":     action,
+		"confidence": unit,
+		"why_not":    described("Why this action was not taken.", text),
+	})
+	schema := structure(object{
+		"decision": structure(object{
+			"action":         action,
+			"parameters":     described(`The action's arguments, such as {"label": "Receipts"}; {} when it has none.`, free),
+			"confidence":     described("How sure the decision is, from 0 to 1.", unit),
+			"needs_approval": described("Whether a person should look before anything happens.", object{"type": "boolean"}),
+			"rationale":      described("The reason in one or two sentences.", text),
+		}),
+		"explanations": structure(object{
+			"salient_features":        described("What in the message counted.", texts),
+			"matched_directions":      described("The directions that applied.", texts),
+			"considered_alternatives": object{"type": "array", "items": alternative},
+		}),
+		"undo_hint": structure(object{
+			"inverse_action":     described("What would take the action back; none when nothing can.", action),
+			"inverse_parameters": free,
+		}),
+	})
+	encoded, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("llm: the tool's schema is made of plain values: %v", err))
+	}
+	return Tool{Name: RecordDecision, Description: "Record what is to be done with the message. Call it exactly once.", Schema: encoded}
+}
+
+type object map[string]any
+
+// structure is an object whose properties are all required.
+func structure(properties object) object {
+	required := make([]string, 0, len(properties))
+	for name := range properties {
+		required = append(required, name)
+	}
+	slices.Sort(required)
+	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func described(description string, schema object) object {
+	copied := maps.Clone(schema)
+	copied["description"] = description
+	return copied
+}

@@ -1,0 +1,122 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+)
+
+// Config is what a [Decider] works with. Only Client is required.
+type Config struct {
+	Client Client
+	// Guidance returns what the user has told the model that concerns a message; nil is no guidance. Without labels in it
+	// the model cannot choose an action that takes one.
+	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
+	// Actions are what the model may choose from; default all. [postroom.None] is always among them.
+	Actions []postroom.ActionType
+	// HTMLText reduces HTML to what a person sees of it, leaving hidden text out. With nil a body that is only HTML is not
+	// shown to the model.
+	HTMLText func(html string) string
+}
+
+// maxTries is how often a model may answer: once, and twice more after it has been told what was wrong.
+const maxTries = 3
+
+// A Decider lets a language model decide. It is safe for use by several goroutines.
+type Decider struct{ cfg Config }
+
+var _ postroom.Decider = (*Decider)(nil)
+
+// New makes a decider.
+func New(cfg Config) (*Decider, error) {
+	if cfg.Client == nil {
+		return nil, errors.New("llm: Config.Client is nil")
+	}
+	if cfg.Actions == nil {
+		cfg.Actions = postroom.ActionTypes()
+	}
+	for _, a := range cfg.Actions {
+		if !a.Valid() {
+			return nil, fmt.Errorf("llm: Config.Actions: %q is not an action; the actions are %v", string(a), postroom.ActionTypes())
+		}
+	}
+	cfg.Actions = append(slices.Clone(cfg.Actions), postroom.None)
+	slices.Sort(cfg.Actions)
+	cfg.Actions = slices.Compact(cfg.Actions)
+	return &Decider{cfg}, nil
+}
+
+// Decide asks the model about the message. An answer that cannot be used is given back to it twice, with what was wrong;
+// after that the decision is none, for a person to look at. The error is that of the guidance or the [Verdict] on the
+// client's.
+func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
+	var guidance Guidance
+	if d.cfg.Guidance != nil {
+		var err error
+		if guidance, err = d.cfg.Guidance(ctx, msg); err != nil {
+			return postroom.Decision{}, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
+		}
+	}
+	p := buildPrompt(msg, guidance, d.cfg.Actions, d.cfg.HTMLText)
+	messages := []Message{{Role: RoleSystem, Text: p.system}, {Role: RoleUser, Text: p.user}}
+	tools := []Tool{decisionTool(d.cfg.Actions)}
+	var resp *Response
+	var fault error
+	for range maxTries {
+		var err error
+		resp, err = d.cfg.Client.Complete(ctx, &Request{Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision})
+		if err != nil {
+			return postroom.Decision{}, Verdict(fmt.Errorf("ask the model about message %s: %w", msg.ID, err))
+		}
+		answer, err := d.read(resp, guidance.Labels)
+		if err == nil {
+			return answer.Decision, nil
+		}
+		fault = err
+		messages = append(messages, correction(resp, err)...)
+	}
+	return postroom.Decision{
+		Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: resp.Model,
+		Rationale: fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s", maxTries, strings.ReplaceAll(fault.Error(), "\n", "; ")),
+	}, nil
+}
+
+// read parses an answer and holds it against what was offered.
+func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) {
+	answer, err := ParseDecision(resp)
+	if err != nil {
+		return answer, err
+	}
+	decision := &answer.Decision
+	if !slices.Contains(d.cfg.Actions, decision.Action) {
+		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, d.cfg.Actions)
+	}
+	if name, _ := decision.Parameters.Text(postroom.ParamLabel); decision.Action.TakesLabel() && !offered(labels, name) {
+		return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
+	}
+	return answer, nil
+}
+
+func offered(labels []postroom.Label, name string) bool {
+	return slices.ContainsFunc(labels, func(l postroom.Label) bool {
+		return l.AvailableToClassifier && strings.EqualFold(l.Name, name)
+	})
+}
+
+// correction repeats the model's turn and answers it with what was wrong. Each of its tool calls gets an answer, as
+// providers demand.
+func correction(resp *Response, fault error) []Message {
+	text := fmt.Sprintf("That was not usable: %v. Call %s exactly once, with arguments that fit its schema.", fault, RecordDecision)
+	turn := []Message{{Role: RoleAssistant, Text: resp.Text, ToolCalls: resp.ToolCalls}}
+	if len(resp.ToolCalls) == 0 {
+		return append(turn, Message{Role: RoleUser, Text: text})
+	}
+	for _, call := range resp.ToolCalls {
+		turn = append(turn, Message{Role: RoleTool, Text: text, ToolCallID: call.ID})
+	}
+	return turn
+}

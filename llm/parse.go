@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+)
+
+// What can be wrong with a model's answer; [ParseDecision]'s errors are one of these.
+var (
+	// ErrNoToolCall: the model called no tool and wrote no JSON either.
+	ErrNoToolCall = errors.New("the answer calls no tool")
+	// ErrWrongTool: the model called another tool; a [WrongToolError] names both.
+	ErrWrongTool = errors.New("the answer calls the wrong tool")
+	// ErrNotJSON: the arguments cannot be read.
+	ErrNotJSON = errors.New("the decision is not the JSON that was asked for")
+	// ErrInvalidDecision: the arguments can be read and break the contract.
+	ErrInvalidDecision = errors.New("the decision is not valid")
+)
+
+// A WrongToolError is an [ErrWrongTool].
+type WrongToolError struct{ Expected, Actual string }
+
+// Error names both tools.
+func (e *WrongToolError) Error() string {
+	return fmt.Sprintf("%v: %s instead of %s", ErrWrongTool, e.Actual, e.Expected)
+}
+
+// Is makes the error match [ErrWrongTool].
+func (e *WrongToolError) Is(target error) bool { return target == ErrWrongTool }
+
+// An Answer is a model's decision and what it thinks would take it back. The hint is for people: undo works from what the
+// action has really changed.
+type Answer struct {
+	Decision postroom.Decision
+	UndoHint postroom.UndoHint
+}
+
+// answerJSON is the contract.
+type answerJSON struct {
+	Decision *struct {
+		Action        postroom.ActionType `json:"action"`
+		Parameters    postroom.Parameters `json:"parameters"`
+		Confidence    *float64            `json:"confidence"`
+		NeedsApproval bool                `json:"needs_approval"`
+		Rationale     string              `json:"rationale"`
+	} `json:"decision"`
+	Explanations postroom.Explanations `json:"explanations"`
+	UndoHint     struct {
+		InverseAction     postroom.ActionType `json:"inverse_action"`
+		InverseParameters postroom.Parameters `json:"inverse_parameters"`
+	} `json:"undo_hint"`
+}
+
+// ParseDecision reads a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no
+// tool, the JSON in its text. Source and Model of the decision are filled in; which message it is about is the caller's
+// to know.
+func ParseDecision(resp *Response) (Answer, error) {
+	arguments, err := argumentsOf(resp)
+	if err != nil {
+		return Answer{}, err
+	}
+	var parsed answerJSON
+	if err := json.Unmarshal([]byte(arguments), &parsed); err != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	return parsed.answer(resp.Model)
+}
+
+func (p *answerJSON) answer(model string) (Answer, error) {
+	switch {
+	case p.Decision == nil:
+		return Answer{}, fmt.Errorf("%w: decision is missing", ErrInvalidDecision)
+	case p.Decision.Confidence == nil:
+		return Answer{}, fmt.Errorf("%w: decision: confidence is missing", ErrInvalidDecision)
+	}
+	hint := p.UndoHint
+	if hint.InverseAction == "" {
+		hint.InverseAction = postroom.None
+	}
+	a := Answer{
+		Decision: postroom.Decision{
+			Action: p.Decision.Action, Parameters: p.Decision.Parameters, Confidence: *p.Decision.Confidence,
+			NeedsApproval: p.Decision.NeedsApproval, Rationale: p.Decision.Rationale, Explanations: p.Explanations,
+			Source: postroom.SourceModel, Model: model,
+		},
+		UndoHint: postroom.UndoHint{InverseAction: hint.InverseAction, InverseParameters: hint.InverseParameters},
+	}
+	faults := a.Decision.Validate()
+	if !hint.InverseAction.Valid() {
+		faults = errors.Join(faults, fmt.Errorf("undo_hint: %q is not an action", string(hint.InverseAction)))
+	}
+	if faults != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrInvalidDecision, faults)
+	}
+	return a, nil
+}
+
+func argumentsOf(resp *Response) (string, error) {
+	switch len(resp.ToolCalls) {
+	case 0:
+		if found, ok := findJSON(resp.Text); ok {
+			return found, nil
+		}
+		return "", fmt.Errorf("%w: expected one of %s", ErrNoToolCall, RecordDecision)
+	case 1:
+		if call := resp.ToolCalls[0]; call.Name != RecordDecision {
+			return "", &WrongToolError{Expected: RecordDecision, Actual: call.Name}
+		}
+		return resp.ToolCalls[0].Arguments, nil
+	default:
+		names := make([]string, len(resp.ToolCalls))
+		for i, call := range resp.ToolCalls {
+			names[i] = call.Name
+		}
+		return "", &WrongToolError{Expected: RecordDecision + " once", Actual: strings.Join(names, ", ")}
+	}
+}
+
+// findJSON finds an object in text: in the first fence, else between the first balanced braces.
+func findJSON(text string) (string, bool) {
+	if _, after, ok := strings.Cut(text, "```"); ok {
+		if fenced, _, ok := strings.Cut(after, "```"); ok {
+			// The language, as in ```json, ends with the line.
+			if language, rest, ok := strings.Cut(fenced, "\n"); ok && !strings.Contains(language, "{") {
+				fenced = rest
+			}
+			return strings.TrimSpace(fenced), true
+		}
+	}
+	return balanced(text)
+}
+
+// balanced is the first stretch from a brace to the one that closes it; braces within strings do not count.
+func balanced(text string) (string, bool) {
+	start := strings.IndexByte(text, '{')
+	if start < 0 {
+		return "", false
+	}
+	depth, inString := 0, false
+	for i := start; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return text[start : i+1], true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,126 @@
+package llm_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/llmtest"
+)
+
+const full = `{
+  "decision": {"action": "apply_label", "parameters": {"label": "Receipts"}, "confidence": 0.92, "needs_approval": true, "rationale": "It is a receipt."},
+  "explanations": {
+    "salient_features": ["sender is a shop"],
+    "matched_directions": ["label receipts"],
+    "considered_alternatives": [{"action": "archive", "confidence": 0.3, "why_not": "It may be needed."}]
+  },
+  "undo_hint": {"inverse_action": "remove_label", "inverse_parameters": {"label": "Receipts"}}
+}`
+
+func call(name, arguments string) *llm.Response { return llmtest.Calls(name, arguments).Response }
+
+func TestParseDecisionReadsTheWholeContract(t *testing.T) {
+	answer, err := llm.ParseDecision(call(llm.RecordDecision, full))
+	require.NoError(t, err)
+	require.Equal(t, llm.Answer{
+		Decision: postroom.Decision{
+			Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Receipts"}, Confidence: 0.92, NeedsApproval: true,
+			Rationale: "It is a receipt.",
+			Explanations: postroom.Explanations{
+				SalientFeatures:        []string{"sender is a shop"},
+				MatchedDirections:      []string{"label receipts"},
+				ConsideredAlternatives: []postroom.Alternative{{Action: postroom.Archive, Confidence: 0.3, WhyNot: "It may be needed."}},
+			},
+			Source: postroom.SourceModel, Model: llmtest.Model,
+		},
+		UndoHint: postroom.UndoHint{InverseAction: postroom.RemoveLabel, InverseParameters: postroom.Parameters{"label": "Receipts"}},
+	}, answer)
+}
+
+func TestParseDecisionFindsTheDecisionInText(t *testing.T) {
+	plain := llmtest.Decision("archive", "{}", 1)
+	for name, text := range map[string]string{
+		"alone":                    plain,
+		"a fence":                  "Here you are:\n```json\n" + plain + "\n```\nAnything else?",
+		"a fence without language": "```\n" + plain + "\n```",
+		"a fence on one line":      "```" + plain + "```",
+		"the first of two fences":  "```json\n" + plain + "\n```\n```json\n{}\n```",
+		"amid words":               "I decide " + plain + " and that is {final}.",
+		"braces in strings":        strings.Replace(plain, "Scripted.", `a } brace, a \" quote and a { more`, 1),
+		"a fence that never ends":  "```json\n" + plain,
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer, err := llm.ParseDecision(&llm.Response{Text: text})
+			require.NoError(t, err)
+			require.Equal(t, postroom.Archive, answer.Decision.Action)
+			require.Equal(t, postroom.None, answer.UndoHint.InverseAction)
+		})
+	}
+}
+
+func TestParseDecisionTellsFaultsApart(t *testing.T) {
+	edit := func(old, new string) *llm.Response {
+		require.Contains(t, full, old)
+		return call(llm.RecordDecision, strings.Replace(full, old, new, 1))
+	}
+	for name, test := range map[string]struct {
+		resp  *llm.Response
+		want  error
+		words string
+	}{
+		"nothing":                 {&llm.Response{}, llm.ErrNoToolCall, "record_decision"},
+		"only words":              {&llm.Response{Text: "I would archive it."}, llm.ErrNoToolCall, ""},
+		"braces that do not end":  {&llm.Response{Text: `{"decision": {`}, llm.ErrNoToolCall, ""},
+		"another tool":            {call("send_mail", full), llm.ErrWrongTool, "send_mail instead of record_decision"},
+		"two calls":               {&llm.Response{ToolCalls: []llm.ToolCall{{Name: llm.RecordDecision}, {Name: llm.RecordDecision}}}, llm.ErrWrongTool, "instead of record_decision once"},
+		"no JSON":                 {call(llm.RecordDecision, "archive"), llm.ErrNotJSON, ""},
+		"JSON cut short":          {call(llm.RecordDecision, full[:100]), llm.ErrNotJSON, ""},
+		"more after the JSON":     {call(llm.RecordDecision, full+full), llm.ErrNotJSON, ""},
+		"a list":                  {call(llm.RecordDecision, "[]"), llm.ErrNotJSON, ""},
+		"a confidence in words":   {edit("0.92", `"high"`), llm.ErrNotJSON, "confidence"},
+		"no decision":             {call(llm.RecordDecision, "{}"), llm.ErrInvalidDecision, "decision is missing"},
+		"no confidence":           {edit(`"confidence": 0.92, `, ""), llm.ErrInvalidDecision, "confidence is missing"},
+		"too sure":                {edit("0.92", "1.01"), llm.ErrInvalidDecision, "confidence 1.01 is outside 0 to 1"},
+		"an unknown action":       {edit("apply_label", "explode"), llm.ErrInvalidDecision, `"explode" is not an action`},
+		"no label":                {edit(`{"label": "Receipts"}`, "{}"), llm.ErrInvalidDecision, `needs the parameter "label"`},
+		"a blank rationale":       {edit("It is a receipt.", " "), llm.ErrInvalidDecision, "rationale is blank"},
+		"a blank why_not":         {edit("It may be needed.", ""), llm.ErrInvalidDecision, "considered_alternatives[0]: why_not is blank"},
+		"an unsure alternative":   {edit("0.3", "-1"), llm.ErrInvalidDecision, "considered_alternatives[0]: confidence -1"},
+		"an unknown inverse":      {edit("remove_label", "unexplode"), llm.ErrInvalidDecision, `undo_hint: "unexplode"`},
+		"an unknown alternative":  {edit(`"archive"`, `"shred"`), llm.ErrInvalidDecision, `considered_alternatives[0]: "shred"`},
+		"a fence without content": {&llm.Response{Text: "``````"}, llm.ErrNotJSON, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := llm.ParseDecision(test.resp)
+			require.ErrorIs(t, err, test.want)
+			require.ErrorContains(t, err, test.words)
+			for _, other := range []error{llm.ErrNoToolCall, llm.ErrWrongTool, llm.ErrNotJSON, llm.ErrInvalidDecision} {
+				require.Equal(t, other == test.want, strings.Contains(err.Error(), other.Error()))
+			}
+		})
+	}
+	var wrong *llm.WrongToolError
+	_, err := llm.ParseDecision(call("send_mail", full))
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, llm.WrongToolError{Expected: "record_decision", Actual: "send_mail"}, *wrong)
+}
+
+func FuzzParseDecision(f *testing.F) {
+	f.Add(full, true)
+	f.Add("```json\n"+full+"\n```", false)
+	f.Add(`{"a": "}\"{"} {`, false)
+	f.Fuzz(func(t *testing.T, text string, asCall bool) {
+		resp := &llm.Response{Text: text}
+		if asCall {
+			resp = call(llm.RecordDecision, text)
+		}
+		answer, err := llm.ParseDecision(resp)
+		if err == nil {
+			require.NoError(t, answer.Decision.Validate(), "what is accepted keeps the contract")
+		}
+	})
+}
