@@ -3,7 +3,6 @@ package dbtest
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -70,5 +69,5 @@ func exec(t *testing.T, ctx context.Context, dsn, statement string) {
 	require.NoError(t, err, "the server that %s names must answer", PostgresEnv)
 	defer func() { require.NoError(t, db.Close()) }()
 	_, err = db.Reader().ExecContext(ctx, statement)
-	require.NoError(t, err, fmt.Sprintf("on %s", dsn))
+	require.NoError(t, err)
 }

@@ -89,7 +89,7 @@ func apply(ctx context.Context, tx Tx, room string, m migration) error {
 // split cuts a file into statements: each ends with a semicolon at the end of a line.
 func split(sql string) []string {
 	var statements []string
-	for _, s := range strings.Split(sql+"\n", ";\n") {
+	for s := range strings.SplitSeq(sql+"\n", ";\n") {
 		if s = strings.TrimSpace(s); s != "" {
 			statements = append(statements, s)
 		}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func actionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "actions",
+		Short: "List what was done, or is to be done, newest first",
+		Args:  cobra.NoArgs,
+	}
+	dir := dataFlag(cmd)
+	states := cmd.Flags().StringSlice("state", nil, "only these states, such as completed or failed")
+	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive; undo_archive is its undo")
+	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
+	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
+	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		filter, err := actionFilter(*states, *types, *since)
+		if err != nil {
+			return err
+		}
+		filter.Sender, filter.Limit = *sender, *limit
+		if *limit < 1 || *limit > 100 {
+			return usage("--limit is %d; it must be within 1 and 100", *limit)
+		}
+		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+			entries, err := h.ledger.Actions(ctx, filter)
+			if err != nil {
+				return err
+			}
+			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
+			for _, e := range entries {
+				t.row(e.Action.ID, describe(e.Action), e.Action.State, decidedBy(e.Decision.Decision), short(e.Decision.Sender, 30), short(e.Decision.Subject, 50))
+			}
+			return t.flush("no actions")
+		})
+	}
+	return cmd
+}
+
+func actionFilter(states, types []string, since string) (safety.Filter, error) {
+	var f safety.Filter
+	for _, s := range states {
+		if !slices.Contains(actionStates, postroom.ActionState(s)) {
+			return f, usage("--state %s: the states are %v", s, actionStates)
+		}
+		f.States = append(f.States, postroom.ActionState(s))
+	}
+	for _, t := range types {
+		if !postroom.ActionType(strings.TrimPrefix(t, "undo_")).Valid() {
+			return f, usage("--type %s: the actions are %v", t, postroom.ActionTypes())
+		}
+		f.Types = append(f.Types, postroom.ActionType(t))
+	}
+	if since != "" {
+		window, err := safety.ParseWindow(since)
+		if err != nil {
+			return f, usage("--since %s: %w", since, err)
+		}
+		f.Since = time.Now().Add(-window)
+	}
+	return f, nil
+}
+
+var actionStates = []postroom.ActionState{
+	postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted, postroom.ActionFailed,
+	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
+}
+
+// describe is an action with its parameters.
+func describe(a postroom.Action) string {
+	if len(a.Parameters) == 0 {
+		return string(a.Type)
+	}
+	parameters, err := json.Marshal(a.Parameters)
+	if err != nil {
+		return string(a.Type)
+	}
+	return string(a.Type) + " " + string(parameters)
+}
+
+func decidedBy(d postroom.Decision) string {
+	if d.RuleName != "" {
+		return d.RuleName
+	}
+	return string(d.Source)
+}

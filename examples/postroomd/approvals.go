@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func approvalsCommand() *cobra.Command {
+	return group("approvals", "Decide what waits for a person", approvalsList(), approvalsApprove(), approvalsReject())
+}
+
+func approvalsList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
+	dir := dataFlag(cmd)
+	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 || *limit > 100 {
+			return usage("--limit is %d; it must be within 1 and 100", *limit)
+		}
+		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+			waiting, err := h.ledger.Approvals(ctx, safety.Filter{Limit: *limit})
+			if err != nil {
+				return err
+			}
+			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
+			for _, w := range waiting {
+				t.row(w.Action.ID, describe(w.Action), strings.Join(w.Approval.Reasons, "; "), short(w.Decision.Sender, 30),
+					short(w.Decision.Subject, 50), clock(w.Approval.ExpiresAt))
+			}
+			return t.flush("nothing waits for approval")
+		})
+	}
+	return cmd
+}
+
+func approvalsApprove() *cobra.Command {
+	cmd := &cobra.Command{Use: "approve ID", Short: "Allow an action; it is done at once", Args: cobra.ExactArgs(1)}
+	dir := dataFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx *queue.Tx, id string) error {
+				_, err := h.ledger.Approve(ctx, tx, id, me())
+				return err
+			})
+		})
+	}
+	return cmd
+}
+
+func approvalsReject() *cobra.Command {
+	cmd := &cobra.Command{Use: "reject ID", Short: "Refuse an action; it is never done", Args: cobra.ExactArgs(1)}
+	dir := dataFlag(cmd)
+	why := cmd.Flags().String("why", "", "the reason, for the record")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx *queue.Tx, id string) error {
+				_, err := h.ledger.Reject(ctx, tx, id, me(), *why)
+				return err
+			})
+		})
+	}
+	return cmd
+}
+
+// decide answers a request, does what follows from the answer, and tells how it ended.
+func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, *queue.Tx, string) error) error {
+	id, err := h.actionID(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	err = h.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return answer(ctx, tx, id) })
+	if errors.Is(err, safety.ErrState) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.runJobs(ctx); err != nil {
+		return err
+	}
+	return h.tell(ctx, cmd, id)
+}
+
+// actionID completes the beginning of an action's id.
+func (h *house) actionID(ctx context.Context, prefix string) (string, error) {
+	id, err := h.ledger.Resolve(ctx, prefix)
+	if errors.Is(err, postroom.ErrNotFound) || errors.Is(err, safety.ErrAmbiguous) {
+		return "", usage("%w; 'postroomd actions' lists the actions", err)
+	}
+	return id, err
+}
+
+func (h *house) tell(ctx context.Context, cmd *cobra.Command, actionID string) error {
+	a, err := h.ledger.Action(ctx, actionID)
+	if err != nil {
+		return err
+	}
+	if a.State == postroom.ActionFailed {
+		return fmt.Errorf("action %s (%s) failed: %s", a.ID, describe(a), a.Error)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s\n", a.ID, printable(describe(a)), a.State)
+	return err
+}
+
+// me is who answers at the command line.
+func me() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "somebody at the command line"
+}

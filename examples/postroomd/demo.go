@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+type demoOptions struct {
+	data  string
+	rules string
+	from  mailboxFlags
+	json  bool
+}
+
+func demoCommand() *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Sort a mailbox: a sample, or a copy of yours",
+		Long: `Demo starts a Gmail of its own on a loopback port, loads a sample mailbox into it, or a copy of yours, and runs the
+whole pipeline: sync, ingest, rules, safety gate, ledger, actions. It needs no account, no key and no network, and only
+reads the mailbox you name.
+
+Everything is kept in --data. Run again on the same folder it does nothing twice; killed, it goes on where it was.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.data, "data", "", "the folder to keep everything in (default: a new temporary one)")
+	flags.StringVar(&o.rules, "rules", "", "the rules, a YAML file (default: sample rules)")
+	flags.StringVar(&o.from.mbox, "mbox", "", "load a copy of this mbox file, Google Takeout's too, gzipped or not")
+	flags.StringVar(&o.from.maildir, "maildir", "", "load a copy of this Maildir")
+	flags.StringVar(&o.from.eml, "eml", "", "load a copy of the .eml files in this folder")
+	flags.BoolVar(&o.json, "json", false, "print the summary as one JSON object, and nothing else, on standard output")
+	cmd.MarkFlagsMutuallyExclusive("mbox", "maildir", "eml")
+	return cmd
+}
+
+func demo(cmd *cobra.Command, o demoOptions) error {
+	began := time.Now()
+	// All that was typed is checked before anything is written.
+	file, err := readRules(o.rules)
+	if err != nil {
+		return err
+	}
+	f := folder(o.data)
+	if f != "" {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	from, err := o.from.choose(f)
+	if err != nil {
+		return err
+	}
+	if f, err = prepareFolder(f); err != nil {
+		return err
+	}
+	h, err := work(cmd.Context(), f)
+	if err != nil {
+		return err
+	}
+	d := &demoRun{house: h, rules: file, from: from, out: newProgress(cmd.ErrOrStderr())}
+	s, err := d.run(cmd.Context())
+	if err := errors.Join(err, h.close()); err != nil {
+		return err
+	}
+	s.Seconds = time.Since(began).Seconds()
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), s)
+	}
+	return s.print(cmd.OutOrStdout(), f)
+}
+
+func prepareFolder(f folder) (folder, error) {
+	if f == "" {
+		dir, err := os.MkdirTemp("", "postroom-demo-")
+		return folder(dir), err
+	}
+	dir, err := filepath.Abs(string(f))
+	if err != nil {
+		return "", err
+	}
+	return folder(dir), folder(dir).create()
+}
+
+// A demoRun is one run of the demo on an open house.
+type demoRun struct {
+	*house
+	rules *rules.File
+	from  *origin
+	out   *progress
+
+	accountID string
+}
+
+func (d *demoRun) run(ctx context.Context) (*summary, error) {
+	d.out.say("Everything is kept in %s", d.folder)
+	for _, w := range d.rules.Warnings {
+		d.out.say("warning: %s", w)
+	}
+	if err := d.loadMailbox(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.openAccount(ctx); err != nil {
+		return nil, err
+	}
+	before, err := d.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.sort(ctx); err != nil {
+		return nil, err
+	}
+	return d.summarize(ctx, before)
+}
+
+// loadMailbox copies the user's mailbox into the demo's Gmail, or the rest of it after an interruption.
+func (d *demoRun) loadMailbox(ctx context.Context) error {
+	if err := d.from.remember(d.folder); err != nil {
+		return err
+	}
+	source, err := d.from.open()
+	if err != nil {
+		if d.from.remembered {
+			d.out.say("The mailbox is no longer there; going on with what was loaded: %v", err)
+			return nil
+		}
+		return usageError{err}
+	}
+	bar := d.out.start("Loading", 0)
+	defer bar.done()
+	_, err = d.server.Import(ctx, source, bar.set)
+	if errors.Is(err, mailbox.ErrCutShort) {
+		d.out.say("warning: %v; going on with what could be read", err)
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("load %s: %w", d.from, err)
+	}
+	return nil
+}
+
+func (d *demoRun) openAccount(ctx context.Context) error {
+	return d.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+		d.accountID, err = d.mail.EnsureAccount(ctx, tx, mailboxOwner)
+		return err
+	})
+}
+
+// sort runs the pipeline: first the labels that the rules need, then what a backfill lists, then what has changed since
+// that began.
+func (d *demoRun) sort(ctx context.Context) error {
+	stop, err := d.watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := d.process(ctx, gmail.NewLabelsSync(d.accountID, d.rules.Labels...)); err != nil {
+		return err
+	}
+	if err := d.importRules(ctx); err != nil {
+		return err
+	}
+	account, err := d.mail.Account(ctx, d.accountID)
+	if err != nil {
+		return err
+	}
+	if account.Backfill.State == gmail.BackfillNone {
+		if err := d.process(ctx, gmail.NewBackfill(d.accountID, "", "")); err != nil {
+			return err
+		}
+	}
+	return d.process(ctx, gmail.NewHistorySync(d.accountID, 0))
+}
+
+// process enqueues a job and works until nothing is left to do.
+func (d *demoRun) process(ctx context.Context, job queue.NewJob) error {
+	if _, err := d.queue.Enqueue(ctx, job); err != nil {
+		return err
+	}
+	return d.runJobs(ctx)
+}
+
+// importRules turns the names of labels in the user's rules into ids and stores the rules.
+func (d *demoRun) importRules(ctx context.Context) error {
+	labels, err := d.mail.Labels(ctx, d.accountID)
+	if err != nil {
+		return err
+	}
+	d.rules.ResolveLabels(func(name string) (string, bool) {
+		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.EqualFold(l.Name, name) })
+		if i < 0 {
+			return "", false
+		}
+		return labels[i].ID, true
+	})
+	return d.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		_, err := d.house.rules.Import(ctx, tx, d.accountID, d.rules.Rules)
+		return err
+	})
+}
+
+// watch shows the progress of the pipeline until stopped.
+func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
+	client, err := d.clients.Client(ctx, d.accountID)
+	if err != nil {
+		return nil, err
+	}
+	profile, err := client.Profile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bar := d.out.start("Sorting", int(profile.Messages))
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(100 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			if n, err := d.known(ctx); err == nil {
+				bar.set(n)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		bar.done()
+	}, nil
+}
+
+// known is how many messages the pipeline has taken in, broken ones too.
+func (d *demoRun) known(ctx context.Context) (int, error) {
+	read, err := d.mail.CountMessages(ctx, d.accountID)
+	if err != nil {
+		return 0, err
+	}
+	broken, err := d.mail.Broken(ctx, d.accountID)
+	return read + len(broken), err
+}

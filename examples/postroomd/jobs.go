@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+func jobsCommand() *cobra.Command {
+	return group("jobs", "Look at jobs, and retry failed ones", jobsList(), jobsShow(), jobsRetry())
+}
+
+func jobsList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List jobs, newest first", Args: cobra.NoArgs}
+	dir := dataFlag(cmd)
+	states := cmd.Flags().StringSlice("state", nil, "only these states: queued, running, completed, failed, canceled")
+	types := cmd.Flags().StringSlice("type", nil, "only these types, such as classify")
+	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		filter := queue.Filter{Types: *types, Limit: *limit}
+		if *limit < 1 || *limit > 1000 {
+			return usage("--limit is %d; it must be within 1 and 1000", *limit)
+		}
+		for _, s := range *states {
+			if !slices.Contains(queue.States(), queue.State(s)) {
+				return usage("--state %s: the states are %v", s, queue.States())
+			}
+			filter.States = append(filter.States, queue.State(s))
+		}
+		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+			jobs, err := h.queue.Jobs(ctx, filter)
+			if err != nil {
+				return err
+			}
+			t := newTable(cmd.OutOrStdout(), "ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR")
+			for _, j := range jobs {
+				t.row(j.ID, j.Type, j.State, j.Attempt, clock(j.CreatedAt), short(j.LastError, 60))
+			}
+			return t.flush("no jobs")
+		})
+	}
+	return cmd
+}
+
+func jobsShow() *cobra.Command {
+	cmd := &cobra.Command{Use: "show ID", Short: "Show one job with its attempts and steps", Args: cobra.ExactArgs(1)}
+	dir := dataFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+			job, err := h.queue.Job(ctx, args[0])
+			if err != nil {
+				return notFound(err, "job", args[0], "postroomd jobs list")
+			}
+			attempts, err := h.queue.Attempts(ctx, job.ID)
+			if err != nil {
+				return err
+			}
+			steps, err := h.queue.Steps(ctx, job.ID)
+			if err != nil {
+				return err
+			}
+			return printJob(cmd.OutOrStdout(), job, attempts, steps)
+		})
+	}
+	return cmd
+}
+
+func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps []queue.StepRecord) error {
+	f := newFields(w)
+	f.add("id", j.ID)
+	f.add("type", j.Type)
+	f.add("state", j.State)
+	f.add("priority", j.Priority)
+	f.add("attempts", fmt.Sprintf("%d (%d failed of %d, %d interrupted, %d crashed)", j.Attempt, j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes))
+	f.add("due", clock(j.NotBefore))
+	f.add("created", clock(j.CreatedAt))
+	f.add("started", clock(j.StartedAt))
+	f.add("finished", clock(j.FinishedAt))
+	f.add("worker", j.WorkerID)
+	f.add("key", j.Key)
+	f.add("payload", string(j.Payload))
+	f.add("result", string(j.Result))
+	f.add("error", j.LastError)
+	for _, s := range steps {
+		state := "started, not finished"
+		if !s.FinishedAt.IsZero() {
+			state = string(s.Result)
+		}
+		f.add("step "+s.Name, state)
+	}
+	for _, a := range attempts {
+		f.add(fmt.Sprintf("attempt %d", a.Attempt), fmt.Sprintf("%s after %v: %s", a.Kind, a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond), a.Error))
+		f.add("stack", a.Stack)
+	}
+	return f.flush()
+}
+
+func jobsRetry() *cobra.Command {
+	cmd := &cobra.Command{Use: "retry ID", Short: "Run a failed or canceled job again", Args: cobra.ExactArgs(1)}
+	dir := dataFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+			err := h.queue.Retry(ctx, args[0])
+			switch {
+			case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
+				return usage("job %s cannot be retried: only failed and canceled jobs can (%w)", args[0], err)
+			case err != nil:
+				return notFound(err, "job", args[0], "postroomd jobs list --state failed")
+			}
+			if err := h.runJobs(ctx); err != nil {
+				return err
+			}
+			job, err := h.queue.Job(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if job.State == queue.StateFailed {
+				return fmt.Errorf("job %s failed again: %s", job.ID, job.LastError)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s\n", job.ID, job.State)
+			return err
+		})
+	}
+	return cmd
+}
+
+// look opens the folder for a command that reads.
+func look(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *house) error) error {
+	return with(cmd, dir, open, fn)
+}
+
+// act opens the folder for a command that runs jobs.
+func act(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *house) error) error {
+	return with(cmd, dir, work, fn)
+}
+
+func with(cmd *cobra.Command, dir string, open func(context.Context, folder) (*house, error), fn func(context.Context, *house) error) error {
+	f, err := existing(dir)
+	if err != nil {
+		return err
+	}
+	h, err := open(cmd.Context(), f)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(cmd.Context(), h), h.close())
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+)
+
+// asProgram makes the test binary be postroomd, so that a test can kill it.
+const asProgram = "POSTROOMD_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// program runs postroomd as a process of its own; it ends by itself or is killed after the limit.
+func program(t *testing.T, limit time.Duration, args ...string) (stdout string, killed bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...) // Cancel is Process.Kill: SIGKILL
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return "", true
+	}
+	require.NoError(t, err, errs.String())
+	return out.String(), false
+}
+
+// endState is everything that must not depend on how often the demo was killed.
+type endState struct {
+	Summary summary
+	Mailbox string
+	Ledger  map[string]int // action, state and subject of each entry
+}
+
+func stateOf(t *testing.T, dir string, s summary) endState {
+	t.Helper()
+	s.New, s.Seconds, s.Jobs = 0, 0, nil
+	for i := range s.Broken {
+		s.Broken[i].JobID = ""
+	}
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: folder(dir).gmail()})
+	require.NoError(t, err)
+	mail, err := server.Snapshot(t.Context())
+	require.NoError(t, err)
+	snapshot, err := json.Marshal(mail)
+	require.NoError(t, err)
+	require.NoError(t, server.Close())
+
+	h, err := open(t.Context(), folder(dir))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.close()) }()
+	rows, err := h.db.Reader().QueryContext(t.Context(), `
+SELECT a.type || ' ' || a.state || ' ' || m.provider_message_id
+FROM actions a JOIN messages m ON m.id = a.message_id`)
+	require.NoError(t, err)
+	defer rows.Close()
+	ledger := map[string]int{}
+	for rows.Next() {
+		var entry string
+		require.NoError(t, rows.Scan(&entry))
+		ledger[entry]++
+	}
+	require.NoError(t, rows.Err())
+	return endState{s, string(snapshot), ledger}
+}
+
+// The demo is killed at random instants, over and over, and ends where an undisturbed one does.
+func TestKilledDemoLosesAndDoublesNothing(t *testing.T) {
+	const kills = 25
+	tmp := t.TempDir()
+
+	undisturbed := filepath.Join(tmp, "undisturbed")
+	began := time.Now()
+	out, killed := program(t, 5*time.Minute, "demo", "--json", "--data", undisturbed)
+	require.False(t, killed)
+	length := time.Since(began)
+	var s summary
+	require.NoError(t, json.Unmarshal([]byte(out), &s))
+	want := stateOf(t, undisturbed, s)
+
+	done := 0
+	for round := 0; done < kills; round++ {
+		dir := filepath.Join(tmp, "killed")
+		require.NoError(t, os.RemoveAll(dir))
+		// A demo that has ended before it could be killed often enough is followed by another.
+		for ended := false; !ended && done < kills; {
+			_, killed = program(t, time.Duration(rand.Int64N(int64(length))), "demo", "--json", "--data", dir)
+			ended = !killed
+			if killed {
+				done++
+			}
+		}
+		out, killed = program(t, 5*time.Minute, "demo", "--json", "--data", dir)
+		require.False(t, killed)
+		var s summary
+		require.NoError(t, json.Unmarshal([]byte(out), &s))
+		require.Equal(t, want, stateOf(t, dir, s), "round %d", round)
+	}
+}

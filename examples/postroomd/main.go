@@ -1,0 +1,77 @@
+// Postroomd is Postroom as a program: it sorts a mailbox by rules, keeps a ledger of what it did, asks before what is
+// dangerous, and takes actions back.
+//
+// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours; the
+// other commands look at what it did, on the same folder, and change it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	exitFailed = 1 // it was tried and went wrong
+	exitUsage  = 2 // what was asked for cannot be done: nothing was written
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// usageError is a fault of what was typed, not of what was tried.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := &cobra.Command{
+		Use:   "postroomd",
+		Short: "Sorts a mailbox by rules, safely, and takes it back when asked",
+		// Errors are printed once, here; the usage of a command is for --help.
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.CompletionOptions.DisableDefaultCmd = true
+	ran := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { ran = true }
+	root.AddCommand(demoCommand(), actionsCommand(), approvalsCommand(), undoCommand(), jobsCommand(), rulesCommand())
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(stderr, "postroomd:", err)
+	var wrong usageError
+	if !ran || errors.As(err, &wrong) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// group is a command that only has others below it; a word it does not know is an error.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("unknown command %q for %q; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
+		}
+		return usage("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+	}}
+	cmd.AddCommand(below...)
+	return cmd
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+)
+
+// mailboxFlags are the ways to name a mailbox; at most one is set.
+type mailboxFlags struct{ mbox, maildir, eml string }
+
+// An origin is where the demo's mail comes from. The folder remembers it, so that a second run without flags meets the
+// same mailbox, and an interrupted load goes on.
+type origin struct {
+	kind string // sample, mbox, maildir or eml
+	path string // absolute; empty for the sample
+
+	remembered bool
+}
+
+// choose takes the mailbox from the flags, else from the folder, else the sample. A mailbox that was named must be one.
+func (m mailboxFlags) choose(f folder) (*origin, error) {
+	named, err := m.named()
+	if err != nil {
+		return nil, err
+	}
+	earlier, err := f.origin()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case named == nil && earlier == nil:
+		return &origin{kind: "sample"}, nil
+	case named == nil:
+		return earlier, nil
+	case earlier != nil && *earlier != (origin{named.kind, named.path, true}):
+		return nil, usage("--data %s already holds a copy of %s; name another folder for %s", string(f), earlier, named)
+	}
+	if _, err := named.open(); err != nil {
+		return nil, usageError{err}
+	}
+	return named, nil
+}
+
+func (m mailboxFlags) named() (*origin, error) {
+	for kind, path := range map[string]string{"mbox": m.mbox, "maildir": m.maildir, "eml": m.eml} {
+		if path == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		return &origin{kind: kind, path: absolute}, nil
+	}
+	return nil, nil
+}
+
+func (o *origin) String() string {
+	if o.path == "" {
+		return "the sample mailbox"
+	}
+	return "the " + o.kind + " " + o.path
+}
+
+func (o *origin) open() (mailbox.Source, error) {
+	switch o.kind {
+	case "sample":
+		return sample.Mailbox(), nil
+	case "mbox":
+		return mailbox.OpenMbox(o.path)
+	case "maildir":
+		return mailbox.OpenMaildir(o.path)
+	case "eml":
+		return mailbox.OpenEML(o.path)
+	}
+	return nil, fmt.Errorf("unknown kind of mailbox %q", o.kind)
+}
+
+func (f folder) originFile() string { return filepath.Join(string(f), "mailbox") }
+
+// origin reads what remember wrote; nil when this is the first run.
+func (f folder) origin() (*origin, error) {
+	if f == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.originFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	kind, path, _ := strings.Cut(string(text), "\n")
+	return &origin{kind: kind, path: path, remembered: true}, nil
+}
+
+// remember writes the origin whole or not at all.
+func (o *origin) remember(f folder) error {
+	if o.remembered {
+		return nil
+	}
+	draft := f.originFile() + ".new"
+	if err := os.WriteFile(draft, []byte(o.kind+"\n"+o.path), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(draft, f.originFile())
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// result is what a command printed and how it ended.
+type result struct {
+	status         int
+	stdout, stderr string
+}
+
+func postroomd(t *testing.T, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	status := run(t.Context(), args, &stdout, &stderr)
+	return result{status, stdout.String(), stderr.String()}
+}
+
+func demoJSON(t *testing.T, args ...string) summary {
+	t.Helper()
+	r := postroomd(t, append([]string{"demo", "--json"}, args...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	var s summary
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &s), "standard output holds one JSON object and nothing else")
+	return s
+}
+
+func TestDemoSortsTheSampleOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	first := demoJSON(t, "--data", dir)
+	require.GreaterOrEqual(t, first.Messages, 60)
+	require.Equal(t, first.Messages, first.New)
+	require.Positive(t, first.Approvals)
+	require.Positive(t, first.Unmatched)
+	require.NotEmpty(t, first.Broken, "the sample holds messages that cannot be read")
+	require.Zero(t, first.Jobs["queued"]+first.Jobs["running"])
+
+	second := demoJSON(t, "--data", dir)
+	require.Zero(t, second.New)
+	second.New, second.Seconds, second.Jobs = first.New, first.Seconds, first.Jobs
+	require.Equal(t, first, second, "a second run does nothing twice")
+}
+
+func TestDemoTellsAPersonWhatToDoNext(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	r := postroomd(t, "demo", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "wait for approval")
+	require.Contains(t, r.stdout, "postroomd undo ACTION_ID --data "+dir)
+	require.Contains(t, r.stderr, "Everything is kept in "+dir)
+}
+
+var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+func firstID(t *testing.T, listing, line string) string {
+	t.Helper()
+	for l := range strings.Lines(listing) {
+		if id := idPattern.FindString(l); id != "" && strings.Contains(l, line) {
+			return id
+		}
+	}
+	require.Fail(t, "no such line", "%q in\n%s", line, listing)
+	return ""
+}
+
+func TestTakeBackApproveAndReject(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	before := demoJSON(t, "--data", dir)
+
+	moved := firstID(t, postroomd(t, "actions", "--data", dir, "--type", "move").stdout, "completed")
+	r := postroomd(t, "undo", moved, "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "INBOX")
+	r = postroomd(t, "undo", moved, "--data", dir)
+	require.Equal(t, exitUsage, r.status, "what has been taken back cannot be taken back again")
+
+	waiting := postroomd(t, "approvals", "list", "--data", dir).stdout
+	ids := idPattern.FindAllString(waiting, -1)
+	require.GreaterOrEqual(t, len(ids), 2, waiting)
+	r = postroomd(t, "approvals", "approve", ids[0], "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "completed")
+	r = postroomd(t, "approvals", "reject", ids[1], "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "rejected")
+	r = postroomd(t, "approvals", "approve", ids[1], "--data", dir)
+	require.Equal(t, exitUsage, r.status, "an answer is final")
+
+	r = postroomd(t, "undo", ids[0], "--data", dir)
+	require.Equal(t, exitUsage, r.status, "a deletion cannot be taken back")
+	require.Equal(t, before.Approvals-2, demoJSON(t, "--data", dir).Approvals)
+}
+
+func TestBrokenMessagesAreKeptAndCanBeRetried(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	broken := demoJSON(t, "--data", dir).Broken
+	require.NotEmpty(t, broken)
+	r := postroomd(t, "jobs", "retry", broken[0].JobID, "--data", dir)
+	require.Equal(t, exitFailed, r.status, "it is as broken as it was")
+	require.Contains(t, r.stderr, broken[0].Reason)
+	require.Equal(t, broken, demoJSON(t, "--data", dir).Broken)
+
+	r = postroomd(t, "jobs", "show", broken[0].JobID, "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "ingest.gmail")
+}
+
+func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	tmp := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(tmp, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	notMbox := write("letter.pdf", "%PDF-1.4 hello")
+	badRegex := write("regex.yaml", "rules:\n  - name: a\n    condition: {type: subject_regex, value: '('}\n    action: archive\n")
+	unknownKey := write("key.yaml", "rulez: []\n")
+	noLabel := write("label.yaml", "rules:\n  - name: a\n    condition: {type: subject_contains, value: x}\n    action: apply_label\n")
+	full := filepath.Join(tmp, "full")
+	require.NoError(t, os.Mkdir(full, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(full, "thesis.txt"), nil, 0o600))
+
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"mbox that does not exist":   {[]string{"demo", "--mbox", filepath.Join(tmp, "none.mbox")}, []string{"none.mbox"}},
+		"file that is no mailbox":    {[]string{"demo", "--mbox", notMbox}, []string{"letter.pdf", "From "}},
+		"folder instead of a file":   {[]string{"demo", "--mbox", tmp}, []string{tmp}},
+		"maildir without cur":        {[]string{"demo", "--maildir", tmp}, []string{"cur"}},
+		"no eml files":               {[]string{"demo", "--eml", full}, []string{".eml"}},
+		"rules that do not exist":    {[]string{"demo", "--rules", filepath.Join(tmp, "none.yaml")}, []string{"none.yaml"}},
+		"bad regex":                  {[]string{"demo", "--rules", badRegex}, []string{"regex.yaml:3", "regex"}},
+		"unknown key":                {[]string{"demo", "--rules", unknownKey}, []string{"key.yaml:1", "rulez", "rules"}},
+		"action without parameter":   {[]string{"rules", "check", noLabel}, []string{"label.yaml:4", "label"}},
+		"two mailboxes":              {[]string{"demo", "--mbox", notMbox, "--eml", tmp}, []string{"mbox", "eml"}},
+		"unknown flag":               {[]string{"demo", "--frob"}, []string{"frob"}},
+		"unknown command":            {[]string{"frob"}, []string{"frob"}},
+		"unknown command below":      {[]string{"jobs", "frob"}, []string{"frob"}},
+		"no data":                    {[]string{"actions"}, []string{"--data"}},
+		"data that does not exist":   {[]string{"actions", "--data", filepath.Join(tmp, "none")}, []string{"none"}},
+		"data of somebody else":      {[]string{"actions", "--data", full}, []string{full}},
+		"demo into somebody's files": {[]string{"demo", "--data", full}, []string{full}},
+		"undo without id":            {[]string{"undo"}, []string{"arg"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := c.args
+			data := filepath.Join(t.TempDir(), "data")
+			if args[0] == "demo" && name != "demo into somebody's files" {
+				args = append(args, "--data", data)
+			}
+			r := postroomd(t, args...)
+			require.Equal(t, exitUsage, r.status, r.stderr)
+			require.Empty(t, r.stdout)
+			for _, s := range c.says {
+				require.Contains(t, r.stderr, s)
+			}
+			require.NoDirExists(t, data, "nothing is written")
+		})
+	}
+}
+
+func TestAFolderHoldsOneMailbox(t *testing.T) {
+	tmp := t.TempDir()
+	dir := filepath.Join(tmp, "data")
+	mbox := filepath.Join(tmp, "my.mbox")
+	require.NoError(t, os.WriteFile(mbox, []byte("From a@example.com Thu Jan  1 00:00:00 2026\nSubject: one\nFrom: a@example.com\n\nhello\n"), 0o600))
+	require.Equal(t, 1, demoJSON(t, "--data", dir, "--mbox", mbox).Messages)
+	require.Equal(t, 1, demoJSON(t, "--data", dir).Messages, "the folder remembers its mailbox")
+
+	r := postroomd(t, "demo", "--data", dir, "--eml", tmp)
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, mbox)
+
+	grown, err := os.OpenFile(mbox, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = grown.WriteString("\nFrom b@example.com Thu Jan  1 00:00:01 2026\nSubject: two\nFrom: b@example.com\n\nhello again\n")
+	require.NoError(t, err)
+	require.NoError(t, grown.Close())
+	s := demoJSON(t, "--data", dir)
+	require.Equal(t, 2, s.Messages)
+	require.Equal(t, 1, s.New, "new mail arrives through the history")
+}
+
+func TestRulesCheck(t *testing.T) {
+	r := postroomd(t, "rules", "check", "rules.yaml")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "no faults")
+	require.Empty(t, r.stderr, "the sample rules give no warnings")
+}
+
+func TestOneWorksAtATime(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	release, err := folder(dir).lock(t.Context())
+	require.NoError(t, err)
+	r := postroomd(t, "demo", "--data", dir)
+	require.Equal(t, exitFailed, r.status)
+	require.Contains(t, r.stderr, "another postroomd")
+	require.Equal(t, 0, postroomd(t, "actions", "--data", dir).status, "looking needs no lock")
+	require.NoError(t, release())
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// progress tells a person how far it is: with a bar on a terminal, with a line now and then elsewhere.
+type progress struct {
+	w        io.Writer
+	terminal bool
+}
+
+func newProgress(w io.Writer) *progress {
+	file, ok := w.(*os.File)
+	return &progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd()))}
+}
+
+// say prints a line. What is said about progress is not worth failing for.
+func (p *progress) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+// A bar is the progress of one stretch of work.
+type bar struct {
+	p     *progress
+	name  string
+	total int // 0 when unknown
+	bar   *progressbar.ProgressBar
+
+	count int
+	said  time.Time
+}
+
+const lineInterval = 2 * time.Second
+
+func (p *progress) start(name string, total int) *bar {
+	b := &bar{p: p, name: name, total: total, said: time.Now()}
+	if p.terminal {
+		limit := total
+		if limit == 0 {
+			limit = -1
+		}
+		b.bar = progressbar.NewOptions(limit, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(name),
+			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
+	}
+	return b
+}
+
+func (b *bar) set(count int) {
+	b.count = count
+	switch {
+	case b.bar != nil:
+		_ = b.bar.Set(count)
+	case time.Since(b.said) >= lineInterval:
+		b.said = time.Now()
+		b.line()
+	}
+}
+
+func (b *bar) line() {
+	if b.total > 0 {
+		b.p.say("%s: %d of %d messages", b.name, b.count, b.total)
+		return
+	}
+	b.p.say("%s: %d messages", b.name, b.count)
+}
+
+func (b *bar) done() {
+	if b.bar != nil {
+		_ = b.bar.Finish()
+	}
+	b.line()
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/rules"
+)
+
+//go:embed rules.yaml
+var sampleRules []byte
+
+// readRules reads the user's rules, or the sample ones when no file is named.
+func readRules(path string) (*rules.File, error) {
+	supported := rules.Supporting(gmail.SupportedActions()...)
+	var file *rules.File
+	var err error
+	if path == "" {
+		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), supported)
+	} else {
+		file, err = rules.ParseFile(path, supported)
+	}
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return file, nil
+}
+
+func rulesCommand() *cobra.Command {
+	return group("rules", "Check rules", &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check a rules file: every fault with its line, and what to write instead",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return usageError{errors.New("name the rules file")}
+			}
+			file, err := readRules(args[0])
+			if err != nil {
+				return err
+			}
+			for _, w := range file.Warnings {
+				cmd.PrintErrln("warning:", w)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rules, no faults\n", args[0], len(file.Rules))
+			return err
+		},
+	})
+}

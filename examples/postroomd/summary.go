@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A summary is what the demo tells when it is done; its JSON is an interface that scripts rely on.
+type summary struct {
+	Messages  int                         `json:"messages"` // taken in, broken ones too
+	New       int                         `json:"new"`      // of these, by this run
+	Actions   map[postroom.ActionType]int `json:"actions"`
+	Rules     map[string]int              `json:"rules"`
+	Approvals int                         `json:"approvals"` // waiting
+	Unmatched int                         `json:"unmatched"`
+	Broken    []brokenMessage             `json:"broken"`
+	Jobs      map[queue.State]int         `json:"jobs"`
+	Seconds   float64                     `json:"seconds"`
+}
+
+type brokenMessage struct {
+	Index   int    `json:"index"` // in the mailbox, counted from 1
+	Subject string `json:"subject"`
+	Reason  string `json:"reason"`
+	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
+}
+
+func (d *demoRun) summarize(ctx context.Context, before int) (*summary, error) {
+	counts, err := d.ledger.Summary(ctx, d.accountID)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := d.queue.Counts(ctx, queue.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	now, err := d.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	broken, err := d.broken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &summary{
+		Messages: now, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Approvals: counts.Approvals,
+		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
+	}, nil
+}
+
+func (d *demoRun) broken(ctx context.Context) ([]brokenMessage, error) {
+	kept, err := d.mail.Broken(ctx, d.accountID)
+	if err != nil {
+		return nil, err
+	}
+	refused, err := d.server.Refused(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]brokenMessage, 0, len(kept)+len(refused))
+	for _, r := range refused {
+		list = append(list, brokenMessage{Index: r.Position, Reason: r.Problem})
+	}
+	for _, b := range kept {
+		position, err := d.server.Position(ctx, b.ProviderID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, brokenMessage{Index: position, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
+	}
+	slices.SortFunc(list, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
+	return list, nil
+}
+
+func (s *summary) print(w io.Writer, f folder) error {
+	t := &tally{w: w}
+	t.line("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
+	counted(t, "Actions", s.Actions)
+	counted(t, "Rules", s.Rules)
+	t.line("")
+	t.line("%d messages matched no rule; %d actions wait for approval.", s.Unmatched, s.Approvals)
+	if len(s.Broken) > 0 {
+		t.line("")
+		t.line("%d messages could not be read. They are kept as they came:", len(s.Broken))
+		for _, b := range s.Broken {
+			t.line("  message %d %q: %s", b.Index, printable(short(b.Subject, 50)), printable(b.Reason))
+			if b.JobID != "" {
+				t.line("    to try again: postroomd jobs retry %s --data %s", b.JobID, f)
+			}
+		}
+	}
+	t.line("")
+	t.line("What was done:         postroomd actions --data %s", f)
+	t.line("What waits for you:    postroomd approvals list --data %s", f)
+	t.line("To take one back:      postroomd undo ACTION_ID --data %s", f)
+	return t.err
+}
+
+// tally prints lines and remembers the first error.
+type tally struct {
+	w   io.Writer
+	err error
+}
+
+func (t *tally) line(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
+	}
+}
+
+// counted prints what there is most of first.
+func counted[K ~string](t *tally, title string, counts map[K]int) {
+	if len(counts) == 0 {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	t.line("")
+	t.line("%s", title)
+	for _, name := range names {
+		t.line("  %6d  %s", counts[name], printable(string(name)))
+	}
+}
