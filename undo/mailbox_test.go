@@ -1,0 +1,104 @@
+package undo_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A mailbox behaves as the provider's and ours do: labels change, messages go away, calls fail before, after or amid what
+// they do.
+type mailbox struct {
+	mu       sync.Mutex
+	messages map[string]postroom.Image // at the provider
+	copies   map[string]postroom.Image // ours, as last set
+	calls    int                       // of Apply that changed something
+
+	// Each call takes the first of its faults, if there is one; nil is no fault.
+	imageFaults, applyFaults, lostFaults, halfFaults, setFaults []error
+}
+
+func newMailbox() *mailbox {
+	return &mailbox{messages: make(map[string]postroom.Image), copies: make(map[string]postroom.Image)}
+}
+
+func take(faults *[]error) error {
+	if len(*faults) == 0 {
+		return nil
+	}
+	err := (*faults)[0]
+	*faults = (*faults)[1:]
+	return err
+}
+
+func (m *mailbox) Image(_ context.Context, _, messageID string) (postroom.Image, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := take(&m.imageFaults); err != nil {
+		return postroom.Image{}, err
+	}
+	i, ok := m.messages[messageID]
+	if !ok {
+		return i, postroom.ErrMessageGone
+	}
+	return i, nil
+}
+
+func (m *mailbox) Apply(_ context.Context, _, messageID string, c postroom.LabelChange) (postroom.Image, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := take(&m.applyFaults); err != nil {
+		return postroom.Image{}, err
+	}
+	i, ok := m.messages[messageID]
+	if !ok {
+		return i, postroom.ErrMessageGone
+	}
+	half := take(&m.halfFaults)
+	if half != nil {
+		c.Add = nil
+	}
+	m.messages[messageID] = changed(i, c)
+	m.calls++
+	if half != nil {
+		return postroom.Image{}, half
+	}
+	return m.messages[messageID], take(&m.lostFaults)
+}
+
+func (m *mailbox) SetImage(_ context.Context, _ *queue.Tx, _, messageID string, i postroom.Image) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := take(&m.setFaults); err != nil {
+		return err
+	}
+	m.copies[messageID] = i
+	return nil
+}
+
+// change is the user's hand.
+func (m *mailbox) change(messageID string, c postroom.LabelChange) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.messages[messageID] = changed(m.messages[messageID], c)
+}
+
+func (m *mailbox) image(messageID string) postroom.Image {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.messages[messageID]
+}
+
+func (m *mailbox) remove(messageID string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.messages, messageID)
+}
+
+func changed(i postroom.Image, c postroom.LabelChange) postroom.Image {
+	kept := slices.DeleteFunc(slices.Clone(i.LabelIDs), func(l string) bool { return slices.Contains(c.Remove, l) })
+	return postroom.NewImage(append(kept, c.Add...))
+}

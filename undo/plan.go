@@ -1,0 +1,106 @@
+package undo
+
+import (
+	"slices"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A Report says what an undo changes at the message, and what it does not.
+type Report struct {
+	// Restored is the change that takes the action back.
+	Restored postroom.LabelChange `json:"restored"`
+
+	// Skipped is what the undo would also have restored, had the message not been moved elsewhere since: a message that the
+	// user has thrown away stays in the trash, and does not come back into the inbox.
+	Skipped postroom.LabelChange `json:"skipped"`
+
+	// LeftAlone is what has changed since the action and stays as it is.
+	LeftAlone []Since `json:"left_alone"`
+}
+
+// A Since is one label that somebody, most likely the user, has put on a message or taken off it since the action.
+type Since struct {
+	LabelID string `json:"label_id"`
+	Added   bool   `json:"added"` // false: removed
+}
+
+// places are the labels that say where a message is. It is in one place, or archived; the labels change together.
+var places = []string{postroom.LabelInbox, postroom.LabelSpam, postroom.LabelTrash}
+
+func isPlace(labelID string) bool { return slices.Contains(places, labelID) }
+
+// plan is what takes a message back to the image before, from the image after which the action left, when it has the
+// image now. It undoes the difference between before and after, label by label, and nothing else.
+func plan(before, after, now postroom.Image) Report {
+	back := before.ChangeFrom(after)
+	since := now.ChangeFrom(after)
+	r := Report{LeftAlone: []Since{}}
+	moved := false
+	note := func(labels []string, added bool) {
+		for _, l := range labels {
+			r.LeftAlone = append(r.LeftAlone, Since{LabelID: l, Added: added})
+			moved = moved || isPlace(l) && !touches(back, l)
+		}
+	}
+	note(since.Add, true)
+	note(since.Remove, false)
+
+	for _, l := range back.Add {
+		switch {
+		case now.Has(l): // somebody has put it back already
+		case moved && isPlace(l):
+			r.Skipped.Add = append(r.Skipped.Add, l)
+		default:
+			r.Restored.Add = append(r.Restored.Add, l)
+		}
+	}
+	for _, l := range back.Remove {
+		switch {
+		case !now.Has(l): // somebody has taken it off already
+		case moved && isPlace(l):
+			r.Skipped.Remove = append(r.Skipped.Remove, l)
+		default:
+			r.Restored.Remove = append(r.Restored.Remove, l)
+		}
+	}
+	return r
+}
+
+// resume is what remains of a plan that was made for the image seen and may have been carried out, in part or whole, when
+// the message now has the image now. It returns the change that is left to make and the report as it has become.
+func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
+	rest := plan(apply(seen, first.Restored), seen, now)
+	r := Report{
+		Restored:  without(first.Restored, rest.Skipped),
+		Skipped:   join(first.Skipped, rest.Skipped),
+		LeftAlone: slices.Clone(first.LeftAlone),
+	}
+	for _, s := range rest.LeftAlone {
+		// A label of the plan itself was changed by the attempt before.
+		if !touches(first.Restored, s.LabelID) {
+			r.LeftAlone = append(r.LeftAlone, s)
+		}
+	}
+	return rest.Restored, r
+}
+
+func touches(c postroom.LabelChange, labelID string) bool {
+	return slices.Contains(c.Add, labelID) || slices.Contains(c.Remove, labelID)
+}
+
+func apply(i postroom.Image, c postroom.LabelChange) postroom.Image {
+	return postroom.NewImage(append(subtract(i.LabelIDs, c.Remove), c.Add...))
+}
+
+func without(c, other postroom.LabelChange) postroom.LabelChange {
+	return postroom.LabelChange{Add: subtract(c.Add, other.Add), Remove: subtract(c.Remove, other.Remove)}
+}
+
+func join(c, other postroom.LabelChange) postroom.LabelChange {
+	return postroom.LabelChange{Add: slices.Concat(c.Add, other.Add), Remove: slices.Concat(c.Remove, other.Remove)}
+}
+
+func subtract(labels, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return slices.Contains(other, l) })
+}
