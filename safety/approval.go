@@ -151,7 +151,9 @@ func (l *Ledger) Reject(ctx context.Context, tx *queue.Tx, actionID, approver, w
 	return a, err
 }
 
-// Hold takes a queued action that has not begun back and asks a person first, for the reason given.
+// Hold takes a queued action that has not begun back and asks a person first, for the reason given. The job that was to
+// execute the action must end in the same transaction, completed by itself or canceled, so that [Config.Execute] finds its
+// key free when the person approves.
 func (l *Ledger) Hold(ctx context.Context, tx *queue.Tx, actionID, reason string) (postroom.Action, error) {
 	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending})
 	if err != nil {

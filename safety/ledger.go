@@ -23,8 +23,8 @@ type Config struct {
 	Policy Policy
 
 	// Execute is called for each action that may now be executed, in the transaction that says so: it enqueues the job
-	// that does it. An error undoes the transaction. An action becomes executable more than once when it is held and
-	// approved again, so the job's key must be free again once the job has finished. Required.
+	// that does it. An error undoes the transaction. An action that is held becomes executable a second time when it is
+	// approved, so the job's key is one that is free again once the job has finished. Required.
 	Execute func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
 
 	// Ask is called for each request for approval, in the transaction that makes it: it enqueues the job that tells a
