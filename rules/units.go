@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,9 @@ var sizeUnits = map[string]float64{"b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1
 
 // parseSize reads a number of bytes: 500KB, 1.5 MB.
 func parseSize(s string) (int64, error) {
-	number, unit := cutNumber(s)
+	number, unit := quantity(s)
 	n, err := strconv.ParseFloat(number, 64)
-	factor, ok := sizeUnits[strings.ToLower(unit)]
+	factor, ok := sizeUnits[unit]
 	if err != nil || !ok || n*factor > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%q is no size", s)
 	}
@@ -33,17 +34,21 @@ const maxAge = 200 * 365 * 24 * time.Hour
 
 // parseAge reads a duration in units that calendars do not stretch: 12h, 7d, 2w, 1y (365 days).
 func parseAge(s string) (time.Duration, error) {
-	number, unit := cutNumber(s)
+	number, unit := quantity(s)
 	n, err := strconv.ParseUint(number, 10, 32)
-	factor, ok := ageUnits[strings.ToLower(unit)]
+	factor, ok := ageUnits[unit]
 	if err != nil || !ok || time.Duration(n) > maxAge/factor {
 		return 0, fmt.Errorf("%q is no age", s)
 	}
 	return time.Duration(n) * factor, nil
 }
 
-func cutNumber(s string) (number, unit string) {
-	s = strings.TrimSpace(s)
-	end := strings.LastIndexAny(s, "0123456789") + 1
-	return s[:end], strings.TrimSpace(s[end:])
+var numberAndUnit = regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*$`)
+
+func quantity(s string) (number, unit string) {
+	parts := numberAndUnit.FindStringSubmatch(strings.ToLower(s))
+	if parts == nil {
+		return "", ""
+	}
+	return parts[1], parts[2]
 }

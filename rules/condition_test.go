@@ -1,0 +1,243 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func letter() *postroom.Message {
+	return &postroom.Message{
+		AccountID: "acc",
+		From:      postroom.Address{Name: "boss@big.example", Email: "Amy.Lee@Shop.Example"},
+		To:        []postroom.Address{{Email: "me@home.example"}, {Name: "Team", Email: "Team@Work.example"}},
+		Cc:        []postroom.Address{{Email: "carl@other.example"}},
+		Subject:   "Ihre RÄUMUNG: 50% [Rabatt]",
+		Headers: []postroom.Header{
+			{Name: "Received", Value: "by a"}, {Name: "Received", Value: "by b"},
+			{Name: "LIST-ID", Value: "Dev <dev.lists.example>"}, {Name: "X-Empty", Value: ""},
+		},
+		LabelIDs:   []string{"INBOX", "Label_7"},
+		BodyPlain:  "Guten Tag,\nÜbermorgen ist Schluss.",
+		BodyHTML:   "<p>only in HTML</p>",
+		ReceivedAt: now.Add(-48 * time.Hour),
+		Date:       now.Add(-1000 * time.Hour),
+		Size:       2 << 20,
+	}
+}
+
+func leaf(kind rules.Kind, value string) rules.Condition { return rules.Condition{Type: kind, Value: value} }
+
+func header(name, pattern string) rules.Condition {
+	return rules.Condition{Type: rules.HeaderMatch, Header: name, Pattern: pattern}
+}
+
+func matches(t require.TestingT, c rules.Condition, msg *postroom.Message) bool {
+	program, err := rules.Compile(c)
+	require.NoError(t, err)
+	return program.Match(msg, now)
+}
+
+func TestLeaves(t *testing.T) {
+	yes, no := true, false
+	for name, test := range map[string]struct {
+		condition rules.Condition
+		want      bool
+	}{
+		"sender whole":                   {leaf(rules.SenderEmail, "amy.lee@shop.example"), yes},
+		"sender part":                    {leaf(rules.SenderEmail, "lee@shop.example"), no},
+		"sender display name":            {leaf(rules.SenderEmail, "boss@big.example"), no},
+		"sender wildcard":                {leaf(rules.SenderEmail, "*@SHOP.example"), yes},
+		"sender wildcard, subdomain":     {leaf(rules.SenderEmail, "*@example"), no},
+		"domain":                         {leaf(rules.SenderDomain, "shop.EXAMPLE"), yes},
+		"domain suffix":                  {leaf(rules.SenderDomain, "example"), no},
+		"domain prefix":                  {leaf(rules.SenderDomain, "shop.examples"), no},
+		"to second":                      {leaf(rules.To, "team@work.example"), yes},
+		"to wildcard":                    {leaf(rules.To, "*@home.example"), yes},
+		"to does not see cc":             {leaf(rules.To, "carl@other.example"), no},
+		"cc":                             {leaf(rules.Cc, "CARL@other.example"), yes},
+		"cc does not see to":             {leaf(rules.Cc, "me@home.example"), no},
+		"subject, Unicode case":          {leaf(rules.SubjectContains, "räumung"), yes},
+		"subject, value's case":          {leaf(rules.SubjectContains, "RABATT"), yes},
+		"subject takes brackets as such": {leaf(rules.SubjectContains, "[rabatt]"), yes},
+		"subject, other":                 {leaf(rules.SubjectContains, "miete"), no},
+		"subject regex, anywhere":        {leaf(rules.SubjectRegex, `\d+%`), yes},
+		"subject regex minds case":       {leaf(rules.SubjectRegex, "ihre"), no},
+		"subject regex told not to":      {leaf(rules.SubjectRegex, "(?i)^ihre"), yes},
+		"body":                           {leaf(rules.BodyContains, "übermorgen IST"), yes},
+		"body, HTML beside plain":        {leaf(rules.BodyContains, "only in html"), no},
+		"body regex over lines":          {leaf(rules.BodyRegex, `(?m)^Über\w+`), yes},
+		"header of any case":             {header("List-Id", `<dev\.`), yes},
+		"header, second of several":      {header("received", "by b"), yes},
+		"header, none":                   {header("X-None", ""), no},
+		"header, empty":                  {header("X-Empty", "^$"), yes},
+		"header present":                 {rules.Condition{Type: rules.HeaderPresent, Header: "list-id"}, yes},
+		"header present, empty":          {rules.Condition{Type: rules.HeaderPresent, Header: "x-empty"}, yes},
+		"header absent":                  {rules.Condition{Type: rules.HeaderPresent, Header: "x-none"}, no},
+		"label":                          {leaf(rules.LabelPresent, "Label_7"), yes},
+		"label minds case":               {leaf(rules.LabelPresent, "label_7"), no},
+		"label part":                     {leaf(rules.LabelPresent, "Label_"), no},
+		"no attachment":                  {leaf(rules.HasAttachment, ""), no},
+		"larger":                         {leaf(rules.LargerThan, "1MB"), yes},
+		"larger, equal":                  {leaf(rules.LargerThan, "2MB"), no},
+		"smaller":                        {leaf(rules.SmallerThan, "2.5 mb"), yes},
+		"smaller, equal":                 {leaf(rules.SmallerThan, "2048KB"), no},
+		"older":                          {leaf(rules.OlderThan, "47h"), yes},
+		"older, equal":                   {leaf(rules.OlderThan, "2d"), no},
+		"older goes by receipt":          {leaf(rules.OlderThan, "1w"), no},
+		"newer":                          {leaf(rules.NewerThan, "1y"), yes},
+		"newer, equal":                   {leaf(rules.NewerThan, "48h"), no},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.condition.Type == rules.HeaderMatch && test.condition.Pattern == "" {
+				test.condition.Pattern = ".*"
+			}
+			require.Equal(t, test.want, matches(t, test.condition, letter()))
+		})
+	}
+}
+
+func TestWhatAMessageLacksMatchesNothing(t *testing.T) {
+	empty := &postroom.Message{}
+	for _, c := range []rules.Condition{
+		leaf(rules.SenderEmail, "*@shop.example"), leaf(rules.SenderDomain, "shop.example"), leaf(rules.To, "a@b.example"), leaf(rules.Cc, "a@b.example"),
+		leaf(rules.SubjectContains, "x"), leaf(rules.SubjectRegex, ".*"), leaf(rules.BodyContains, "x"), leaf(rules.BodyRegex, ".*"),
+		header("List-Id", ".*"), {Type: rules.HeaderPresent, Header: "List-Id"}, leaf(rules.LabelPresent, "INBOX"), leaf(rules.HasAttachment, ""),
+		leaf(rules.LargerThan, "0B"), leaf(rules.SmallerThan, "1GB"), leaf(rules.OlderThan, "0d"), leaf(rules.NewerThan, "1y"),
+	} {
+		require.False(t, matches(t, c, empty), c.String())
+		require.True(t, matches(t, rules.NoneOf(c), empty), c.String())
+	}
+}
+
+// K (U+212A) is the Kelvin sign; Unicode's lower case of it is k, and so it is not in a name.
+func TestAddressesThatOnlyLookEqualAreNot(t *testing.T) {
+	msg := &postroom.Message{From: postroom.Address{Email: "amy@ban\u212A.example"}}
+	require.False(t, matches(t, leaf(rules.SenderDomain, "bank.example"), msg))
+	require.False(t, matches(t, leaf(rules.SenderEmail, "*@bank.example"), msg))
+	require.False(t, matches(t, leaf(rules.SenderEmail, "amy@bank.example"), msg))
+
+	broken := func(b string) *postroom.Message { return &postroom.Message{From: postroom.Address{Email: "a@" + b}} }
+	require.False(t, matches(t, leaf(rules.SenderDomain, "\xfe"), broken("\xff")), "bytes that are no UTF-8 are not all the same")
+}
+
+func TestHasAttachment(t *testing.T) {
+	for name, test := range map[string]struct {
+		attachment postroom.Attachment
+		want       bool
+	}{
+		"a file":                   {postroom.Attachment{Filename: "a.pdf"}, true},
+		"a file without a name":    {postroom.Attachment{ContentType: "application/pdf"}, true},
+		"a picture of the body":    {postroom.Attachment{Filename: "logo.png", Inline: true, ContentID: "x@y"}, false},
+		"a nameless inline part":   {postroom.Attachment{Inline: true}, false},
+		"Apple Mail's inline file": {postroom.Attachment{Filename: "a.pdf", Inline: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			msg := &postroom.Message{Attachments: []postroom.Attachment{test.attachment}}
+			require.Equal(t, test.want, matches(t, leaf(rules.HasAttachment, ""), msg))
+		})
+	}
+}
+
+func TestBodyOfHTMLAlone(t *testing.T) {
+	msg := &postroom.Message{BodyPlain: " \n", BodyHTML: "<html><head><title>t</title><STYLE>.unsubscribe{}</STYLE></head><body class='offer'>" +
+		"Fish &amp;\n  chips<br>for <b>you</b><!-- comment --><script>var x = 'script';</script> 1 < 2 & 3 > 2</body>"}
+	for text, want := range map[string]bool{
+		"fish & chips for you": true, "1 < 2": true,
+		"unsubscribe": false, "offer": false, "comment": false, "script": false, "body": false,
+	} {
+		require.Equal(t, want, matches(t, leaf(rules.BodyContains, text), msg), text)
+	}
+	require.True(t, matches(t, leaf(rules.BodyRegex, "^Fish & chips"), msg))
+}
+
+func TestFaultyConditionsAreTold(t *testing.T) {
+	deep := `{"type":"has_attachment"}`
+	for range 40 {
+		deep = `{"op":"not","children":[` + deep + `]}`
+	}
+	for name, test := range map[string]struct {
+		json string
+		want error
+		path string
+	}{
+		"empty":                     {`{}`, rules.ErrEmptyCondition, ""},
+		"null":                      {`null`, rules.ErrEmptyCondition, ""},
+		"a list":                    {`[]`, rules.ErrUnknownShape, ""},
+		"no JSON":                   {`{`, rules.ErrUnknownShape, ""},
+		"two values":                {`{"type":"has_attachment"}{}`, rules.ErrUnknownShape, ""},
+		"an unknown field":          {`{"type":"has_attachment","colour":"red"}`, rules.ErrUnknownShape, ""},
+		"both shapes":               {`{"op":"and","type":"has_attachment","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, ""},
+		"neither shape":             {`{"value":"x"}`, rules.ErrUnknownShape, ""},
+		"a leaf with children":      {`{"type":"has_attachment","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, "children"},
+		"children alone":            {`{"children":[{"type":"has_attachment"}]}`, rules.ErrUnknownShape, ""},
+		"an unknown operator":       {`{"op":"xor","children":[{"type":"has_attachment"}]}`, rules.ErrUnknownOperator, "op"},
+		"an unknown type":           {`{"op":"not","children":[{"type":"mood","value":"x"}]}`, rules.ErrUnknownType, "children[0].type"},
+		"and without children":      {`{"op":"and"}`, rules.ErrNoChildren, "children"},
+		"or without children":       {`{"op":"or","children":[]}`, rules.ErrNoChildren, "children"},
+		"not without children":      {`{"op":"not"}`, rules.ErrNotOneChild, "children"},
+		"not with two":              {`{"op":"not","children":[{"type":"has_attachment"},{"type":"has_attachment"}]}`, rules.ErrNotOneChild, "children"},
+		"an empty child":            {`{"op":"and","children":[{"type":"has_attachment"},{}]}`, rules.ErrEmptyCondition, "children[1]"},
+		"no value":                  {`{"type":"subject_contains"}`, rules.ErrMissingField, "value"},
+		"a blank value":             {`{"type":"subject_contains","value":" "}`, rules.ErrMissingField, "value"},
+		"no pattern":                {`{"type":"header_match","header":"List-Id"}`, rules.ErrMissingField, "pattern"},
+		"a field of another type":   {`{"type":"has_attachment","value":"pdf"}`, rules.ErrSurplusField, "value"},
+		"a bad regex":               {`{"type":"subject_regex","value":"("}`, rules.ErrBadRegex, "value"},
+		"a bad regex in a header":   {`{"type":"header_match","header":"List-Id","pattern":"["}`, rules.ErrBadRegex, "pattern"},
+		"a look-ahead":              {`{"type":"body_regex","value":"(?=x)"}`, rules.ErrBadRegex, "value"},
+		"a bad wildcard":            {`{"type":"sender_email","value":"a*@x.example"}`, rules.ErrBadValue, "value"},
+		"a wildcard for everything": {`{"type":"sender_email","value":"*@"}`, rules.ErrBadValue, "value"},
+		"an address with name":      {`{"type":"to","value":"Amy <amy@x.example>"}`, rules.ErrBadValue, "value"},
+		"a domain with @":           {`{"type":"sender_domain","value":"@x.example"}`, rules.ErrBadValue, "value"},
+		"a header with colon":       {`{"type":"header_present","header":"List-Id:"}`, rules.ErrBadValue, "header"},
+		"a size without unit":       {`{"type":"larger_than","value":"5"}`, rules.ErrBadValue, "value"},
+		"a negative size":           {`{"type":"larger_than","value":"-5MB"}`, rules.ErrBadValue, "value"},
+		"a size beyond all":         {`{"type":"larger_than","value":"99999999999GB"}`, rules.ErrBadValue, "value"},
+		"a size of no number":       {`{"type":"larger_than","value":"NaNMB"}`, rules.ErrBadValue, "value"},
+		"an age in months":          {`{"type":"older_than","value":"3m"}`, rules.ErrBadValue, "value"},
+		"an age beyond all":         {`{"type":"older_than","value":"4000000000y"}`, rules.ErrBadValue, "value"},
+		"too deep":                  {deep, rules.ErrTooDeep, strings.TrimSuffix(strings.Repeat("children[0].", 32), ".")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := rules.ParseCondition([]byte(test.json))
+			require.ErrorIs(t, err, test.want)
+			var fault *rules.ConditionError
+			if test.path != "" {
+				require.ErrorAs(t, err, &fault)
+				require.Equal(t, test.path, fault.Path)
+				require.Contains(t, err.Error(), "condition."+test.path+": ")
+			}
+		})
+	}
+}
+
+func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
+	err := rules.AllOf(leaf(rules.SubjectRegex, "("), rules.AnyOf(), leaf("mood", "x")).Validate()
+	require.EqualError(t, err, "condition.children[0].value: bad regular expression: missing closing ): `(`; "+
+		"the syntax is Go's (RE2); a backslash before a character takes it literally\n"+
+		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
+		"condition.children[2].type: unknown condition type: \"mood\"; the types are body_contains, body_regex, cc, has_attachment, "+
+		"header_match, header_present, label_present, larger_than, newer_than, older_than, sender_domain, sender_email, smaller_than, "+
+		"subject_contains, subject_regex, to")
+}
+
+func TestConditionReadsLikeASentence(t *testing.T) {
+	c := rules.AllOf(leaf(rules.SenderDomain, "x.example"), rules.AnyOf(header("List-Id", "dev"), rules.NoneOf(leaf(rules.HasAttachment, ""))))
+	require.Equal(t, `sender_domain "x.example" and (header_match List-Id "dev" or not has_attachment)`, c.String())
+	require.Equal(t, `not (has_attachment and to "a@b.example")`, rules.NoneOf(rules.AllOf(leaf(rules.HasAttachment, ""), leaf(rules.To, "a@b.example"))).String())
+}
+
+func TestJSONFormOfACondition(t *testing.T) {
+	c := rules.AllOf(header("List-Id", "x"), leaf(rules.SenderEmail, "*@y.example"))
+	data, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"op":"and","children":[{"type":"header_match","header":"List-Id","pattern":"x"},{"type":"sender_email","value":"*@y.example"}]}`, string(data))
+}

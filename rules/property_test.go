@@ -1,0 +1,190 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// anyLeaf draws leaves that match some of anyMessage and not others.
+func anyLeaf() *rapid.Generator[rules.Condition] {
+	return rapid.SampledFrom([]rules.Condition{
+		leaf(rules.SenderEmail, "*@a.example"), leaf(rules.SenderDomain, "b.example"), leaf(rules.To, "me@home.example"),
+		leaf(rules.SubjectContains, "sale"), leaf(rules.SubjectRegex, `^\w+ \d`), leaf(rules.BodyContains, "x"),
+		{Type: rules.HeaderPresent, Header: "List-Id"}, header("List-Id", "dev"), leaf(rules.LabelPresent, "INBOX"),
+		leaf(rules.HasAttachment, ""), leaf(rules.LargerThan, "1KB"), leaf(rules.OlderThan, "1d"), leaf(rules.NewerThan, "3d"),
+	})
+}
+
+func anyCondition(depth int) *rapid.Generator[rules.Condition] {
+	return rapid.Custom(func(t *rapid.T) rules.Condition {
+		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "shape") == 0 {
+			return anyLeaf().Draw(t, "leaf")
+		}
+		child := anyCondition(depth - 1)
+		if rapid.Bool().Draw(t, "not") {
+			return rules.NoneOf(child.Draw(t, "child"))
+		}
+		children := rapid.SliceOfN(child, 1, 4).Draw(t, "children")
+		return rules.Condition{Op: rapid.SampledFrom([]rules.Op{rules.And, rules.Or}).Draw(t, "op"), Children: children}
+	})
+}
+
+func anyMessage() *rapid.Generator[*postroom.Message] {
+	return rapid.Custom(func(t *rapid.T) *postroom.Message {
+		msg := &postroom.Message{
+			AccountID: rapid.SampledFrom([]string{"acc", "other"}).Draw(t, "account"),
+			From:      postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example"}).Draw(t, "from")},
+			To:        []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example"}).Draw(t, "to")}},
+			Subject:   rapid.SampledFrom([]string{"", "Sale 50", "sale", "Hello"}).Draw(t, "subject"),
+			BodyPlain: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "body"),
+			LabelIDs:  rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD"}), rapid.ID).Draw(t, "labels"),
+			Size:      rapid.Int64Range(0, 4096).Draw(t, "size"),
+		}
+		if days := rapid.IntRange(0, 5).Draw(t, "days"); days > 0 {
+			msg.ReceivedAt = now.AddDate(0, 0, -days)
+		}
+		if list := rapid.SampledFrom([]string{"", "dev", "ops"}).Draw(t, "list"); list != "" {
+			msg.Headers = []postroom.Header{{Name: "List-Id", Value: list}}
+		}
+		return msg
+	})
+}
+
+func TestAConditionSurvivesJSONAndYAML(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyCondition(3).Draw(t, "condition")
+		data, err := json.Marshal(c)
+		require.NoError(t, err)
+		parsed, err := rules.ParseCondition(data)
+		require.NoError(t, err)
+		require.Equal(t, c, parsed)
+
+		asYAML, err := yaml.JSONToYAML([]byte(`{"rules":[{"name":"r","action":"archive","condition":` + string(data) + `}]}`))
+		require.NoError(t, err)
+		file, err := rules.Parse("r.yaml", strings.NewReader(string(asYAML)))
+		require.NoError(t, err)
+		require.Equal(t, c, file.Rules[0].Condition, "the YAML form is the same tree")
+	})
+}
+
+// not (a and b) is (not a) or (not b), and the other way round: with the operators exchanged and the leaves negated, a tree
+// says the opposite.
+func TestDeMorgan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, msg := anyCondition(4).Draw(t, "condition"), anyMessage().Draw(t, "message")
+		require.Equal(t, !matches(t, c, msg), matches(t, opposite(c), msg), c.String())
+	})
+}
+
+func opposite(c rules.Condition) rules.Condition {
+	if c.Op == "" {
+		return rules.NoneOf(c)
+	}
+	if c.Op == rules.Not {
+		return c.Children[0]
+	}
+	op := rules.And
+	if c.Op == rules.And {
+		op = rules.Or
+	}
+	children := make([]rules.Condition, len(c.Children))
+	for i, child := range c.Children {
+		children[i] = opposite(child)
+	}
+	return rules.Condition{Op: op, Children: children}
+}
+
+// A set finds what trying each rule in its order finds.
+func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(anyRule(), 0, 12).Draw(t, "rules")
+		msg := anyMessage().Draw(t, "message")
+		for i := range list {
+			list[i].ID = string(rune('a' + i))
+		}
+
+		ordered := slices.Clone(list)
+		slices.SortStableFunc(ordered, func(a, b rules.Rule) int {
+			switch {
+			case a.Priority != b.Priority:
+				return a.Priority - b.Priority
+			case a.Position != b.Position:
+				return a.Position - b.Position
+			case !a.CreatedAt.Equal(b.CreatedAt):
+				return a.CreatedAt.Compare(b.CreatedAt)
+			default:
+				return strings.Compare(a.ID, b.ID)
+			}
+		})
+		want := []string{}
+		for _, r := range ordered {
+			if r.Enabled && sees(&r, msg) && matches(t, r.Condition, msg) {
+				want = append(want, r.ID)
+			}
+		}
+
+		set := rules.NewSet(list)
+		require.Empty(t, set.Broken())
+		got := []string{}
+		for r := range set.All(msg, now) {
+			got = append(got, r.ID)
+		}
+		require.Equal(t, want, got)
+		first, ok := set.First(msg, now)
+		require.Equal(t, len(want) > 0, ok)
+		if ok {
+			require.Equal(t, want[0], first.ID)
+		}
+	})
+}
+
+func anyRule() *rapid.Generator[rules.Rule] {
+	return rapid.Custom(func(t *rapid.T) rules.Rule {
+		r := rules.New("r", anyCondition(1).Draw(t, "condition"), postroom.Archive, nil)
+		r.Enabled = rapid.IntRange(0, 4).Draw(t, "enabled") > 0
+		r.AccountID = rapid.SampledFrom([]string{"", "acc", "other"}).Draw(t, "owner")
+		r.Priority = rapid.IntRange(1, 2).Draw(t, "priority")
+		r.Position = rapid.IntRange(0, 1).Draw(t, "position")
+		r.CreatedAt = now.Add(time.Duration(rapid.IntRange(0, 1).Draw(t, "created")) * time.Second)
+		r.Scope = rapid.SampledFrom([]rules.Scope{rules.ScopeGlobal, rules.ScopeAccount, rules.ScopeDomain, rules.ScopeSender}).Draw(t, "scope")
+		switch r.Scope {
+		case rules.ScopeAccount:
+			r.ScopeRef = "acc"
+			if r.AccountID == "other" {
+				r.AccountID = ""
+			}
+		case rules.ScopeDomain:
+			r.ScopeRef = "A.example"
+		case rules.ScopeSender:
+			r.ScopeRef = "Bob@b.example"
+		}
+		return r
+	})
+}
+
+func sees(r *rules.Rule, msg *postroom.Message) bool {
+	if r.AccountID != "" && r.AccountID != msg.AccountID {
+		return false
+	}
+	switch r.Scope {
+	case rules.ScopeAccount:
+		return r.ScopeRef == msg.AccountID
+	case rules.ScopeDomain:
+		return strings.EqualFold(r.ScopeRef, msg.From.Domain())
+	case rules.ScopeSender:
+		return strings.EqualFold(r.ScopeRef, msg.From.Email)
+	default:
+		return true
+	}
+}
