@@ -90,3 +90,9 @@ func (s *Server) Refused(ctx context.Context) ([]Refused, error) {
 	}
 	return refused, nil
 }
+
+// Count is how many messages the mailbox has.
+func (s *Server) Count(ctx context.Context) (int, error) {
+	p, err := s.profile(ctx)
+	return int(p.Messages), err
+}

@@ -22,7 +22,7 @@ import (
 )
 
 // DefaultEmail is the address of a mailbox whose owner does not matter.
-const DefaultEmail = "me@example.com"
+const DefaultEmail = "you@example.com"
 
 // stateFile is the database in Config.Dir.
 const stateFile = "gmailtest.db"
