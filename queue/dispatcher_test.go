@@ -4,42 +4,178 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
-type greeting struct{ Name string }
-
-const greet queue.Type[greeting] = "greet"
-
-func newQueue(t *testing.T) *queue.Queue {
-	t.Helper()
-	db := dbtest.SQLite(t)
-	require.NoError(t, queue.Migrate(t.Context(), db))
-	q, err := queue.New(db, nil)
-	require.NoError(t, err)
-	return q
+func TestRunUntilIdleRunsEveryJobOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		for range 500 {
+			enqueue(t, q, nil)
+		}
+		var ran atomic.Int64
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			ran.Add(1)
+			return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil })
+		})
+		require.EqualValues(t, 500, ran.Load())
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 500}, counts)
+	})
 }
 
-func TestRunUntilIdleRunsEveryJobOnce(t *testing.T) {
-	q := newQueue(t)
-	d, err := queue.NewDispatcher(q, nil)
-	require.NoError(t, err)
-	var ran atomic.Int64
-	queue.Handle(d, greet, func(ctx context.Context, w *queue.Work[greeting]) error {
-		ran.Add(1)
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error { return nil })
+func TestRunUntilIdleRunsWhatHandlersEnqueueAndWaitsForSchedules(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		began := time.Now()
+		enqueue(t, q, nil)
+		var ran atomic.Int64
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			if ran.Add(1) == 3 {
+				return nil
+			}
+			_, err := w.Queue().EnqueueScheduled(ctx, ping.New(1, nil), time.Now().Add(time.Hour))
+			return err
+		})
+		require.EqualValues(t, 3, ran.Load())
+		require.WithinDuration(t, began.Add(2*time.Hour), time.Now(), time.Second)
 	})
-	for range 500 {
-		_, err := q.Enqueue(t.Context(), greet.New(greeting{"Ada"}, nil))
+}
+
+func TestDispatcherRunsAtMostWorkersAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		for range 20 {
+			enqueue(t, q, nil)
+		}
+		var now, most atomic.Int64
+		stop := start(t, q, &queue.DispatcherConfig{Workers: 3}, func(context.Context, *queue.Work[int]) error {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return nil
+		})
+		time.Sleep(time.Minute)
+		require.NoError(t, stop())
+		require.EqualValues(t, 3, most.Load())
+		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 20}, counts)
+	})
+}
+
+func TestDispatcherIsWokenByNewJobs(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		ran := make(chan time.Time, 1)
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
+			ran <- time.Now()
+			return nil
+		})
+		synctest.Wait()
+		enqueued := time.Now()
+		enqueue(t, q, nil)
+		require.Equal(t, enqueued, <-ran)
+		require.NoError(t, stop())
+	})
+}
+
+func TestDispatcherPollsForWhatNobodyTellsItOf(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		deaf := on(t, &faulty{Driver: driverOf(q), deaf: true}, nil)
+		ran := make(chan time.Time, 1)
+		stop := start(t, deaf, &queue.DispatcherConfig{PollInterval: 3 * time.Second}, func(context.Context, *queue.Work[int]) error {
+			ran <- time.Now()
+			return nil
+		})
+		synctest.Wait()
+		enqueued := time.Now()
+		enqueue(t, q, nil)
+		require.WithinRange(t, <-ran, enqueued, enqueued.Add(3*time.Second))
+		require.NoError(t, stop())
+	})
+}
+
+func TestScheduledJobRunsAtItsTimeBetweenPolls(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		due := time.Now().Add(1234567 * time.Microsecond)
+		enqueue(t, q, &queue.Options{NotBefore: due})
+		ran := make(chan time.Time, 1)
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
+			ran <- time.Now()
+			return nil
+		})
+		require.WithinRange(t, <-ran, due, due.Add(time.Millisecond))
+		require.NoError(t, stop())
+	})
+}
+
+// The job was not due when the claim looked, and is when the claimer asks how long to wait.
+func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		slow := on(t, &faulty{Driver: driverOf(q), slow: 10 * time.Millisecond}, nil)
+		enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(5 * time.Millisecond)})
+		ran := make(chan struct{})
+		stop := start(t, slow, &queue.DispatcherConfig{PollInterval: time.Minute}, func(context.Context, *queue.Work[int]) error {
+			close(ran)
+			return nil
+		})
+		began := time.Now()
+		<-ran
+		require.Less(t, time.Since(began), time.Second)
+		require.NoError(t, stop())
+	})
+}
+
+func TestRunRefuses(t *testing.T) {
+	nothing := func(context.Context, *queue.Work[int]) error { return nil }
+	for name, c := range map[string]struct {
+		prepare func(d *queue.Dispatcher)
+		err     string
+	}{
+		"no handlers": {func(*queue.Dispatcher) {}, "no handlers"},
+		"a type registered twice": {func(d *queue.Dispatcher) {
+			queue.Handle(d, ping, nothing)
+			queue.Handle(d, ping, nothing)
+		}, `handler "ping" is registered twice`},
+		"a type without a name": {func(d *queue.Dispatcher) { queue.Handle(d, queue.Type[int](""), nothing) }, "has no name"},
+		"a second run": {func(d *queue.Dispatcher) {
+			queue.Handle(d, ping, nothing)
+			require.NoError(t, d.RunUntilIdle(t.Context()))
+		}, queue.ErrStarted.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := queue.NewDispatcher(queuetest.New(t), nil)
+			require.NoError(t, err)
+			c.prepare(d)
+			require.ErrorContains(t, d.Run(t.Context()), c.err)
+		})
 	}
-	require.NoError(t, d.RunUntilIdle(t.Context()))
-	require.EqualValues(t, 500, ran.Load())
-	counts, err := q.Counts(t.Context(), queue.Filter{})
-	require.NoError(t, err)
-	require.Equal(t, map[queue.State]int{queue.StateCompleted: 500}, counts)
+}
+
+func TestConfigBounds(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		for field, cfg := range map[string]queue.DispatcherConfig{
+			"Workers":      {Workers: -1},
+			"PollInterval": {PollInterval: time.Microsecond},
+			"Lease":        {Lease: time.Millisecond},
+		} {
+			_, err := queue.NewDispatcher(q, &cfg)
+			require.ErrorContains(t, err, "DispatcherConfig."+field)
+		}
+		for field, cfg := range map[string]queue.Config{
+			"Retry.Base":           {Retry: queue.RetryPolicy{Factor: 2, Cap: time.Hour}},
+			"Retry.Factor":         {Retry: queue.RetryPolicy{Base: time.Second, Factor: 0.5, Cap: time.Hour}},
+			"Retry.Cap":            {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2}},
+			"Retry.Jitter":         {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2, Cap: time.Hour, Jitter: 2}},
+			"Budget.Interruptions": {Budget: queue.Budget{Interruptions: -1}},
+			"Budget.Crashes":       {Budget: queue.Budget{Crashes: -1}},
+		} {
+			_, err := queue.New(driverOf(q), &cfg)
+			require.ErrorContains(t, err, field)
+		}
+	})
 }

@@ -1,0 +1,124 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ping queue.Type[int] = "ping"
+
+type pingHandler = func(ctx context.Context, w *queue.Work[int]) error
+
+// exactRetry waits 2 s, 4 s, 8 s, …
+var exactRetry = queue.RetryPolicy{Base: 2 * time.Second, Factor: 2, Cap: time.Hour}
+
+// bubble runs the test where time stands still unless everything waits.
+func bubble(t *testing.T, fn func(t *testing.T, q *queue.Queue)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { fn(t, queuetest.New(t)) })
+}
+
+func enqueue(t *testing.T, q *queue.Queue, opts *queue.Options) string {
+	t.Helper()
+	receipt, err := q.Enqueue(t.Context(), ping.New(1, opts))
+	require.NoError(t, err)
+	return receipt.ID
+}
+
+func job(t *testing.T, q *queue.Queue, id string) *queue.Job {
+	t.Helper()
+	j, err := q.Job(t.Context(), id)
+	require.NoError(t, err)
+	return j
+}
+
+func attempts(t *testing.T, q *queue.Queue, id string) []queue.AttemptRecord {
+	t.Helper()
+	records, err := q.Attempts(t.Context(), id)
+	require.NoError(t, err)
+	return records
+}
+
+// work runs all pings with the handler.
+func work(t *testing.T, q *queue.Queue, fn pingHandler) {
+	t.Helper()
+	queuetest.Work(t, q, func(d *queue.Dispatcher) { queue.Handle(d, ping, fn) })
+}
+
+// start runs a dispatcher beside the test; stop ends it and returns what Run returned.
+func start(t *testing.T, q *queue.Queue, cfg *queue.DispatcherConfig, fn pingHandler) (stop func() error) {
+	t.Helper()
+	d, err := queue.NewDispatcher(q, cfg)
+	require.NoError(t, err)
+	queue.Handle(d, ping, fn)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- d.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-result
+	}
+}
+
+// on is a queue on the same database behind another driver: another process.
+func on(t *testing.T, driver queue.Driver, cfg *queue.Config) *queue.Queue {
+	t.Helper()
+	q, err := queue.New(driver, cfg)
+	require.NoError(t, err)
+	return q
+}
+
+func driverOf(q *queue.Queue) queue.Driver { return q.DB().(queue.Driver) }
+
+var errDatabase = errors.New("database is away")
+
+// A faulty driver fails on demand.
+type faulty struct {
+	queue.Driver
+	beats  atomic.Bool // fail
+	writes atomic.Bool // fail: writes and claims
+	deaf   bool        // nobody is woken
+	slow   time.Duration
+}
+
+func (f *faulty) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
+	if f.beats.Load() || f.writes.Load() {
+		return false, errDatabase
+	}
+	return f.Driver.Beat(ctx, req)
+}
+
+func (f *faulty) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+	if f.writes.Load() {
+		return errDatabase
+	}
+	return f.Driver.Write(ctx, fn)
+}
+
+func (f *faulty) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	if f.writes.Load() {
+		return queue.ClaimResult{}, errDatabase
+	}
+	result, err := f.Driver.Claim(ctx, req)
+	time.Sleep(f.slow)
+	return result, err
+}
+
+func (f *faulty) Listen(ctx context.Context, wake func()) error {
+	if f.deaf {
+		return errDatabase
+	}
+	return f.Driver.Listen(ctx, wake)
+}
