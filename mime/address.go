@@ -8,11 +8,12 @@ import (
 // An Address is a mailbox (RFC 5322, section 3.4).
 type Address struct {
 	Name  string // the display name, decoded; anyone can write anything here
-	Email string // the address itself; empty where the field gives a name alone
+	Email string // the address itself, as it is written
 }
 
-// ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members.
-// It never fails: ok is false where rules were broken, and what could be told apart is returned.
+// ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members,
+// and names without an address are left out. It never fails: ok is false where rules were broken, and what could be
+// told apart is returned.
 func ParseAddresses(value string) (addresses []Address, ok bool) {
 	p := addressParser{s: value, ok: true, tail: len(value) - strings.LastIndex(value, "?=")}
 	for p.s != "" {
@@ -68,22 +69,30 @@ func (p *addressParser) mailbox() {
 			p.comment(&m)
 			continue
 		case c == '<':
-			if m.angle { // QUIRK: "A <a@x> B <b@x>": the comma is missing
-				p.ok = false
-				p.add(&m)
-				m = mailbox{}
-			}
+			p.next(&m)
 			p.angle(&m)
 		case c == ':' && !m.angle && !m.found:
 			p.s = p.s[1:]
 			m = mailbox{} // what came before names a group
 		default:
+			p.next(&m)
 			raw, text := p.word()
 			m.add(raw, text, blank)
 		}
 		blank = false
 	}
 	p.add(&m)
+}
+
+// next begins another mailbox behind an address in angle brackets.
+//
+// QUIRK: "A <a@x> B <b@x>": the comma is missing. Sample: address-comma.
+func (p *addressParser) next(m *mailbox) {
+	if m.angle {
+		p.ok = false
+		p.add(m)
+		*m = mailbox{}
+	}
 }
 
 func (p *addressParser) comment(m *mailbox) {
@@ -93,9 +102,7 @@ func (p *addressParser) comment(m *mailbox) {
 		p.ok = false
 		return
 	}
-	if m.comment == "" {
-		m.comment = text
-	}
+	m.comment = text
 }
 
 // word reads a quoted-string, an encoded-word, or an atom together with what may stand in an address.
@@ -111,7 +118,7 @@ func (p *addressParser) word() (raw, text string) {
 		p.s = rest[1:]
 		return "", ""
 	}
-	// QUIRK: encoded-words with commas and other special characters in them occur.
+	// QUIRK: encoded-words with commas and other special characters in them occur. Sample: address-word-comma.
 	if rest, found := p.encodedWord(); found {
 		raw = p.s[:len(p.s)-len(rest)]
 		p.s = rest
@@ -161,7 +168,7 @@ func (w *bareWord) glues(next string) bool {
 // angle reads an address in angle brackets: without comments, blanks and the route of old (RFC 5322, section 4.4).
 func (p *addressParser) angle(m *mailbox) {
 	var email strings.Builder
-	p.s = strings.TrimLeft(p.s, "<") // QUIRK: "<<a@x>>"
+	p.s = p.s[1:]
 	for p.s != "" && p.s[0] != '>' {
 		c := p.s[0]
 		switch {
@@ -169,11 +176,11 @@ func (p *addressParser) angle(m *mailbox) {
 			p.s = p.s[1:]
 		case c == '(' && !p.commentOpen:
 			p.comment(m)
-		case c == ';' || c == ',' && !strings.HasPrefix(email.String(), "@"): // QUIRK: the closing bracket is missing
+		case c == ';' || c == ',' && !strings.HasPrefix(email.String(), "@"): // QUIRK: no closing bracket. Sample: address-bracket.
 			p.ok = false
 			m.set(email.String())
 			return
-		case c == '<':
+		case c == '<': // QUIRK: "<<a@x>>". Sample: address-brackets.
 			p.ok = false
 			p.s = p.s[1:]
 		default:
@@ -208,23 +215,24 @@ func (m *mailbox) set(email string) {
 	m.email, m.angle = email, true
 }
 
-// add ends a mailbox.
+// add ends a mailbox. A name alone is none.
 func (p *addressParser) add(m *mailbox) {
 	a := Address{Name: m.phrase.String(), Email: m.email}
 	if !m.angle {
 		a = m.withoutAngle()
-		p.ok = p.ok && (a.Name == "" || a.Email != "")
 	}
-	if a.Name == "" && a.Email != "" {
+	if a.Email == "" {
+		p.ok = p.ok && a.Name == ""
+		return
+	}
+	if a.Name == "" {
 		a.Name = m.comment // joe@x (Joe), from before RFC 822
 	}
-	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there too.
+	// QUIRK: Outlook puts encoded-words inside quotes, where RFC 2047, section 5, forbids it; they are decoded there
+	// too. Sample: address-word-quoted.
 	name, ok := decodeWords(strings.TrimSpace(a.Name))
 	p.ok = p.ok && ok
-	a.Name, a.Email = singleLine(name), singleLine(a.Email)
-	if a != (Address{}) {
-		p.found = append(p.found, a)
-	}
+	p.found = append(p.found, Address{Name: singleLine(name), Email: singleLine(a.Email)})
 }
 
 // withoutAngle takes the first word that can be an address; the others are the name.

@@ -17,7 +17,7 @@ import (
 )
 
 // QUIRK: names that mail uses and the WHATWG index, which browsers read by, does not know or means otherwise. A subset
-// is read as its superset, as mail clients do: what is labelled GB 2312 is often GBK or GB 18030.
+// is read as its superset, as mail clients do: what is labelled GB 2312 is often GBK or GB 18030. Sample: charset-gbk.
 var charsetAliases = map[string]encoding.Encoding{
 	"gb2312": simplifiedchinese.GB18030, "gb_2312-80": simplifiedchinese.GB18030, "gbk": simplifiedchinese.GB18030,
 	"cp936": simplifiedchinese.GB18030, "x-gbk": simplifiedchinese.GB18030, "hz-gb-2312": simplifiedchinese.HZGB2312,
@@ -69,7 +69,8 @@ func decodeText(b []byte, name string) (text string, problem DefectKind) {
 // decodeUTF8 reads ASCII and UTF-8, and tolerates what claims to be one and is not.
 //
 // QUIRK: bytes above 127 without a charset, or with that of ASCII, are UTF-8 where they are valid UTF-8, and else
-// Windows-1252, as in a browser. So are bytes that claim to be UTF-8 and have no single sequence of it.
+// Windows-1252, as in a browser. So are bytes that claim to be UTF-8 and have no single sequence of it. Samples:
+// charset-undeclared, charset-wrong.
 func decodeUTF8(b []byte, declared bool) (text string, problem DefectKind) {
 	ascii, multibyte, valid := scanUTF8(b)
 	switch {

@@ -10,7 +10,7 @@ import (
 var zones = map[string]int{
 	"ut": 0, "utc": 0, "gmt": 0, "z": 0,
 	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
-	// QUIRK: not in the RFC, and common.
+	// QUIRK: not in the RFC, and common. Sample: date-zone.
 	"cet": 1, "cest": 2, "met": 1, "mest": 2, "bst": 1, "eet": 2, "eest": 3, "msk": 3, "jst": 9, "kst": 9,
 }
 
@@ -21,8 +21,8 @@ const months = "janfebmaraprmayjunjulaugsepoctnovdec"
 
 // ParseDate reads the value of a date field (RFC 5322, sections 3.3 and 4.3).
 //
-// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and years
-// may have two or three digits. A date without day, month, year or time is none.
+// QUIRK: the weekday, the zone and the seconds may be missing, the order may be that of asctime(3) or ISO 8601, and
+// years may have two or three digits. A date without day, month, year or time is none. Samples: date-asctime, date-iso.
 func ParseDate(value string) (date time.Time, ok bool) {
 	if len(value) > maxDate {
 		return time.Time{}, false

@@ -1,5 +1,7 @@
 package mime
 
+import "strings"
+
 // A DefectKind names one way in which a message breaks the rules and was read all the same.
 type DefectKind string
 
@@ -7,21 +9,25 @@ type DefectKind string
 const (
 	// MboxLine: a "From " line of an mbox file stands on top; it is left out.
 	MboxLine DefectKind = "mbox_line"
+	// LeadingBlank: a byte order mark or blank lines stand on top; they are left out.
+	LeadingBlank DefectKind = "leading_blank"
 	// BareCR: lines end in CR alone; they are read as lines.
 	BareCR DefectKind = "bare_cr"
 	// HeaderIndented: the first field is indented; it is read as a field.
 	HeaderIndented DefectKind = "header_indented"
 	// HeaderNotFolded: a line within the header is no field and not indented; it continues the field before it.
 	HeaderNotFolded DefectKind = "header_not_folded"
-	// HeaderNotEnded: the header ends without a blank line, at something that is no field; the body begins there.
+	// HeaderNotEnded: the header ends without a blank line, at a delimiter or what is no field; the body begins there.
 	HeaderNotEnded DefectKind = "header_not_ended"
 	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8; they are read in the section's charset.
 	HeaderRaw8Bit DefectKind = "header_raw_8bit"
-	// EncodedWordBroken: an encoded-word has an unknown charset or a broken encoding; it is read as far as possible.
+	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or characters that may not stand
+	// in one; it is read as far as possible.
 	EncodedWordBroken DefectKind = "encoded_word_broken"
-	// ParameterBroken: a parameter breaks RFC 2045 or 2231 (no semicolon, no closing quote, not quoted).
+	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
+	// quoted, encoded in the wrong way); it is read as it seems to be meant.
 	ParameterBroken DefectKind = "parameter_broken"
-	// AddressBroken: an address list does not parse; what can be told apart is kept.
+	// AddressBroken: an address list breaks the rules; what can be told apart is kept, names without an address are not.
 	AddressBroken DefectKind = "address_broken"
 	// DateBroken: a date does not parse; it stays zero.
 	DateBroken DefectKind = "date_broken"
@@ -40,6 +46,8 @@ const (
 	CharsetUnknown DefectKind = "charset_unknown"
 	// CharsetBroken: the text is not in the charset it declares, or has bytes above 127 and declares none.
 	CharsetBroken DefectKind = "charset_broken"
+	// MessageEncoded: an attached message has a transfer encoding, which it may not have; it is decoded and read.
+	MessageEncoded DefectKind = "message_encoded"
 	// NotOpened: an attached message is wrapped in too many transfer encodings; its content is there, unread.
 	NotOpened DefectKind = "not_opened"
 )
@@ -54,7 +62,12 @@ type Defect struct {
 
 // String formats the defect for a log.
 func (d Defect) String() string {
-	s := string(d.Kind) + " in part " + d.Part
+	s := string(d.Kind) + " in "
+	if d.Part == "" {
+		s += "the message"
+	} else {
+		s += "part " + d.Part
+	}
 	if d.Field != "" {
 		s += ", field " + d.Field
 	}
@@ -80,5 +93,5 @@ func excerpt(s string) string {
 	if len(s) > limit {
 		s = s[:limit] + "…"
 	}
-	return singleLine(s)
+	return singleLine(strings.TrimSpace(s))
 }

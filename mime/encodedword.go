@@ -18,7 +18,7 @@ const maxCharset = 64
 // cutWord reads the encoded-word at the start of s.
 //
 // QUIRK: the RFC bounds a word to 75 characters and forbids blanks in it. Real ones are longer and have both blanks
-// and question marks, so a word ends at the first "?=" behind its encoding.
+// and question marks, so a word ends at the first "?=" behind its encoding. Sample: encoded-word-long.
 func cutWord(s string) (w word, rest string, found bool) {
 	if !strings.HasPrefix(s, "=?") {
 		return w, s, false
@@ -40,8 +40,9 @@ func cutWord(s string) (w word, rest string, found bool) {
 	default:
 		return w, s, false
 	}
+	w.ok = w.ok && isASCII(text) && !strings.ContainsAny(text, " ?")
 	if !isASCII(text) {
-		w.charset = "utf-8" // QUIRK: raw characters in an encoded-word; the header as a whole is UTF-8 by now
+		w.charset = "utf-8" // QUIRK: raw characters in a word; the header is UTF-8 by now. Sample: encoded-word-raw.
 	}
 	return w, rest, true
 }
@@ -50,7 +51,7 @@ func cutWord(s string) (w word, rest string, found bool) {
 // (RFC 2047, section 6.2).
 //
 // QUIRK: words are also decoded where they touch other text, and the octets of neighbours in one charset are joined
-// before they are read, since many senders cut characters in two.
+// before they are read, since many senders cut characters in two. Sample: encoded-word-cut.
 func decodeWords(s string) (text string, ok bool) {
 	d := wordDecoder{ok: true}
 	// Nothing behind the last "?=" is a word. To know it keeps the search for a word's end from being repeated in vain.

@@ -63,7 +63,7 @@ type rawField struct {
 
 // cutField takes the name off a line, if it is the first line of a field: printable ASCII, then a colon.
 //
-// QUIRK: white space before the colon, which RFC 5322 once allowed (section 4.5), is tolerated.
+// QUIRK: white space before the colon, which RFC 5322 once allowed (section 4.5), is tolerated. Sample: colon-blank.
 func cutField(line []byte) (f rawField, found bool) {
 	colon := bytes.IndexByte(line, ':')
 	if colon <= 0 {
@@ -89,7 +89,8 @@ func decodeHeader(fields []rawField, r reporter) Header {
 		value := unfold(f.value)
 		text := string(value)
 		if !utf8.Valid(value) {
-			// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532) or else in the charset that the section declares for its body.
+			// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532) or else in the charset that the section declares for its
+			// body. Sample: header-8bit.
 			if charset == "" {
 				charset = declaredCharset(fields)
 			}
@@ -124,7 +125,7 @@ func unfold(value []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(value) {
 		if len(out) > 0 && !isBlank(line[0]) {
-			out = append(out, ' ') // QUIRK: a continuation that is not indented
+			out = append(out, ' ') // see the QUIRK of splitter.header
 		}
 		out = append(out, bytes.TrimRight(line, "\r\n")...)
 	}

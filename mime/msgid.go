@@ -6,7 +6,7 @@ import "strings"
 // their angle brackets and the blanks inside.
 //
 // QUIRK: where there are no brackets at all, each word is an id. Text around bracketed ids, which old mail has in
-// In-Reply-To, is left out.
+// In-Reply-To, is left out. Sample: ids-odd.
 func ParseMessageIDs(value string) []string {
 	var ids []string
 	if !strings.Contains(value, "<") {

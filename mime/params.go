@@ -36,7 +36,7 @@ type param struct {
 
 // value reads up to the first semicolon or blank.
 //
-// QUIRK: the semicolon behind the type may be missing: "multipart/mixed boundary=x".
+// QUIRK: the semicolon behind the type may be missing: "multipart/mixed boundary=x". Sample: param-semicolon.
 func (p *paramParser) value() string {
 	p.skip()
 	end := strings.IndexAny(p.s, "; \t(")
@@ -95,7 +95,7 @@ func (p *paramParser) param() {
 
 // quoted reads a quoted-string, and skips to the next parameter.
 //
-// QUIRK: the closing quote may be missing.
+// QUIRK: the closing quote may be missing. Sample: param-quote.
 func (p *paramParser) quoted() string {
 	text, rest, closed := cutQuoted(p.s)
 	if !closed {
@@ -110,7 +110,7 @@ func (p *paramParser) quoted() string {
 // unquoted reads a token.
 //
 // QUIRK: blanks and special characters, which need quotes, occur without: "name=my file.pdf". So the token ends at a
-// semicolon, or where a blank and the next "name=" follow.
+// semicolon, or where a blank and the next "name=" follow. Samples: param-blanks, param-no-semicolon.
 func (p *paramParser) unquoted() string {
 	end := strings.IndexByte(p.s, ';')
 	if end < 0 {
@@ -182,13 +182,14 @@ func (p *paramParser) params() map[string]string {
 
 // plain decodes a value that is not extended.
 //
-// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so.
+// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so. Sample:
+// param-encoded-word.
 func (p *paramParser) plain(name, value string) string {
 	if name != "name" && name != "filename" {
 		return value
 	}
 	text, ok := decodeWords(value)
-	p.ok = p.ok && ok
+	p.ok = p.ok && ok && text == value
 	return text
 }
 

@@ -45,6 +45,7 @@ func newPart(header Header, r reporter, defaultType string) *Part {
 	p.Disposition = disposition
 	p.Filename = singleLine(cmp.Or(dispositionParams["filename"], params["name"]))
 	if p.ContentType == "" {
+		r.report(ParameterBroken, "Content-Type", value)
 		p.ContentType = untyped(p.Filename)
 	}
 	if ids := ParseMessageIDs(header.raw("Content-ID")); len(ids) > 0 {
@@ -55,7 +56,7 @@ func newPart(header Header, r reporter, defaultType string) *Part {
 
 // mediaType makes a type of what Content-Type says; empty when it says nothing that is one.
 //
-// QUIRK: "text", "multipart" and "text/plain>" occur.
+// QUIRK: "text", "multipart" and "text/plain>" occur. Sample: content-type-odd.
 func mediaType(value, defaultType string) string {
 	if value == "" {
 		return defaultType

@@ -5,7 +5,8 @@ import "bytes"
 // header reads a header section and the blank line behind it.
 //
 // QUIRK: a delimiter ends a header as well, since parts that are a header alone are often sent without the blank
-// line. So does a line that is no field, unless it can only be the rest of the field before it.
+// line. So does a line that is no field, unless it can only be the rest of the field before it. A first line that is
+// indented is a field. Samples: delimiter-ends-header, header-not-ended, header-not-folded, header-indented.
 func (s *splitter) header(r reporter) ([]rawField, error) {
 	var fields []rawField
 	for s.pos < len(s.src) {
@@ -16,6 +17,7 @@ func (s *splitter) header(r reporter) ([]rawField, error) {
 			return fields, nil
 		}
 		if isDelimiter || !s.headerLine(&fields, line, r) {
+			r.report(HeaderNotEnded, "", string(line))
 			s.pos = start
 			return fields, nil
 		}
@@ -36,7 +38,6 @@ func (s *splitter) headerLine(fields *[]rawField, line []byte, r reporter) bool 
 	if len(*fields) == 0 {
 		f, isField := cutField(bytes.TrimLeft(line, " \t"))
 		if !isField {
-			r.report(HeaderNotEnded, "", string(line))
 			return false
 		}
 		r.report(HeaderIndented, f.name, "")
@@ -46,7 +47,6 @@ func (s *splitter) headerLine(fields *[]rawField, line []byte, r reporter) bool 
 	last := &(*fields)[len(*fields)-1]
 	if !indented {
 		if !s.atField() {
-			r.report(HeaderNotEnded, last.name, string(line))
 			return false
 		}
 		r.report(HeaderNotFolded, last.name, string(line))
@@ -58,7 +58,7 @@ func (s *splitter) headerLine(fields *[]rawField, line []byte, r reporter) bool 
 // endsHeader tells whether a line is the blank one behind a header.
 //
 // QUIRK: the line may have white space in it. RFC 5322 once allowed such lines inside folded fields (section 4.2), so
-// what follows decides.
+// what follows decides. Sample: blank-line-blanks.
 func (s *splitter) endsHeader(line []byte) bool {
 	if len(trimLineBreak(line)) == 0 {
 		return true
@@ -82,8 +82,9 @@ func (s *splitter) atField() bool {
 // clean takes off what may stand before the header of a whole message, and makes its lines end in LF.
 //
 // QUIRK: mbox files have a "From " line on top of each message, some programs write a byte order mark or blank lines,
-// and old Macintoshes end lines in CR alone.
+// and old Macintoshes end lines in CR alone. Samples: mbox-line, byte-order-mark, bare-cr.
 func clean(src []byte, r reporter) []byte {
+	start := len(src)
 	src = bytes.TrimPrefix(src, []byte("\xEF\xBB\xBF"))
 	if bytes.IndexByte(src, '\n') < 0 && bytes.IndexByte(src, '\r') >= 0 {
 		r.report(BareCR, "", "")
@@ -95,8 +96,11 @@ func clean(src []byte, r reporter) []byte {
 			src = trimmed
 		}
 	}
-	if bytes.HasPrefix(src, []byte("From ")) || bytes.HasPrefix(src, []byte(">From ")) {
-		line, rest, _ := bytes.Cut(src, []byte{'\n'})
+	if len(src) < start {
+		r.report(LeadingBlank, "", "")
+	}
+	line, rest, _ := bytes.Cut(src, []byte{'\n'})
+	if _, isField := cutField(line); !isField && bytes.HasPrefix(bytes.TrimLeft(line, ">"), []byte("From ")) {
 		r.report(MboxLine, "", string(line))
 		src = rest
 	}

@@ -41,7 +41,7 @@ func decodeTransfer(b []byte, encoding string) (content []byte, problem DefectKi
 
 // encodingName is the transfer encoding that a field's value names, in lower case.
 //
-// QUIRK: "7bit and more", "base64;", "7-bit" and comments occur.
+// QUIRK: "7bit and more", "base64;", "7-bit" and comments occur. Sample: encoding-odd.
 func encodingName(value string) string {
 	name := strings.ToLower(strings.Trim(value, " \t\"'"))
 	if i := strings.IndexAny(name, " \t;(,"); i >= 0 {
@@ -67,7 +67,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 //
 // QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, several encoded
 // pieces may follow each other, and a list's plain footer may stand behind the last one: what follows padding is read
-// only when all of it is base64.
+// only when all of it is base64. Samples: base64-junk, base64-pieces, base64-footer.
 func decodeBase64(b []byte) (content []byte, ok bool) {
 	lastJunk := len(b) - 1
 	for lastJunk >= 0 && (isBase64(b[lastJunk]) || isBlank(b[lastJunk]) || b[lastJunk] == '=') {
@@ -79,6 +79,7 @@ func decodeBase64(b []byte) (content []byte, ok bool) {
 	for i, c := range b {
 		switch {
 		case isBase64(c):
+			ok = ok && (pieces == 0 || len(clean) > pieces)
 			clean = append(clean, c)
 		case c != '=' || len(clean) == pieces:
 			continue
@@ -127,6 +128,7 @@ func decodeQuanta(clean []byte) []byte {
 // decodeQuotedPrintable reads RFC 2045, section 6.7.
 //
 // QUIRK: an "=" that begins neither an octet nor a soft line break stands for itself, and lines may be of any length.
+// Sample: quoted-printable-broken.
 func decodeQuotedPrintable(b []byte) (content []byte, ok bool) {
 	ok = true
 	out := make([]byte, 0, len(b))
