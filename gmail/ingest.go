@@ -89,7 +89,7 @@ func messageOf(accountID string, raw *RawMessage, m *mime.Message) *postroom.Mes
 		MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
 		ReplyTo: addresses(m.ReplyTo), To: addresses(m.To), Cc: addresses(m.Cc), Bcc: addresses(m.Bcc),
 		Subject: m.Subject, Snippet: raw.Snippet, LabelIDs: postroom.NewImage(raw.LabelIDs).LabelIDs,
-		BodyPlain: m.Text, BodyHTML: m.HTML, ReceivedAt: raw.ReceivedAt, Date: m.Date, Size: int64(m.Size),
+		BodyPlain: m.Text, BodyHTML: m.HTML, ReceivedAt: raw.ReceivedAt, Date: m.Date.UTC(), Size: int64(m.Size),
 	}
 	if from := addresses(m.From); len(from) > 0 {
 		msg.From = from[0]

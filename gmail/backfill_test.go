@@ -1,0 +1,147 @@
+package gmail
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (w *world) arriveMany(n int) []string {
+	var ids []string
+	for range n {
+		ids = append(ids, w.arrive(plainMail, "INBOX"))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestBackfillPageByPage(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.PageSize = 10
+	ids := w.arriveMany(25)
+	latest := w.latest()
+	first := w.run(NewBackfill(w.account, "", ""))
+	require.Equal(t, -10, w.job(first).Priority)
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 3}, w.jobs("backfill.gmail"))
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 25}, w.jobs("ingest.gmail"))
+	slices.Sort(w.seen)
+	require.Equal(t, ids, w.seen)
+
+	account := w.state()
+	require.Equal(t, Backfill{State: BackfillDone}, account.Backfill)
+	require.Equal(t, latest, account.HistoryID)
+	require.WithinDuration(t, time.Now(), account.LastSyncAt, time.Minute)
+
+	// Once more: everything is listed, nothing is fetched, and the cursor stays where it is.
+	fetched := w.server.Counts()[gmailtest.MessagesGet]
+	w.arrive(plainMail, "SENT") // moves Gmail's history, and is new
+	w.run(NewBackfill(w.account, "", ""))
+	require.Equal(t, fetched+1, w.server.Counts()[gmailtest.MessagesGet])
+	require.Equal(t, latest, w.state().HistoryID)
+}
+
+// What arrives while the pages are listed is after the cursor, whether the listing has shown it or not.
+func TestMailThatArrivesDuringABackfill(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.PageSize = 2
+	w.arriveMany(5)
+	before := w.latest()
+	var once sync.Once
+	w.wire.before = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/messages") {
+			once.Do(func() { w.arrive(plainMail, "INBOX") })
+		}
+	}
+	w.run(NewBackfill(w.account, "", ""))
+	require.Equal(t, before, w.state().HistoryID)
+	w.run(NewHistorySync(w.account, 0))
+	require.Len(t, w.seen, 6)
+	require.Equal(t, w.latest(), w.state().HistoryID)
+}
+
+func TestBackfillGoesOnAfterFailures(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.PageSize = 2
+	w.arriveMany(6)
+	w.server.Fault(
+		gmailtest.Fault{Method: gmailtest.GetProfile, Status: 503},
+		gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 2, Cut: gmailtest.CutAfter},
+		gmailtest.Fault{Method: gmailtest.MessagesGet, Nth: 3, Times: 2, Status: 500},
+	)
+	w.run(NewBackfill(w.account, "", ""))
+	require.Len(t, w.seen, 6)
+	require.Equal(t, BackfillDone, w.state().Backfill.State)
+}
+
+func TestBackfillThatStoppedIsResumed(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.PageSize = 2
+	w.arriveMany(6)
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 2, Status: 403})
+	w.run(NewBackfill(w.account, "", ""))
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
+	backfill := w.state().Backfill
+	require.Equal(t, BackfillRunning, backfill.State)
+	require.NotEmpty(t, backfill.Page)
+
+	w.run(NewBackfill(w.account, backfill.Query, backfill.Page))
+	require.Len(t, w.seen, 6)
+	require.Equal(t, BackfillDone, w.state().Backfill.State)
+}
+
+func TestBackfillOfSpamAndTrash(t *testing.T) {
+	w := newWorld(t)
+	w.arrive(plainMail, "SPAM")
+	w.arrive(plainMail, "TRASH")
+	w.run(NewBackfill(w.account, "", ""))
+	require.Empty(t, w.jobs("ingest.gmail"))
+	w.cfg.SpamAndTrash = true
+	w.run(NewBackfill(w.account, "", ""))
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 2}, w.jobs("ingest.gmail"))
+	require.Empty(t, w.seen, "they are stored and not handed on")
+}
+
+func TestBackfillOfASearch(t *testing.T) {
+	w := newWorld(t)
+	w.arrive(plainMail, "INBOX")
+	starred := w.arrive(plainMail, "STARRED")
+	w.run(NewBackfill(w.account, "is:starred", ""))
+	require.Equal(t, []string{starred}, w.seen)
+}
+
+func TestEmptyMailbox(t *testing.T) {
+	w := newWorld(t)
+	w.run(NewBackfill(w.account, "", ""))
+	require.Equal(t, BackfillDone, w.state().Backfill.State)
+}
+
+func TestKeys(t *testing.T) {
+	tests := []struct {
+		name string
+		job  queue.NewJob
+		want queue.Key
+	}{
+		{"first page", NewBackfill("a", "", ""), queue.WhileUnfinished("backfill.gmail:a:first")},
+		{"page", NewBackfill("a", "", "p2"), queue.WhileUnfinished("backfill.gmail:a:p2")},
+		{"page of a search", NewBackfill("a", "is:starred", "p2"), queue.WhileUnfinished("backfill.gmail:a:is:starred:p2")},
+		{"fallback", newFallback("a", "newer_than:7d", 9), queue.WhileUnfinished("backfill.gmail:a:fallback:9")},
+		{"push", NewHistorySync("a", 9), queue.WhileUnfinished("history.sync.gmail:a:9")},
+		{"poll", NewHistorySync("a", 0), queue.WhileUnfinished("history.sync.gmail:a")},
+		{"labels", NewLabelsSync("a"), queue.WhileUnfinished("labels.sync.gmail:a")},
+		{"ingest", NewIngest("a", "m"), queue.Forever("ingest.gmail:a:m")},
+		{"action", NewAction("a", "x"), queue.WhileUnfinished("action.gmail:a:x")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, tt.job.Key) })
+	}
+	require.Equal(t, NewLabelsSync("a", "x", "y", "x"), NewLabelsSync("a", "y", "x"))
+	require.NotEqual(t, NewLabelsSync("a", "x").Key, NewLabelsSync("a", "y").Key)
+}

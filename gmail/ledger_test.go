@@ -1,0 +1,120 @@
+package gmail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A testLedger behaves as a ledger has to: it keeps actions in the database, and each change compares and sets.
+type testLedger struct {
+	db       queue.DB
+	complete func() error // called before an action completes
+}
+
+var _ Ledger = (*testLedger)(nil)
+
+func newTestLedger(t *testing.T, db queue.DB) *testLedger {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, `CREATE TABLE test_actions (id TEXT PRIMARY KEY, action TEXT NOT NULL)`)
+		return err
+	}))
+	return &testLedger{db: db}
+}
+
+func (l *testLedger) put(ctx context.Context, tx *queue.Tx, a postroom.Action) error {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO test_actions (id, action) VALUES ($1, $2)
+		ON CONFLICT (id) DO UPDATE SET action = excluded.action`, a.ID, string(text))
+	return err
+}
+
+func readAction(ctx context.Context, q sqlx.QueryerContext, id string) (a postroom.Action, err error) {
+	var text string
+	if err := sqlx.GetContext(ctx, q, &text, `SELECT action FROM test_actions WHERE id = $1`, id); err != nil {
+		return a, fmt.Errorf("action %s: %w", id, postroom.ErrNotFound)
+	}
+	return a, json.Unmarshal([]byte(text), &a)
+}
+
+func (l *testLedger) change(ctx context.Context, tx *queue.Tx, id string, from postroom.ActionState, set func(*postroom.Action)) (postroom.Action, error) {
+	a, err := readAction(ctx, tx, id)
+	if err != nil {
+		return a, err
+	}
+	if a.State != from {
+		return a, fmt.Errorf("action %s is %s", id, a.State)
+	}
+	set(&a)
+	return a, l.put(ctx, tx, a)
+}
+
+func (l *testLedger) Start(ctx context.Context, tx *queue.Tx, id, jobID string) (postroom.Action, error) {
+	a, err := l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
+		a.State, a.JobID = postroom.ActionExecuting, jobID
+	})
+	if err != nil && a.State == postroom.ActionExecuting && a.JobID == jobID {
+		return a, nil
+	}
+	return a, err
+}
+
+func (l *testLedger) Complete(ctx context.Context, tx *queue.Tx, id string, hint postroom.UndoHint) error {
+	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
+		a.State, a.UndoHint = postroom.ActionCompleted, &hint
+	})
+	if l.complete != nil {
+		err = errors.Join(err, l.complete())
+	}
+	return err
+}
+
+func (l *testLedger) Fail(ctx context.Context, tx *queue.Tx, id, reason string) error {
+	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
+		a.State, a.Error = postroom.ActionFailed, reason
+	})
+	return err
+}
+
+// queued adds an action and returns its id.
+func (w *world) queued(a postroom.Action) string {
+	w.t.Helper()
+	a.ID, a.State = uuid.NewString(), postroom.ActionQueued
+	if a.AccountID == "" {
+		a.AccountID = w.account
+	}
+	write(w.t, w.store, func(ctx context.Context, tx *queue.Tx) error { return w.ledger.put(ctx, tx, a) })
+	return a.ID
+}
+
+func (w *world) action(id string) postroom.Action {
+	w.t.Helper()
+	a, err := readAction(w.t.Context(), w.db.Reader(), id)
+	require.NoError(w.t, err)
+	return a
+}
+
+// act runs an action on a message of ours and returns the job and the action as it ended.
+func (w *world) act(messageID string, t postroom.ActionType, label string) (*queue.Job, postroom.Action) {
+	w.t.Helper()
+	a := postroom.Action{MessageID: messageID, Type: t}
+	if label != "" {
+		a.Parameters = postroom.Parameters{postroom.ParamLabel: label}
+	}
+	id := w.queued(a)
+	job := w.run(NewAction(w.account, id))
+	return w.job(job), w.action(id)
+}

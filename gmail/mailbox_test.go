@@ -1,0 +1,172 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (w *world) mailbox() *Mailbox { return NewMailbox(w.store, w.cfg.Clients) }
+
+func TestMailboxApply(t *testing.T) {
+	tests := []struct {
+		name   string
+		before []string
+		change postroom.LabelChange
+		after  []string
+		calls  int
+	}{
+		{"nothing", []string{"INBOX"}, postroom.LabelChange{}, []string{"INBOX"}, 1},
+		{"labels", []string{"INBOX", "UNREAD"}, postroom.LabelChange{Add: []string{"STARRED"}, Remove: []string{"INBOX", "UNREAD"}}, []string{"STARRED"}, 1},
+		{"into the trash", []string{"INBOX", "UNREAD"}, add("TRASH"), []string{"TRASH", "UNREAD"}, 1},
+		{"into the trash, and a label", []string{"INBOX", "UNREAD"}, postroom.LabelChange{Add: []string{"TRASH", "STARRED"}, Remove: []string{"UNREAD"}}, []string{"STARRED", "TRASH"}, 2},
+		{"out of the trash", []string{"TRASH"}, postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"TRASH"}}, []string{"INBOX"}, 2},
+		{"what is so already", []string{"INBOX"}, postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"TRASH"}}, []string{"INBOX"}, 2},
+	}
+	w := newWorld(t)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			id, providerID := w.known(tt.before...)
+			calls := len(w.server.Calls())
+			image, err := w.mailbox().Apply(t.Context(), w.account, id, tt.change)
+			require.NoError(t, err)
+			require.Len(t, w.server.Calls(), calls+tt.calls)
+			require.Equal(t, postroom.NewImage(tt.after), image)
+			atGmail, here := w.labels(providerID)
+			require.Equal(t, tt.after, atGmail)
+			require.Equal(t, tt.before, here, "what is stored is the caller's to change")
+
+			again, err := w.mailbox().Apply(t.Context(), w.account, id, tt.change)
+			require.NoError(t, err)
+			require.Equal(t, image, again, "it can be repeated")
+		})
+	}
+}
+
+func TestMailboxApplyThatBreaksOff(t *testing.T) {
+	change := postroom.LabelChange{Add: []string{"INBOX", "STARRED"}, Remove: []string{"TRASH"}}
+	faults := map[string]gmailtest.Fault{
+		"between the calls":    {Method: gmailtest.MessagesModify, Cut: gmailtest.CutBefore},
+		"after the first":      {Method: gmailtest.MessagesUntrash, Cut: gmailtest.CutAfter},
+		"after the second one": {Method: gmailtest.MessagesModify, Cut: gmailtest.CutAfter},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			id, _ := w.known("TRASH")
+			w.server.Fault(fault)
+			_, err := w.mailbox().Apply(t.Context(), w.account, id, change)
+			require.Equal(t, ClassNetwork, ClassOf(err))
+			image, err := w.mailbox().Apply(t.Context(), w.account, id, change)
+			require.NoError(t, err)
+			require.Equal(t, []string{"INBOX", "STARRED"}, image.LabelIDs)
+		})
+	}
+}
+
+func TestMailboxImage(t *testing.T) {
+	w := newWorld(t)
+	id, providerID := w.known("INBOX")
+	w.modify(providerID, add("STARRED"))
+	image, err := w.mailbox().Image(t.Context(), w.account, id)
+	require.NoError(t, err)
+	require.Equal(t, []string{"INBOX", "STARRED"}, image.LabelIDs)
+
+	write(t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+		return w.mailbox().SetImage(ctx, tx, w.account, id, image)
+	})
+	_, here := w.labels(providerID)
+	require.Equal(t, image.LabelIDs, here)
+}
+
+func TestMailboxErrorsAreVerdicts(t *testing.T) {
+	w := newWorld(t)
+	id, providerID := w.known("INBOX")
+	_, err := w.mailbox().Image(t.Context(), w.account, "no-such-message")
+	require.ErrorIs(t, err, postroom.ErrNotFound)
+	require.IsType(t, queue.Fatal(err), err)
+
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesGet, Status: 429})
+	_, err = w.mailbox().Image(t.Context(), w.account, id)
+	require.Equal(t, queue.Defer(errors.Unwrap(err), rateLimitDelay), err)
+
+	require.NoError(t, w.google.Users.Messages.Delete("me", providerID).Do())
+	_, err = w.mailbox().Apply(t.Context(), w.account, id, add("STARRED"))
+	require.ErrorIs(t, err, postroom.ErrMessageGone)
+	require.Equal(t, queue.Fatal(errors.Unwrap(err)), err)
+
+	down := NewMailbox(w.store, ClientsFunc(func(context.Context, string) (*Client, error) {
+		return nil, errors.New("no token")
+	}))
+	_, err = down.Image(t.Context(), w.account, id)
+	require.EqualError(t, err, "no token")
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	w := newWorld(t)
+	tests := []struct {
+		name  string
+		spoil func(*Config)
+		want  string
+	}{
+		{"no store", func(c *Config) { c.Store = nil }, "Config.Store is nil"},
+		{"no clients", func(c *Config) { c.Clients = nil }, "Config.Clients is nil"},
+		{"pages too large", func(c *Config) { c.PageSize = 501 }, "Config.PageSize is 501"},
+		{"pages too small", func(c *Config) { c.PageSize = -1 }, "Config.PageSize is -1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := queue.NewDispatcher(w.queue, nil)
+			require.NoError(t, err)
+			cfg := w.cfg
+			tt.spoil(&cfg)
+			require.ErrorContains(t, Register(d, cfg), tt.want)
+		})
+	}
+	_, err := NewClient(t.Context(), ClientConfig{})
+	require.ErrorContains(t, err, "ClientConfig.HTTPClient is nil")
+	_, err = NewClient(t.Context(), ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
+	require.ErrorContains(t, err, "ClientConfig.Timeout")
+}
+
+func TestWithoutALedgerActionsAreNotHandled(t *testing.T) {
+	w := newWorld(t)
+	id := w.queued(postroom.Action{MessageID: "m", Type: postroom.Archive})
+	w.cfg.Ledger = nil
+	w.run(NewAction(w.account, id))
+	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs("action.gmail"))
+}
+
+func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
+	w := newWorld(t)
+	service := func(user string) *Client {
+		c, err := NewClient(t.Context(), ClientConfig{
+			HTTPClient: authorized(w), Endpoint: w.server.URL(), UserID: user, Limits: &Limits{},
+		})
+		require.NoError(t, err)
+		return c
+	}
+	profile, err := service(w.server.Email()).Profile(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, Profile{Email: w.server.Email(), HistoryID: w.latest()}, profile)
+
+	_, err = service("another@example.com").Profile(t.Context())
+	require.Equal(t, ClassForbidden, ClassOf(err))
+
+	limited := service("")
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: 429, RetryAfter: time.Hour})
+	_, err = limited.Profile(t.Context())
+	require.Equal(t, ClassRateLimited, ClassOf(err))
+	calls := len(w.server.Calls())
+	_, err = limited.Profile(t.Context())
+	require.ErrorContains(t, err, "Gmail has told us to wait")
+	require.Len(t, w.server.Calls(), calls, "and so it is left in peace")
+}

@@ -1,0 +1,228 @@
+package gmail
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+	api "google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// A world is a Gmail, a database with one account, and what the jobs need.
+type world struct {
+	t       *testing.T
+	server  *gmailtest.Server
+	google  *api.Service // what the user does by hand
+	wire    *wire        // what our client's requests go through
+	client  *Client
+	db      *sqlite.DB
+	store   *Store
+	queue   *queue.Queue
+	ledger  *testLedger
+	account string
+	cfg     Config // of Register
+
+	mu   sync.Mutex
+	seen []string // Gmail's ids of the messages that OnMessage got
+}
+
+// wire calls before each request, so that a test can do something right then.
+type wire struct {
+	next   http.RoundTripper
+	before func(*http.Request)
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.before != nil {
+		w.before(r)
+	}
+	return w.next.RoundTrip(r)
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, server: gmailtest.New(t), wire: &wire{next: http.DefaultTransport.(*http.Transport).Clone()}}
+	t.Cleanup(w.wire.next.(*http.Transport).CloseIdleConnections)
+	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+	var err error
+	w.google, err = w.server.Service(t.Context())
+	require.NoError(t, err)
+	w.client = w.newClient(w.server.URL())
+
+	w.db = dbtest.SQLite(t)
+	require.NoError(t, queue.Migrate(t.Context(), w.db))
+	require.NoError(t, Migrate(t.Context(), w.db))
+	w.ledger = newTestLedger(t, w.db)
+	w.store = NewStore(w.db)
+	w.account = ensureAccount(t, w.store, w.server.Email())
+	w.queue, err = queue.New(w.db, &queue.Config{
+		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
+	})
+	require.NoError(t, err)
+	w.cfg = Config{
+		Store: w.store, Ledger: w.ledger, OnMessage: w.onMessage,
+		Clients: ClientsFunc(func(context.Context, string) (*Client, error) { return w.client, nil }),
+	}
+	return w
+}
+
+func (w *world) newClient(url string) *Client {
+	w.t.Helper()
+	c, err := NewClient(w.t.Context(), ClientConfig{HTTPClient: authorized(w), Endpoint: url})
+	require.NoError(w.t, err)
+	return c
+}
+
+func authorized(w *world) *http.Client {
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"})
+	return &http.Client{Transport: &oauth2.Transport{Source: token, Base: w.wire}}
+}
+
+func (w *world) onMessage(_ context.Context, tx *queue.Tx, m *postroom.Message) error {
+	tx.OnCommit(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.seen = append(w.seen, m.ProviderID)
+	})
+	return nil
+}
+
+// run enqueues jobs and runs everything until nothing is left to do.
+func (w *world) run(jobs ...queue.NewJob) (last string) {
+	w.t.Helper()
+	for _, job := range jobs {
+		receipt, err := w.queue.Enqueue(w.t.Context(), job)
+		require.NoError(w.t, err)
+		last = receipt.ID
+	}
+	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4})
+	require.NoError(w.t, err)
+	require.NoError(w.t, Register(d, w.cfg))
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	require.NoError(w.t, d.RunUntilIdle(ctx))
+	require.NoError(w.t, ctx.Err(), "still not idle")
+	return last
+}
+
+func (w *world) job(id string) *queue.Job {
+	w.t.Helper()
+	job, err := w.queue.Job(w.t.Context(), id)
+	require.NoError(w.t, err)
+	return job
+}
+
+// jobs counts the jobs of a type by state.
+func (w *world) jobs(jobType string) map[queue.State]int {
+	w.t.Helper()
+	counts, err := w.queue.Counts(w.t.Context(), queue.Filter{Types: []string{jobType}})
+	require.NoError(w.t, err)
+	return counts
+}
+
+const plainMail = "From: Zoe <zoe@example.org>\r\nTo: me@example.com\r\nSubject: Hello\r\nMessage-ID: <1@example.org>\r\n" +
+	"Date: Sat, 07 Mar 2026 12:00:00 +0000\r\n\r\nGood day.\r\n"
+
+// arrive puts a message into the mailbox and returns Gmail's id.
+func (w *world) arrive(raw string, labels ...string) string {
+	w.t.Helper()
+	m, err := w.google.Users.Messages.Insert("me", &api.Message{
+		Raw: base64.URLEncoding.EncodeToString([]byte(raw)), LabelIds: labels,
+	}).Do()
+	require.NoError(w.t, err)
+	return m.Id
+}
+
+// known is arrive for a message that has been ingested; the id is ours.
+func (w *world) known(labels ...string) (id, providerID string) {
+	w.t.Helper()
+	providerID = w.arrive(plainMail, labels...)
+	w.run(NewIngest(w.account, providerID))
+	return w.ours(providerID), providerID
+}
+
+func (w *world) ours(providerID string) string {
+	w.t.Helper()
+	id, err := w.store.MessageID(w.t.Context(), w.account, providerID)
+	require.NoError(w.t, err)
+	return id
+}
+
+// modify is what the user does in Gmail.
+func (w *world) modify(providerID string, change postroom.LabelChange) {
+	w.t.Helper()
+	_, err := w.google.Users.Messages.Modify("me", providerID, &api.ModifyMessageRequest{
+		AddLabelIds: change.Add, RemoveLabelIds: change.Remove,
+	}).Do()
+	require.NoError(w.t, err)
+}
+
+func (w *world) userLabel(name string) string {
+	w.t.Helper()
+	label, err := w.google.Users.Labels.Create("me", &api.Label{Name: name}).Do()
+	require.NoError(w.t, err)
+	return label.Id
+}
+
+// labels are what a message carries at Gmail and here.
+func (w *world) labels(providerID string) (atGmail, here []string) {
+	w.t.Helper()
+	image, err := w.client.GetImage(w.t.Context(), providerID)
+	require.NoError(w.t, err)
+	m, err := w.store.Message(w.t.Context(), w.account, w.ours(providerID))
+	require.NoError(w.t, err)
+	return image.LabelIDs, m.LabelIDs
+}
+
+func (w *world) state() Account {
+	w.t.Helper()
+	account, err := w.store.Account(w.t.Context(), w.account)
+	require.NoError(w.t, err)
+	return account
+}
+
+// latest is where Gmail's history stands.
+func (w *world) latest() uint64 {
+	w.t.Helper()
+	profile, err := w.google.Users.GetProfile("me").Do()
+	require.NoError(w.t, err)
+	return profile.HistoryId
+}
+
+// synced makes the cursor Gmail's latest.
+func (w *world) synced() {
+	w.t.Helper()
+	write(w.t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+		return w.store.moveCursor(ctx, tx, w.account, w.latest(), true)
+	})
+}
+
+// logs collects what is logged.
+type logs struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logs) logger() *slog.Logger { return slog.New(l) }
+
+func (l *logs) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logs) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logs) WithGroup(string) slog.Handler            { return l }
+func (l *logs) Handle(_ context.Context, r slog.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, r.Message)
+	return nil
+}
