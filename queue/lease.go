@@ -105,7 +105,8 @@ func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result
 func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step StepRecord, result any) (StepRecord, error) {
 	stored, err := json.Marshal(result)
 	if err != nil {
-		return step, wrap("finish step "+step.Name, lease.JobID, fmt.Errorf("result: %w", err))
+		// Not to be retried: the step would take effect each time, and its result never be kept.
+		return step, wrap("finish step "+step.Name, lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 	}
 	step.JobID, step.Attempt, step.Result, step.FinishedAt = lease.JobID, lease.Attempt, stored, tx.Now()
 	return step, wrap("finish step "+step.Name, lease.JobID, q.driver.FinishStep(ctx, tx, lease, step))

@@ -1,0 +1,300 @@
+package queue_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+const lease = 30 * time.Second
+
+// claimAs takes all pings for a worker that is never heard of again.
+func claimAs(t *testing.T, q *queue.Queue, worker string) []queue.Job {
+	t.Helper()
+	jobs, err := q.Claim(t.Context(), worker, []string{string(ping)}, 100)
+	require.NoError(t, err)
+	return jobs
+}
+
+func TestJobsOfADeadWorkerAreRescuedWithinTwoLeases(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		require.Len(t, claimAs(t, q, "dead"), 1)
+		ran := make(chan *queue.Work[int], 1)
+		began := time.Now()
+		stop := start(t, q, &queue.DispatcherConfig{Lease: lease}, func(_ context.Context, w *queue.Work[int]) error {
+			ran <- w
+			return nil
+		})
+		w := <-ran
+		require.WithinRange(t, time.Now(), began.Add(lease), began.Add(2*lease))
+		require.NoError(t, stop())
+		require.Equal(t, 2, w.Job.Attempt)
+		require.Equal(t, []int{0, 0, 1}, []int{w.Job.Failures, w.Job.Interruptions, w.Job.Crashes})
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		records := attempts(t, q, id)
+		require.Equal(t, queue.KindCrashed, records[0].Kind)
+		require.Equal(t, "worker dead died", records[0].Error)
+	})
+}
+
+func TestJobsOfALivingWorkerAreLeftAlone(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		release := make(chan struct{})
+		var ran atomic.Int64
+		slow := func(context.Context, *queue.Work[int]) error {
+			ran.Add(1)
+			<-release
+			return nil
+		}
+		first := start(t, q, &queue.DispatcherConfig{Lease: lease}, slow)
+		synctest.Wait()
+		second := start(t, on(t, driverOf(q), nil), &queue.DispatcherConfig{Lease: lease}, slow)
+		time.Sleep(20 * lease)
+		close(release)
+		require.NoError(t, first())
+		require.NoError(t, second())
+		require.EqualValues(t, 1, ran.Load())
+		require.Equal(t, 1, job(t, q, id).Attempt)
+	})
+}
+
+func TestExclusiveDispatcherTakesOverAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		enqueue(t, q, nil)
+		enqueue(t, q, nil)
+		require.Len(t, claimAs(t, q, "dead"), 2)
+		ran := make(chan struct{}, 2)
+		began := time.Now()
+		stop := start(t, q, &queue.DispatcherConfig{Exclusive: true}, func(context.Context, *queue.Work[int]) error {
+			ran <- struct{}{}
+			return nil
+		})
+		<-ran
+		<-ran
+		require.Zero(t, time.Since(began))
+		require.NoError(t, stop())
+	})
+}
+
+func TestJobThatKillsItsWorkersIsTakenOutOfTheWay(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("k")})
+		strict := on(t, driverOf(q), &queue.Config{Budget: queue.Budget{Crashes: 2}})
+		d, err := queue.NewDispatcher(strict, &queue.DispatcherConfig{Lease: lease})
+		require.NoError(t, err)
+		queue.Handle(d, queue.Type[int]("another"), func(context.Context, *queue.Work[int]) error { return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- d.Run(ctx) }()
+
+		for range 3 {
+			require.Equal(t, queue.StateQueued, job(t, q, id).State)
+			require.Len(t, claimAs(t, q, "killed"), 1)
+			time.Sleep(2 * lease)
+		}
+		got := job(t, q, id)
+		require.Equal(t, queue.StateFailed, got.State)
+		require.Equal(t, 3, got.Crashes)
+		require.Contains(t, got.LastError, "gave up after 3 crashes")
+		require.NotEqual(t, id, enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("k")}), "its key is free")
+		cancel()
+		require.NoError(t, <-result)
+	})
+}
+
+// A process is paused, declared dead, and comes back: it may write nothing about the job, and goes on under a new name.
+func TestZombieWritesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		paused := &faulty{Driver: driverOf(q)}
+		entered, release, wrote := make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)
+		first := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease, Workers: 1}, func(ctx context.Context, w *queue.Work[int]) error {
+			if w.Job.ID != id {
+				return nil
+			}
+			entered <- ctx
+			<-release
+			err := w.Complete(context.Background(), func(context.Context, *queue.Tx) error {
+				t.Error("the zombie has written")
+				return nil
+			})
+			wrote <- err
+			return err
+		})
+		ctx := <-entered
+		paused.beats.Store(true)
+		second := start(t, q, &queue.DispatcherConfig{Lease: lease}, func(_ context.Context, w *queue.Work[int]) error { return nil })
+		time.Sleep(2 * lease)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State, "another process has taken it over")
+		require.ErrorIs(t, context.Cause(ctx), queue.ErrLeaseLost, "a process that cannot beat for a lease knows that its jobs are lost")
+		require.NoError(t, second())
+
+		paused.beats.Store(false)
+		time.Sleep(lease)
+		close(release)
+		require.ErrorIs(t, <-wrote, queue.ErrNotRunning)
+		next := enqueue(t, q, nil)
+		time.Sleep(lease)
+		require.Equal(t, queue.StateCompleted, job(t, q, next).State, "it goes on")
+		require.Equal(t, 1, job(t, q, next).Attempt)
+		require.NoError(t, first())
+		require.Equal(t, 2, job(t, q, id).Attempt)
+		require.Zero(t, job(t, q, id).Failures)
+	})
+}
+
+// A worker is declared dead while it runs a job, and claims that same job again before it learns of it: two attempts of
+// one job are in one process.
+func TestProcessClaimsItsOwnLostJob(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		paused := &faulty{Driver: driverOf(q)}
+		causes := make(chan error, 2)
+		release := make(chan struct{})
+		stop := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
+			if w.Job.Attempt == 1 {
+				causes <- untilCanceled(ctx)
+				return context.Cause(ctx)
+			}
+			<-release
+			causes <- ctx.Err()
+			return nil
+		})
+		synctest.Wait()
+		workers, err := driverOf(q).Workers(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			jobs, err := driverOf(q).Bury(ctx, tx, workers[0])
+			require.NoError(t, err)
+			_, err = driverOf(q).Finish(ctx, tx, []queue.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: tx.Now(), At: tx.Now()}})
+			return err
+		}))
+		require.ErrorIs(t, <-causes, queue.ErrLeaseLost)
+		require.Equal(t, 2, job(t, q, id).Attempt)
+		close(release)
+		require.NoError(t, <-causes, "the attempt that holds the job is not disturbed")
+		require.NoError(t, stop())
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+	})
+}
+
+// While nothing can be written, heartbeats and the ends of jobs included, nothing is forgotten.
+func TestDispatcherOutlivesADatabaseThatIsAway(t *testing.T) {
+	for name, away := range map[string]time.Duration{"briefly": lease / 2, "for long": 20 * lease} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				flaky := &faulty{Driver: driverOf(q)}
+				ids := []string{enqueue(t, q, nil), enqueue(t, q, nil), enqueue(t, q, nil)}
+				release := make(chan struct{})
+				stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease, Workers: 2}, func(_ context.Context, w *queue.Work[int]) error {
+					<-release
+					if w.Job.ID == ids[1] && w.Job.Attempt == 1 {
+						return errBroken
+					}
+					return nil
+				})
+				synctest.Wait()
+				flaky.writes.Store(true)
+				close(release)
+				time.Sleep(away)
+				require.Equal(t, queue.StateRunning, job(t, q, ids[0]).State)
+				flaky.writes.Store(false)
+				time.Sleep(2 * lease)
+				for _, id := range ids {
+					require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+				}
+				require.Equal(t, 1, job(t, q, ids[0]).Attempt)
+				require.NoError(t, stop())
+			})
+		})
+	}
+}
+
+func TestHandlersAreToldWhenTheLeaseCannotBeKept(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		flaky := &faulty{Driver: driverOf(q)}
+		id := enqueue(t, q, nil)
+		causes := make(chan error, 1)
+		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
+			if w.Job.Attempt > 1 {
+				return nil
+			}
+			causes <- untilCanceled(ctx)
+			return ctx.Err()
+		})
+		synctest.Wait()
+		began := time.Now()
+		flaky.writes.Store(true)
+		require.ErrorIs(t, <-causes, queue.ErrLeaseLost)
+		require.WithinRange(t, time.Now(), began.Add(lease), began.Add(2*lease))
+		flaky.writes.Store(false)
+		time.Sleep(2 * lease)
+		require.NoError(t, stop())
+		got := job(t, q, id)
+		require.Equal(t, queue.StateCompleted, got.State)
+		require.Equal(t, []int{0, 1, 0}, []int{got.Failures, got.Interruptions, got.Crashes}, "that is nobody's failure")
+	})
+}
+
+func TestShutdownWithADatabaseThatIsAwayReturns(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		flaky := &faulty{Driver: driverOf(q)}
+		id := enqueue(t, q, nil)
+		release := make(chan struct{})
+		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
+			<-release
+			return nil
+		})
+		synctest.Wait()
+		flaky.writes.Store(true)
+		close(release)
+		began := time.Now()
+		require.ErrorContains(t, stop(), "could not be written")
+		require.LessOrEqual(t, time.Since(began), lease+time.Second)
+		flaky.writes.Store(false)
+		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State, "its job was found without its worker")
+	})
+}
+
+// A machine that sleeps stops all of its processes; the first to wake up must not bury the others.
+func TestRescuerThatStoodStillJudgesNobodyByThatTime(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		stuck := &stuckWorkers{Driver: driverOf(q), release: make(chan struct{})}
+		id := enqueue(t, q, nil)
+		require.Len(t, claimAs(t, q, "neighbour"), 1)
+		stop := start(t, on(t, stuck, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
+		time.Sleep(lease / 2)
+		stuck.on.Store(true)
+		time.Sleep(10 * lease)
+		stuck.on.Store(false)
+		close(stuck.release)
+		synctest.Wait()
+		require.NoError(t, q.Heartbeat(t.Context(), "neighbour", queue.Lease{JobID: id, Attempt: 1}))
+		require.Equal(t, 1, job(t, q, id).Attempt)
+		require.NoError(t, stop())
+	})
+}
+
+// stuckWorkers stops the rescuer in its look at the workers.
+type stuckWorkers struct {
+	queue.Driver
+	on      atomic.Bool
+	release chan struct{}
+}
+
+func (s *stuckWorkers) Workers(ctx context.Context) ([]queue.Worker, error) {
+	workers, err := s.Driver.Workers(ctx)
+	if s.on.Load() {
+		<-s.release
+	}
+	return workers, err
+}

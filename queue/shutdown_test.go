@@ -1,0 +1,161 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// untilCanceled returns the cause of its end.
+func untilCanceled(ctx context.Context) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func TestShutdownLetsHandlersFinish(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		stop := start(t, q, &queue.DispatcherConfig{Workers: 1, Drain: time.Minute}, func(ctx context.Context, _ *queue.Work[int]) error {
+			time.Sleep(50 * time.Second)
+			return ctx.Err()
+		})
+		synctest.Wait()
+		second := enqueue(t, q, nil)
+		began := time.Now()
+		require.NoError(t, stop())
+		require.Equal(t, 50*time.Second, time.Since(began))
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		require.Equal(t, queue.StateQueued, job(t, q, second).State, "a stopping dispatcher claims no more")
+		workers, err := driverOf(q).Workers(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, workers)
+	})
+}
+
+func TestShutdownGivesBackUnspentWhatDoesNotFinish(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		var cause error
+		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute}, func(ctx context.Context, _ *queue.Work[int]) error {
+			cause = untilCanceled(ctx)
+			return ctx.Err()
+		})
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, stop())
+		require.Equal(t, time.Minute, time.Since(began))
+		require.ErrorIs(t, cause, queue.ErrShutdown)
+		got := job(t, q, id)
+		require.Equal(t, queue.StateQueued, got.State)
+		require.Equal(t, []int{0, 1, 0}, []int{got.Failures, got.Interruptions, got.Crashes})
+		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+	})
+}
+
+func TestShutdownGivesUpHandlersThatDoNotReturn(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		release, wrote := make(chan struct{}), make(chan error, 1)
+		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute}, func(_ context.Context, w *queue.Work[int]) error {
+			<-release
+			wrote <- w.Complete(context.Background(), func(context.Context, *queue.Tx) error {
+				t.Error("a handler that was given up has written")
+				return nil
+			})
+			return nil
+		})
+		synctest.Wait()
+		began := time.Now()
+		err := stop()
+		require.ErrorContains(t, err, "handlers did not return")
+		require.ErrorContains(t, err, "ping "+id)
+		require.Equal(t, 2*time.Minute, time.Since(began))
+		require.Equal(t, queue.StateQueued, job(t, q, id).State)
+		require.Zero(t, job(t, q, id).Failures)
+
+		close(release)
+		require.ErrorIs(t, <-wrote, queue.ErrNotRunning)
+		require.Equal(t, queue.StateQueued, job(t, q, id).State)
+	})
+}
+
+func TestShutdownWithoutDrainCancelsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		stop := start(t, q, &queue.DispatcherConfig{Drain: -1}, func(ctx context.Context, _ *queue.Work[int]) error {
+			return untilCanceled(ctx)
+		})
+		synctest.Wait()
+		began := time.Now()
+		_ = stop() // whether the handler was quick enough to return is open
+		require.Zero(t, time.Since(began))
+		require.Equal(t, queue.StateQueued, job(t, q, id).State)
+	})
+}
+
+func TestCancelStopsARunningJobAtOnceInThisProcess(t *testing.T) {
+	for name, report := range map[string]error{"success": nil, "failure": errBroken} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				id := enqueue(t, q, nil)
+				causes := make(chan error, 1)
+				stop := start(t, q, nil, func(ctx context.Context, _ *queue.Work[int]) error {
+					causes <- untilCanceled(ctx)
+					return report
+				})
+				synctest.Wait()
+				began := time.Now()
+				require.NoError(t, q.Cancel(t.Context(), id))
+				require.ErrorIs(t, <-causes, queue.ErrCanceled)
+				require.Zero(t, time.Since(began))
+				require.NoError(t, stop())
+				got := job(t, q, id)
+				require.Equal(t, queue.StateCanceled, got.State)
+				require.Zero(t, got.Failures, "what it reports is ignored")
+			})
+		})
+	}
+}
+
+func TestCancelReachesOtherProcessesByTheirHeartbeat(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		causes := make(chan error, 1)
+		stop := start(t, q, &queue.DispatcherConfig{Lease: 30 * time.Second}, func(ctx context.Context, _ *queue.Work[int]) error {
+			causes <- untilCanceled(ctx)
+			return nil
+		})
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, on(t, driverOf(q), nil).Cancel(t.Context(), id))
+		require.ErrorIs(t, <-causes, queue.ErrCanceled)
+		require.LessOrEqual(t, time.Since(began), 10*time.Second)
+		require.NoError(t, stop())
+	})
+}
+
+func TestCancelInATransactionThatIsUndoneStopsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		release := make(chan struct{})
+		stop := start(t, q, nil, func(ctx context.Context, _ *queue.Work[int]) error {
+			<-release
+			return ctx.Err()
+		})
+		synctest.Wait()
+		err := q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, q.CancelTx(ctx, tx, id))
+			return errBroken
+		})
+		require.ErrorIs(t, err, errBroken)
+		close(release)
+		require.NoError(t, stop())
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+	})
+}

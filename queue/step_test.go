@@ -1,0 +1,148 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+type quote struct{ Price int }
+
+func TestStepRunsOnceOverAllAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		runs := map[string]int{}
+		var got []quote
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			price, err := queue.Step(ctx, w, "price", func(context.Context) (quote, error) {
+				runs["price"]++
+				return quote{Price: 41 + runs["price"]}, nil
+			})
+			require.NoError(t, err)
+			got = append(got, price)
+			_, err = queue.Step(ctx, w, "fails once", func(context.Context) (quote, error) {
+				if runs["fails once"]++; runs["fails once"] == 1 {
+					return quote{}, errBroken
+				}
+				return quote{}, nil
+			})
+			if err != nil {
+				return err
+			}
+			_, err = queue.Step(ctx, w, "price", func(context.Context) (quote, error) { panic("run again in the same attempt") })
+			require.NoError(t, err)
+			if w.Job.Attempt < 3 {
+				return errBroken
+			}
+			return nil
+		})
+		require.Equal(t, map[string]int{"price": 1, "fails once": 2}, runs)
+		require.Equal(t, []quote{{42}, {42}, {42}}, got)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		steps, err := q.Steps(t.Context(), id)
+		require.NoError(t, err)
+		require.Len(t, steps, 2)
+		require.Equal(t, `{"Price":42}`, string(steps[0].Result))
+	})
+}
+
+func TestStepTxCommitsItsWritesWithItsResult(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		enqueue(t, q, nil)
+		var children []string
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			if w.Payload == 2 {
+				return nil
+			}
+			child, err := queue.StepTx(ctx, w, "spawn", func(ctx context.Context, tx *queue.Tx) (string, error) {
+				receipt, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
+				require.NoError(t, err)
+				if w.Job.Attempt == 1 {
+					return "", errBroken
+				}
+				return receipt.ID, nil
+			})
+			if err != nil {
+				return err
+			}
+			children = append(children, child)
+			if w.Job.Attempt == 2 {
+				return errBroken
+			}
+			return nil
+		})
+		require.Len(t, children, 2)
+		require.Equal(t, children[0], children[1])
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 2}, counts, "the job and one child")
+	})
+}
+
+func TestStartStepTellsLaterAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		var started []bool
+		sent := 0
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			before, err := w.StepStarted(ctx, "send")
+			require.NoError(t, err)
+			require.NoError(t, w.StartStep(ctx, "send"))
+			after, err := w.StepStarted(ctx, "send")
+			require.NoError(t, err)
+			started = append(started, before, after)
+			if w.Job.Attempt == 1 {
+				return errBroken
+			}
+			_, err = queue.Step(ctx, w, "send", func(context.Context) (int, error) { sent++; return sent, nil })
+			require.NoError(t, err)
+			if w.Job.Attempt == 2 {
+				return errBroken
+			}
+			return nil
+		})
+		require.Equal(t, []bool{false, true, true, true, true, true}, started)
+		require.Equal(t, 1, sent, "starting a finished step again does not make it run again")
+		require.Equal(t, 3, job(t, q, id).Attempt)
+	})
+}
+
+func TestStepRefuses(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			_, err := queue.Step(ctx, w, "", func(context.Context) (int, error) { return 1, nil })
+			require.ErrorContains(t, err, "a step needs a name")
+			_, err = queue.Step(ctx, w, "no JSON", func(context.Context) (chan int, error) { return make(chan int), nil })
+			require.ErrorContains(t, err, "result: json: unsupported type")
+			_, err = queue.Step(ctx, w, "text", func(context.Context) (string, error) { return "seven", nil })
+			require.NoError(t, err)
+			_, err = queue.Step(ctx, w, "text", func(context.Context) (int, error) { return 7, nil })
+			require.ErrorContains(t, err, "stored result of step text does not fit its type")
+			return err
+		})
+		require.Equal(t, queue.StateFailed, job(t, q, id).State)
+		require.Equal(t, 1, job(t, q, id).Attempt, "no retry mends a changed type")
+	})
+}
+
+func TestStepOfALostAttemptIsNotStored(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			_, err := queue.Step(context.WithoutCancel(ctx), w, "late", func(ctx context.Context) (int, error) {
+				require.NoError(t, q.Cancel(ctx, id))
+				return 1, nil
+			})
+			require.ErrorIs(t, err, queue.ErrNotRunning)
+			return err
+		})
+		steps, err := q.Steps(t.Context(), id)
+		require.NoError(t, err)
+		require.Empty(t, steps)
+		require.Equal(t, queue.StateCanceled, job(t, q, id).State)
+	})
+}
