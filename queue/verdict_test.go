@@ -79,7 +79,9 @@ func TestWhatHandlersDo(t *testing.T) {
 			queue.AttemptRecord{Kind: queue.KindInterrupted, Error: "broken"}, time.Minute},
 		{"defers without an error", func(context.Context, *queue.Work[int]) error { return queue.Defer(nil, time.Minute) },
 			queue.AttemptRecord{Kind: queue.KindInterrupted, Error: "deferred"}, time.Minute},
-		{"fails with text that no database takes", func(context.Context, *queue.Work[int]) error { return errors.New("a\x00b\xff" + strings.Repeat("é", 1<<20)) },
+		{"fails with text that no database takes", func(context.Context, *queue.Work[int]) error {
+			return errors.New("a\x00b\xff" + strings.Repeat("é", 1<<20))
+		},
 			queue.AttemptRecord{Kind: queue.KindFailed, Error: "a\uFFFDb\uFFFD" + strings.Repeat("é", (32<<10-8)/2) + "…"}, 2 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,14 +5,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func openFile(t testing.TB, cfg *sqlite.Config) *sqlite.DB {
 	t.Helper()

@@ -153,8 +153,20 @@ func (w *writer) loop() {
 		case <-w.quit:
 			return
 		case r := <-w.requests:
+			if w.closing() {
+				return
+			}
 			w.group(r)
 		}
+	}
+}
+
+func (w *writer) closing() bool {
+	select {
+	case <-w.quit:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -186,7 +198,7 @@ func (w *writer) group(first *request) {
 }
 
 func (w *writer) next(taken int) *request {
-	if taken >= maxGroup {
+	if taken >= maxGroup || w.closing() {
 		return nil
 	}
 	select {

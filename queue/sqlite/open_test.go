@@ -1,0 +1,111 @@
+package sqlite_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+func TestOpenTakesAnyPath(t *testing.T) {
+	for _, name := range []string{
+		"plain.db", "with space.db", "a?b.db", "a#b.db", "100%.db", "%41.db", "a&vfs=memdb.db", "a;b=c.db", "ünïcödé.db", "file:x.db", "a'b\"c.db",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name)
+			db := openPath(t, path, nil)
+			createNotes(t, db)
+			require.Zero(t, countNotes(t, db))
+			require.NoError(t, db.Close())
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			require.NotZero(t, info.Size(), "the tables are in the file of that name")
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "mail is nobody else's business")
+			entries, err := os.ReadDir(filepath.Dir(path))
+			require.NoError(t, err)
+			require.Len(t, entries, 1, "and in no other")
+		})
+	}
+}
+
+func TestOpenRelativePathOutlivesAChangeOfFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db := openPath(t, "test.db", nil)
+	createNotes(t, db)
+	t.Chdir(t.TempDir())
+	for range 3 { // more than the connections that are open by now
+		rows, err := db.Reader().QueryContext(t.Context(), "SELECT n FROM notes")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, rows.Close()) }()
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	folder := t.TempDir()
+	text := filepath.Join(folder, "text")
+	require.NoError(t, os.WriteFile(text, []byte("this is no database, and long enough to be told from one"), 0o600))
+	for name, c := range map[string]struct {
+		path string
+		cfg  *sqlite.Config
+		err  string
+	}{
+		"memory":           {":memory:", nil, "use sqlite.OpenMemory"},
+		"no path":          {"", nil, "open database"},
+		"a folder":         {folder, nil, "is a directory"},
+		"no such folder":   {filepath.Join(folder, "none", "x.db"), nil, "no such file or directory"},
+		"another file":     {text, nil, "file is not a database"},
+		"unknown promises": {filepath.Join(folder, "x.db"), &sqlite.Config{Durability: "OFF"}, `Config.Durability is "OFF"`},
+		"no readers":       {filepath.Join(folder, "x.db"), &sqlite.Config{Readers: -1}, "Config.Readers is -1"},
+		"too short a wait": {filepath.Join(folder, "x.db"), &sqlite.Config{BusyTimeout: time.Microsecond}, "Config.BusyTimeout is 1µs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := sqlite.Open(t.Context(), c.path, c.cfg)
+			require.ErrorContains(t, err, c.err)
+		})
+	}
+}
+
+func TestConnectionsAreSetUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg         *sqlite.Config
+		synchronous int
+	}{"by default": {nil, 2}, "normal": {&sqlite.Config{Durability: sqlite.Normal}, 1}} {
+		t.Run(name, func(t *testing.T) {
+			db := openFile(t, c.cfg)
+			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal", "synchronous": int64(c.synchronous), "query_only": int64(0)} {
+					var got any
+					require.NoError(t, tx.QueryRowxContext(ctx, "PRAGMA "+pragma).Scan(&got))
+					require.Equal(t, want, got, pragma)
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+func TestReaderRefusesToWrite(t *testing.T) {
+	for name, db := range map[string]*sqlite.DB{"file": openFile(t, nil), "memory": openMemory(t)} {
+		t.Run(name, func(t *testing.T) {
+			createNotes(t, db)
+			_, err := db.Reader().Exec("INSERT INTO notes (n) VALUES (1)")
+			require.ErrorContains(t, err, "readonly")
+			require.Zero(t, countNotes(t, db))
+		})
+	}
+}
+
+func TestMemoriesAreApart(t *testing.T) {
+	first, second := openMemory(t), openMemory(t)
+	createNotes(t, first)
+	createNotes(t, second)
+	require.NoError(t, first.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 1) }))
+	require.Equal(t, 1, countNotes(t, first))
+	require.Zero(t, countNotes(t, second))
+}

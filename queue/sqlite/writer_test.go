@@ -1,0 +1,316 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+func createNotes(t testing.TB, db *sqlite.DB) {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "CREATE TABLE notes (n INTEGER NOT NULL PRIMARY KEY)")
+		return err
+	}))
+}
+
+func insertNote(ctx context.Context, tx *queue.Tx, n int) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES ($1)", n)
+	return err
+}
+
+func countNotes(t testing.TB, db *sqlite.DB) (n int) {
+	t.Helper()
+	require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM notes"))
+	return n
+}
+
+// hold occupies the writer until release is called, which returns what the write returned.
+func hold(t testing.TB, db *sqlite.DB) (release func() error) {
+	t.Helper()
+	entered, leave, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		result <- db.Write(context.Background(), func(context.Context, *queue.Tx) error {
+			close(entered)
+			<-leave
+			return nil
+		})
+	}()
+	<-entered
+	return func() error {
+		close(leave)
+		return <-result
+	}
+}
+
+func TestWritersThatWaitTogetherShareOneCommit(t *testing.T) {
+	const writers = 50
+	synctest.Test(t, func(t *testing.T) {
+		db := openFile(t, nil)
+		createNotes(t, db)
+		release := hold(t, db)
+		var wg sync.WaitGroup
+		var seen [writers]int
+		for i := range writers {
+			wg.Go(func() {
+				err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+					tx.OnCommit(func() { seen[i] = countNotes(t, db) })
+					return insertNote(ctx, tx, i)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		require.NoError(t, release())
+		wg.Wait()
+		for i := range seen {
+			require.Equal(t, writers, seen[i], "the first to be told sees the writes of all")
+		}
+	})
+}
+
+func TestGroupSurvivesErrorsAndPanicsOfItsMembers(t *testing.T) {
+	const writers = 60
+	synctest.Test(t, func(t *testing.T) {
+		db := openFile(t, nil)
+		createNotes(t, db)
+		release := hold(t, db)
+		var wg sync.WaitGroup
+		var failures, panics atomic.Int64
+		for i := range writers {
+			wg.Go(func() {
+				defer func() {
+					if recover() != nil {
+						panics.Add(1)
+					}
+				}()
+				err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+					if err := insertNote(ctx, tx, i); err != nil {
+						return err
+					}
+					switch i % 4 {
+					case 0:
+						panic("mine alone")
+					case 1:
+						return errors.New("mine alone")
+					case 2:
+						return insertNote(ctx, tx, i) // a constraint fails
+					}
+					return nil
+				})
+				if err != nil {
+					failures.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		require.NoError(t, release())
+		wg.Wait()
+		require.EqualValues(t, writers/4, panics.Load())
+		require.EqualValues(t, writers/2, failures.Load())
+		var kept []int
+		require.NoError(t, db.Reader().Select(&kept, "SELECT n FROM notes WHERE n % 4 <> 3"))
+		require.Empty(t, kept)
+		require.Equal(t, writers/4, countNotes(t, db))
+	})
+}
+
+// Whoever breaks the whole transaction breaks it for those who share it; all of them are told, and the next one works.
+func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openFile(t, nil)
+		createNotes(t, db)
+		release := hold(t, db)
+		results := make(chan error, 2)
+		go func() {
+			results <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "ROLLBACK")
+				return err
+			})
+		}()
+		synctest.Wait()
+		require.Error(t, release(), "it shares the transaction")
+		require.Error(t, <-results)
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 1) }))
+		require.Equal(t, 1, countNotes(t, db))
+	})
+}
+
+func TestContextCanceledWhileWaitingReturnsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openFile(t, nil)
+		release := hold(t, db)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := db.Write(ctx, func(context.Context, *queue.Tx) error {
+			t.Error("the caller had left")
+			return nil
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+		require.NoError(t, release())
+		require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }))
+	})
+}
+
+// A statement that is interrupted rolls the transaction back, and what is written after it would commit by itself.
+func TestContextCanceledWhileRunningInterruptsNothing(t *testing.T) {
+	db := openFile(t, nil)
+	createNotes(t, db)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, db.Write(ctx, func(_ context.Context, tx *queue.Tx) error {
+		require.NoError(t, insertNote(ctx, tx, 1))
+		cancel()
+		// The caller's own context, and not the one that was given.
+		require.NoError(t, insertNote(ctx, tx, 2))
+		return insertNote(ctx, tx, 3)
+	}))
+	require.Equal(t, 3, countNotes(t, db))
+}
+
+func TestCloseFinishesTheWriteUnderWayAndRefusesTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+		require.NoError(t, err)
+		release := hold(t, db)
+		waiting, closed := make(chan error, 1), make(chan error, 1)
+		write := func() error { return db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }) }
+		go func() { waiting <- write() }()
+		synctest.Wait()
+		go func() { closed <- db.Close() }()
+		synctest.Wait()
+		require.NoError(t, release())
+		require.NoError(t, <-closed)
+		require.ErrorIs(t, <-waiting, sqlite.ErrClosed)
+		require.ErrorIs(t, write(), sqlite.ErrClosed)
+		require.NoError(t, db.Close(), "a second call does nothing")
+	})
+}
+
+func TestWaitForAnotherProcessIsBounded(t *testing.T) {
+	const writers, timeout = 8, 300 * time.Millisecond
+	path := filepath.Join(t.TempDir(), "test.db")
+	other := openPath(t, path, nil)
+	db := openPath(t, path, &sqlite.Config{BusyTimeout: timeout})
+	release := hold(t, other)
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			err := db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil })
+			if err == nil || time.Since(began) < timeout {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Less(t, time.Since(began), writers*timeout, "they wait together, not one after the other")
+
+	err := db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil })
+	require.ErrorContains(t, err, "database is locked: another process has held the lock for ")
+	require.NoError(t, release())
+	require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }))
+}
+
+func TestDeadlineIsKeptWhileAnotherProcessWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	other, db := openPath(t, path, nil), openPath(t, path, nil)
+	release := hold(t, other)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := db.Write(ctx, func(context.Context, *queue.Tx) error { return nil })
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Less(t, time.Since(began), 5*time.Second, "the busy timeout is 10 s")
+	require.NoError(t, release())
+}
+
+// Two processes on one file share the jobs out.
+func TestTwoHandlesClaimDisjointJobs(t *testing.T) {
+	const total = 1000
+	path := filepath.Join(t.TempDir(), "test.db")
+	handles := []*sqlite.DB{openPath(t, path, nil), openPath(t, path, nil)}
+	require.NoError(t, queue.Migrate(t.Context(), handles[0]))
+	queues := make([]*queue.Queue, len(handles))
+	for i, db := range handles {
+		var err error
+		queues[i], err = queue.New(db, nil)
+		require.NoError(t, err)
+	}
+	jobs := make([]queue.NewJob, total)
+	for i := range jobs {
+		jobs[i] = queue.NewJob{Type: "t", Payload: i}
+	}
+	_, err := queues[0].EnqueueMany(t.Context(), jobs)
+	require.NoError(t, err)
+
+	var claims sync.Map
+	var claimed atomic.Int64
+	var wg sync.WaitGroup
+	for i, q := range queues {
+		for range 3 {
+			wg.Go(func() {
+				for {
+					jobs, err := q.Claim(t.Context(), "worker", []string{"t"}, 7)
+					if err != nil || len(jobs) == 0 {
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					for _, j := range jobs {
+						if other, twice := claims.LoadOrStore(j.ID, i); twice {
+							t.Errorf("%s was claimed by handle %d and by %v", j.ID, i, other)
+						}
+					}
+					claimed.Add(int64(len(jobs)))
+				}
+			})
+		}
+	}
+	wg.Wait()
+	require.EqualValues(t, total, claimed.Load())
+}
+
+func TestMemoryIsReadWhileItIsWritten(t *testing.T) {
+	db := openMemory(t)
+	createNotes(t, db)
+	const notes = 300
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				var n int
+				if err := db.Reader().Get(&n, "SELECT COUNT(*) FROM notes"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range notes {
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, i) }))
+	}
+	close(done)
+	wg.Wait()
+	require.Equal(t, notes, countNotes(t, db))
+}
