@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +39,13 @@ func actionsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			name, err := h.labelNames(ctx)
+			if err != nil {
+				return err
+			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
 			for _, e := range entries {
-				t.row(e.Action.ID, describe(e.Action), e.Action.State, decidedBy(e.Decision.Decision), short(e.Decision.Sender, 30), short(e.Decision.Subject, 50))
+				t.row(e.Action.ID, describe(e.Action, name), e.Action.State, decidedBy(e.Decision.Decision), short(e.Decision.Sender, 30), short(e.Decision.Subject, 50))
 			}
 			return t.flush("no actions")
 		})
@@ -78,16 +82,31 @@ var actionStates = []postroom.ActionState{
 	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
 }
 
-// describe is an action with its parameters.
-func describe(a postroom.Action) string {
-	if len(a.Parameters) == 0 {
-		return string(a.Type)
+// describe is an action with its label.
+func describe(a postroom.Action, labelName func(id string) string) string {
+	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
+		return string(a.Type) + " " + labelName(label)
 	}
-	parameters, err := json.Marshal(a.Parameters)
+	return string(a.Type)
+}
+
+// labelNames knows the names of the labels of all accounts.
+func (h *house) labelNames(ctx context.Context) (func(id string) string, error) {
+	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
-		return string(a.Type)
+		return nil, err
 	}
-	return string(a.Type) + " " + string(parameters)
+	names := make(map[string]string)
+	for _, a := range accounts {
+		labels, err := h.mail.Labels(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range labels {
+			names[l.ID] = printable(l.Name)
+		}
+	}
+	return func(id string) string { return cmp.Or(names[id], id) }, nil
 }
 
 func decidedBy(d postroom.Decision) string {

@@ -31,9 +31,13 @@ func approvalsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			name, err := h.labelNames(ctx)
+			if err != nil {
+				return err
+			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			for _, w := range waiting {
-				t.row(w.Action.ID, describe(w.Action), strings.Join(w.Approval.Reasons, "; "), short(w.Decision.Sender, 30),
+				t.row(w.Action.ID, describe(w.Action, name), strings.Join(w.Approval.Reasons, "; "), short(w.Decision.Sender, 30),
 					short(w.Decision.Subject, 50), clock(w.Approval.ExpiresAt))
 			}
 			return t.flush("nothing waits for approval")
@@ -104,10 +108,14 @@ func (h *house) tell(ctx context.Context, cmd *cobra.Command, actionID string) e
 	if err != nil {
 		return err
 	}
-	if a.State == postroom.ActionFailed {
-		return fmt.Errorf("action %s (%s) failed: %s", a.ID, describe(a), a.Error)
+	name, err := h.labelNames(ctx)
+	if err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s\n", a.ID, printable(describe(a)), a.State)
+	if a.State == postroom.ActionFailed {
+		return fmt.Errorf("action %s (%s) failed: %s", a.ID, describe(a, name), a.Error)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s\n", a.ID, describe(a, name), a.State)
 	return err
 }
 

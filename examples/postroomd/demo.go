@@ -46,7 +46,6 @@ Everything is kept in --data. Run again on the same folder it does nothing twice
 	flags.StringVar(&o.from.maildir, "maildir", "", "load a copy of this Maildir")
 	flags.StringVar(&o.from.eml, "eml", "", "load a copy of the .eml files in this folder")
 	flags.BoolVar(&o.json, "json", false, "print the summary as one JSON object, and nothing else, on standard output")
-	cmd.MarkFlagsMutuallyExclusive("mbox", "maildir", "eml")
 	return cmd
 }
 
@@ -230,7 +229,7 @@ func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		ticker := time.NewTicker(100 * time.Millisecond)
+		ticker := time.NewTicker(250 * time.Millisecond)
 		defer ticker.Stop()
 		for {
 			if n, err := d.known(ctx); err == nil {

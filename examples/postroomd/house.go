@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
@@ -20,7 +21,7 @@ import (
 )
 
 // mailboxOwner is whose mailbox the demo's Gmail is.
-const mailboxOwner = "you@example.com"
+const mailboxOwner = sample.Owner
 
 // A house is all rooms on one folder. For looking, it is opened as it is; for working, it takes the folder's lock and
 // starts the Gmail.
@@ -145,6 +146,8 @@ func (h *house) dispatcher() (*queue.Dispatcher, error) {
 	classifier := &rules.Classifier{Messages: h.mail, Rules: rules.NewEngine(h.rules, nil), Labels: h.mail, Ledger: h.ledger}
 	err = gmail.Register(d, gmail.Config{
 		Store: h.mail, Clients: h.clients, Ledger: h.ledger, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+		// All mail is taken in; what lies in spam and trash is not decided about.
+		SpamAndTrash: true,
 	})
 	if err != nil {
 		return nil, err

@@ -43,12 +43,13 @@ func (m mailboxFlags) choose(f folder) (*origin, error) {
 		return nil, usage("--data %s already holds a copy of %s; name another folder for %s", string(f), earlier, named)
 	}
 	if _, err := named.open(); err != nil {
-		return nil, usageError{err}
+		return nil, usage("--%s takes %s. %w", named.kind, wanted[named.kind], err)
 	}
 	return named, nil
 }
 
 func (m mailboxFlags) named() (*origin, error) {
+	var named []*origin
 	for kind, path := range map[string]string{"mbox": m.mbox, "maildir": m.maildir, "eml": m.eml} {
 		if path == "" {
 			continue
@@ -57,9 +58,22 @@ func (m mailboxFlags) named() (*origin, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &origin{kind: kind, path: absolute}, nil
+		named = append(named, &origin{kind: kind, path: absolute})
 	}
-	return nil, nil
+	switch len(named) {
+	case 0:
+		return nil, nil
+	case 1:
+		return named[0], nil
+	}
+	return nil, usage("--mbox, --maildir and --eml each name a mailbox; one run takes one")
+}
+
+// wanted says what each flag takes.
+var wanted = map[string]string{
+	"mbox":    "an mbox file, such as Google Takeout and Thunderbird make: its first line begins with \"From \"",
+	"maildir": "a Maildir: a folder that holds the folders cur and new",
+	"eml":     "a folder with .eml files, one message each",
 }
 
 func (o *origin) String() string {

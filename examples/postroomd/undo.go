@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,29 +42,12 @@ func (h *house) undo(ctx context.Context, cmd *cobra.Command, prefix string) err
 	if err != nil {
 		return err
 	}
-	name, err := h.labelNames(ctx, id)
+	name, err := h.labelNames(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s is taken back\n%s", id, undone(report, name))
 	return err
-}
-
-// labelNames names the labels of the action's account.
-func (h *house) labelNames(ctx context.Context, actionID string) (func(id string) string, error) {
-	a, err := h.ledger.Action(ctx, actionID)
-	if err != nil {
-		return nil, err
-	}
-	labels, err := h.mail.Labels(ctx, a.AccountID)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string, len(labels))
-	for _, l := range labels {
-		names[l.ID] = printable(l.Name)
-	}
-	return func(id string) string { return cmp.Or(names[id], id) }, nil
 }
 
 func undone(r undo.Report, name func(id string) string) string {
