@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,10 +66,9 @@ func scanApproval(s scanner) (Approval, error) { return scan(s, &approvalRow{}) 
 
 // digest covers the parameters as they are stored, byte for byte.
 func digest(a postroom.Action, storedParameters string, expires time.Time) string {
-	// A JSON array of strings cannot be read in two ways, and encoding one cannot fail.
-	text, _ := json.Marshal([]string{a.ID, a.AccountID, a.MessageID, string(a.Type), storedParameters, dbtime.Format(expires)})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	// Quoted strings cannot be read in two ways.
+	text := fmt.Sprintf("%q", []string{a.ID, a.AccountID, a.MessageID, string(a.Type), storedParameters, dbtime.Format(expires)})
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
 // ask writes a request for approval of an action that waits, and lets the host tell people.

@@ -37,7 +37,6 @@ func ExampleLedger() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer db.Close()
 	if err := safety.Migrate(ctx, db); err != nil {
 		log.Fatal(err)
 	}
@@ -73,6 +72,9 @@ func ExampleLedger() {
 		log.Fatal(err)
 	}
 	fmt.Println(action.State)
+	if err := db.Close(); err != nil {
+		log.Fatal(err)
+	}
 	// Output:
 	// approved_pending
 	// enqueue the job that does: delete

@@ -32,7 +32,7 @@ func TestPolicyNamesTheBadField(t *testing.T) {
 func TestPolicyDefaults(t *testing.T) {
 	p, err := Policy{}.withDefaults()
 	require.NoError(t, err)
-	require.Equal(t, 0.7, p.ConfidenceThreshold)
+	require.InDelta(t, 0.7, p.ConfidenceThreshold, 0)
 	require.Equal(t, []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Escalate}, p.ApprovalAlways)
 
 	p, err = Policy{ApprovalAlways: []postroom.ActionType{}}.withDefaults()

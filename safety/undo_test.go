@@ -3,7 +3,6 @@ package safety
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 	"testing"
 
@@ -64,7 +63,7 @@ func TestUndoHasOneWinner(t *testing.T) {
 				continue
 			}
 			var undone *UndoneError
-			require.True(t, errors.As(err, &undone), "%v", err)
+			require.ErrorAs(t, err, &undone)
 			require.ErrorIs(t, err, ErrAlreadyUndone)
 			require.Equal(t, stored[0], undone.Undo)
 		}

@@ -19,7 +19,6 @@ func ExampleUndoer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer db.Close()
 	box := newMailbox() // package gmail has a real one
 	q, ledger, undoer, err := wire(ctx, db, box)
 	if err != nil {
@@ -49,6 +48,9 @@ func ExampleUndoer() {
 	fmt.Println("put back:", report.Restored.Add)
 	fmt.Println("left alone:", report.LeftAlone[0].LabelID)
 	fmt.Println("now:", box.image("message-1").LabelIDs)
+	if err := db.Close(); err != nil {
+		log.Fatal(err)
+	}
 	// Output:
 	// put back: [INBOX]
 	// left alone: STARRED

@@ -98,8 +98,8 @@ func expected(before, after, now postroom.Image) postroom.Image {
 	var want []string
 	for _, l := range allLabels {
 		has := now.Has(l)
-		untouched := now.Has(l) == after.Has(l)
-		if untouched && !(moved && isPlace(l)) {
+		untouched, elsewhere := now.Has(l) == after.Has(l), moved && isPlace(l)
+		if untouched && !elsewhere {
 			has = before.Has(l)
 		}
 		if has {
