@@ -37,17 +37,20 @@ type addressParser struct {
 
 // A mailbox is what has been read of one address.
 type mailbox struct {
-	phrase  strings.Builder // as text, quotes taken off
-	bare    []bareWord      // the same, as an address would have it
-	found   bool            // one of bare is an address
+	phrase  strings.Builder // the words as text, quotes taken off
 	comment string
-	email   string
-	angle   bool // email was given in angle brackets
+
+	email string
+	angle bool // email was given in angle brackets
+
+	// Without brackets, the first word that can be an address is one, and the others are the name.
+	word bareWord
+	rest strings.Builder
 }
 
-// A bareWord is text without blanks around it: an address, perhaps, outside angle brackets.
+// A bareWord is text without blanks around it.
 type bareWord struct {
-	raw, text []byte
+	raw, text []byte // with and without quotes
 	isAddress bool
 }
 
@@ -71,7 +74,7 @@ func (p *addressParser) mailbox() {
 		case c == '<':
 			p.next(&m)
 			p.angle(&m)
-		case c == ':' && !m.angle && !m.found:
+		case c == ':' && !m.angle && m.email == "" && !m.word.isAddress:
 			p.s = p.s[1:]
 			m = mailbox{} // what came before names a group
 		default:
@@ -125,12 +128,21 @@ func (p *addressParser) word() (raw, text string) {
 		return raw, raw
 	}
 	end := 1
-	for end < len(p.s) && !strings.ContainsRune(" \t\r\n,;:<(\"", rune(p.s[end])) {
+	for end < len(p.s) && !endsWord(p.s[end]) {
 		end++
 	}
 	raw = p.s[:end]
 	p.s = p.s[end:]
 	return raw, raw
+}
+
+func endsWord(c byte) bool {
+	switch c {
+	case ',', ';', ':', '<', '(', '"':
+		return true
+	default:
+		return isBlank(c)
+	}
 }
 
 func (p *addressParser) encodedWord() (rest string, found bool) {
@@ -148,21 +160,31 @@ func (m *mailbox) add(raw, text string, blank bool) {
 		m.phrase.WriteByte(' ')
 	}
 	m.phrase.WriteString(text)
-	isAddress := raw != "" && raw[0] != '"' && strings.Contains(raw, "@") && !strings.HasPrefix(raw, "=?")
-	m.found = m.found || isAddress
-	if n := len(m.bare); n > 0 && (!blank || m.bare[n-1].glues(raw)) {
-		last := &m.bare[n-1]
-		last.raw, last.text = append(last.raw, raw...), append(last.text, text...)
-		last.isAddress = last.isAddress || isAddress
-		return
+	if blank && !m.word.glues(raw) {
+		m.endWord()
 	}
-	m.bare = append(m.bare, bareWord{raw: []byte(raw), text: []byte(text), isAddress: isAddress})
+	m.word.raw, m.word.text = append(m.word.raw, raw...), append(m.word.text, text...)
+	if raw != "" && raw[0] != '"' && strings.Contains(raw, "@") && !strings.HasPrefix(raw, "=?") {
+		m.word.isAddress = true
+	}
 }
 
 // glues tells whether what comes behind a blank still belongs to the word.
 func (w *bareWord) glues(next string) bool {
 	return bytes.HasSuffix(w.raw, []byte{'@'}) || bytes.HasSuffix(w.raw, []byte{'.'}) || strings.HasPrefix(next, "@") ||
 		w.isAddress && strings.HasPrefix(next, ".")
+}
+
+func (m *mailbox) endWord() {
+	if m.word.isAddress && m.email == "" {
+		m.email = string(m.word.raw)
+	} else if len(m.word.text) > 0 {
+		if m.rest.Len() > 0 {
+			m.rest.WriteByte(' ')
+		}
+		m.rest.Write(m.word.text)
+	}
+	m.word = bareWord{raw: m.word.raw[:0], text: m.word.text[:0]}
 }
 
 // angle reads an address in angle brackets: without comments, blanks and the route of old (RFC 5322, section 4.4).
@@ -219,7 +241,8 @@ func (m *mailbox) set(email string) {
 func (p *addressParser) add(m *mailbox) {
 	a := Address{Name: m.phrase.String(), Email: m.email}
 	if !m.angle {
-		a = m.withoutAngle()
+		m.endWord()
+		a = Address{Name: m.rest.String(), Email: m.email}
 	}
 	if a.Email == "" {
 		p.ok = p.ok && a.Name == ""
@@ -233,18 +256,4 @@ func (p *addressParser) add(m *mailbox) {
 	name, ok := decodeWords(strings.TrimSpace(a.Name))
 	p.ok = p.ok && ok
 	p.found = append(p.found, Address{Name: singleLine(name), Email: singleLine(a.Email)})
-}
-
-// withoutAngle takes the first word that can be an address; the others are the name.
-func (m *mailbox) withoutAngle() (a Address) {
-	var name []string
-	for _, w := range m.bare {
-		if w.isAddress && a.Email == "" {
-			a.Email = string(w.raw)
-			continue
-		}
-		name = append(name, string(w.text))
-	}
-	a.Name = strings.Join(name, " ")
-	return a
 }

@@ -197,33 +197,34 @@ func hexDigit(c byte) byte {
 
 // decodeUU reads what uuencode(1) writes (POSIX): a begin line, lines that begin with their length, an end line.
 func decodeUU(b []byte) (content []byte, ok bool) {
-	begun := false
-	for len(b) > 0 {
-		var line []byte
-		line, b, _ = bytes.Cut(b, []byte{'\n'})
-		line = bytes.TrimRight(line, "\r")
+	begun, whole := false, true
+	for line := range bytes.Lines(b) {
+		line = bytes.TrimRight(line, "\r\n")
 		switch {
 		case !begun:
 			begun = bytes.HasPrefix(line, []byte("begin "))
 		case bytes.Equal(line, []byte("end")):
-			return content, true
+			return content, whole
 		case len(line) > 0:
-			content = appendUULine(content, line)
+			var lineOK bool
+			content, lineOK = appendUULine(content, line)
+			whole = whole && lineOK
 		}
 	}
 	return content, false
 }
 
-func appendUULine(out, line []byte) []byte {
+func appendUULine(out, line []byte) (appended []byte, ok bool) {
 	bits := func(i int) byte {
 		if i >= len(line) {
-			return 0 // blanks at the end of a line get lost
+			return 0
 		}
 		return (line[i] - ' ') & 63
 	}
-	for i, left := 1, int(bits(0)); left > 0; i, left = i+4, left-3 {
+	left := int(bits(0))
+	for i := 1; i < len(line) && left > 0; i, left = i+4, left-3 {
 		quantum := []byte{bits(i)<<2 | bits(i+1)>>4, bits(i+1)<<4 | bits(i+2)>>2, bits(i+2)<<6 | bits(i+3)}
 		out = append(out, quantum[:min(left, 3)]...)
 	}
-	return out
+	return out, left <= 0
 }
