@@ -34,7 +34,9 @@ func letter() *postroom.Message {
 	}
 }
 
-func leaf(kind rules.Kind, value string) rules.Condition { return rules.Condition{Type: kind, Value: value} }
+func leaf(kind rules.Kind, value string) rules.Condition {
+	return rules.Condition{Type: kind, Value: value}
+}
 
 func header(name, pattern string) rules.Condition {
 	return rules.Condition{Type: rules.HeaderMatch, Header: name, Pattern: pattern}
