@@ -64,6 +64,11 @@ func (f Filter) withDefaults() (Filter, error) {
 			return f, fmt.Errorf("safety: Filter.States: %q is no state of an action; the states are %s", string(s), stateNames)
 		}
 	}
+	for _, s := range f.Sources {
+		if !validSource(s) {
+			return f, fmt.Errorf("safety: Filter.Sources: %q is no source; use deterministic, llm or none", string(s))
+		}
+	}
 	return f, nil
 }
 

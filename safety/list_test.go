@@ -92,6 +92,7 @@ func TestFilterNamesTheBadField(t *testing.T) {
 		"range upside down":  {Filter{Confidence: &Range{0.9, 0.1}}, "Filter.Confidence is 0.9 to 0.1"},
 		"range out of range": {Filter{Confidence: &Range{0, 1.5}}, "Filter.Confidence"},
 		"unknown type":       {Filter{Types: []postroom.ActionType{"erase"}}, `"erase" is no action`},
+		"unknown source":     {Filter{Sources: []postroom.Source{"gpt"}}, `"gpt" is no source`},
 		"unknown state":      {Filter{States: []postroom.ActionState{"done"}}, `"done" is no state`},
 	} {
 		t.Run(name, func(t *testing.T) {

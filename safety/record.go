@@ -92,7 +92,7 @@ func (l *Ledger) insert(
 func insertDecisionRow(
 	ctx context.Context, tx *queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
 ) (isNew bool, err error) {
-	if d.Source != postroom.SourceDeterministic && d.Source != postroom.SourceModel && d.Source != postroom.SourceNone {
+	if !validSource(d.Source) {
 		return false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
 	}
 	if d.Parameters == nil {
@@ -159,6 +159,10 @@ func encodeHint(h *postroom.UndoHint) (sql.NullString, error) {
 	}
 	s, err := encode("undo hint", h)
 	return sql.NullString{String: s, Valid: true}, err
+}
+
+func validSource(s postroom.Source) bool {
+	return s == postroom.SourceDeterministic || s == postroom.SourceModel || s == postroom.SourceNone
 }
 
 // confidence is NULL when nobody decided and for what is no confidence at all.

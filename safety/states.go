@@ -15,7 +15,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// before is the state machine: which states a state may follow. It has no entry for what only begins.
+// before is the state machine: the states that each state may follow, three at most. Record, Refuse and StartUndo write the
+// beginning, and where nothing can come between, the end with it.
 var before = map[postroom.ActionState][]postroom.ActionState{
 	postroom.ActionQueued:          {postroom.ActionApprovedPending},
 	postroom.ActionExecuting:       {postroom.ActionQueued},

@@ -164,7 +164,10 @@ func TestUndo(t *testing.T) {
 		require.True(t, h.request(a.ID).Duplicate, "asked for twice, it is one job")
 		h.run()
 
-		require.Equal(t, queue.StateCompleted, h.job(receipt.ID).State)
+		job := h.job(receipt.ID)
+		require.Equal(t, queue.StateCompleted, job.State)
+		require.Equal(t, "undo.action:account-1:"+a.ID, job.Key)
+		require.Equal(t, queue.KeyUnfinished, job.KeyScope)
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.image(a.MessageID).LabelIDs)
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.copies[a.MessageID].LabelIDs)
 		require.Equal(t, want, h.report(a.ID))

@@ -43,8 +43,6 @@ CREATE TABLE actions (
 
 CREATE INDEX actions_decision ON actions (decision_id);
 CREATE INDEX actions_message ON actions (message_id, id);
--- What is not finished is little, and asked for often.
-CREATE INDEX actions_open ON actions (state, id) WHERE state IN ('queued', 'executing', 'approved_pending');
 
 -- The effect's link is written before the row of its cause, so that a loser has written nothing.
 CREATE TABLE action_links (

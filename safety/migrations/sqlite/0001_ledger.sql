@@ -18,7 +18,7 @@ CREATE TABLE decisions (
   sender TEXT NOT NULL,
   subject TEXT NOT NULL,
   created_at TEXT NOT NULL
-) WITHOUT ROWID;
+);
 
 -- What makes recording idempotent.
 CREATE UNIQUE INDEX decisions_key ON decisions (account_id, message_id, decision_key);
@@ -39,12 +39,10 @@ CREATE TABLE actions (
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   executed_at TEXT
-) WITHOUT ROWID;
+);
 
 CREATE INDEX actions_decision ON actions (decision_id);
 CREATE INDEX actions_message ON actions (message_id, id);
--- What is not finished is little, and asked for often.
-CREATE INDEX actions_open ON actions (state, id) WHERE state IN ('queued', 'executing', 'approved_pending');
 
 -- The effect's link is written before the row of its cause, so that a loser has written nothing.
 CREATE TABLE action_links (
@@ -71,7 +69,7 @@ CREATE TABLE approvals (
   outcome TEXT NOT NULL CHECK (outcome IN ('waiting', 'approved', 'rejected', 'withdrawn')),
   approver TEXT NOT NULL,
   why TEXT NOT NULL
-) WITHOUT ROWID;
+);
 
 CREATE INDEX approvals_action ON approvals (action_id);
 CREATE UNIQUE INDEX approvals_waiting ON approvals (action_id) WHERE outcome = 'waiting';
