@@ -57,7 +57,10 @@ type UndoneError struct {
 
 // Error says which undo came first and how far it is.
 func (e *UndoneError) Error() string {
-	return fmt.Sprintf("safety: cannot undo action %s: action %s already does; it is %s", e.OriginalID, e.Undo.ID, e.Undo.State)
+	if e.Undo.State == postroom.ActionCompleted {
+		return fmt.Sprintf("safety: action %s is already undone, by action %s", e.OriginalID, e.Undo.ID)
+	}
+	return fmt.Sprintf("safety: action %s is being undone, by action %s of job %s", e.OriginalID, e.Undo.ID, e.Undo.JobID)
 }
 
 // Is matches [ErrAlreadyUndone].

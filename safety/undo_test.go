@@ -89,7 +89,7 @@ func TestAFailedUndoStandsInNobodysWay(t *testing.T) {
 		require.NoError(t, d.complete(third.ID, postroom.UndoHint{Irreversible: true}))
 		_, err = d.startUndo(original.ID, "job-4")
 		require.ErrorIs(t, err, ErrAlreadyUndone)
-		require.ErrorContains(t, err, "it is completed")
+		require.ErrorContains(t, err, "is already undone, by action "+third.ID)
 
 		undos, err := d.ledger.Undos(t.Context(), original.ID)
 		require.NoError(t, err)

@@ -432,7 +432,7 @@ func TestAnOwnerThatEndedIsReplaced(t *testing.T) {
 		})
 		require.NoError(t, d.Run(ctx))
 		require.Equal(t, queue.StateFailed, h.job(other.ID).State)
-		require.Contains(t, h.job(other.ID).LastError, "it is executing")
+		require.Contains(t, h.job(other.ID).LastError, "is being undone, by action "+h.undos(a.ID)[0].ID)
 
 		require.NoError(t, h.queue.Cancel(t.Context(), first.ID))
 		second := h.request(a.ID)
