@@ -1,7 +1,6 @@
 package gmailtest
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -46,8 +45,8 @@ type Fault struct {
 	// Cut closes the connection in place of an answer.
 	Cut Cut
 
-	// Gate holds the call until it is closed, or the caller gives up.
-	Gate <-chan struct{}
+	// Gate holds the call until it is opened, or the caller gives up.
+	Gate *Gate
 }
 
 // Fault adds faults. When several choose a call, the first one that is due has it; all of them count it.
@@ -107,19 +106,6 @@ func (f *countedFault) count(method Method, path string) bool {
 	}
 	f.seen++
 	return f.seen >= f.Nth && (f.Times < 0 || f.seen < f.Nth+f.Times)
-}
-
-// wait passes the gate; it is false when the caller gave up.
-func (f Fault) wait(ctx context.Context) bool {
-	if f.Gate == nil {
-		return true
-	}
-	select {
-	case <-f.Gate:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (f Fault) apiError() error {

@@ -184,7 +184,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, method Method, ha
 	defer s.serving.Done()
 	call := Call{Method: method, Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
 	fault := s.faults.due(method, r.URL.Path)
-	if !fault.wait(r.Context()) || fault.Cut == CutBefore {
+	if !fault.Gate.wait(r.Context()) || fault.Cut == CutBefore {
 		call.Cut = true
 		s.calls.add(call)
 		panic(http.ErrAbortHandler)

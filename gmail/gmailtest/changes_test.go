@@ -1,0 +1,70 @@
+package gmailtest_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/gmail/v1"
+)
+
+func TestModify(t *testing.T) {
+	server, users := serve(t, letters(1))
+	id := find(t, users, "0@example.com")
+	for name, test := range map[string]struct{ add, remove []string }{
+		"unknown label":     {[]string{"Label_9"}, nil},
+		"remove unknown":    {nil, []string{"nosuch"}},
+		"sent":              {[]string{"SENT"}, nil},
+		"remove draft":      {nil, []string{"DRAFT"}},
+		"both ways at once": {[]string{"STARRED"}, []string{"STARRED"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := modify(users, id, test.add, test.remove)
+			requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+		})
+	}
+	require.Equal(t, []string{"INBOX", "UNREAD"}, labels(t, server, id), "nothing was done")
+
+	after, err := modify(users, id, []string{"STARRED", "INBOX"}, []string{"UNREAD", "SPAM"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"INBOX", "STARRED"}, after.LabelIds)
+	_, err = modify(users, "ffffffffffffffff", []string{"STARRED"}, nil)
+	api := requireAPIError(t, err, http.StatusNotFound, "notFound")
+	require.Equal(t, "Requested entity was not found.", api.Message)
+}
+
+func TestTrashAndUntrash(t *testing.T) {
+	server, users := serve(t, letters(1))
+	id := find(t, users, "0@example.com")
+	trashed, err := users.Messages.Trash("me", id).Do()
+	require.NoError(t, err)
+	require.Equal(t, []string{"TRASH", "UNREAD"}, trashed.LabelIds)
+	list, err := users.Messages.List("me").Do()
+	require.NoError(t, err)
+	require.Empty(t, list.Messages)
+	_, err = users.Messages.Untrash("me", id).Do()
+	require.NoError(t, err)
+	require.Equal(t, []string{"UNREAD"}, labels(t, server, id))
+}
+
+func TestDeleteAndBatches(t *testing.T) {
+	server, users := serve(t, letters(4))
+	id := func(n string) string { return find(t, users, n+"@example.com") }
+	zero, one, two := id("0"), id("1"), id("2")
+	require.NoError(t, users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{
+		Ids: []string{zero, "ffffffffffffffff", one}, AddLabelIds: []string{"IMPORTANT"}, RemoveLabelIds: []string{"UNREAD"},
+	}).Do())
+	require.Equal(t, []string{"IMPORTANT", "INBOX"}, labels(t, server, one))
+
+	require.NoError(t, users.Messages.Delete("me", zero).Do())
+	requireAPIError(t, users.Messages.Delete("me", zero).Do(), http.StatusNotFound, "notFound")
+	require.NoError(t, users.Messages.BatchDelete("me", &gmail.BatchDeleteMessagesRequest{Ids: []string{one, zero, two}}).Do())
+	count, err := server.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, count)
+
+	err = users.Messages.BatchDelete("me", &gmail.BatchDeleteMessagesRequest{Ids: make([]string, 1001)}).Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+	err = users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{AddLabelIds: []string{"STARRED"}}).Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+}

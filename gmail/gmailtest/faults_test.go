@@ -1,0 +1,174 @@
+package gmailtest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/gmail/v1"
+	"google.golang.org/api/googleapi"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+)
+
+func TestFaultScript(t *testing.T) {
+	server, users := serve(t, letters(1))
+	server.Fault(
+		gmailtest.Fault{Method: gmailtest.GetProfile, Nth: 2, Times: 2, Status: 503},
+		gmailtest.Fault{Method: gmailtest.GetProfile, Nth: 5, Times: -1, Status: 403, Reason: "userRateLimitExceeded", Message: "User Rate Limit Exceeded"},
+	)
+	var got []int
+	for range 6 {
+		_, err := users.GetProfile("me").Do()
+		if err == nil {
+			got = append(got, 200)
+			continue
+		}
+		var api *googleapi.Error
+		require.ErrorAs(t, err, &api)
+		got = append(got, api.Code)
+	}
+	require.Equal(t, []int{200, 503, 503, 200, 403, 403}, got)
+	_, err := users.GetProfile("me").Do()
+	requireAPIError(t, err, 403, "userRateLimitExceeded")
+	_, err = users.Labels.List("me").Do()
+	require.NoError(t, err, "another method")
+	server.ClearFaults()
+	_, err = users.GetProfile("me").Do()
+	require.NoError(t, err)
+}
+
+func TestFaultAnswers(t *testing.T) {
+	server, users := serve(t, letters(1))
+	server.Fault(gmailtest.Fault{Status: 429, RetryAfter: 1500 * time.Millisecond})
+	_, err := users.GetProfile("me").Do()
+	api := requireAPIError(t, err, 429, "rateLimitExceeded")
+	require.Equal(t, "2", api.Header.Get("Retry-After"))
+
+	server.Fault(gmailtest.Fault{Path: "/labels", Status: 502, Body: "<html>Bad Gateway"})
+	_, err = users.GetProfile("me").Do()
+	require.NoError(t, err, "another path")
+	_, err = users.Labels.List("me").Do()
+	require.ErrorAs(t, err, &api)
+	require.Equal(t, 502, api.Code)
+	require.Equal(t, "<html>Bad Gateway", api.Body)
+	require.Zero(t, server.Calls()[2].Units, "a call that failed costs nothing")
+}
+
+func TestAnAnswerThatIsLost(t *testing.T) {
+	server, users := serve(t, letters(1))
+	id := find(t, users, "0@example.com")
+	message := &gmail.Message{Raw: encoded("To: a@example.com\nMessage-ID: <sent@example.com>\n\n")}
+
+	server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: gmailtest.CutBefore})
+	_, err := users.Messages.Send("me", message).Do()
+	require.Error(t, err)
+	count, err := server.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, count, "nothing was done")
+
+	server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: gmailtest.CutAfter})
+	_, err = users.Messages.Send("me", message).Do()
+	require.Error(t, err)
+	require.NotErrorAs(t, err, new(*googleapi.Error))
+	find(t, users, "sent@example.com")
+
+	server.Fault(gmailtest.Fault{Method: gmailtest.MessagesModify, Cut: gmailtest.CutAfter})
+	_, err = modify(users, id, []string{"STARRED"}, nil)
+	require.Error(t, err)
+	require.Contains(t, labels(t, server, id), "STARRED")
+	calls := server.Calls()
+	require.True(t, calls[len(calls)-1].Cut)
+}
+
+// profileLater asks for the profile in the background.
+func profileLater(ctx context.Context, users *gmail.UsersService) <-chan error {
+	answered := make(chan error, 1)
+	go func() {
+		_, err := users.GetProfile("me").Context(ctx).Do()
+		answered <- err
+	}()
+	return answered
+}
+
+func TestAGateHoldsACall(t *testing.T) {
+	server, users := serve(t, letters(1))
+	gate := gmailtest.NewGate()
+	server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Gate: gate})
+	answered := profileLater(t.Context(), users)
+	<-gate.Arrived()
+	_, err := users.Labels.List("me").Do()
+	require.NoError(t, err, "others pass")
+	require.Empty(t, answered)
+	gate.Open()
+	require.NoError(t, <-answered)
+}
+
+func TestACallerGivesUpAtTheGate(t *testing.T) {
+	server, users := serve(t, letters(1))
+	gate := gmailtest.NewGate()
+	server.Fault(gmailtest.Fault{Gate: gate})
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := profileLater(ctx, users)
+	<-gate.Arrived()
+	cancel()
+	require.ErrorIs(t, <-answered, context.Canceled)
+}
+
+func TestCloseEndsCallsUnderWay(t *testing.T) {
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{})
+	require.NoError(t, err)
+	gate := gmailtest.NewGate()
+	server.Fault(gmailtest.Fault{Gate: gate})
+	answered := profileLater(t.Context(), client(t, server))
+	<-gate.Arrived()
+	require.NoError(t, server.Close())
+	require.Error(t, <-answered)
+}
+
+func TestQuota(t *testing.T) {
+	for name, test := range map[string]struct {
+		status int
+		want   int
+		text   string
+	}{
+		"429": {0, 429, "User-rate limit exceeded.  Retry after 2000-01-01T00:01:00.000Z"},
+		"403": {403, 403, "Quota exceeded for quota metric 'Queries'"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+			server, err := gmailtest.Open(t.Context(), gmailtest.Config{
+				Quota: gmailtest.Quota{PerMinute: 12, Status: test.status},
+				Now:   func() time.Time { return clock },
+			})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, server.Close()) }()
+			users := client(t, server)
+			for range 2 {
+				_, err := users.Messages.List("me").Do() // 5 units
+				require.NoError(t, err)
+			}
+			_, err = users.Messages.List("me").Do()
+			api := requireAPIError(t, err, test.want, "rateLimitExceeded")
+			require.Contains(t, api.Message, test.text)
+			_, err = users.History.List("me").StartHistoryId(1000).Do() // 2 units
+			require.NoError(t, err, "a refused call costs nothing")
+			clock = clock.Add(time.Minute)
+			_, err = users.Messages.List("me").Do()
+			require.NoError(t, err)
+			require.Equal(t, 17, server.Units())
+			require.Equal(t, map[gmailtest.Method]int{gmailtest.MessagesList: 4, gmailtest.HistoryList: 1}, server.Counts())
+		})
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	for field, cfg := range map[string]gmailtest.Config{
+		"Quota.PerMinute": {Quota: gmailtest.Quota{PerMinute: -1}},
+		"Quota.Status":    {Quota: gmailtest.Quota{PerMinute: 1, Status: 500}},
+	} {
+		_, err := gmailtest.Open(t.Context(), cfg)
+		require.ErrorContains(t, err, field)
+	}
+}

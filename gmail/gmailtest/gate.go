@@ -1,0 +1,40 @@
+package gmailtest
+
+import (
+	"context"
+	"sync"
+)
+
+// A Gate holds the calls of a [Fault] until it is opened. It takes the place of waiting some time: a test knows when a
+// call is under way, and decides when it goes on.
+type Gate struct {
+	arrival sync.Once
+	arrived chan struct{}
+	opening sync.Once
+	open    chan struct{}
+}
+
+// NewGate makes a closed gate.
+func NewGate() *Gate {
+	return &Gate{arrived: make(chan struct{}), open: make(chan struct{})}
+}
+
+// Arrived is closed when the first call stands at the gate.
+func (g *Gate) Arrived() <-chan struct{} { return g.arrived }
+
+// Open lets all calls pass from now on.
+func (g *Gate) Open() { g.opening.Do(func() { close(g.open) }) }
+
+// wait passes the gate; it is false when the caller gave up. No gate is an open one.
+func (g *Gate) wait(ctx context.Context) bool {
+	if g == nil {
+		return true
+	}
+	g.arrival.Do(func() { close(g.arrived) })
+	select {
+	case <-g.open:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,131 @@
+package gmailtest_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/api/gmail/v1"
+)
+
+// story puts a history into words: what happened, the label it was about.
+func story(records []*gmail.History) []string {
+	var words []string
+	for _, h := range records {
+		for range h.MessagesAdded {
+			words = append(words, "added")
+		}
+		for range h.MessagesDeleted {
+			words = append(words, "deleted")
+		}
+		for _, l := range h.LabelsAdded {
+			words = append(words, fmt.Sprint("+", l.LabelIds))
+		}
+		for _, l := range h.LabelsRemoved {
+			words = append(words, fmt.Sprint("-", l.LabelIds))
+		}
+	}
+	return words
+}
+
+func historyID(t *testing.T, users *gmail.UsersService) uint64 {
+	t.Helper()
+	profile, err := users.GetProfile("me").Do()
+	require.NoError(t, err)
+	return profile.HistoryId
+}
+
+func TestHistoryTellsWhatHappened(t *testing.T) {
+	server, users := serve(t, letters(1))
+	start := historyID(t, users)
+	id := find(t, users, "0@example.com")
+	_, err := modify(users, id, []string{"STARRED"}, []string{"UNREAD"})
+	require.NoError(t, err)
+	_, err = modify(users, id, []string{"STARRED"}, nil)
+	require.NoError(t, err, "a change that changes nothing")
+	_, err = users.Messages.Insert("me", &gmail.Message{Raw: encoded("Subject: x\n\n"), LabelIds: []string{"INBOX"}}).Do()
+	require.NoError(t, err)
+	_, err = users.Messages.Trash("me", id).Do()
+	require.NoError(t, err)
+	require.NoError(t, users.Messages.Delete("me", id).Do())
+
+	all, err := users.History.List("me").StartHistoryId(start).Do()
+	require.NoError(t, err)
+	require.Equal(t, []string{"+[STARRED]", "-[UNREAD]", "added", "+[TRASH]", "-[INBOX]", "deleted"}, story(all.History))
+	require.Equal(t, historyID(t, users), all.HistoryId)
+	last := start
+	for _, h := range all.History {
+		require.Greater(t, h.Id, last)
+		require.Len(t, h.Messages, 1)
+		last = h.Id
+	}
+	require.Equal(t, last, all.HistoryId)
+	require.Equal(t, []string{"INBOX", "STARRED"}, all.History[0].LabelsAdded[0].Message.LabelIds, "as the change left it")
+
+	for name, test := range map[string]struct {
+		types []string
+		label string
+		want  []string
+	}{
+		"added":             {[]string{"messageAdded"}, "", []string{"added"}},
+		"deleted":           {[]string{"messageDeleted"}, "", []string{"deleted"}},
+		"labels added":      {[]string{"labelAdded"}, "", []string{"+[STARRED]", "+[TRASH]"}},
+		"labels removed":    {[]string{"labelRemoved"}, "", []string{"-[UNREAD]", "-[INBOX]"}},
+		"two types":         {[]string{"labelRemoved", "messageAdded"}, "", []string{"-[UNREAD]", "added", "-[INBOX]"}},
+		"by label":          {nil, "TRASH", []string{"+[TRASH]", "-[INBOX]", "deleted"}},
+		"by type and label": {[]string{"labelAdded"}, "INBOX", []string{"+[STARRED]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, err := users.History.List("me").StartHistoryId(start).HistoryTypes(test.types...).LabelId(test.label).Do()
+			require.NoError(t, err)
+			require.Equal(t, test.want, story(list.History))
+		})
+	}
+	after, err := users.History.List("me").StartHistoryId(all.HistoryId).Do()
+	require.NoError(t, err)
+	require.Empty(t, after.History, "the start is not part of it")
+
+	require.NoError(t, server.ForgetHistory(t.Context()))
+	_, err = users.History.List("me").StartHistoryId(start).Do()
+	requireAPIError(t, err, http.StatusNotFound, "notFound")
+	_, err = users.History.List("me").StartHistoryId(all.HistoryId).Do()
+	require.NoError(t, err, "the present is remembered")
+}
+
+func TestHistoryPages(t *testing.T) {
+	_, users := serve(t, letters(25))
+	var records []*gmail.History
+	token := ""
+	for {
+		page, err := users.History.List("me").StartHistoryId(1000).MaxResults(10).PageToken(token).Do()
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.History), 10)
+		records = append(records, page.History...)
+		if token = page.NextPageToken; token == "" {
+			break
+		}
+	}
+	require.Len(t, records, 25)
+	gaps := 0
+	for i := 1; i < len(records); i++ {
+		require.Greater(t, records[i].Id, records[i-1].Id)
+		if records[i].Id > records[i-1].Id+1 {
+			gaps++
+		}
+	}
+	require.Positive(t, gaps)
+}
+
+func TestHistoryRefusesNonsense(t *testing.T) {
+	_, users := serve(t, letters(1))
+	_, err := users.History.List("me").Do()
+	api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+	require.Equal(t, "Missing/invalid parameter: startHistoryId", api.Message)
+	_, err = users.History.List("me").StartHistoryId(999).Do()
+	requireAPIError(t, err, http.StatusNotFound, "notFound")
+	_, err = users.History.List("me").StartHistoryId(1000).HistoryTypes("messageEaten").Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+	_, err = users.History.List("me").StartHistoryId(1000).PageToken("x").Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+}
