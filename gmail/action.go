@@ -93,7 +93,7 @@ type outcome struct {
 func (o outcome) store(ctx context.Context, tx *queue.Tx, s *Store, a postroom.Action) error {
 	switch {
 	case o.gone:
-		return s.deleted(ctx, tx, a)
+		return s.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
 	case o.after != nil:
 		return s.SetLabels(ctx, tx, a.AccountID, a.MessageID, *o.after)
 	}
@@ -171,7 +171,7 @@ func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a p
 			return err
 		}
 		if class == ClassGone {
-			return j.Store.deleted(ctx, tx, a)
+			return j.Store.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
 		}
 		return nil
 	})

@@ -39,10 +39,11 @@ func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) err
 func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
 	jobs := make([]queue.NewJob, 0, len(page.IDs)+1)
 	for _, id := range page.IDs {
-		jobs = append(jobs, NewIngest(payload.AccountID, id))
+		jobs = append(jobs, IngestPayload{AccountID: payload.AccountID, MessageID: id, Gap: payload.Gap}.job())
 	}
 	if page.NextPageToken != "" {
-		jobs = append(jobs, NewBackfill(payload.AccountID, payload.Query, page.NextPageToken))
+		payload.PageToken = page.NextPageToken
+		jobs = append(jobs, payload.job())
 	}
 	return jobs
 }

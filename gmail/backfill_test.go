@@ -132,11 +132,12 @@ func TestKeys(t *testing.T) {
 		{"first page", NewBackfill("a", "", ""), queue.WhileUnfinished("backfill.gmail:a:first")},
 		{"page", NewBackfill("a", "", "p2"), queue.WhileUnfinished("backfill.gmail:a:p2")},
 		{"page of a search", NewBackfill("a", "is:starred", "p2"), queue.WhileUnfinished("backfill.gmail:a:is:starred:p2")},
-		{"fallback", newFallback("a", "newer_than:7d", 9), queue.WhileUnfinished("backfill.gmail:a:fallback:9")},
+		{"fallback", BackfillPayload{AccountID: "a", Query: "newer_than:7d", Gap: 9}.job(), queue.WhileUnfinished("backfill.gmail:a:fallback:9:first")},
 		{"push", NewHistorySync("a", 9), queue.WhileUnfinished("history.sync.gmail:a:9")},
 		{"poll", NewHistorySync("a", 0), queue.WhileUnfinished("history.sync.gmail:a")},
 		{"labels", NewLabelsSync("a"), queue.WhileUnfinished("labels.sync.gmail:a")},
 		{"ingest", NewIngest("a", "m"), queue.Forever("ingest.gmail:a:m")},
+		{"ingest after a gap", IngestPayload{AccountID: "a", MessageID: "m", Gap: 9}.job(), queue.Forever("ingest.gmail:a:m:9")},
 		{"action", NewAction("a", "x"), queue.WhileUnfinished("action.gmail:a:x")},
 	}
 	for _, tt := range tests {

@@ -2,8 +2,8 @@ package gmail
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/postroom-go/postroom"
@@ -28,15 +28,27 @@ var plain = map[postroom.ActionType]effect{
 	postroom.None:       {inverse: postroom.None},
 }
 
+// labelled are the actions that need a label.
+var labelled = map[postroom.ActionType]func(label string) effect{
+	postroom.ApplyLabel:  func(l string) effect { return effect{add(l), postroom.RemoveLabel, labelParam(l)} },
+	postroom.RemoveLabel: func(l string) effect { return effect{remove(l), postroom.ApplyLabel, labelParam(l)} },
+	postroom.Move:        moveTo,
+}
+
+func moveTo(label string) effect {
+	e := effect{change: add(label), inverse: postroom.Move}
+	e.params = postroom.Parameters{postroom.ParamLabel: postroom.LabelInbox, "remove_labels": []string{label}}
+	if label != postroom.LabelInbox {
+		e.change.Remove = []string{postroom.LabelInbox}
+	}
+	return e
+}
+
 // SupportedActions lists what action.gmail carries out, sorted by name; a decision that names another is to be refused
 // before it gets here.
 func SupportedActions() []postroom.ActionType {
-	actions := []postroom.ActionType{postroom.ApplyLabel, postroom.RemoveLabel, postroom.Move, postroom.Delete}
-	for t := range plain {
-		actions = append(actions, t)
-	}
-	slices.Sort(actions)
-	return actions
+	actions := append(slices.Collect(maps.Keys(plain)), slices.Collect(maps.Keys(labelled))...)
+	return slices.Sorted(slices.Values(append(actions, postroom.Delete)))
 }
 
 // effectOf is what an action other than delete does.
@@ -44,34 +56,18 @@ func effectOf(a postroom.Action) (effect, error) {
 	if e, ok := plain[a.Type]; ok {
 		return e, nil
 	}
-	invalid := func(err error) (effect, error) {
-		return effect{}, &Error{Op: "action " + a.ID, Class: ClassInvalid, Err: err}
-	}
-	if !slices.Contains(SupportedActions(), a.Type) {
-		return invalid(fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, SupportedActions()))
+	invalid := &Error{Op: "action " + a.ID, Class: ClassInvalid}
+	with, ok := labelled[a.Type]
+	if !ok {
+		invalid.Err = fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, SupportedActions())
+		return effect{}, invalid
 	}
 	label, ok := a.Parameters.Text(postroom.ParamLabel)
 	if !ok {
-		return invalid(fmt.Errorf("%s needs the parameter %q: the id of a label", a.Type, postroom.ParamLabel))
+		invalid.Err = fmt.Errorf("%s needs the parameter %q: the id of a label", a.Type, postroom.ParamLabel)
+		return effect{}, invalid
 	}
-	switch a.Type {
-	case postroom.ApplyLabel:
-		return effect{add(label), postroom.RemoveLabel, labelParam(label)}, nil
-	case postroom.RemoveLabel:
-		return effect{remove(label), postroom.ApplyLabel, labelParam(label)}, nil
-	case postroom.Move:
-		return moveTo(label), nil
-	}
-	return invalid(errors.New("it has no effect on labels"))
-}
-
-func moveTo(label string) effect {
-	e := effect{change: postroom.LabelChange{Add: []string{label}}, inverse: postroom.Move}
-	e.params = postroom.Parameters{postroom.ParamLabel: postroom.LabelInbox, "remove_labels": []string{label}}
-	if label != postroom.LabelInbox {
-		e.change.Remove = []string{postroom.LabelInbox}
-	}
-	return e
+	return with(label), nil
 }
 
 func add(label string) postroom.LabelChange    { return postroom.LabelChange{Add: []string{label}} }

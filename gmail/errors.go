@@ -123,8 +123,9 @@ func newError(op string, notFound Class, err error, now time.Time) error {
 	var answer *googleapi.Error
 	var token *oauth2.RetrieveError
 	switch {
-	case errors.As(err, &known):
-		return err
+	case errors.As(err, &known): // the gate's
+		known.Op = op
+		return known
 	case errors.As(err, &answer):
 		e.classify(readAnswer(answer), notFound, now)
 	case errors.As(err, &token):

@@ -78,10 +78,12 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
-			_, known := w.known("INBOX")
+			known := w.arrive(recent(), "INBOX")
+			w.run(NewIngest(w.account, known))
 			w.synced()
 			w.exec(`UPDATE accounts SET last_sync_at = $1`, time.Now().Add(-tt.since).UTC().Format("2006-01-02T15:04:05.000000Z"))
 			missed := w.arrive(recent(), "INBOX")
+			w.modify(known, add("STARRED"))
 			require.NoError(t, w.server.ForgetHistory(t.Context()))
 			w.arrive(plainMail, "TRASH") // history goes on
 
@@ -98,6 +100,8 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 			require.Equal(t, latest, w.state().HistoryID)
 			w.run(NewHistorySync(w.account, 0))
 			require.ElementsMatch(t, []string{known, missed, late}, w.seen, "each once")
+			_, here := w.labels(known)
+			require.Equal(t, []string{"INBOX", "STARRED"}, here, "what changed in the gap")
 			require.Equal(t, Backfill{State: BackfillDone, Query: tt.query}, w.state().Backfill)
 		})
 	}

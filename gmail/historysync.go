@@ -95,13 +95,13 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 	if err != nil {
 		return Verdict(err)
 	}
-	since := "never"
-	if !account.LastSyncAt.IsZero() {
-		since = account.LastSyncAt.Format(time.RFC3339)
-	}
-	query := fmt.Sprintf("newer_than:%dd", gapDays(account.LastSyncAt, time.Now()))
+	days := gapDays(account.LastSyncAt, time.Now())
+	query := fmt.Sprintf("newer_than:%dd", days)
 	j.Logger.WarnContext(ctx, "Gmail has no history from the cursor on; listing recent messages instead",
-		"account", account.Email, "cursor", account.HistoryID, "last_sync", since, "query", query)
+		"account", account.Email, "cursor", account.HistoryID, "last_sync", account.LastSyncAt, "query", query)
+	if days == maxGapDays {
+		j.Logger.WarnContext(ctx, "the gap may be longer than what is listed; a full backfill closes it", "account", account.Email)
+	}
 	err = w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		cursor, err := j.Store.lockCursor(ctx, tx, account.ID)
 		if err != nil {
@@ -113,7 +113,8 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 		if err := j.Store.moveCursor(ctx, tx, account.ID, profile.HistoryID, true); err != nil {
 			return err
 		}
-		_, err = w.Queue().EnqueueTx(ctx, tx, newFallback(account.ID, query, profile.HistoryID))
+		fallback := BackfillPayload{AccountID: account.ID, Query: query, Gap: profile.HistoryID}
+		_, err = w.Queue().EnqueueTx(ctx, tx, fallback.job())
 		return err
 	})
 	if errors.Is(err, errCursorMoved) {
@@ -122,11 +123,14 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 	return err
 }
 
-// gapDays is how many days of mail close a gap since the last sync: 7 when there was none, 30 at most. A day that has
-// begun counts whole.
+// maxGapDays bounds what a gap in the history makes us list.
+const maxGapDays = 30
+
+// gapDays is how many days of mail close a gap since the last sync: 7 when there was none. A day that has begun counts
+// whole.
 func gapDays(lastSync, now time.Time) int {
 	if lastSync.IsZero() {
 		return 7
 	}
-	return min(max(int(now.Sub(lastSync)/(24*time.Hour))+1, 1), 30)
+	return min(max(int(now.Sub(lastSync)/(24*time.Hour))+1, 1), maxGapDays)
 }

@@ -41,11 +41,9 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	}
 	msg := messageOf(account.ID, raw, parsed)
 	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		if err := j.Store.SaveMessage(ctx, tx, msg, raw.HistoryID); err != nil {
+		isNew, err := j.Store.SaveMessage(ctx, tx, msg, raw.HistoryID)
+		if err != nil || !isNew || j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
 			return err
-		}
-		if j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
-			return nil
 		}
 		return j.OnMessage(ctx, tx, msg)
 	})

@@ -2,6 +2,7 @@ package gmail
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -220,6 +221,24 @@ func TestAnswersThatAreOff(t *testing.T) {
 			require.Equal(t, tt.kept, string(kept))
 		})
 	}
+}
+
+func FuzzBytes(f *testing.F) {
+	f.Add([]byte("Subject: Hi?\r\n\r\n\xff\xfe"), "U3ViamVjdDogSGk_DQoNCmg=")
+	f.Add([]byte{0}, "====")
+	f.Fuzz(func(t *testing.T, content []byte, text string) {
+		_, _ = (&RawMessage{Encoded: text}).Bytes()
+		if len(content) == 0 {
+			return
+		}
+		for _, encoding := range []*base64.Encoding{
+			base64.URLEncoding, base64.RawURLEncoding, base64.StdEncoding, base64.RawStdEncoding,
+		} {
+			back, err := (&RawMessage{Encoded: encoding.EncodeToString(content)}).Bytes()
+			require.NoError(t, err)
+			require.Equal(t, content, back)
+		}
+	})
 }
 
 func TestTimeThatIsNoNumber(t *testing.T) {

@@ -26,35 +26,43 @@ const (
 	priorityBackfill = -10
 )
 
+// patience is how many failures end a job that nobody asks for again when it has failed. With the queue's usual retries it
+// outlasts eight hours without Gmail or without a network.
+const patience = 100
+
 // BackfillPayload asks for one page of older mail.
 type BackfillPayload struct {
 	AccountID string `json:"account_id"`
 	PageToken string `json:"page_token,omitempty"` // empty: the first page
 	Query     string `json:"query,omitempty"`      // as in Gmail's search box; empty: all mail
+	// Gap is set in a backfill that closes a gap in the history: the history id from which it goes on. What is listed is
+	// then fetched again even if it is known, for its labels may have changed in the gap.
+	Gap uint64 `json:"gap,omitempty"`
 }
 
 // NewBackfill makes the job that ingests an account's older mail, page by page. pageToken resumes a backfill, see
 // [Backfill]; empty begins one. While the job is unfinished there is no second one for the same page.
 func NewBackfill(accountID, query, pageToken string) queue.NewJob {
-	page := pageToken
+	return BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}.job()
+}
+
+// job has a key of its own for each page of each search and each gap: a gap that is still being closed says nothing about
+// the next one.
+func (p BackfillPayload) job() queue.NewJob {
+	name := fmt.Sprintf("%s:%s", JobBackfill, p.AccountID)
+	switch {
+	case p.Gap != 0:
+		name += fmt.Sprintf(":fallback:%d", p.Gap)
+	case p.Query != "":
+		name += ":" + p.Query
+	}
+	page := p.PageToken
 	if page == "" {
 		page = "first"
 	}
-	if query != "" {
-		page = query + ":" + page
-	}
-	return backfillJob(BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}, page)
-}
-
-// newFallback makes the backfill that closes a gap in the history. Each gap, named by where the history goes on, has a key
-// of its own: one that is still being closed says nothing about the next.
-func newFallback(accountID, query string, historyID uint64) queue.NewJob {
-	return backfillJob(BackfillPayload{AccountID: accountID, Query: query}, fmt.Sprintf("fallback:%d", historyID))
-}
-
-func backfillJob(payload BackfillPayload, page string) queue.NewJob {
-	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobBackfill, payload.AccountID, page))
-	return JobBackfill.New(payload, &queue.Options{Priority: priorityBackfill, Key: key})
+	return JobBackfill.New(p, &queue.Options{
+		Priority: priorityBackfill, MaxAttempts: patience, Key: queue.WhileUnfinished(name + ":" + page),
+	})
 }
 
 // HistorySyncPayload asks for what has changed since the last sync.
@@ -98,14 +106,22 @@ func NewLabelsSync(accountID string, ensure ...string) queue.NewJob {
 type IngestPayload struct {
 	AccountID string `json:"account_id"`
 	MessageID string `json:"message_id"` // Gmail's
+	Gap       uint64 `json:"gap,omitempty"`
 }
 
 // NewIngest makes the job that fetches one message, by Gmail's id. There is never a second one for the same message: to
 // try again, retry the job.
 func NewIngest(accountID, providerID string) queue.NewJob {
-	key := queue.Forever(fmt.Sprintf("%s:%s:%s", JobIngest, accountID, providerID))
-	return JobIngest.New(IngestPayload{AccountID: accountID, MessageID: providerID},
-		&queue.Options{Priority: priorityNew, Key: key})
+	return IngestPayload{AccountID: accountID, MessageID: providerID}.job()
+}
+
+// job fetches a message once, and once more for each gap in the history.
+func (p IngestPayload) job() queue.NewJob {
+	name := fmt.Sprintf("%s:%s:%s", JobIngest, p.AccountID, p.MessageID)
+	if p.Gap != 0 {
+		name += fmt.Sprintf(":%d", p.Gap)
+	}
+	return JobIngest.New(p, &queue.Options{Priority: priorityNew, MaxAttempts: patience, Key: queue.Forever(name)})
 }
 
 // ActionPayload asks for one action of the ledger to be carried out.

@@ -167,6 +167,6 @@ func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
 	require.Equal(t, ClassRateLimited, ClassOf(err))
 	calls := len(w.server.Calls())
 	_, err = limited.Profile(t.Context())
-	require.ErrorContains(t, err, "Gmail has told us to wait")
+	require.ErrorContains(t, err, "gmail: get profile: rate limited: not asked: Gmail has told us to wait")
 	require.Len(t, w.server.Calls(), calls, "and so it is left in peace")
 }

@@ -66,11 +66,7 @@ func (r *messageRow) message() (*postroom.Message, error) {
 }
 
 // messageArgs are the arguments of sqlUpsertMessage.
-func messageArgs(tx *queue.Tx, m *postroom.Message, historyID uint64) ([]any, error) {
-	id, err := newID()
-	if err != nil {
-		return nil, err
-	}
+func messageArgs(tx *queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
 	var columns [5]string
 	for i, v := range []any{
 		postroom.NewImage(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,

@@ -43,20 +43,24 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 }
 
 // SaveMessage writes a message and its thread, keyed by account and Gmail's ids, and fills in m.ID and m.ThreadID: those
-// of the rows that are there already, or new ones. historyID is that of the labels. A mark that the message was broken
-// goes away.
-func (s *Store) SaveMessage(ctx context.Context, tx *queue.Tx, m *postroom.Message, historyID uint64) error {
+// of the rows that are there already, or new ones; isNew tells which it was for the message. historyID is that of the
+// labels. A mark that the message was broken goes away.
+func (s *Store) SaveMessage(ctx context.Context, tx *queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
 	if err := s.saveThread(ctx, tx, m); err != nil {
-		return err
+		return false, err
 	}
-	args, err := messageArgs(tx, m, historyID)
+	id, err := newID()
 	if err != nil {
-		return fmt.Errorf("gmail: message %s: %w", m.ProviderID, err)
+		return false, err
+	}
+	args, err := messageArgs(tx, id, m, historyID)
+	if err != nil {
+		return false, fmt.Errorf("gmail: message %s: %w", m.ProviderID, err)
 	}
 	if err := get(ctx, tx, &m.ID, "message "+m.ProviderID, sqlUpsertMessage, args...); err != nil {
-		return err
+		return false, err
 	}
-	return s.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)
+	return m.ID == id, s.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)
 }
 
 // SetLabels writes the labels that a message of ours carries now; [postroom.ErrNotFound] when there is no such message.
@@ -104,9 +108,9 @@ func (s *Store) markDeleted(ctx context.Context, tx *queue.Tx, accountID, provid
 	return s.forgetBroken(ctx, tx, accountID, providerID)
 }
 
-// deleted is markDeleted for the message of an action.
-func (s *Store) deleted(ctx context.Context, tx *queue.Tx, a postroom.Action) error {
+// markDeletedByID is markDeleted for a message that is named by our id, and so is not broken.
+func (s *Store) markDeletedByID(ctx context.Context, tx *queue.Tx, accountID, messageID string) error {
 	now := dbtime.Of(tx.Now())
-	_, err := exec(ctx, tx, "message "+a.MessageID, sqlSetDeletedByID, now, now, a.AccountID, a.MessageID)
+	_, err := exec(ctx, tx, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
 	return err
 }

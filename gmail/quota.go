@@ -111,22 +111,20 @@ func newGate(limits *Limits) (*gate, error) {
 }
 
 // enter waits until the call may be made, and returns what to call when it has been. It does not wait for a time that
-// Gmail has named: the job that asks can be put off, its worker has other things to do.
+// Gmail has named: the job that asks can be put off, its worker has other things to do. The operation in its errors is for
+// the caller to fill in.
 func (g *gate) enter(ctx context.Context, method Method) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil
 	}
 	if wait := g.closedFor(); wait > 0 {
-		return nil, &Error{
-			Op: string(method), Class: ClassRateLimited, RetryAfter: wait,
-			Err: errors.New("not asked: Gmail has told us to wait"),
-		}
+		return nil, &Error{Class: ClassRateLimited, RetryAfter: wait, Err: errors.New("not asked: Gmail has told us to wait")}
 	}
 	if err := g.bucket.WaitN(ctx, g.costs[method]); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &Error{Op: string(method), Class: ClassRateLimited, Err: err} // no budget before the deadline
+		return nil, &Error{Class: ClassRateLimited, Err: err} // no budget before the deadline
 	}
 	select {
 	case g.running <- struct{}{}:

@@ -21,9 +21,9 @@ type Config struct {
 	// Ledger holds the actions to carry out. Nil: action.gmail is not handled here.
 	Ledger Ledger
 
-	// OnMessage is called for each message that has been ingested and carries none of SkipLabels, in the transaction that
-	// stores it and completes the job: it enqueues what is next. It may be called again for the same message, when a
-	// person retries the job. An error undoes all of it. Nil: nothing follows.
+	// OnMessage is called once for each message that is ingested and carries none of SkipLabels, in the transaction that
+	// stores it and completes the job: it enqueues what is next. An error undoes all of it, and the job is tried again.
+	// Nil: nothing follows.
 	OnMessage func(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error
 
 	// OnLabelDeleted is called for each label that is gone from Gmail, in the transaction that deletes it here: it

@@ -38,7 +38,15 @@ func ensureAccount(t *testing.T, s *Store, email string) (id string) {
 
 func save(t *testing.T, s *Store, m *postroom.Message) {
 	t.Helper()
-	write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.SaveMessage(ctx, tx, m, 10) })
+	known, err := s.MessageID(t.Context(), m.AccountID, m.ProviderID)
+	write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		isNew, saved := s.SaveMessage(ctx, tx, m, 10)
+		require.Equal(t, err != nil, isNew)
+		return saved
+	})
+	if err == nil {
+		require.Equal(t, known, m.ID)
+	}
 }
 
 var day = time.Date(2026, 3, 7, 12, 0, 0, 0, time.UTC)
@@ -334,7 +342,7 @@ func TestDeletedMessageStays(t *testing.T) {
 		require.Equal(t, 1, count(), "Gmail has it after all")
 
 		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
-			return s.deleted(ctx, tx, postroom.Action{AccountID: accountID, MessageID: m.ID})
+			return s.markDeletedByID(ctx, tx, accountID, m.ID)
 		})
 		require.Zero(t, count())
 	})

@@ -14,7 +14,7 @@ func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// toJSON stores lists; nil is stored as an empty one. The JSON holds no NUL character either: see [clean].
+// toJSON makes JSON that every database keeps: it holds no NUL character either; see [clean].
 func toJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return cleanEscapes(string(b)), err
