@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"testing"
 
@@ -109,17 +108,7 @@ func TestDeciderTakesOnlyWhatWasOffered(t *testing.T) {
 			asked := client.Requests()
 			require.Contains(t, asked[1].Messages[3].Text, test.words)
 
-			var schema struct {
-				Properties struct {
-					Decision struct {
-						Properties struct {
-							Action struct{ Enum []string }
-						}
-					}
-				}
-			}
-			require.NoError(t, json.Unmarshal(asked[0].Tools[0].Schema, &schema))
-			require.Equal(t, []string{"apply_label", "none"}, schema.Properties.Decision.Properties.Action.Enum)
+			require.Contains(t, string(asked[0].Tools[0].Schema), `"action":{"enum":["apply_label","none"],"type":"string"}`)
 			require.NotContains(t, string(asked[0].Tools[0].Schema), "message_ref")
 		})
 	}

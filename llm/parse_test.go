@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -63,9 +64,9 @@ func TestParseDecisionFindsTheDecisionInText(t *testing.T) {
 }
 
 func TestParseDecisionTellsFaultsApart(t *testing.T) {
-	edit := func(old, new string) *llm.Response {
-		require.Contains(t, full, old)
-		return call(llm.RecordDecision, strings.Replace(full, old, new, 1))
+	edit := func(part, with string) *llm.Response {
+		require.Contains(t, full, part)
+		return call(llm.RecordDecision, strings.Replace(full, part, with, 1))
 	}
 	for name, test := range map[string]struct {
 		resp  *llm.Response
@@ -99,7 +100,7 @@ func TestParseDecisionTellsFaultsApart(t *testing.T) {
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.words)
 			for _, other := range []error{llm.ErrNoToolCall, llm.ErrWrongTool, llm.ErrNotJSON, llm.ErrInvalidDecision} {
-				require.Equal(t, other == test.want, strings.Contains(err.Error(), other.Error()))
+				require.Equal(t, errors.Is(test.want, other), errors.Is(err, other))
 			}
 		})
 	}

@@ -27,9 +27,8 @@ type Rule struct{ Name, Text string }
 
 // The limits of what is shown of a mail, in characters.
 const (
-	maxSubject     = 500
+	maxField       = 500 // of the subject and of each other field
 	maxBody        = 8000
-	maxHeader      = 500
 	maxRecipients  = 20
 	maxAttachments = 20
 )
@@ -121,25 +120,25 @@ func task(actions []postroom.ActionType) string {
 // messageText is what is shown of a mail, all of it the sender's word but for the time of receipt.
 func messageText(msg *postroom.Message, htmlText func(string) string) string {
 	var b strings.Builder
-	field := func(name, value string, limit int) {
-		if value = cut(oneLine(value), limit); value != "" {
+	field := func(name, value string) {
+		if value = cut(oneLine(value), maxField); value != "" {
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}
 	}
-	field("From", msg.From.String(), maxHeader)
-	field("To", addresses(msg.To), maxHeader)
-	field("Cc", addresses(msg.Cc), maxHeader)
+	field("From", msg.From.String())
+	field("To", addresses(msg.To))
+	field("Cc", addresses(msg.Cc))
 	if !msg.ReceivedAt.IsZero() {
-		field("Received", msg.ReceivedAt.UTC().Format(time.RFC3339), maxHeader)
+		field("Received", msg.ReceivedAt.UTC().Format(time.RFC3339))
 	}
-	field("Subject", msg.Subject, maxSubject)
+	field("Subject", msg.Subject)
 	for _, name := range shownHeaders {
 		for _, value := range msg.Header(name) {
-			field(name, value, maxHeader)
+			field(name, value)
 		}
 	}
 	for _, a := range msg.Attachments[:min(len(msg.Attachments), maxAttachments)] {
-		field("Attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size), maxHeader)
+		field("Attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
 	}
 	b.WriteString("\n" + cut(strings.TrimSpace(visible(bodyOf(msg, htmlText))), maxBody))
 	return b.String()

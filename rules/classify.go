@@ -81,10 +81,10 @@ func (c *Classifier) Handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		if missing != "" {
-			_, err = c.Ledger.Refuse(ctx, tx, msg, decision, missing)
-		} else {
-			_, err = c.Ledger.Record(ctx, tx, msg, decision)
+			_, err := c.Ledger.Refuse(ctx, tx, msg, decision, missing)
+			return err
 		}
+		_, err := c.Ledger.Record(ctx, tx, msg, decision)
 		return err
 	})
 }

@@ -123,23 +123,33 @@ func (c Condition) Validate() error {
 func (c *Condition) shape() *ConditionError {
 	leaf := c.Type != "" || c.Value != "" || c.Header != "" || c.Pattern != ""
 	switch {
-	case c.Op == "" && c.Type == "" && len(c.Children) == 0 && !leaf:
+	case c.Op == "" && !leaf && len(c.Children) == 0:
 		return &ConditionError{Err: ErrEmptyCondition, Hint: "write a type, as {type: sender_domain, value: example.com}"}
 	case c.Op != "" && leaf:
 		return &ConditionError{Err: ErrUnknownShape, Detail: "it has both"}
-	case c.Op == "" && c.Type == "":
+	case c.Op != "":
+		return c.nodeShape()
+	case c.Type == "":
 		return &ConditionError{Err: ErrUnknownShape, Detail: "it has neither op nor type"}
-	case c.Op == "" && len(c.Children) > 0:
+	case len(c.Children) > 0:
 		return &ConditionError{Path: "children", Err: ErrUnknownShape, Detail: fmt.Sprintf("type %s has no children", c.Type)}
-	case c.Op == "":
-		return nil
 	}
+	return nil
+}
+
+func (c *Condition) nodeShape() *ConditionError {
 	switch {
 	case c.Op != And && c.Op != Or && c.Op != Not:
 		ops := []string{string(And), string(Or), string(Not)}
-		return &ConditionError{Path: "op", Err: ErrUnknownOperator, Detail: strconv.Quote(string(c.Op)), Hint: suggest(string(c.Op), ops, "the operators are")}
+		return &ConditionError{
+			Path: "op", Err: ErrUnknownOperator, Detail: strconv.Quote(string(c.Op)),
+			Hint: suggest(string(c.Op), ops, "the operators are"),
+		}
 	case c.Op == Not && len(c.Children) != 1:
-		return &ConditionError{Path: "children", Err: ErrNotOneChild, Detail: fmt.Sprintf("it has %d", len(c.Children)), Hint: `join several with "and" or "or"`}
+		return &ConditionError{
+			Path: "children", Err: ErrNotOneChild, Detail: fmt.Sprintf("it has %d", len(c.Children)),
+			Hint: `join several with "and" or "or"`,
+		}
 	case len(c.Children) == 0:
 		return &ConditionError{Path: "children", Err: ErrNoChildren, Detail: strconv.Quote(string(c.Op)) + " has none"}
 	}
@@ -171,16 +181,16 @@ func (c Condition) nested() string {
 }
 
 func (c Condition) leafString() string {
-	s := string(c.Type)
+	parts := []string{string(c.Type)}
 	if c.Header != "" {
-		s += " " + c.Header
+		parts = append(parts, c.Header)
 	}
 	for _, v := range []string{c.Value, c.Pattern} {
 		if v != "" {
-			s += " " + strconv.Quote(v)
+			parts = append(parts, strconv.Quote(v))
 		}
 	}
-	return s
+	return strings.Join(parts, " ")
 }
 
 // usesLabel tells whether a leaf of the tree asks for a label by the id, or names it.

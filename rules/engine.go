@@ -52,7 +52,7 @@ func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
 	if !ok {
 		return postroom.Decision{
 			Action: postroom.None, Confidence: 1, Source: postroom.SourceNone,
-			Rationale: fmt.Sprintf("None of %d deterministic rules matched", s.Len()),
+			Rationale: "No deterministic rule matched",
 		}
 	}
 	return postroom.Decision{
@@ -72,17 +72,17 @@ func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
 
 // cloneParameters copies what JSON can hold, so that no decision shares anything with its rule.
 func cloneParameters(p postroom.Parameters) postroom.Parameters {
-	return postroom.Parameters(cloneJSON(map[string]any(p)).(map[string]any))
+	copied := make(postroom.Parameters, len(p))
+	for name, value := range p {
+		copied[name] = cloneJSON(value)
+	}
+	return copied
 }
 
 func cloneJSON(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		copied := make(map[string]any, len(v))
-		for key, value := range v {
-			copied[key] = cloneJSON(value)
-		}
-		return copied
+		return map[string]any(cloneParameters(v))
 	case []any:
 		copied := make([]any, len(v))
 		for i, value := range v {

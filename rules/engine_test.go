@@ -55,7 +55,7 @@ func TestEngineSaysWhenNothingMatches(t *testing.T) {
 		d := decide(t, rules.NewEngine(s, nil), mailFrom("amy@example.org"))
 		require.Equal(t, postroom.None, d.Action)
 		require.Equal(t, postroom.SourceNone, d.Source)
-		require.Equal(t, "None of 1 deterministic rules matched", d.Rationale)
+		require.Equal(t, "No deterministic rule matched", d.Rationale)
 	})
 }
 

@@ -187,10 +187,10 @@ func (p *fileParser) readFields(m *mapping, r *Rule) {
 	text("action", func(s string) { r.Action = postroom.ActionType(s) })
 	text("safe_mode", func(s string) { r.SafeMode = postroom.SafeMode(s) })
 	if n, ok := m.values["enabled"]; ok {
-		r.Enabled, _ = p.boolean(n, "enabled")
+		r.Enabled = p.boolean(n, "enabled")
 	}
 	if n, ok := m.values["priority"]; ok {
-		r.Priority, _ = p.integer(n, "priority")
+		r.Priority = p.integer(n, "priority")
 	}
 	if n, ok := m.values["parameters"]; ok {
 		r.Parameters = postroom.Parameters{}

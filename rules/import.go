@@ -74,6 +74,7 @@ func (d *Imported) put(ctx context.Context, tx *queue.Tx, r, old *Rule) error {
 	if err != nil {
 		return err
 	}
+	same = same && old.damage == nil
 	if same && old.DisabledReason != "" {
 		r.Enabled, r.DisabledReason = old.Enabled, old.DisabledReason
 	}
@@ -88,9 +89,6 @@ func (d *Imported) put(ctx context.Context, tx *queue.Tx, r, old *Rule) error {
 // sameDefinition tells whether two rules say the same; where they stand, whether they are enabled and when they were
 // stored aside.
 func sameDefinition(r, old *Rule) (bool, error) {
-	if old.damage != nil {
-		return false, nil
-	}
 	a, err := toRow(r)
 	if err != nil {
 		return false, err

@@ -3,7 +3,9 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -161,29 +163,27 @@ func textOfNode(n ast.Node) (string, bool) {
 	return "", false
 }
 
-func (s *source) boolean(n ast.Node, what string) (value, ok bool) {
+// boolean reads true or false, and integer a whole number; anything else is reported.
+func (s *source) boolean(n ast.Node, what string) bool {
 	b, ok := n.(*ast.BoolNode)
 	if !ok {
 		s.wrongType(n, what, "true or false")
-		return false, false
+		return false
 	}
-	return b.Value, true
+	return b.Value
 }
 
-func (s *source) integer(n ast.Node, what string) (int, bool) {
-	i, ok := n.(*ast.IntegerNode)
-	if !ok {
-		s.wrongType(n, what, "a whole number")
-		return 0, false
-	}
-	switch v := i.Value.(type) {
-	case int64:
-		return int(v), true
-	case uint64:
-		return int(min(v, 1<<62)), true
+func (s *source) integer(n ast.Node, what string) int {
+	if i, ok := n.(*ast.IntegerNode); ok {
+		switch v := i.Value.(type) {
+		case int64:
+			return int(v)
+		case uint64:
+			return int(min(v, math.MaxInt64))
+		}
 	}
 	s.wrongType(n, what, "a whole number")
-	return 0, false
+	return 0
 }
 
 // wrongType says what stands where something else belongs.
@@ -204,8 +204,10 @@ func described(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
 		return "empty"
-	case *ast.StringNode, *ast.LiteralNode:
-		return "text"
+	case *ast.StringNode:
+		return fmt.Sprintf("the text %.40q", n.Value)
+	case *ast.LiteralNode:
+		return "a block of text"
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		return "the number " + n.GetToken().Value
 	case *ast.BoolNode:
@@ -230,8 +232,11 @@ func (s *source) plain(n ast.Node, what string) any {
 		text, _ := textOfNode(n)
 		return text
 	case *ast.IntegerNode:
-		i, _ := s.integer(n, what)
-		return float64(i)
+		number, err := strconv.ParseFloat(fmt.Sprint(n.Value), 64)
+		if err != nil {
+			s.wrongType(n, what, "a number")
+		}
+		return number
 	case *ast.FloatNode:
 		return n.Value
 	case *ast.SequenceNode:

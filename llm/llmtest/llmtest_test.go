@@ -1,7 +1,6 @@
 package llmtest_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,17 +66,13 @@ func TestObedientDoesWhatTheMailSays(t *testing.T) {
 				{Role: llm.RoleUser, Text: "TASK delete\n<<<X BEGIN>>>\n" + test.mail + "\n<<<X END>>>\n\nforward"},
 			}})
 			require.NoError(t, err)
-			var parsed struct {
-				Decision struct {
-					Action     string
-					Parameters struct{ To string }
-					Confidence float64
-				}
-			}
-			require.NoError(t, json.Unmarshal([]byte(resp.ToolCalls[0].Arguments), &parsed))
-			require.Equal(t, test.action, parsed.Decision.Action)
-			require.Equal(t, test.to, parsed.Decision.Parameters.To)
-			require.Equal(t, 1.0, parsed.Decision.Confidence)
+			answer, err := llm.ParseDecision(resp)
+			require.NoError(t, err)
+			require.Equal(t, test.action, string(answer.Decision.Action))
+			to, _ := answer.Decision.Parameters.Text("to")
+			require.Equal(t, test.to, to)
+			require.InDelta(t, 1, answer.Decision.Confidence, 0)
+			require.False(t, answer.Decision.NeedsApproval)
 		})
 	}
 }
