@@ -62,35 +62,44 @@ func dateTokens(value string) []string {
 type dateParser struct {
 	year, month, day     int // year -1, others 0: not seen yet
 	hour, minute, second int
-	hasTime, done        bool
+	hasTime              bool
 	offset               *time.Location
 }
 
 // token takes in one token; false when it ends the date.
 func (d *dateParser) token(s string) bool {
+	digit := '0' <= s[0] && s[0] <= '9'
 	switch {
 	case strings.Contains(s, ":") && !d.hasTime:
 		return d.time(s)
-	case d.hasTime && d.year >= 0:
-		return d.zone(s)
 	case strings.Contains(s[1:], "-"): // 21-Nov-1997, 1997-11-21
-		for _, part := range strings.Split(s, "-") {
+		for part := range strings.SplitSeq(s, "-") {
 			if part == "" || !d.token(part) {
 				return false
 			}
 		}
 		return true
-	case '0' <= s[0] && s[0] <= '9':
+	case digit && (!d.hasTime || d.year < 0):
 		return d.number(s)
-	case d.hasTime && (s[0] == '+' || s[0] == '-'): // asctime with the zone before the year
-		return d.zone(s)
+	case d.month == 0 && d.monthName(s):
+		return true
+	case d.hasTime:
+		return d.zone(s) || d.year < 0 // date(1) puts the year behind the zone
+	default:
+		return true // a weekday, or noise
 	}
-	if len(s) >= 3 && d.month == 0 {
-		if i := strings.Index(months, s[:3]); i >= 0 && i%3 == 0 {
-			d.month = i/3 + 1
-		}
+}
+
+func (d *dateParser) monthName(s string) bool {
+	if len(s) < 3 {
+		return false
 	}
-	return true // a weekday, or noise
+	i := strings.Index(months, s[:3])
+	if i < 0 || i%3 != 0 {
+		return false
+	}
+	d.month = i/3 + 1
+	return true
 }
 
 func (d *dateParser) number(s string) bool {
@@ -143,6 +152,7 @@ func (d *dateParser) time(s string) bool {
 	return true
 }
 
+// zone reads what stands behind the time; true when more may follow that says it better, as in "GMT +0200".
 func (d *dateParser) zone(s string) bool {
 	switch {
 	case s == "am":
@@ -156,7 +166,7 @@ func (d *dateParser) zone(s string) bool {
 			d.offset = time.FixedZone("", hours*3600)
 		}
 		_, named := zones[s]
-		return named // "GMT +0200": the number says more
+		return named
 	}
 	digits := strings.ReplaceAll(s[1:], ":", "")
 	n, err := strconv.Atoi(digits)
@@ -176,7 +186,7 @@ func (d *dateParser) zone(s string) bool {
 	if seconds != 0 {
 		d.offset = time.FixedZone("", seconds)
 	}
-	return d.year < 0
+	return false
 }
 
 func (d *dateParser) date() (date time.Time, ok bool) {

@@ -3,6 +3,7 @@ package mime
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -84,17 +85,14 @@ func cutField(line []byte) (f rawField, found bool) {
 // decodeHeader makes the fields readable.
 func decodeHeader(fields []rawField, r reporter) Header {
 	header := make(Header, len(fields))
-	charset := ""
+	charset := sync.OnceValue(func() string { return declaredCharset(fields) })
 	for i, f := range fields {
 		value := unfold(f.value)
 		text := string(value)
 		if !utf8.Valid(value) {
 			// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532) or else in the charset that the section declares for its
 			// body. Sample: header-8bit.
-			if charset == "" {
-				charset = declaredCharset(fields)
-			}
-			text, _ = decodeText(value, charset)
+			text, _ = decodeText(value, charset())
 			r.report(HeaderRaw8Bit, f.name, text)
 		}
 		decoded, ok := decodeWords(text)

@@ -34,6 +34,7 @@ type textWriter struct {
 	out    strings.Builder
 	breaks int  // line breaks due before the next text
 	blank  bool // a blank is due before the next text
+	bullet bool // a dash is due before the next text
 	pre    int  // depth of elements that keep blanks
 	// silent is the element whose content is left out until it ends; 0 when none is.
 	silent atom.Atom
@@ -56,8 +57,7 @@ func (w *textWriter) start(t html.Token) {
 		w.lineBreak(1)
 	case atom.Li:
 		w.lineBreak(1)
-		w.text("-")
-		w.blank = true
+		w.bullet = true
 	case atom.Td, atom.Th:
 		w.blank = true
 	case atom.Img:
@@ -137,7 +137,10 @@ func (w *textWriter) flush() {
 	case w.blank:
 		w.out.WriteByte(' ')
 	}
-	w.breaks, w.blank = 0, false
+	if w.bullet {
+		w.out.WriteString("- ")
+	}
+	w.breaks, w.blank, w.bullet = 0, false, false
 }
 
 func attribute(t html.Token, name string) string {

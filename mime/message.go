@@ -71,7 +71,7 @@ func ParseBytes(raw []byte, limits *Limits) (*Message, error) {
 		return nil, &LimitError{Field: "Size", Value: bounds.Size}
 	}
 	var defects []Defect
-	src := clean(raw, reporter{to: &defects})
+	src := lineFeeds(raw, reporter{to: &defects})
 	m, _, err := newSplitter(src, &meter{limits: bounds, size: len(raw)}).message(1)
 	if err != nil {
 		return nil, err

@@ -190,7 +190,7 @@ func (p *paramParser) plain(name, value string) string {
 	}
 	text, ok := decodeWords(value)
 	p.ok = p.ok && ok && text == value
-	return text
+	return singleLine(text)
 }
 
 // join decodes the sections of one parameter. The first one names the charset of all that are extended.
@@ -214,7 +214,7 @@ func (p *paramParser) join(sections []param) string {
 	}
 	text, problem := decodeText(octets, charset)
 	p.ok = p.ok && (problem == "" || charset == "")
-	return text
+	return singleLine(text)
 }
 
 func appendPercent(out []byte, s string) []byte {

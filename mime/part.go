@@ -43,7 +43,7 @@ func newPart(header Header, r reporter, defaultType string) *Part {
 		r.report(ParameterBroken, "Content-Disposition", header.raw("Content-Disposition"))
 	}
 	p.Disposition = disposition
-	p.Filename = singleLine(cmp.Or(dispositionParams["filename"], params["name"]))
+	p.Filename = cmp.Or(dispositionParams["filename"], params["name"])
 	if p.ContentType == "" {
 		r.report(ParameterBroken, "Content-Type", value)
 		p.ContentType = untyped(p.Filename)

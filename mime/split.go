@@ -27,6 +27,7 @@ type delimiter struct {
 // message reads a message up to the next delimiter around it.
 func (s *splitter) message(depth int) (*Message, delimiter, error) {
 	m := &Message{}
+	s.leading(reporter{to: &m.Defects})
 	root, end, err := s.part(reporter{to: &m.Defects}, depth, "text/plain")
 	if err != nil {
 		return nil, end, err
@@ -125,6 +126,7 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) (delimiter, error) 
 // parts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
 // up to that.
 func (s *splitter) parts(p *Part, r reporter, depth int, boundary string) (delimiter, error) {
+	boundary = strings.TrimRight(boundary, " \t") // as delimiter does
 	if boundary == "" {
 		return s.nextDelimiter(), nil
 	}
@@ -179,11 +181,16 @@ func (s *splitter) nextDelimiter() delimiter {
 
 // nextLine returns the line at the position, with its line break, and moves behind it.
 func (s *splitter) nextLine() []byte {
+	line := s.peekLine()
+	s.pos += len(line)
+	return line
+}
+
+func (s *splitter) peekLine() []byte {
 	line := s.src[s.pos:]
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
 		line = line[:i+1]
 	}
-	s.pos += len(line)
 	return line
 }
 

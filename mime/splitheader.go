@@ -71,38 +71,42 @@ func (s *splitter) endsHeader(line []byte) bool {
 
 // atField tells whether the line at the position begins a field.
 func (s *splitter) atField() bool {
-	line := s.src[s.pos:]
-	if i := bytes.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i]
-	}
-	_, isField := cutField(line)
+	_, isField := cutField(s.peekLine())
 	return isField
 }
 
-// clean takes off what may stand before the header of a whole message, and makes its lines end in LF.
+// leading skips what may stand before the header of a message.
 //
-// QUIRK: mbox files have a "From " line on top of each message, some programs write a byte order mark or blank lines,
-// and old Macintoshes end lines in CR alone. Samples: mbox-line, byte-order-mark, bare-cr.
-func clean(src []byte, r reporter) []byte {
-	start := len(src)
-	src = bytes.TrimPrefix(src, []byte("\xEF\xBB\xBF"))
-	if bytes.IndexByte(src, '\n') < 0 && bytes.IndexByte(src, '\r') >= 0 {
-		r.report(BareCR, "", "")
-		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'})
+// QUIRK: mbox files have a "From " line on top of each message, and some programs write a byte order mark or blank
+// lines. Samples: mbox-line, byte-order-mark, leading-blank.
+func (s *splitter) leading(r reporter) {
+	start := s.pos
+	if bytes.HasPrefix(s.src[s.pos:], []byte("\xEF\xBB\xBF")) {
+		s.pos += 3
 	}
-	if trimmed := bytes.TrimLeft(src, "\r\n"); len(trimmed) < len(src) {
-		line, _, _ := bytes.Cut(trimmed, []byte{'\n'})
-		if _, isField := cutField(line); isField {
-			src = trimmed
-		}
+	header := s.pos
+	for s.pos < len(s.src) && isBlank(s.src[s.pos]) && len(trimLineBreak(s.peekLine())) == 0 {
+		s.nextLine()
 	}
-	if len(src) < start {
+	if _, isDelimiter := s.delimiter(s.peekLine()); isDelimiter || !s.atField() {
+		s.pos = header // the blank line ends a header without fields
+	}
+	if s.pos > start {
 		r.report(LeadingBlank, "", "")
 	}
-	line, rest, _ := bytes.Cut(src, []byte{'\n'})
-	if _, isField := cutField(line); !isField && bytes.HasPrefix(bytes.TrimLeft(line, ">"), []byte("From ")) {
+	if line := s.peekLine(); !s.atField() && bytes.HasPrefix(bytes.TrimLeft(line, ">"), []byte("From ")) {
 		r.report(MboxLine, "", string(line))
-		src = rest
+		s.nextLine()
 	}
-	return src
+}
+
+// lineFeeds makes lines end in LF where they end in CR.
+//
+// QUIRK: old Macintoshes end lines in CR alone. Sample: bare-cr.
+func lineFeeds(src []byte, r reporter) []byte {
+	if bytes.IndexByte(src, '\n') >= 0 || bytes.IndexByte(src, '\r') < 0 {
+		return src
+	}
+	r.report(BareCR, "", "")
+	return bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'})
 }

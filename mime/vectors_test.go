@@ -33,13 +33,6 @@ func rfcVectors(t *testing.T) map[string][]rfcVector {
 	return vectors
 }
 
-func parseHeader(t *testing.T, header string) *mime.Message {
-	t.Helper()
-	m, err := mime.Parse(strings.NewReader(header+"\r\n\r\n"), nil)
-	require.NoError(t, err)
-	return m
-}
-
 func TestVectorsEncodedWords(t *testing.T) {
 	for _, v := range rfcVectors(t)["encoded_word_decode"] {
 		require.Equal(t, v.Out, parseHeader(t, "Subject: "+v.In).Subject, "%s: %s", v.Where, v.In)

@@ -1,0 +1,153 @@
+package mime_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/mime"
+)
+
+func TestParseAddresses(t *testing.T) {
+	cases := map[string]struct {
+		value string
+		want  string // name <email>, ...
+		ok    bool
+	}{
+		"nothing":                 {"", "", true},
+		"bare":                    {"ada@example.com", " <ada@example.com>", true},
+		"angle":                   {"<ada@example.com>", " <ada@example.com>", true},
+		"name":                    {"Ada Lovelace <ada@example.com>", "Ada Lovelace <ada@example.com>", true},
+		"dots in the name":        {"Ada M. Lovelace <ada@example.com>", "Ada M. Lovelace <ada@example.com>", true},
+		"quoted name":             {`"Lovelace, \"Ada\" <x@y>" <ada@example.com>`, `Lovelace, "Ada" <x@y> <ada@example.com>`, true},
+		"encoded name":            {"=?utf-8?q?Ad=C3=A9?= =?utf-8?q?le?= <ada@example.com>", "Ad\u00e9le <ada@example.com>", true},
+		"raw name":                {"Ad\u00e9le <ada@example.com>", "Ad\u00e9le <ada@example.com>", true},
+		"comment for a name":      {"ada@example.com (Ada Lovelace)", "Ada Lovelace <ada@example.com>", true},
+		"comments within":         {"Ada (a (nested) one) <ada(x)@(y)example.com>", "Ada <ada@example.com>", true},
+		"several":                 {"a@example.com, B <b@example.com>,,c@example.com", " <a@example.com>, B <b@example.com>,  <c@example.com>", true},
+		"semicolons":              {"a@example.com; b@example.com", " <a@example.com>,  <b@example.com>", true},
+		"group":                   {"Friends: a@example.com, B <b@example.com>;, c@example.com", " <a@example.com>, B <b@example.com>,  <c@example.com>", true},
+		"empty group":             {"undisclosed-recipients:;", "", true},
+		"route":                   {"<@a.example,@b.example:ada@example.com>", " <ada@example.com>", true},
+		"blanks around the parts": {"ada @ example . com", " <ada@example.com>", true},
+		"quoted local part":       {`"a b@c"@example.com, <"x y"@example.com>`, ` <"a b@c"@example.com>,  <"x y"@example.com>`, true},
+		"international":           {"\u7528\u6237 <\u7528\u6237@\u4f8b\u5b50.example>", "\u7528\u6237 <\u7528\u6237@\u4f8b\u5b50.example>", true},
+		"folded":                  {"Ada\r\n Lovelace\r\n\t<ada@example.com>", "Ada Lovelace <ada@example.com>", true},
+		"address as a name":       {"eve@evil.example <ada@example.com>", "eve@evil.example <ada@example.com>", true},
+		"name behind an address":  {"ada@example.com Ada", "Ada <ada@example.com>", true},
+		"word is no address":      {"=?utf-8?b?ZXZlQGV2aWwuZXhhbXBsZQ==?=", "", false},
+		"quoted is no address":    {`"eve@evil.example"`, "", false},
+		"name alone":              {"Ada", "", false},
+		"two in brackets":         {"A <a@example.com> B <b@example.com>", "A <a@example.com>, B <b@example.com>", false},
+		"bracket never closed":    {"Ada <ada@example.com", "Ada <ada@example.com>", false},
+		"quote never closed":      {`"Ada <ada@example.com>`, "Ada <ada@example.com>", false},
+		"comment never closed":    {"Ada (x <ada@example.com>", "Ada (x <ada@example.com>", false},
+		"broken word":             {"=?utf-8?b?!?= <ada@example.com>", " <ada@example.com>", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := mime.ParseAddresses(c.value)
+			require.Equal(t, c.want, joined(got))
+			require.Equal(t, c.ok, ok)
+		})
+	}
+}
+
+func TestParseDate(t *testing.T) {
+	cases := map[string]struct{ value, want string }{ // RFC 3339, or nothing for what is no date
+		"usual":               {"Sat, 21 Nov 2026 03:28:31 +0100", "2026-11-21T03:28:31+01:00"},
+		"no weekday":          {"1 Dec 2026 03:28:31 -0330", "2026-12-01T03:28:31-03:30"},
+		"no seconds":          {"Sat, 21 Nov 2026 03:28 GMT", "2026-11-21T03:28:00Z"},
+		"no zone":             {"Sat, 21 Nov 2026 03:28:31", "2026-11-21T03:28:31Z"},
+		"zone unknown":        {"Sat, 21 Nov 2026 03:28:31 -0000", "2026-11-21T03:28:31Z"},
+		"zone with a colon":   {"Sat, 21 Nov 2026 03:28:31 +05:30", "2026-11-21T03:28:31+05:30"},
+		"zone in hours":       {"Sat, 21 Nov 2026 03:28:31 +02", "2026-11-21T03:28:31+02:00"},
+		"named zone":          {"Sat, 21 Nov 2026 03:28:31 PDT", "2026-11-21T03:28:31-07:00"},
+		"military zone":       {"Sat, 21 Nov 2026 03:28:31 Q", "2026-11-21T03:28:31Z"},
+		"zone and number":     {"Sat, 21 Nov 2026 03:28:31 GMT +0200", "2026-11-21T03:28:31+02:00"},
+		"absurd zone":         {"Sat, 21 Nov 2026 03:28:31 +9900", "2026-11-21T03:28:31Z"},
+		"comments":            {"Sat (day), 21 Nov (month) 2026 03(h):28 : 31 +0000 (UTC)", "2026-11-21T03:28:31Z"},
+		"comment never ends":  {"Sat, 21 Nov 2026 03:28:31 +0100 (CET", "2026-11-21T03:28:31+01:00"},
+		"two digits, new":     {"21 Nov 26 03:28:31 +0000", "2026-11-21T03:28:31Z"},
+		"two digits, old":     {"21 Nov 97 03:28:31 +0000", "1997-11-21T03:28:31Z"},
+		"three digits":        {"21 Nov 126 03:28:31 +0000", "2026-11-21T03:28:31Z"},
+		"dashes":              {"Saturday, 21-Nov-26 03:28:31 GMT", "2026-11-21T03:28:31Z"},
+		"whole month":         {"21 November 2026 03:28:31 +0000", "2026-11-21T03:28:31Z"},
+		"asctime":             {"Sat Nov  7 03:28:31 2026", "2026-11-07T03:28:31Z"},
+		"date command":        {"Sat Nov 21 03:28:31 CET 2026", "2026-11-21T03:28:31+01:00"},
+		"asctime with offset": {"Sat Nov 21 03:28:31 +0100 2026", "2026-11-21T03:28:31+01:00"},
+		"afternoon":           {"Sat, 21 Nov 2026 3:28:31 PM", "2026-11-21T15:28:31Z"},
+		"past midnight":       {"Sat, 21 Nov 2026 12:28:31 AM", "2026-11-21T00:28:31Z"},
+		"ISO 8601":            {"2026-11-21T03:28:31.123+01:00", "2026-11-21T03:28:31+01:00"},
+		"ISO 8601 in UTC":     {"2026-11-21T03:28:31Z", "2026-11-21T03:28:31Z"},
+		"ISO 8601 apart":      {"2026-11-21 03:28:31 +0100", "2026-11-21T03:28:31+01:00"},
+		"leap second":         {"Sat, 31 Dec 2016 23:59:60 +0000", "2017-01-01T00:00:00Z"},
+		"leap day":            {"29 Feb 2024 00:00:00 +0000", "2024-02-29T00:00:00Z"},
+		"no leap day":         {"29 Feb 2023 00:00:00 +0000", ""},
+		"no time":             {"21 Nov 2026", ""},
+		"no year":             {"21 Nov 03:28:31", ""},
+		"no such month":       {"21 Foo 2026 03:28:31 +0000", ""},
+		"no such hour":        {"21 Nov 2026 24:28:31 +0000", ""},
+		"too many colons":     {"21 Nov 2026 1:2:3:4 +0000", ""},
+		"negative minute":     {"21 Nov 2026 1:-2:3", ""},
+		"very early":          {"21 Nov 1026 03:28:31", ""},
+		"words":               {"now, or later", ""},
+		"nothing":             {"", ""},
+		"much too long":       {"21 Nov 2026 03:28:31" + strings.Repeat(" ", 400), ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := mime.ParseDate(c.value)
+			require.Equal(t, c.want != "", ok)
+			if ok {
+				require.Equal(t, c.want, got.Format(time.RFC3339))
+			} else {
+				require.True(t, got.IsZero())
+			}
+		})
+	}
+}
+
+func TestParseMessageIDs(t *testing.T) {
+	cases := map[string]struct {
+		value string
+		want  []string
+	}{
+		"nothing":      {"", nil},
+		"one":          {"<a@b>", []string{"a@b"}},
+		"several":      {"<a@b> <c@d>\r\n\t<e@f>", []string{"a@b", "c@d", "e@f"}},
+		"glued":        {"<a@b><c@d>", []string{"a@b", "c@d"}},
+		"commas":       {"<a@b>, <c@d>", []string{"a@b", "c@d"}},
+		"blanks":       {"< a @ b >", []string{"a@b"}},
+		"no brackets":  {"a@b c@d", []string{"a@b", "c@d"}},
+		"text around":  {"Your mail <a@b> of today", []string{"a@b"}},
+		"never closed": {"<a@b", []string{"a@b"}},
+		"empty":        {"<> <a@b>", []string{"a@b"}},
+		"doubled":      {"<<a@b>>", []string{"a@b"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, mime.ParseMessageIDs(c.value))
+		})
+	}
+}
+
+func TestHeader(t *testing.T) {
+	m := parseHeader(t, "Received: one\r\nSubject: =?utf-8?q?caf=C3=A9?=\r\nreceived: two\r\n folded\r\nX-Empty:")
+	require.Equal(t, "one", m.Header.Get("RECEIVED"))
+	require.Equal(t, []string{"one", "two folded"}, m.Header.Values("Received"))
+	require.Equal(t, "caf\u00e9", m.Header.Get("subject"))
+	require.Equal(t, "received", m.Header[2].Name, "names stay as they were sent")
+	require.Equal(t, []string{""}, m.Header.Values("X-Empty"))
+	require.Nil(t, m.Header.Values("X-None"))
+	require.Empty(t, m.Header.Get("X-None"))
+}
+
+func parseHeader(t *testing.T, header string) *mime.Message {
+	t.Helper()
+	m, err := mime.Parse(strings.NewReader(header+"\r\n\r\n"), nil)
+	require.NoError(t, err)
+	return m
+}
