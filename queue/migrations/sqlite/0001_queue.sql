@@ -24,7 +24,7 @@ CREATE TABLE jobs (
 
 -- Jobs that are due and jobs that wait for their time are kept apart, so that neither slows the claim of the other.
 CREATE INDEX jobs_ready ON jobs (priority DESC, not_before, id, type) WHERE state = 'queued' AND scheduled = 0;
-CREATE INDEX jobs_scheduled ON jobs (not_before) WHERE state = 'queued' AND scheduled = 1;
+CREATE INDEX jobs_scheduled ON jobs (not_before, type) WHERE state = 'queued' AND scheduled = 1;
 CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
 
 -- Keys outlive their jobs.

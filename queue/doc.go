@@ -1,0 +1,115 @@
+// Package queue is a durable job queue that lives in the database of the program that uses it.
+//
+// A job is a row. A handler's writes, the jobs that follow from them and the job's own completion are one transaction of
+// that database, so there is no moment at which one of them is there without the others. The packages queue/sqlite and
+// queue/postgres open a database; this one needs no driver and no server of its own.
+//
+//	const Greet queue.Type[Greeting] = "greet"
+//
+//	db, err := sqlite.Open(ctx, "app.db", nil)
+//	err = queue.Migrate(ctx, db)
+//	q, err := queue.New(db, nil)
+//	d, err := queue.NewDispatcher(q, nil)
+//	queue.Handle(d, Greet, func(ctx context.Context, w *queue.Work[Greeting]) error { … })
+//	_, err = q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil))
+//	err = d.Run(ctx)
+//
+// # States
+//
+//	queued           → running    it is claimed
+//	running          → completed  its handler succeeded
+//	running          → queued     its handler failed or was interrupted, or its process died, and it may try again
+//	running          → failed     it may not, or the error is Fatal
+//	queued, running  → canceled   Queue.Cancel
+//	failed, canceled → queued     Queue.Retry
+//
+// A job that waits for its time, or for its next attempt, is queued with a NotBefore in the future. Claims take what is
+// due: highest priority first, then earliest due, then oldest.
+//
+// # Who may write what
+//
+// Each claim counts the job's Attempt up. Job id and attempt together are the [Lease], and every write about a running job
+// names it: completing, failing, giving back, starting and finishing a step, and each transaction that a handler opens with
+// [Attempt.Write] or [Attempt.Complete]. The database compares it with the job inside the transaction that writes, and
+// refuses it with [ErrLeaseLost] when a later attempt holds the job, with [ErrNotRunning] when none does, and with
+// [ErrJobNotFound] when there is no such job. A worker that was taken for dead and comes back can therefore do nothing
+// to a job, or in a handler's transaction, that another has taken over, however late it comes.
+//
+// What a handler does outside the database is not fenced. It can be repeated after a crash: make it idempotent, or guard
+// it with a step and look, before it is tried again, whether it took effect (see below).
+//
+// # One transaction
+//
+// [DB.Write] runs a function in a write transaction. Every call that changes something has a variant that takes the
+// transaction ([Queue.EnqueueTx], [Queue.CompleteTx], …), so that a program's own rows and its jobs commit together.
+// [Attempt.Complete] is the usual end of a handler: the job is completed in the transaction that holds the handler's
+// writes and the next jobs. Either all of it happened, or the job runs again as if none had.
+//
+// Transactions may share a commit with those of other goroutines and hold the only right to write while they run: a
+// function given to Write does database work and waits for nothing else.
+//
+// # Leases and who judges them
+//
+// A dispatcher registers as a worker and counts up its beat with one write every third of a lease, however many jobs it
+// runs. Every dispatcher also watches the others' beats. One that has not changed for a whole lease, measured by the
+// watcher's own monotonic clock, belongs to a dead process: in one transaction the worker is removed, if its beat still is
+// what was seen, and its jobs are given back. No two machines' clocks are compared, and a clock that is set
+// neither kills nor saves anybody. A watcher that has itself stood still begins its measuring anew. A dead worker's jobs
+// run again within two leases.
+//
+// A process that was declared dead learns of it at its next beat, which is refused: it cancels its handlers with the cause
+// [ErrLeaseLost] and goes on under a new name. One that cannot reach the database for a lease does the same by itself.
+//
+// # Budgets
+//
+// An attempt that does not complete its job ends in one of three ways, each with a count and a bound of its own:
+//
+//   - failed: the handler returned an error or panicked. [Options].MaxAttempts failures end the job.
+//   - interrupted: [Defer], a shutdown, a lease that could not be kept. Nobody's failure; [Budget].Interruptions bounds it
+//     generously, against jobs that defer for ever.
+//   - crashed: the process died. [Budget].Crashes bounds it, against jobs that kill their workers.
+//
+// [Queue.Retry] gives a failed or canceled job all its budgets back.
+//
+// # What happens when
+//
+//   - A handler returns an error: the job waits for [RetryPolicy] and runs again. [RetryAfter] names another wait, [Fatal]
+//     ends the job.
+//   - A handler panics, or calls runtime.Goexit: that is a failure, kept with its stack. Other jobs do not notice.
+//   - A payload does not decode into its type: the job fails at once; no retry would mend it.
+//   - A job is canceled while it runs: its handler's context is canceled with the cause [ErrCanceled], at once in the
+//     same process, at the next beat in another. What the handler reports is ignored.
+//   - The dispatcher is stopped: it claims no more, waits for its handlers, cancels them with the cause [ErrShutdown],
+//     waits again, and gives back unspent what did not end. A handler that does not even return then is named in Run's
+//     error; its lease is gone, so that it can write nothing.
+//   - The process is killed: its jobs run again after a lease, or at once when the next dispatcher is
+//     [DispatcherConfig].Exclusive. What was committed stands, what was not has not happened.
+//   - The database refuses: claims are tried again after the poll interval, the ends of jobs until they are written.
+//
+// # Keys
+//
+// A [Key] makes enqueueing idempotent. [Forever] names what happens once, ever: the key outlives its job's row.
+// [WhileUnfinished] names what must not overlap: it is free again when its job completes, fails for good or is canceled,
+// and a job that is retried by hand must get it back. While a key is taken, the same type and payload are answered with
+// the holder's id, and anything else with [ErrKeyConflict].
+//
+// # Steps
+//
+// [Step] stores the result of a named part of a job before it returns; a later attempt gets it and does not run the part
+// again. [StepTx] does so in the transaction of the part's own writes, and then it happens exactly once. For what must not be
+// repeated blindly, such as a letter that is sent, [Attempt.StartStep] records the intent first: an attempt
+// that finds it, and no result, asks the other side what became of it.
+//
+// # Goals
+//
+//   - Whatever was accepted survives the death of the process at any instruction.
+//   - It is plain to see who may write, and what happens on each failure.
+//   - It is fast because it does little: a claim or a batch of completions is one transaction of few statements.
+//
+// # Non-goals
+//
+//   - Running a job exactly once. Its effects in the database are; the handler may run more than once.
+//   - Being a message broker between programs that share no database.
+//   - Strict order. Claims are ordered; jobs run side by side.
+//   - Stopping a handler that ignores its context. Go cannot; its lease is taken away instead.
+package queue
