@@ -25,6 +25,7 @@ func actionsCommand() *cobra.Command {
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
 	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter, err := actionFilter(*states, *types, *since)
 		if err != nil {
@@ -42,6 +43,9 @@ func actionsCommand() *cobra.Command {
 			name, err := h.labelNames(ctx)
 			if err != nil {
 				return err
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), listed(entries, func(e safety.Entry) actionView { return viewAction(e, name) }))
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
 			for _, e := range entries {

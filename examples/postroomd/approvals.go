@@ -22,6 +22,7 @@ func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
 	dir := dataFlag(cmd)
 	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *limit < 1 || *limit > 100 {
 			return usage("--limit is %d; it must be within 1 and 100", *limit)
@@ -34,6 +35,9 @@ func approvalsList() *cobra.Command {
 			name, err := h.labelNames(ctx)
 			if err != nil {
 				return err
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView { return viewApproval(w, name) }))
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			for _, w := range waiting {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +23,7 @@ func jobsList() *cobra.Command {
 	states := cmd.Flags().StringSlice("state", nil, "only these states: queued, running, completed, failed, canceled")
 	types := cmd.Flags().StringSlice("type", nil, "only these types, such as classify")
 	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter := queue.Filter{Types: *types, Limit: *limit}
 		if *limit < 1 || *limit > 1000 {
@@ -40,6 +40,9 @@ func jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), listed(jobs, viewJob))
+			}
 			t := newTable(cmd.OutOrStdout(), "ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR")
 			for _, j := range jobs {
 				t.row(j.ID, j.Type, j.State, j.Attempt, clock(j.CreatedAt), short(j.LastError, 60))
@@ -53,6 +56,7 @@ func jobsList() *cobra.Command {
 func jobsShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "Show one job with its attempts and steps", Args: cobra.ExactArgs(1)}
 	dir := dataFlag(cmd)
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, *dir, func(ctx context.Context, h *house) error {
 			job, err := h.queue.Job(ctx, args[0])
@@ -66,6 +70,11 @@ func jobsShow() *cobra.Command {
 			steps, err := h.queue.Steps(ctx, job.ID)
 			if err != nil {
 				return err
+			}
+			if *asJSON {
+				view := viewJob(*job)
+				view.Attempts, view.Steps = listed(attempts, viewAttempt), listed(steps, viewStep)
+				return printJSON(cmd.OutOrStdout(), view)
 			}
 			return printJob(cmd.OutOrStdout(), job, attempts, steps)
 		})
@@ -152,10 +161,4 @@ func with(cmd *cobra.Command, dir string, open func(context.Context, folder) (*h
 		return err
 	}
 	return errors.Join(fn(cmd.Context(), h), h.close())
-}
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
