@@ -18,12 +18,21 @@ type Program struct{ root predicate }
 
 // Compile checks a condition and prepares it for evaluation. The error holds every fault, each a [ConditionError].
 func Compile(c Condition) (*Program, error) {
-	var faults []error
-	root := compileNode(c, "", 1, &faults)
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	root, faults := compileTree(c)
+	if len(faults) == 0 {
+		return &Program{root: root}, nil
 	}
-	return &Program{root: root}, nil
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = f
+	}
+	return nil, errors.Join(errs...)
+}
+
+func compileTree(c Condition) (predicate, []*ConditionError) {
+	var faults []*ConditionError
+	root := compileNode(c, "", 1, &faults)
+	return root, faults
 }
 
 // Match tells whether the message matches; now is what ages are measured against.
@@ -32,7 +41,7 @@ func (p *Program) Match(msg *postroom.Message, now time.Time) bool {
 }
 
 // compileNode compiles the part of a condition at path, adding what is wrong with it to faults.
-func compileNode(c Condition, path string, depth int, faults *[]error) predicate {
+func compileNode(c Condition, path string, depth int, faults *[]*ConditionError) predicate {
 	add := func(e *ConditionError) {
 		e.Path = joinPath(path, e.Path)
 		*faults = append(*faults, e)

@@ -1,15 +1,11 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/goccy/go-yaml/ast"
 
 	"github.com/postroom-go/postroom"
 )
@@ -59,6 +55,10 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read rules: %s: %w", name, err)
 	}
+	if len(data) > maxFileSize {
+		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", maxFileSize), Hint: "split it"}
+		return nil, &FileError{Name: name, Problems: []Problem{tooLarge}}
+	}
 	p := &fileParser{
 		source: newSource(name, string(data)),
 		config: config,
@@ -81,202 +81,23 @@ func newSource(name, text string) *source {
 	return &source{name: name, lines: strings.Split(text, "\n")}
 }
 
-// A fileParser reads one file.
-type fileParser struct {
-	*source
-	config parseConfig
-	file   *File
-	names  map[string]position // of the rules so far
+// ResolveLabels turns the label names in label_present conditions into the ids that messages carry. The host calls it
+// once the file's labels exist; what id does not know stays as it is.
+func (f *File) ResolveLabels(id func(name string) (id string, ok bool)) {
+	for i := range f.Rules {
+		f.Rules[i].Condition = f.Rules[i].Condition.resolveLabels(id)
+	}
 }
 
-// root refuses what the YAML parser should not be given.
-func (p *fileParser) root() ast.Node {
-	size := 0
-	for i, line := range p.lines {
-		size += len(line) + 1
-		switch {
-		case !utf8.ValidString(line):
-			p.problem(position{i + 1, 1}, "the line is not UTF-8", "save the file as UTF-8")
-			return nil
-		case size > maxFileSize:
-			p.problem(position{}, fmt.Sprintf("the file is larger than %d bytes", maxFileSize), "split it")
-			return nil
-		case strings.ContainsRune(line, 0):
-			p.problem(position{i + 1, 1}, "the line holds a NUL character", "remove it")
-			return nil
+func (c Condition) resolveLabels(id func(string) (string, bool)) Condition {
+	if c.Type == LabelPresent {
+		if resolved, ok := id(c.Value); ok {
+			c.Value = resolved
 		}
 	}
-	if line := deepLine(p.lines); line > 0 {
-		p.problem(position{line, 1}, "brackets are nested too deeply", "close them, or put text that holds brackets in quotes")
-		return nil
+	c.Children = slices.Clone(c.Children)
+	for i, child := range c.Children {
+		c.Children[i] = child.resolveLabels(id)
 	}
-	return p.parseYAML(strings.Join(p.lines, "\n"))
-}
-
-func (p *fileParser) document(root ast.Node) {
-	m := p.mapping(root, "the file", []string{"labels", "rules"})
-	if m == nil {
-		return
-	}
-	if n, ok := m.values["labels"]; ok {
-		p.labels(n)
-	}
-	n, ok := m.values["rules"]
-	if !ok {
-		if len(p.problems) == 0 {
-			p.problem(position{}, "the file holds no rules", "write rules: and below it one entry for each rule, as - name: …")
-		}
-		return
-	}
-	for _, entry := range p.list(n, "rules") {
-		p.rule(entry)
-	}
-}
-
-func (p *fileParser) labels(n ast.Node) {
-	for _, entry := range p.list(n, "labels") {
-		name, ok := p.text(entry, "a label")
-		switch {
-		case !ok:
-		case strings.TrimSpace(name) == "":
-			p.problem(positionOf(entry), "a label needs a name", "")
-		case containsFold(p.file.Labels, name):
-			p.problem(positionOf(entry), fmt.Sprintf("label %q is listed twice", name), "Gmail does not tell upper from lower case; remove one")
-		default:
-			p.file.Labels = append(p.file.Labels, name)
-		}
-	}
-}
-
-var ruleKeys = []string{
-	"name", "description", "enabled", "scope", "scope_ref", "priority", "condition", "action", "parameters", "safe_mode",
-}
-
-func (p *fileParser) rule(n ast.Node) {
-	m := p.mapping(n, "a rule", ruleKeys)
-	if m == nil {
-		return
-	}
-	before := len(p.problems)
-	r := New("", Condition{}, "", nil)
-	p.readFields(m, &r)
-	r.Position = len(p.file.Rules) + 1
-	r.normalize()
-
-	var places conditionPlaces
-	if condition, ok := m.values["condition"]; ok {
-		places = conditionPlaces{}
-		r.Condition = p.condition(condition, "", places, 1)
-	}
-	p.checkRule(m, &r, places, before)
-	p.file.Rules = append(p.file.Rules, r)
-}
-
-func (p *fileParser) readFields(m *mapping, r *Rule) {
-	text := func(key string, set func(string)) {
-		if n, ok := m.values[key]; ok {
-			if value, ok := p.text(n, key); ok {
-				set(value)
-			}
-		}
-	}
-	text("name", func(s string) { r.Name = s })
-	text("description", func(s string) { r.Description = s })
-	text("scope", func(s string) { r.Scope = Scope(s) })
-	text("scope_ref", func(s string) { r.ScopeRef = s })
-	text("action", func(s string) { r.Action = postroom.ActionType(s) })
-	text("safe_mode", func(s string) { r.SafeMode = postroom.SafeMode(s) })
-	if n, ok := m.values["enabled"]; ok {
-		r.Enabled = p.boolean(n, "enabled")
-	}
-	if n, ok := m.values["priority"]; ok {
-		r.Priority = p.integer(n, "priority")
-	}
-	if n, ok := m.values["parameters"]; ok {
-		r.Parameters = postroom.Parameters{}
-		if params := p.mapping(n, "parameters", nil); params != nil {
-			for _, key := range params.keys {
-				r.Parameters[key] = p.plain(params.values[key], "parameter "+key)
-			}
-		}
-	}
-}
-
-// checkRule reports what the rule's own validation finds, each fault at its place, unless the place has been reported.
-func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, before int) {
-	reported := map[position]bool{}
-	for _, problem := range p.problems[before:] {
-		reported[position{problem.Line, problem.Column}] = true
-	}
-	report := func(at position, message, hint string) {
-		if !reported[at] {
-			p.problem(at, message, hint)
-		}
-	}
-	for _, f := range r.faults() {
-		p.ruleFault(m, r, f, report)
-	}
-	if places == nil {
-		report(m.at, "the rule has no condition", "write condition: and what mail it is for, as {type: sender_domain, value: example.com}")
-	} else {
-		for _, e := range conditionErrors(r.Condition) {
-			report(places.find(e.Path), e.text(), "")
-		}
-	}
-	p.warnLabelIDs(r.Condition, "", places)
-	p.checkAction(m, r, report)
-	p.checkDuplicate(m, r)
-}
-
-func (p *fileParser) ruleFault(m *mapping, r *Rule, f fault, report func(position, string, string)) {
-	n, written := m.values[f.field]
-	switch f.field {
-	case "action":
-		f.hint = suggest(string(r.Action), actionNames(p.config.actions), "the actions are")
-	case "parameters":
-		f.hint = fmt.Sprintf("write parameters: {%s: …}", postroom.ParamLabel)
-	}
-	if written {
-		report(positionOf(n), f.detail, f.hint)
-		return
-	}
-	switch f.field {
-	case "name":
-		report(m.at, f.detail, "write name: and a short name")
-	case "action":
-		report(m.at, "the rule has no action", "write action: and one of "+strings.Join(actionNames(p.config.actions), ", "))
-	case "parameters":
-		report(positionOf(m.values["action"]), f.detail, f.hint)
-	case "scope_ref":
-		report(positionOf(m.values["scope"]), f.detail, f.hint)
-	}
-}
-
-func (p *fileParser) checkDuplicate(m *mapping, r *Rule) {
-	n, ok := m.values["name"]
-	if !ok || r.Name == "" {
-		return
-	}
-	if first, taken := p.names[r.Name]; taken {
-		p.problem(positionOf(n), fmt.Sprintf("rule %q is already defined on line %d", r.Name, first.line), "give each rule a name of its own")
-		return
-	}
-	p.names[r.Name] = positionOf(n)
-}
-
-func conditionErrors(c Condition) []*ConditionError {
-	var found []*ConditionError
-	err := c.Validate()
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			if ce := (*ConditionError)(nil); errors.As(e, &ce) {
-				found = append(found, ce)
-			}
-		}
-	}
-	return found
-}
-
-func containsFold(list []string, s string) bool {
-	return slices.ContainsFunc(list, func(other string) bool { return strings.EqualFold(other, s) })
+	return c
 }

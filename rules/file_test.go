@@ -151,6 +151,9 @@ func TestParseBoundsTheFile(t *testing.T) {
 	_, err := rules.Parse("big.yaml", strings.NewReader("rules: # "+strings.Repeat("x", 2<<20)))
 	require.ErrorContains(t, err, "big.yaml: the file is larger than 1048576 bytes; split it")
 
+	_, err = rules.Parse("big.yaml", strings.NewReader(whole+strings.Repeat("\r\n", 600_000)+"and this is cut off"))
+	require.ErrorContains(t, err, "larger than", "line ends count as they are in the file")
+
 	for name, text := range map[string]string{
 		"brackets": "rules: " + strings.Repeat("[", 100_000),
 		"braces":   "rules: " + strings.Repeat("{a: ", 100_000),

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,69 @@ import (
 
 	"github.com/postroom-go/postroom"
 )
+
+// checkRule reports what the rule's own validation finds, each fault at its place, unless the place has been reported.
+func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, before int) {
+	reported := map[position]bool{}
+	for _, problem := range p.problems[before:] {
+		reported[position{problem.Line, problem.Column}] = true
+	}
+	report := func(at position, message, hint string) {
+		if !reported[at] {
+			p.problem(at, message, hint)
+		}
+	}
+	for _, f := range r.faults() {
+		p.ruleFault(m, r, f, report)
+	}
+	if places == nil {
+		report(m.at, "the rule has no condition", "write condition: and what mail it is for, as {type: sender_domain, value: example.com}")
+	} else {
+		_, faults := compileTree(r.Condition)
+		for _, e := range faults {
+			report(places.find(e.Path), e.text(), "")
+		}
+	}
+	p.warnLabelIDs(r.Condition, "", places)
+	p.checkAction(m, r, report)
+	p.checkDuplicate(m, r)
+}
+
+func (p *fileParser) ruleFault(m *mapping, r *Rule, f fault, report func(position, string, string)) {
+	n, written := m.values[f.field]
+	switch f.field {
+	case "action":
+		f.hint = suggest(string(r.Action), actionNames(p.config.actions), "the actions are")
+	case "parameters":
+		f.hint = cmp.Or(f.hint, fmt.Sprintf("write parameters: {%s: …}", postroom.ParamLabel))
+	}
+	if written {
+		report(positionOf(n), f.detail, f.hint)
+		return
+	}
+	switch f.field {
+	case "name":
+		report(m.at, f.detail, "write name: and a short name")
+	case "action":
+		report(m.at, "the rule has no action", "write action: and one of "+strings.Join(actionNames(p.config.actions), ", "))
+	case "parameters":
+		report(positionOf(m.values["action"]), f.detail, f.hint)
+	case "scope_ref":
+		report(positionOf(m.values["scope"]), f.detail, f.hint)
+	}
+}
+
+func (p *fileParser) checkDuplicate(m *mapping, r *Rule) {
+	n, ok := m.values["name"]
+	if !ok || r.Name == "" {
+		return
+	}
+	if first, taken := p.names[r.Name]; taken {
+		p.problem(positionOf(n), fmt.Sprintf("rule %q is already defined on line %d", r.Name, first.line), "give each rule a name of its own")
+		return
+	}
+	p.names[r.Name] = positionOf(n)
+}
 
 // parameterless are the actions that take no parameter at all.
 var parameterless = []postroom.ActionType{
@@ -66,27 +130,6 @@ func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlac
 	}
 }
 
-// ResolveLabels turns the label names in label_present conditions into the ids that messages carry. The host calls it
-// once the file's labels exist; what id does not know stays as it is.
-func (f *File) ResolveLabels(id func(name string) (id string, ok bool)) {
-	for i := range f.Rules {
-		f.Rules[i].Condition = f.Rules[i].Condition.resolveLabels(id)
-	}
-}
-
-func (c Condition) resolveLabels(id func(string) (string, bool)) Condition {
-	if c.Type == LabelPresent {
-		if resolved, ok := id(c.Value); ok {
-			c.Value = resolved
-		}
-	}
-	c.Children = slices.Clone(c.Children)
-	for i, child := range c.Children {
-		c.Children[i] = child.resolveLabels(id)
-	}
-	return c
-}
-
 // systemLabel tells whether every mailbox has the label.
 func systemLabel(name string) bool {
 	switch strings.ToUpper(name) {
@@ -95,4 +138,8 @@ func systemLabel(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "CATEGORY_")
+}
+
+func containsFold(list []string, s string) bool {
+	return slices.ContainsFunc(list, func(other string) bool { return strings.EqualFold(other, s) })
 }

@@ -17,7 +17,7 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 // The rules of other accounts stay as they are. All rules are checked before anything is written.
 func (s *Store) Import(ctx context.Context, tx *queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	var done Imported
-	if err := checkImport(rules); err != nil {
+	if err := checkImport(accountID, rules); err != nil {
 		return done, err
 	}
 	if err := beginChange(ctx, tx); err != nil {
@@ -47,13 +47,14 @@ func (s *Store) Import(ctx context.Context, tx *queue.Tx, accountID string, rule
 	return done, nil
 }
 
-func checkImport(rules []Rule) error {
+func checkImport(accountID string, rules []Rule) error {
 	names := make(map[string]bool, len(rules))
 	for _, r := range rules {
 		if names[r.Name] {
 			return fmt.Errorf("import rules: %q: %w", r.Name, ErrNameTaken)
 		}
 		names[r.Name] = true
+		r.AccountID = accountID
 		r.normalize()
 		if err := r.Validate(); err != nil {
 			return fmt.Errorf("import rules: %w", err)

@@ -1,16 +1,13 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -35,58 +32,6 @@ func positionOf(n ast.Node) position {
 		return positionOf(n.Key)
 	}
 	return tokenPosition(n.GetToken())
-}
-
-// parseYAML returns the root of the only document; nil when there is none or it is faulty.
-func (s *source) parseYAML(text string) ast.Node {
-	file, err := parseGuarded(text)
-	if err != nil {
-		s.syntaxProblem(err)
-		return nil
-	}
-	var root ast.Node
-	for _, doc := range file.Docs {
-		switch {
-		case doc.Body == nil:
-		case root != nil:
-			s.problem(positionOf(doc.Body), "the file holds a second document", "remove the line --- and what follows it")
-			return nil
-		default:
-			root = doc.Body
-		}
-	}
-	if root == nil {
-		s.problem(position{}, "the file is empty", "write rules: and at least one rule")
-	}
-	return root
-}
-
-// QUIRK: goccy/go-yaml panics on some malformed input; to the author of the file that is a syntax error like others.
-func parseGuarded(text string) (file *ast.File, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the parser gave up: %v", p)
-		}
-	}()
-	return parser.ParseBytes([]byte(text), 0)
-}
-
-func (s *source) syntaxProblem(err error) {
-	var at position
-	message := "bad YAML: " + err.Error()
-	if located := yaml.Error(nil); errors.As(err, &located) {
-		at, message = tokenPosition(located.GetToken()), "bad YAML: "+located.GetMessage()
-	}
-	hint := ""
-	switch {
-	case strings.Contains(message, "'\t'"):
-		message, hint = "bad YAML: a tab begins the line", "indent with blanks"
-	case strings.Contains(message, "reserved character"), strings.Contains(message, "not allowed in this context"):
-		hint = "put the whole value in single quotes"
-	case strings.Contains(message, "already defined"):
-		hint = "remove one of the two"
-	}
-	s.problem(at, message, hint)
 }
 
 // A mapping is a YAML mapping with text keys.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -141,6 +142,9 @@ func (r *Rule) faults() []fault {
 		add("action", fmt.Sprintf("unknown action %q", string(r.Action)), suggest(string(r.Action), actionNames(postroom.ActionTypes()), "the actions are"))
 	} else if err := r.Action.CheckParameters(r.Parameters); err != nil {
 		add("parameters", err.Error(), "")
+	}
+	if _, err := json.Marshal(r.Parameters); err != nil {
+		add("parameters", "they cannot be stored: "+err.Error(), "write texts, numbers, true or false, lists and mappings")
 	}
 	return append(found, r.scopeFaults()...)
 }

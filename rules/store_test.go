@@ -3,6 +3,7 @@ package rules_test
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,7 @@ func TestStoreRefusesInvalidRules(t *testing.T) {
 		"no reference":           func(r *rules.Rule) { r.Scope = rules.ScopeDomain },
 		"another account's mail": func(r *rules.Rule) { r.AccountID, r.Scope, r.ScopeRef = "a", rules.ScopeAccount, "b" },
 		"an unknown safe mode":   func(r *rules.Rule) { r.SafeMode = "yolo" },
+		"a number that is none":  func(r *rules.Rule) { r.Parameters = postroom.Parameters{"n": math.NaN()} },
 		"a priority out of all":  func(r *rules.Rule) { r.Priority = 1 << 30 },
 	}
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
@@ -275,9 +277,12 @@ func TestImportChecksAllBeforeItWritesAny(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		importRules(t, db, s, "acc", rules.New("kept", fromDomain("a.example"), postroom.Archive, nil))
 		good := rules.New("good", fromDomain("a.example"), postroom.Archive, nil)
+		others := rules.New("others", fromDomain("a.example"), postroom.Archive, nil)
+		others.Scope, others.ScopeRef = rules.ScopeAccount, "other"
 		for name, list := range map[string][]rules.Rule{
 			"an invalid rule": {good, rules.New("bad", rules.Condition{}, postroom.Archive, nil)},
 			"a name twice":    {good, good},
+			"another's mail":  {good, others},
 		} {
 			err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
 				_, err := s.Import(ctx, tx, "acc", list)
