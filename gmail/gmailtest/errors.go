@@ -51,8 +51,7 @@ func foundOr404(err error) error {
 
 // asAPIError gives the answer that a handler's error becomes.
 func asAPIError(err error) *apiError {
-	var api *apiError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*apiError](err); ok {
 		return api
 	}
 	return &apiError{status: http.StatusInternalServerError, reason: "backendError", message: "gmailtest: " + err.Error()}

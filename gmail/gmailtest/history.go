@@ -28,7 +28,7 @@ func (m *messageRow) record(ctx context.Context, tx *queue.Tx, kind string, adde
 		return fmt.Errorf("history of message %s: %w", m.ID, err)
 	}
 	_, err = tx.ExecContext(ctx, insertHistory,
-		m.HistoryID, kind, m.ID, m.ThreadID, jsonList(m.Labels), jsonList(added), jsonList(removed))
+		m.HistoryID, kind, m.ID, m.ThreadID, m.Labels, textList(added), textList(removed))
 	if err != nil {
 		return fmt.Errorf("history of message %s: %w", m.ID, err)
 	}
@@ -37,13 +37,13 @@ func (m *messageRow) record(ctx context.Context, tx *queue.Tx, kind string, adde
 }
 
 type historyRow struct {
-	ID        uint64    `db:"id"`
-	Kind      string    `db:"kind"`
-	MessageID string    `db:"message_id"`
-	ThreadID  string    `db:"thread_id"`
-	Labels    labelList `db:"labels"`
-	Added     labelList `db:"labels_added"`
-	Removed   labelList `db:"labels_removed"`
+	ID        uint64   `db:"id"`
+	Kind      string   `db:"kind"`
+	MessageID string   `db:"message_id"`
+	ThreadID  string   `db:"thread_id"`
+	Labels    textList `db:"labels"`
+	Added     textList `db:"labels_added"`
+	Removed   textList `db:"labels_removed"`
 }
 
 // historyTypes are the conditions behind the values of the parameter of that name.
@@ -123,7 +123,7 @@ func (s *Server) selectHistory(ctx context.Context, q *historyQuery, start uint6
 	q.add("id > %s", start)
 	limit := q.arg(q.limit + 1)
 	err = s.db.Reader().SelectContext(ctx, &rows,
-		"SELECT * FROM history\nWHERE "+q.where()+"\nORDER BY id\nLIMIT "+limit, q.args...)
+		selectHistory+q.where()+"\nORDER BY id\nLIMIT "+limit, q.args...)
 	if int64(len(rows)) > q.limit {
 		rows = rows[:q.limit]
 		next = strconv.FormatUint(rows[len(rows)-1].ID, 10)

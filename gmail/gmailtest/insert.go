@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/mail"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,16 +50,14 @@ func (a *arrival) examine() {
 
 // insert takes the message in.
 func (a *arrival) insert(ctx context.Context, tx *queue.Tx) (messageRow, error) {
-	thread, err := a.threadID, error(nil)
-	if thread == "" {
-		if thread, err = findThread(ctx, tx, a.id, a.references); err != nil {
-			return messageRow{}, err
+	m := messageRow{ID: a.id, ThreadID: a.threadID, Labels: slices.Compact(slices.Sorted(slices.Values(a.labels)))}
+	if m.ThreadID == "" {
+		var err error
+		if m.ThreadID, err = findThread(ctx, tx, a.id, a.references); err != nil {
+			return m, err
 		}
 	}
-	m := messageRow{
-		ID: a.id, ThreadID: thread, Labels: slices.Compact(slices.Sorted(slices.Values(a.labels))),
-	}
-	_, err = tx.ExecContext(ctx, insertMessage, a.id, thread, a.rfc822ID, a.received.UnixMilli(), 0, len(a.raw), a.snippet)
+	_, err := tx.ExecContext(ctx, insertMessage, a.id, m.ThreadID, a.rfc822ID, a.received.UnixMilli(), 0, len(a.raw), a.snippet)
 	if err != nil {
 		return m, fmt.Errorf("insert message %s: %w", a.id, err)
 	}
@@ -70,7 +69,7 @@ func (a *arrival) insert(ctx context.Context, tx *queue.Tx) (messageRow, error) 
 			return m, fmt.Errorf("insert message %s: label %s: %w", a.id, label, err)
 		}
 	}
-	if err := rememberReferences(ctx, tx, thread, a.references); err != nil {
+	if err := rememberReferences(ctx, tx, m.ThreadID, a.references); err != nil {
 		return m, err
 	}
 	return m, m.record(ctx, tx, kindAdded, nil, nil)
@@ -168,7 +167,7 @@ func (s *Server) accept(ctx context.Context, a *arrival) (any, error) {
 		if err != nil {
 			return err
 		}
-		a.id = messageID(s.email, "api", fmt.Sprint(change))
+		a.id = messageID(s.email, "api", strconv.FormatUint(change, 10))
 		m, err = a.insert(ctx, tx)
 		return err
 	})

@@ -23,13 +23,13 @@ type Message struct {
 }
 
 type messageView struct {
-	ID        string    `db:"id"`
-	ThreadID  string    `db:"thread_id"`
-	MessageID string    `db:"rfc822_id"`
-	Received  int64     `db:"internal_date"`
-	Labels    labelList `db:"labels"`
-	Mailbox   string    `db:"mailbox"`
-	Position  int       `db:"position"`
+	ID        string   `db:"id"`
+	ThreadID  string   `db:"thread_id"`
+	MessageID string   `db:"rfc822_id"`
+	Received  int64    `db:"internal_date"`
+	Labels    textList `db:"labels"`
+	Mailbox   string   `db:"mailbox"`
+	Position  int      `db:"position"`
 }
 
 func (v *messageView) message() Message {

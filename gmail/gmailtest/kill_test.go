@@ -27,11 +27,14 @@ func TestImportUntilKilled(t *testing.T) {
 	}
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: dir})
 	require.NoError(t, err)
-	added, err := server.Import(t.Context(), letters(killMessages), func(done int) { fmt.Println("done", done) })
+	added, err := server.Import(t.Context(), letters(killMessages), func(done int) { report("done", done) })
 	require.NoError(t, err)
-	fmt.Println("finished", added)
+	report("finished", added)
 	require.NoError(t, server.Close())
 }
+
+// report writes to the parent, which waits for it.
+func report(what string, count int) { _, _ = fmt.Fprintln(os.Stdout, what, count) }
 
 func TestImportSurvivesKill(t *testing.T) {
 	dir := t.TempDir()

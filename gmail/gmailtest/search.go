@@ -175,6 +175,6 @@ func (s *Server) addPlace(ctx context.Context, f *filter, operator, value string
 		return false, err
 	}
 	// A label that does not exist finds nothing.
-	f.add("EXISTS (SELECT 1 FROM message_labels WHERE message_id = m.id AND label_id IN (SELECT value FROM json_each(%s)))", jsonList(ids))
+	f.add("EXISTS (SELECT 1 FROM message_labels WHERE message_id = m.id AND label_id IN (SELECT value FROM json_each(%s)))", textList(ids))
 	return false, nil
 }

@@ -230,8 +230,7 @@ const maxRequest = 36_700_160*4/3 + 64<<10
 // readJSON reads a request's body.
 func readJSON(r *http.Request, into any) error {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxRequest))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return &apiError{status: http.StatusRequestEntityTooLarge, reason: "uploadTooLarge", message: "Request entity too large."}
 	}
 	if err != nil {

@@ -138,6 +138,11 @@ ON CONFLICT DO NOTHING`
 INSERT INTO history (id, kind, message_id, thread_id, labels, labels_added, labels_removed)
 VALUES ($1, $2, $3, $4, $5, $6, $7)`
 
+	selectHistory = `
+SELECT id, kind, message_id, thread_id, labels, labels_added, labels_removed
+FROM history
+WHERE `
+
 	forgetHistory = `
 UPDATE profile
 SET history_floor = history_id`

@@ -2,6 +2,7 @@ package gmailtest
 
 import (
 	"context"
+	"database/sql/driver"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -70,14 +71,14 @@ func (s *Server) profile(ctx context.Context) (profileRow, error) {
 
 // A messageRow is a message with its labels, without its bytes.
 type messageRow struct {
-	ID           string    `db:"id"`
-	ThreadID     string    `db:"thread_id"`
-	RFC822ID     string    `db:"rfc822_id"`
-	InternalDate int64     `db:"internal_date"` // milliseconds
-	HistoryID    uint64    `db:"history_id"`
-	Size         int64     `db:"size"`
-	Snippet      string    `db:"snippet"`
-	Labels       labelList `db:"labels"` // sorted
+	ID           string   `db:"id"`
+	ThreadID     string   `db:"thread_id"`
+	RFC822ID     string   `db:"rfc822_id"`
+	InternalDate int64    `db:"internal_date"` // milliseconds
+	HistoryID    uint64   `db:"history_id"`
+	Size         int64    `db:"size"`
+	Snippet      string   `db:"snippet"`
+	Labels       textList `db:"labels"` // sorted
 }
 
 // ref is what lists and changes answer with.
@@ -98,24 +99,22 @@ func nextHistory(ctx context.Context, tx *queue.Tx) (uint64, error) {
 	return id, err
 }
 
-// A labelList is a list of names or ids in a JSON column.
-type labelList []string
+// A textList is names or ids in a JSON column, or as one argument of a statement.
+type textList []string
 
 // Scan implements sql.Scanner.
-func (l *labelList) Scan(src any) error {
+func (l *textList) Scan(src any) error {
 	text, ok := src.(string)
 	if !ok {
-		return fmt.Errorf("gmailtest: a list of labels is stored as text, not %T", src)
+		return fmt.Errorf("gmailtest: a list is stored as text, not %T", src)
 	}
 	return json.Unmarshal([]byte(text), l)
 }
 
-func jsonList(list []string) string {
-	if list == nil {
-		list = []string{}
-	}
-	text, _ := json.Marshal(list) // strings always can
-	return string(text)
+// Value implements driver.Valuer; nil is stored as the empty list.
+func (l textList) Value() (driver.Value, error) {
+	text, err := json.Marshal(append([]string{}, l...))
+	return string(text), err
 }
 
 // maxResults reads the parameter of that name.

@@ -87,7 +87,7 @@ const maxReferences = 50
 // findThread gives the thread of a message that names none: the one that knows it or what it answers, else its own.
 func findThread(ctx context.Context, tx *queue.Tx, id string, references []string) (string, error) {
 	var threads []string
-	if err := sqlx.SelectContext(ctx, tx, &threads, selectThreadOf, jsonList(references)); err != nil {
+	if err := sqlx.SelectContext(ctx, tx, &threads, selectThreadOf, textList(references)); err != nil {
 		return "", err
 	}
 	if len(threads) == 0 {

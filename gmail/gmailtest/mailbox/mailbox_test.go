@@ -158,7 +158,7 @@ func TestEML(t *testing.T) {
 
 func TestOversizeMessageIsReportedNotLost(t *testing.T) {
 	dir := t.TempDir()
-	big := "Subject: big\n\n" + strings.Repeat("0123456789abcdef\n", mailbox.MaxMessage/17+1)
+	big := "Subject: big\n\n" + strings.Repeat(strings.Repeat("x", 999)+"\n", mailbox.MaxMessage/1000+1)
 	write(t, filepath.Join(dir, "big.eml"), big)
 	mbox := write(t, filepath.Join(dir, "big.mbox"),
 		"From a Mon Jan  5 10:00:00 2026\n"+big+"\nFrom b Mon Jan  5 11:00:00 2026\nSubject: next\n\n")

@@ -59,7 +59,8 @@ func (s *splitter) next() (from, raw []byte, size int64, err error) {
 	afterBlank, lineStart := false, true
 	for {
 		line, err := s.line()
-		if err != nil && !errors.Is(err, io.EOF) {
+		atEnd := errors.Is(err, io.EOF)
+		if err != nil && !atEnd {
 			return nil, nil, 0, err
 		}
 		if lineStart && bytes.HasPrefix(line, fromPrefix) {
@@ -75,7 +76,7 @@ func (s *splitter) next() (from, raw []byte, size int64, err error) {
 		s.keep(line)
 		afterBlank = lineStart && isBlank(line)
 		lineStart = bytes.HasSuffix(line, []byte("\n"))
-		if err != nil {
+		if atEnd {
 			break
 		}
 	}
