@@ -39,6 +39,8 @@
 // the plain part, or the words of the HTML part where there is no other. 1 KB is 1024 bytes, 1y is 365 days. What a
 // message does not have, such as a sender, a subject or a known size, matches no leaf.
 //
+// Messages carry label ids. A file may write a label's name instead, which [File.ResolveLabels] turns into the id.
+//
 // # Rules
 //
 // Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The
