@@ -1,7 +1,10 @@
-// Package postgres opens a PostgreSQL database for the rooms that keep tables.
+// Package postgres opens a PostgreSQL database for the queue and its neighbours, so that any number of machines share it.
 //
-// [DB] implements [queue.DB]: stores, their migrations and their transactions run on it as they do on SQLite. Each write
-// is a transaction of its own at READ COMMITTED.
+// Each write is a transaction of its own at READ COMMITTED. Claims skip what other transactions hold (FOR UPDATE SKIP
+// LOCKED), so that two machines never get the same job and never wait for each other; jobs are enqueued and ended by one
+// statement for all of a batch; new jobs wake dispatchers on all machines by LISTEN and NOTIFY, with polling as the net.
+//
+// The tables are found by the connection's search_path.
 package postgres
 
 import (
@@ -23,7 +26,7 @@ type DB struct {
 	db   *sqlx.DB
 }
 
-var _ queue.DB = (*DB)(nil)
+var _ queue.Driver = (*DB)(nil)
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
 // parameters (pool_max_conns and so on).

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +28,8 @@ func New(t testing.TB) *queue.Queue {
 // dispatcher does, not when a job does: look at the job.
 func Work(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) {
 	t.Helper()
-	d, err := queue.NewDispatcher(q, nil)
+	// Nobody else works on this queue, so that it need not be looked at often.
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Minute, Lease: time.Hour})
 	require.NoError(t, err)
 	register(d)
 	require.NoError(t, d.RunUntilIdle(t.Context()))

@@ -1,0 +1,233 @@
+package postgres
+
+import "github.com/postroom-go/postroom/internal/jobrow"
+
+const (
+	insertJobs = `
+INSERT INTO jobs (id, type, payload_json, priority, state, scheduled, not_before, max_attempts, idempotency_key, key_scope, created_at, updated_at)
+SELECT id, type, payload::json, priority, 'queued', scheduled, not_before, max_attempts, NULLIF(key, ''), NULLIF(scope, ''), $10::timestamptz, $10::timestamptz
+FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::boolean[], $6::timestamptz[], $7::int[], $8::text[], $9::text[])
+  AS j (id, type, payload, priority, scheduled, not_before, max_attempts, key, scope)`
+
+	// The order keeps two transactions that take the same keys from waiting for each other.
+	insertKeys = `
+INSERT INTO job_keys (key, job_id, scope, fingerprint)
+SELECT key, job_id, scope, fingerprint
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k (key, job_id, scope, fingerprint)
+ORDER BY key
+ON CONFLICT (key) DO NOTHING`
+
+	selectKeys = `
+SELECT key, job_id, fingerprint
+FROM job_keys
+WHERE key = ANY($1)`
+
+	deleteKeys = `
+DELETE FROM job_keys
+USING unnest($1::text[], $2::text[]) AS k (key, job_id)
+WHERE job_keys.key = k.key
+  AND job_keys.job_id = k.job_id
+  AND job_keys.scope = 'unfinished'`
+
+	// Uses the partial index jobs_scheduled.
+	promoteJobs = `
+UPDATE jobs
+SET scheduled = FALSE
+WHERE id IN (
+  SELECT id
+  FROM jobs
+  WHERE state = 'queued'
+    AND scheduled
+    AND not_before <= $1
+  ORDER BY not_before
+  LIMIT 1000
+  FOR UPDATE SKIP LOCKED)`
+
+	// Uses the partial index jobs_ready. A job that another transaction holds is that one's to claim.
+	claimJobs = `
+UPDATE jobs
+SET state = 'running',
+  attempt = attempt + 1,
+  worker_id = $1,
+  started_at = $2,
+  updated_at = $2
+WHERE id = ANY(ARRAY(
+  SELECT id
+  FROM jobs
+  WHERE state = 'queued'
+    AND NOT scheduled
+    AND type = ANY($3)
+  ORDER BY priority DESC, not_before, id
+  LIMIT $4
+  FOR UPDATE SKIP LOCKED))
+RETURNING ` + jobrow.Columns
+
+	selectNextDue = `
+SELECT not_before
+FROM jobs
+WHERE state = 'queued'
+  AND scheduled
+  AND type = ANY($1)
+ORDER BY not_before
+LIMIT 1`
+
+	ensureWorker = `
+INSERT INTO job_workers (id, beat, beat_at)
+VALUES ($1, 0, $2)
+ON CONFLICT (id) DO NOTHING`
+
+	beatWorker = `
+UPDATE job_workers
+SET beat = beat + 1,
+  beat_at = $1
+WHERE id = $2`
+
+	selectWorkers = `
+SELECT id, beat, beat_at
+FROM job_workers
+UNION ALL
+SELECT DISTINCT worker_id, -1, NULL::timestamptz
+FROM jobs
+WHERE state = 'running'
+  AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)`
+
+	deleteWorkerAt = `
+DELETE FROM job_workers
+WHERE id = $1
+  AND beat = $2`
+
+	deleteWorker = `
+DELETE FROM job_workers
+WHERE id = $1`
+
+	selectWorker = `
+SELECT COUNT(*)
+FROM job_workers
+WHERE id = $1`
+
+	selectHeld = `
+SELECT ` + jobrow.Columns + `
+FROM jobs
+WHERE state = 'running'
+  AND worker_id = $1
+ORDER BY id`
+
+	finishJobs = `
+UPDATE jobs
+SET state = o.state,
+  scheduled = o.scheduled,
+  not_before = COALESCE(o.not_before, jobs.not_before),
+  failures = failures + (o.kind = 'failed')::int,
+  interruptions = interruptions + (o.kind = 'interrupted')::int,
+  crashes = crashes + (o.kind = 'crashed')::int,
+  result_json = o.result::json,
+  last_error = COALESCE(NULLIF(o.error, ''), last_error),
+  updated_at = o.at,
+  finished_at = o.finished_at
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::boolean[], $6::timestamptz[], $7::text[], $8::text[], $9::timestamptz[], $10::timestamptz[])
+  AS o (id, attempt, state, kind, scheduled, not_before, result, error, at, finished_at)
+WHERE jobs.id = o.id
+  AND jobs.attempt = o.attempt
+  AND jobs.state = 'running'
+RETURNING jobs.id, worker_id, started_at, idempotency_key, key_scope`
+
+	insertAttempts = `
+INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
+SELECT *
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])`
+
+	selectLeases = `
+SELECT id, state, attempt
+FROM jobs
+WHERE id = ANY($1)`
+
+	lockLease = `
+SELECT state, attempt
+FROM jobs
+WHERE id = $1
+FOR NO KEY UPDATE`
+
+	cancelJob = `
+UPDATE jobs
+SET state = 'canceled',
+  scheduled = FALSE,
+  updated_at = $1,
+  finished_at = $1
+WHERE id = $2
+  AND state IN ('queued', 'running')
+RETURNING idempotency_key, key_scope`
+
+	selectForRetry = `
+SELECT state, type, payload_json, idempotency_key, key_scope
+FROM jobs
+WHERE id = $1
+FOR NO KEY UPDATE`
+
+	retryJob = `
+UPDATE jobs
+SET state = 'queued',
+  scheduled = FALSE,
+  not_before = $1,
+  failures = 0,
+  interruptions = 0,
+  crashes = 0,
+  updated_at = $1,
+  finished_at = NULL
+WHERE id = $2`
+
+	startStep = `
+INSERT INTO job_steps (job_id, name, attempt, started_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (job_id, name) DO UPDATE
+SET attempt = excluded.attempt,
+  started_at = excluded.started_at
+WHERE job_steps.finished_at IS NULL`
+
+	finishStep = `
+INSERT INTO job_steps (job_id, name, attempt, started_at, finished_at, result_json)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (job_id, name) DO UPDATE
+SET attempt = excluded.attempt,
+  finished_at = excluded.finished_at,
+  result_json = excluded.result_json`
+
+	selectSteps = `
+SELECT job_id, name, attempt, started_at, finished_at, result_json
+FROM job_steps
+WHERE job_id = $1
+ORDER BY started_at, name`
+
+	selectJob = `
+SELECT ` + jobrow.Columns + `
+FROM jobs
+WHERE id = $1`
+
+	selectAttempts = `
+SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
+FROM job_attempts
+WHERE job_id = $1
+ORDER BY attempt`
+
+	// An empty list of states or types does not restrict.
+	filterJobs = `
+FROM jobs
+WHERE (cardinality($1::text[]) = 0 OR state = ANY($1))
+  AND (cardinality($2::text[]) = 0 OR type = ANY($2))
+  AND ($3 = '' OR id < $3)`
+
+	listJobs = `
+SELECT ` + jobrow.Columns + filterJobs + `
+ORDER BY id DESC
+LIMIT $4`
+
+	countJobs = `
+SELECT state, COUNT(*)` + filterJobs + `
+GROUP BY state`
+
+	// Identical notifications of one transaction are delivered once.
+	notify = `SELECT pg_notify('` + channel + `', '')`
+	listen = `LISTEN ` + channel
+)
+
+// channel carries the news that there may be jobs.
+const channel = "postroom_jobs"

@@ -1,0 +1,32 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// StartStep implements [queue.Stepper].
+func (db *DB) StartStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, name string) error {
+	if err := db.Check(ctx, tx, lease); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, startStep, lease.JobID, name, lease.Attempt, tx.Now())
+	return err
+}
+
+// FinishStep implements [queue.Stepper].
+func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, step queue.StepRecord) error {
+	if err := db.Check(ctx, tx, lease); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, finishStep, lease.JobID, step.Name, lease.Attempt, step.StartedAt, tx.Now(), string(step.Result))
+	return err
+}
+
+// Steps implements [queue.Stepper].
+func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.StepRecord, error) {
+	rows, err := db.db.QueryxContext(ctx, selectSteps, jobID)
+	return jobrow.Collect(rows, err, jobrow.Step)
+}

@@ -1,0 +1,174 @@
+package queue_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
+)
+
+func TestEnqueueRefuses(t *testing.T) {
+	q := queuetest.New(t)
+	for name, c := range map[string]struct {
+		job queue.NewJob
+		err string
+	}{
+		"no type":         {queue.NewJob{}, "Type is empty"},
+		"a long type":     {queue.NewJob{Type: strings.Repeat("t", 201)}, "Type has 201 bytes; at most 200 are allowed"},
+		"no JSON":         {queue.NewJob{Type: "t", Payload: func() {}}, "payload of t: json: unsupported type"},
+		"few attempts":    {ping.New(1, &queue.Options{MaxAttempts: -1}), "MaxAttempts is -1; it must be within 1 and 1000"},
+		"many attempts":   {ping.New(1, &queue.Options{MaxAttempts: 1001}), "MaxAttempts is 1001"},
+		"an empty key":    {ping.New(1, &queue.Options{Key: queue.Forever("")}), "Key.Name has 0 bytes; it must have 1 to 1000"},
+		"a long key":      {ping.New(1, &queue.Options{Key: queue.Forever(strings.Repeat("k", 1001))}), "Key.Name has 1001 bytes"},
+		"a key unscoped":  {ping.New(1, &queue.Options{Key: queue.Key{Name: "k"}}), "use queue.Forever or queue.WhileUnfinished"},
+		"a scope unknown": {ping.New(1, &queue.Options{Key: queue.Key{Name: "k", Scope: "week"}}), `Key.Scope is "week"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := q.Enqueue(t.Context(), c.job)
+			require.ErrorIs(t, err, queue.ErrInvalidJob)
+			require.ErrorContains(t, err, c.err)
+			require.True(t, strings.HasPrefix(err.Error(), "queue: enqueue: invalid job: "), err)
+		})
+	}
+	counts, err := q.Counts(t.Context(), queue.Filter{})
+	require.NoError(t, err)
+	require.Empty(t, counts)
+}
+
+func TestEnqueueDefaults(t *testing.T) {
+	q := queuetest.New(t)
+	receipt, err := q.Enqueue(t.Context(), queue.NewJob{Type: "t"})
+	require.NoError(t, err)
+	got := job(t, q, receipt.ID)
+	require.Equal(t, "null", string(got.Payload))
+	require.Equal(t, 5, got.MaxAttempts)
+	require.Zero(t, got.Priority)
+	require.Equal(t, queue.StateQueued, got.State)
+}
+
+func TestEnqueueManyIsAllOrNothing(t *testing.T) {
+	q := queuetest.New(t)
+	held := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
+	_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, nil), ping.New(2, &queue.Options{Key: queue.Forever("k")})})
+	require.ErrorIs(t, err, queue.ErrKeyConflict)
+	require.EqualError(t, err, "queue: enqueue "+held+`: idempotency key is taken by a different job: "k" (that job has another type or payload; use another key)`)
+	var e *queue.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, held, e.JobID)
+	counts, err := q.Counts(t.Context(), queue.Filter{})
+	require.NoError(t, err)
+	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts)
+
+	receipts, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), ping.New(1, &queue.Options{Key: queue.Forever("k")}), ping.New(4, nil)})
+	require.NoError(t, err)
+	require.Equal(t, queue.Receipt{ID: held, Duplicate: true}, receipts[1])
+	require.Equal(t, "3", string(job(t, q, receipts[0].ID).Payload))
+	require.Equal(t, "4", string(job(t, q, receipts[2].ID).Payload))
+
+	none, err := q.EnqueueMany(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
+func TestErrorsNameOperationAndJob(t *testing.T) {
+	q := queuetest.New(t)
+	id := enqueue(t, q, nil)
+	lease := queue.Lease{JobID: id, Attempt: 1}
+	for text, err := range map[string]error{
+		"queue: complete " + id + ": job is not running":      q.Complete(t.Context(), lease, nil),
+		"queue: fail " + id + ": job is not running":          q.Fail(t.Context(), job(t, q, id), errBroken),
+		"queue: fail " + id + ": no error was given":          q.Fail(t.Context(), job(t, q, id), nil),
+		"queue: retry " + id + ": job is not finished":        q.Retry(t.Context(), id),
+		"queue: cancel none: job not found":                   q.Cancel(t.Context(), "none"),
+		"queue: start step s " + id + ": job is not running":  q.StartStep(t.Context(), lease, "s"),
+		"queue: finish step s " + id + ": job is not running": q.FinishStep(t.Context(), lease, "s", 1),
+	} {
+		require.EqualError(t, err, text)
+	}
+	_, err := q.Job(t.Context(), "none")
+	require.EqualError(t, err, "queue: job none: job not found")
+	_, err = q.Jobs(t.Context(), queue.Filter{Limit: 1001})
+	require.EqualError(t, err, "queue: jobs: Filter.Limit is 1001; it must be within 1 and 1000")
+	_, err = q.Claim(t.Context(), "w", nil, 1)
+	require.EqualError(t, err, `queue: claim: worker "w", 0 types, limit 1: all three must be given`)
+}
+
+// A program that does without a dispatcher: it claims, beats and ends its jobs by itself.
+func TestWorkerByHand(t *testing.T) {
+	q := queuetest.New(t)
+	id := enqueue(t, q, nil)
+	jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 10)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	held := jobs[0].Lease()
+	require.NoError(t, q.Heartbeat(t.Context(), "w", held))
+	require.NoError(t, q.StartStep(t.Context(), held, "s"))
+	require.NoError(t, q.FinishStep(t.Context(), held, "s", map[string]int{"n": 1}))
+	require.NoError(t, q.Fail(t.Context(), &jobs[0], queue.Defer(errBroken, 0)))
+	require.ErrorIs(t, q.Heartbeat(t.Context(), "w", held), queue.ErrNotRunning)
+
+	jobs, err = q.Claim(t.Context(), "w", []string{string(ping)}, 10)
+	require.NoError(t, err)
+	require.ErrorIs(t, q.Complete(t.Context(), held, nil), queue.ErrLeaseLost)
+	require.ErrorIs(t, q.Heartbeat(t.Context(), "another", jobs[0].Lease()), queue.ErrLeaseLost, "a worker that is not registered holds nothing")
+	require.NoError(t, q.Complete(t.Context(), jobs[0].Lease(), "done"))
+	require.Equal(t, `"done"`, string(job(t, q, id).Result))
+	steps, err := q.Steps(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, `{"n":1}`, string(steps[0].Result))
+}
+
+func TestUserTransactionCancelsRetriesCompletesAndFails(t *testing.T) {
+	q := queuetest.New(t)
+	completed, failed, canceled := enqueue(t, q, nil), enqueue(t, q, nil), enqueue(t, q, nil)
+	jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 3)
+	require.NoError(t, err)
+	all := func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, q.CompleteTx(ctx, tx, jobs[0].Lease(), nil))
+		require.NoError(t, q.FailTx(ctx, tx, &jobs[1], queue.Fatal(errBroken)))
+		require.NoError(t, q.CancelTx(ctx, tx, canceled))
+		require.NoError(t, q.RetryTx(ctx, tx, canceled))
+		return nil
+	}
+	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, all(ctx, tx))
+		return errBroken
+	}), errBroken)
+	for _, id := range []string{completed, failed, canceled} {
+		require.Equal(t, queue.StateRunning, job(t, q, id).State)
+	}
+	require.NoError(t, q.DB().Write(t.Context(), all))
+	require.Equal(t, queue.StateCompleted, job(t, q, completed).State)
+	require.Equal(t, queue.StateFailed, job(t, q, failed).State)
+	require.Equal(t, queue.StateQueued, job(t, q, canceled).State)
+}
+
+func TestRetryPolicyDelay(t *testing.T) {
+	for range 200 {
+		for failures, want := range map[int]time.Duration{
+			1: 2 * time.Second, 2: 4 * time.Second, 7: 128 * time.Second, 8: 256 * time.Second, 9: 5 * time.Minute,
+			60: 5 * time.Minute, 1000: 5 * time.Minute,
+		} {
+			got := queue.DefaultRetry.Delay(failures)
+			require.GreaterOrEqual(t, got, want*3/4, "after %d failures", failures)
+			require.LessOrEqual(t, got, want*5/4+1, "after %d failures", failures)
+		}
+	}
+	for failures, want := range map[int]time.Duration{1: 30 * time.Second, 2: time.Minute, 6: 15 * time.Minute, 1 << 40: 15 * time.Minute} {
+		require.Equal(t, want, queue.SlowRetry.Delay(failures))
+	}
+	require.NotEqual(t, queue.DefaultRetry.Delay(5), queue.DefaultRetry.Delay(5), "jitter")
+}
+
+func TestStates(t *testing.T) {
+	finished := map[queue.State]bool{queue.StateCompleted: true, queue.StateFailed: true, queue.StateCanceled: true}
+	require.Len(t, queue.States(), 5)
+	for _, s := range queue.States() {
+		require.Equal(t, finished[s], s.Finished(), s)
+	}
+}
