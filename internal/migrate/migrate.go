@@ -115,6 +115,14 @@ func load(files fs.FS, dir string) ([]migration, error) {
 		}
 		migrations = append(migrations, migration{version: version, name: e.Name(), sql: string(sql)})
 	}
+	if len(migrations) == 0 {
+		return nil, fmt.Errorf("no migrations for this dialect: %s is empty", dir)
+	}
 	slices.SortFunc(migrations, func(a, b migration) int { return a.version - b.version })
+	for i, m := range migrations[1:] {
+		if m.version == migrations[i].version {
+			return nil, fmt.Errorf("%s: %s and %s have the same number", dir, migrations[i].name, m.name)
+		}
+	}
 	return migrations, nil
 }
