@@ -217,6 +217,28 @@ func TestHistoryGoesOnWhereItStopped(t *testing.T) {
 	require.Equal(t, map[queue.State]int{queue.StateQueued: 3}, w.jobs("ingest.gmail"), "the one seen twice is one job")
 }
 
+func TestCursorOfAPage(t *testing.T) {
+	events := func(ids ...uint64) (events []HistoryEvent) {
+		for _, id := range ids {
+			events = append(events, HistoryEvent{HistoryID: id, Kind: MessageAdded})
+		}
+		return events
+	}
+	tests := []struct {
+		name string
+		page HistoryPage
+		want uint64
+	}{
+		{"last page", HistoryPage{Events: events(3, 5), HistoryID: 9}, 9},
+		{"more to come", HistoryPage{Events: events(3, 5), HistoryID: 9, NextPageToken: "p"}, 4},
+		{"more to come, and nothing here", HistoryPage{HistoryID: 9, NextPageToken: "p"}, 0},
+		{"a record without an id", HistoryPage{Events: events(0), NextPageToken: "p"}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, tt.page.cursor()) })
+	}
+}
+
 func TestCursorOnlyMovesForward(t *testing.T) {
 	w := newWorld(t)
 	w.cursorAt(10)

@@ -83,7 +83,7 @@ func (p HistoryPage) cursor() uint64 {
 	case len(p.Events) == 0:
 		return 0 // QUIRK: Gmail sends pages without records and with a next page
 	}
-	return p.Events[len(p.Events)-1].HistoryID - 1
+	return max(p.Events[len(p.Events)-1].HistoryID, 1) - 1
 }
 
 var errCursorMoved = errors.New("gmail: another job has moved the account's cursor")

@@ -461,6 +461,7 @@ func TestLabelID(t *testing.T) {
 func FuzzClean(f *testing.F) {
 	f.Add("plain", `\u0000`)
 	f.Add("a\x00b\xff", `\\u0000\\`)
+	f.Add("\xff\xfe", "\xe2\x82") // each byte for itself
 	f.Fuzz(func(t *testing.T, text, other string) {
 		require.NotContains(t, clean(text), "\x00")
 		stored, err := toJSON([]string{text, other})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 )
@@ -11,7 +12,12 @@ import (
 // clean makes a text that every database keeps: PostgreSQL refuses NUL characters and invalid UTF-8. Each becomes U+FFFD,
 // so that a reader sees that something stood there.
 func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	return strings.Map(func(r rune) rune { // which gives invalid bytes as U+FFFD, one by one
+		if r == 0 {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // toJSON makes JSON that every database keeps: it holds no NUL character either; see [clean].
