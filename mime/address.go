@@ -8,7 +8,7 @@ import (
 // An Address is a mailbox (RFC 5322, section 3.4).
 type Address struct {
 	Name  string // the display name, decoded; anyone can write anything here
-	Email string // the address itself, as it is written
+	Email string // the address itself, as it is written; never empty in what was read
 }
 
 // ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members,
@@ -29,8 +29,8 @@ type addressParser struct {
 	ok    bool
 	found []Address
 
-	// A quote, or a comment, that does not end is a character like others; and none is looked for again, which keeps
-	// hostile input linear. So does tail: how many bytes from the end the last encoded-word ends.
+	// A quote, or a comment, that does not end is a character like others, and none is looked for again. That keeps
+	// hostile input linear, and so does tail: the bytes from the last "?=" on, in which no encoded-word begins.
 	quoteOpen, commentOpen bool
 	tail                   int
 }
@@ -198,8 +198,8 @@ func (p *addressParser) angle(m *mailbox) {
 			p.s = p.s[1:]
 		case c == '(' && !p.commentOpen:
 			p.comment(m)
-		case c == ';' || c == ',' && !strings.HasPrefix(email.String(), "@"): // QUIRK: no closing bracket. Sample: address-bracket.
-			p.ok = false
+		case c == ';' || c == ',' && !strings.HasPrefix(email.String(), "@"):
+			p.ok = false // QUIRK: no closing bracket. Sample: address-bracket.
 			m.set(email.String())
 			return
 		case c == '<': // QUIRK: "<<a@x>>". Sample: address-brackets.

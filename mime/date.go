@@ -36,7 +36,7 @@ func ParseDate(value string) (date time.Time, ok bool) {
 	return d.date()
 }
 
-// dateTokens takes comments off and splits at blanks, commas, and dashes within a date.
+// dateTokens takes comments off and splits at blanks and commas, but not around colons.
 func dateTokens(value string) []string {
 	var out strings.Builder
 	for value != "" {
@@ -80,7 +80,8 @@ func (d *dateParser) token(s string) bool {
 		}
 		return true
 	case digit && (!d.hasTime || d.year < 0):
-		return d.number(s)
+		d.number(s)
+		return true
 	case d.month == 0 && d.monthName(s):
 		return true
 	case d.hasTime:
@@ -102,20 +103,16 @@ func (d *dateParser) monthName(s string) bool {
 	return true
 }
 
-func (d *dateParser) number(s string) bool {
-	if day, rest, found := strings.Cut(s, "t"); found && rest == "" {
-		s = day
-	}
+// number takes in the day, the year, or the month of ISO 8601, where the year came first.
+func (d *dateParser) number(s string) {
 	n, err := strconv.Atoi(s)
 	switch {
 	case err != nil:
-		return true
-	case len(s) >= 3 && d.year < 0:
+	case len(s) > 3 && d.year < 0:
 		d.year = n
-		if len(s) == 3 {
-			d.year += 1900
-		}
-	case d.year >= 0 && d.month == 0 && d.day == 0: // ISO 8601: the year came first
+	case len(s) == 3 && d.year < 0:
+		d.year = 1900 + n
+	case d.year >= 0 && d.month == 0 && d.day == 0:
 		d.month = n
 	case d.day == 0:
 		d.day = n
@@ -124,7 +121,6 @@ func (d *dateParser) number(s string) bool {
 	case d.year < 0:
 		d.year = 1900 + n
 	}
-	return true
 }
 
 // time reads hours, minutes and perhaps seconds, with whatever is glued to them.
@@ -162,10 +158,10 @@ func (d *dateParser) zone(s string) bool {
 		d.hour = d.hour%12 + 12
 		return true
 	case s[0] != '+' && s[0] != '-':
-		if hours, found := zones[s]; found && hours != 0 {
+		hours, named := zones[s]
+		if hours != 0 {
 			d.offset = time.FixedZone("", hours*3600)
 		}
-		_, named := zones[s]
 		return named
 	}
 	digits := strings.ReplaceAll(s[1:], ":", "")

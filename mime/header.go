@@ -115,6 +115,8 @@ func declaredCharset(fields []rawField) string {
 }
 
 // unfold joins the lines of a field's value (RFC 5322, section 2.2.3) and takes off the blanks around it.
+//
+// QUIRK: Outlook and others put a tab where they fold, in place of the blank that was there. Sample: fold-tab.
 func unfold(value []byte) []byte {
 	value = bytes.Trim(value, " \t\r\n")
 	if bytes.IndexByte(value, '\n') < 0 {
@@ -122,8 +124,12 @@ func unfold(value []byte) []byte {
 	}
 	var out []byte
 	for line := range bytes.Lines(value) {
-		if len(out) > 0 && !isBlank(line[0]) {
-			out = append(out, ' ') // see the QUIRK of splitter.header
+		switch {
+		case len(out) == 0:
+		case line[0] == '\t':
+			out, line = append(out, ' '), line[1:]
+		case line[0] != ' ': // see the QUIRK of splitter.header
+			out = append(out, ' ')
 		}
 		out = append(out, bytes.TrimRight(line, "\r\n")...)
 	}

@@ -146,7 +146,7 @@ func (v *validator) encoded(field, value string) {
 
 func (v *validator) text(field, value string) {
 	if strings.ContainsAny(value, "\r\n\x00") {
-		v.fail(field, fmt.Errorf("%w: %q", ErrLineBreak, value))
+		v.fail(field, fmt.Errorf("%w: %.100q", ErrLineBreak, value))
 	}
 	v.encoded(field, value)
 }

@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +94,7 @@ func (p *paramParser) param() {
 	p.found = append(p.found, newParam(name, value))
 }
 
-// quoted reads a quoted-string, and skips to the next parameter.
+// quoted reads a quoted-string.
 //
 // QUIRK: the closing quote may be missing. Sample: param-quote.
 func (p *paramParser) quoted() string {
@@ -119,25 +120,16 @@ func (p *paramParser) unquoted() string {
 	value := p.s[:end]
 	if strings.ContainsAny(value, " \t=\"()<>@,:\\/[]?") {
 		p.ok = false
-		value = cutBeforeParam(value)
+		if next := nextParam.FindStringIndex(value); next != nil {
+			value = value[:next[0]]
+		}
 	}
 	p.s = p.s[len(value):]
 	return strings.TrimSpace(value)
 }
 
-// cutBeforeParam ends a value before a blank that a known parameter follows.
-func cutBeforeParam(value string) string {
-	lower := strings.ToLower(value)
-	for _, name := range []string{"charset", "boundary", "name", "filename", "format", "type"} {
-		for _, blank := range []string{" ", "\t"} {
-			if i := strings.Index(lower, blank+name+"="); i >= 0 && i < len(value) {
-				value = value[:i]
-				lower = lower[:i]
-			}
-		}
-	}
-	return value
-}
+// nextParam is the beginning of a parameter that mail has, behind a blank.
+var nextParam = regexp.MustCompile(`(?i)[ \t](charset|boundary|name|filename|format|type)\*?=`)
 
 // newParam takes the section and the star off a name (RFC 2231, sections 3 and 4).
 func newParam(name, value string) param {

@@ -85,7 +85,7 @@ func (s *splitter) leading(r reporter) {
 		s.pos += 3
 	}
 	header := s.pos
-	for s.pos < len(s.src) && isBlank(s.src[s.pos]) && len(trimLineBreak(s.peekLine())) == 0 {
+	for s.pos < len(s.src) && len(trimLineBreak(s.peekLine())) == 0 {
 		s.nextLine()
 	}
 	if _, isDelimiter := s.delimiter(s.peekLine()); isDelimiter || !s.atField() {
