@@ -30,10 +30,6 @@ const (
 // act carries out one action of the ledger. The image from before the first attempt is stored before anything is changed
 // at Gmail; a later attempt does what is left and completes with that first image.
 func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
-	_, client, err := j.open(ctx, w.Payload.AccountID)
-	if err != nil {
-		return err
-	}
 	action, err := j.startAction(ctx, w)
 	switch {
 	case err != nil:
@@ -42,7 +38,7 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 		w.SetResult(map[string]string{"skipped": "the action is " + string(action.State)})
 		return nil
 	}
-	done, err := j.perform(ctx, w, client, action)
+	done, err := j.perform(ctx, w, action)
 	if err != nil {
 		return j.failAction(ctx, w, action, err)
 	}
@@ -100,7 +96,7 @@ func (o outcome) store(ctx context.Context, tx *queue.Tx, s *Store, a postroom.A
 	return nil
 }
 
-func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], client *Client, a postroom.Action) (outcome, error) {
+func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action) (outcome, error) {
 	if a.Type == postroom.None {
 		return outcome{hint: postroom.UndoHint{InverseAction: postroom.None}}, nil
 	}
@@ -111,10 +107,11 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], client
 			return outcome{}, err
 		}
 	}
-	id, err := j.Store.providerID(ctx, a.AccountID, a.MessageID)
-	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "action " + a.ID, Class: ClassNotFound, Err: err}
+	_, client, err := j.open(ctx, a.AccountID)
+	if err != nil {
+		return outcome{}, err
 	}
+	id, err := j.Store.providerID(ctx, a.AccountID, a.MessageID)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -256,6 +256,17 @@ func TestActionsThatFail(t *testing.T) {
 	}
 }
 
+func TestActionWithoutAClient(t *testing.T) {
+	w := newWorld(t)
+	message, _ := w.known("INBOX")
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
+	job, done := w.act(message, postroom.Archive, "")
+	require.Equal(t, queue.StateFailed, job.State)
+	require.Equal(t, 5, job.Attempt)
+	require.Equal(t, postroom.ActionFailed, done.State)
+	require.Contains(t, done.Error, "no token")
+}
+
 func TestRateLimitSpendsNoAttempt(t *testing.T) {
 	w := newWorld(t)
 	message, _ := w.known("INBOX")

@@ -11,7 +11,7 @@ import (
 func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return err
+		return Verdict(err)
 	}
 	// The cursor-to-be is read before the first listing: what changes while the pages are listed is then after it, and is
 	// seen again by a history sync.

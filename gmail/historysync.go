@@ -14,7 +14,7 @@ import (
 func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return err
+		return Verdict(err)
 	}
 	if account.HistoryID == 0 {
 		return j.resync(ctx, w, client, account)

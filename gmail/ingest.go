@@ -15,7 +15,7 @@ import (
 func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return err
+		return Verdict(err)
 	}
 	raw, err := client.GetRaw(ctx, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrMessageGone) {

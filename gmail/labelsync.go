@@ -15,7 +15,7 @@ var errNoLabels = errors.New("gmail: Gmail lists no labels at all, not even its 
 func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
-		return err
+		return Verdict(err)
 	}
 	// Read before Gmail is asked: a label that another sync stores meanwhile is missing from the answer and not deleted.
 	known, err := j.Store.Labels(ctx, account.ID)

@@ -2,7 +2,6 @@ package gmail
 
 import (
 	"context"
-	"errors"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -29,11 +28,8 @@ func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postr
 // than one call to Gmail; doing all of it again after a failure ends in the same state. An empty change only reads.
 func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {
 	id, err := m.store.providerID(ctx, accountID, messageID)
-	if errors.Is(err, postroom.ErrNotFound) {
-		return postroom.Image{}, queue.Fatal(err)
-	}
 	if err != nil {
-		return postroom.Image{}, err
+		return postroom.Image{}, Verdict(err)
 	}
 	client, err := m.clients.Client(ctx, accountID)
 	if err != nil {

@@ -28,10 +28,13 @@ func (s *Store) MessageID(ctx context.Context, accountID, providerID string) (st
 	return id, err
 }
 
-// providerID is Gmail's id of a message.
+// providerID is Gmail's id of a message; [ClassNotFound] when there is none.
 func (s *Store) providerID(ctx context.Context, accountID, messageID string) (string, error) {
 	var id string
 	err := get(ctx, s.db.Reader(), &id, "message "+messageID, sqlProviderID, accountID, messageID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
+	}
 	return id, err
 }
 

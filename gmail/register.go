@@ -114,14 +114,14 @@ func Register(d *queue.Dispatcher, cfg Config) error {
 func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, error) {
 	account, err := j.Store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		return account, nil, queue.Fatal(err)
+		err = &Error{Op: "open mailbox", Class: ClassNotFound, Err: err}
 	}
 	if err != nil {
 		return account, nil, err
 	}
 	client, err := j.Clients.Client(ctx, accountID)
 	if err != nil {
-		return account, nil, fmt.Errorf("gmail: client of account %s: %w", account.Email, Verdict(err))
+		return account, nil, fmt.Errorf("gmail: client of account %s: %w", account.Email, err)
 	}
 	return account, client, nil
 }
