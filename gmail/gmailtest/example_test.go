@@ -18,7 +18,6 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = server.Close() }()
 	if _, err := server.Import(ctx, sample.Mailbox(), nil); err != nil {
 		log.Fatal(err)
 	}
@@ -42,6 +41,9 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(message.Labels)
+	if err := server.Close(); err != nil {
+		log.Fatal(err)
+	}
 	// Output: [Family STARRED]
 }
 
@@ -52,7 +54,6 @@ func ExampleServer_Fault() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = server.Close() }()
 	server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Nth: 2, Cut: gmailtest.CutAfter})
 
 	service, err := server.Service(ctx)
@@ -69,6 +70,9 @@ func ExampleServer_Fault() {
 		log.Fatal(err)
 	}
 	fmt.Println("sent:", sent)
+	if err := server.Close(); err != nil {
+		log.Fatal(err)
+	}
 	// Output:
 	// answered: true
 	// answered: false

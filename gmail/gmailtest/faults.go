@@ -20,7 +20,7 @@ const (
 
 // A Fault is something that goes wrong with some calls.
 //
-// A call that a fault waits for first passes its Gate, then is cut or answered with its Status. A fault with none of
+// A call that meets a fault first passes its Gate, then is cut or answered with its Status. A fault with none of
 // these lets its calls pass; in a script it stands for calls that go well.
 type Fault struct {
 	// Method and Path choose calls: of this method, with this text in the path. Both empty: every call.

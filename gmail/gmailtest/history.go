@@ -123,7 +123,7 @@ func (s *Server) selectHistory(ctx context.Context, q *historyQuery, start uint6
 	q.add("id > %s", start)
 	limit := q.arg(q.limit + 1)
 	err = s.db.Reader().SelectContext(ctx, &rows,
-		selectHistory+q.where()+"\nORDER BY id\nLIMIT "+limit, q.args...)
+		selectHistoryWhere+q.where()+"\nORDER BY id\nLIMIT "+limit, q.args...)
 	if int64(len(rows)) > q.limit {
 		rows = rows[:q.limit]
 		next = strconv.FormatUint(rows[len(rows)-1].ID, 10)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/queue"
@@ -64,7 +65,8 @@ type importer struct {
 // A pending message waits for its batch.
 type pending struct {
 	mailbox.Message
-	id string
+	id      string
+	arrival *arrival // nil when it cannot come in
 }
 
 // forgetRefused lets what was refused before be looked at again: a file may be readable by now.
@@ -83,7 +85,7 @@ func (in *importer) take(ctx context.Context, msg *mailbox.Message) error {
 	copies := in.copies[sum]
 	in.copies[sum]++
 	id := messageID(in.mailbox, hex.EncodeToString(sum[:]), strconv.Itoa(copies))
-	in.batch = append(in.batch, pending{*msg, id})
+	in.batch = append(in.batch, pending{Message: *msg, id: id})
 	in.bytes += len(msg.Raw)
 	if len(in.batch) >= batchMessages || in.bytes >= batchBytes {
 		return in.flush(ctx)
@@ -137,42 +139,55 @@ func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, erro
 }
 
 func (in *importer) commit(ctx context.Context, batch []pending) (added int, err error) {
-	arrivals := make([]*arrival, len(batch))
 	for i := range batch {
-		arrivals[i] = batch[i].arrival()
+		batch[i].prepare()
 	}
 	err = in.server.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		added = 0
-		for i, p := range batch {
-			result, err := tx.ExecContext(ctx, insertImport, p.id, in.mailbox, p.Position, p.Name, p.Problem)
+		for i := range batch {
+			isNew, err := batch[i].commit(ctx, tx, in.mailbox)
 			if err != nil {
-				return err
+				return fmt.Errorf("message %d: %w", batch[i].Position, err)
 			}
-			// Another process may import the same mailbox at the same time.
-			if n, err := result.RowsAffected(); err != nil || n == 0 || arrivals[i] == nil {
-				if err != nil {
-					return err
-				}
-				continue
+			if isNew {
+				added++
 			}
-			if err := p.insert(ctx, tx, arrivals[i]); err != nil {
-				return fmt.Errorf("message %d: %w", p.Position, err)
-			}
-			added++
 		}
 		return nil
 	})
 	return added, err
 }
 
-// arrival prepares the message, nil when it has a problem.
-func (p *pending) arrival() *arrival {
+// prepare does what needs no transaction. A message with a problem does not arrive.
+func (p *pending) prepare() {
 	if p.Problem != "" {
-		return nil
+		return
 	}
-	a := &arrival{id: p.id, raw: p.Raw, received: p.Received, threadID: takeoutThread(p.ThreadID)}
-	a.examine()
-	return a
+	p.arrival = &arrival{id: p.id, raw: p.Raw, received: p.Received, threadID: takeoutThread(p.ThreadID)}
+	if p.Raw == nil {
+		p.arrival.raw = []byte{} // an empty message, not the absence of one
+	}
+	if p.Received.IsZero() {
+		p.arrival.received = time.Unix(0, 0)
+	}
+	p.arrival.examine()
+}
+
+// commit notes where the message comes from and takes it in; not new is what another process has imported meanwhile.
+func (p *pending) commit(ctx context.Context, tx *queue.Tx, from string) (isNew bool, err error) {
+	result, err := tx.ExecContext(ctx, insertImport, p.id, from, p.Position, p.Name, p.Problem)
+	if err != nil {
+		return false, err
+	}
+	rows, err := result.RowsAffected()
+	if err != nil || rows == 0 || p.arrival == nil {
+		return false, err
+	}
+	if p.arrival.labels, err = p.labelIDs(ctx, tx); err != nil {
+		return false, err
+	}
+	_, err = p.arrival.insert(ctx, tx)
+	return err == nil, err
 }
 
 // takeoutThread turns X-GM-THRID into the form that the API uses: hexadecimal. It is empty when there is none.
@@ -184,22 +199,22 @@ func takeoutThread(decimal string) string {
 	return strconv.FormatUint(n, 16)
 }
 
-func (p *pending) insert(ctx context.Context, tx *queue.Tx, a *arrival) error {
+func (p *pending) labelIDs(ctx context.Context, tx *queue.Tx) ([]string, error) {
 	names := p.Labels
 	if !p.Labeled {
 		names = labelsOfFlags(p.Flags)
 	}
+	var ids []string
 	for _, name := range names {
 		id, err := importedLabel(ctx, tx, name)
 		if err != nil {
-			return fmt.Errorf("label %q: %w", name, err)
+			return nil, fmt.Errorf("label %q: %w", name, err)
 		}
 		if id != "" {
-			a.labels = append(a.labels, id)
+			ids = append(ids, id)
 		}
 	}
-	_, err := a.insert(ctx, tx)
-	return err
+	return ids, nil
 }
 
 // labelsOfFlags says where a message of another mail program goes.

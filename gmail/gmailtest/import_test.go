@@ -117,6 +117,17 @@ func TestImportOfLabelsAndFlags(t *testing.T) {
 	}
 }
 
+func TestImportOfNothing(t *testing.T) {
+	server, users := serve(t, &box{name: "empty", messages: []mailbox.Message{{}, {}}})
+	require.Len(t, snapshot(t, server), 2, "an empty message is one")
+	list, err := users.Messages.List("me").Do()
+	require.NoError(t, err)
+	got, err := users.Messages.Get("me", list.Messages[0].Id).Format("raw").Do()
+	require.NoError(t, err)
+	require.Empty(t, got.Raw)
+	require.Zero(t, got.InternalDate)
+}
+
 func TestImportKeepsProblemsAside(t *testing.T) {
 	source := letters(3)
 	source.messages[1] = mailbox.Message{Name: "b.eml", Problem: "its file cannot be read"}

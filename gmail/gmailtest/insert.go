@@ -57,6 +57,7 @@ func (a *arrival) insert(ctx context.Context, tx *queue.Tx) (messageRow, error) 
 			return m, err
 		}
 	}
+	// record, below, gives it its history id.
 	_, err := tx.ExecContext(ctx, insertMessage, a.id, m.ThreadID, a.rfc822ID, a.received.UnixMilli(), 0, len(a.raw), a.snippet)
 	if err != nil {
 		return m, fmt.Errorf("insert message %s: %w", a.id, err)

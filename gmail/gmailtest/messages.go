@@ -72,7 +72,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 		return nil, err
 	}
 	response := &gmail.ListMessagesResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
-	count := "SELECT COUNT(*) FROM messages m WHERE " + p.where()
+	count := countMessagesWhere + p.where()
 	if err := s.db.Reader().GetContext(ctx, &response.ResultSizeEstimate, count, p.args...); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	}
 	limit := p.arg(p.limit + 1)
 	var rows []messageRow
-	query := messageColumns + "\nWHERE " + p.where() + "\nORDER BY m.internal_date DESC, m.id DESC\nLIMIT " + limit
+	query := selectMessagesWhere + p.where() + "\nORDER BY m.internal_date DESC, m.id DESC\nLIMIT " + limit
 	if err := s.db.Reader().SelectContext(ctx, &rows, query, p.args...); err != nil {
 		return nil, err
 	}

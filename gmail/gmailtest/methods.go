@@ -73,15 +73,13 @@ func (m Method) Units() int { return units[m] }
 // A handler answers one method: with a value that becomes JSON, nil for 204, or an error.
 type handler func(ctx context.Context, r *http.Request) (any, error)
 
-// routes says where each method is to be found, below /gmail/v1/users/{user}.
-func (s *Server) routes() map[Method]struct {
+// A route is where a method is to be found, below /gmail/v1/users/{user}.
+type route struct {
 	pattern string
 	handle  handler
-} {
-	type route = struct {
-		pattern string
-		handle  handler
-	}
+}
+
+func (s *Server) routes() map[Method]route {
 	return map[Method]route{
 		GetProfile:          {"GET /profile", s.getProfile},
 		MessagesList:        {"GET /messages", s.listMessages},

@@ -101,6 +101,26 @@ FROM messages m`
 	selectMessage = messageColumns + `
 WHERE m.id = $1`
 
+	// The rest of these depends on what is asked for.
+	selectMessagesWhere = messageColumns + `
+WHERE `
+
+	countMessagesWhere = `
+SELECT COUNT(*)
+FROM messages m
+WHERE `
+
+	// SQLite takes a bare column from the row that has the maximum.
+	selectThreadsWhere = `
+SELECT m.thread_id, MAX(m.internal_date) AS newest, m.snippet, m.history_id
+FROM messages m
+WHERE `
+
+	countThreadsWhere = `
+SELECT COUNT(DISTINCT thread_id)
+FROM messages m
+WHERE `
+
 	selectThread = messageColumns + `
 WHERE m.thread_id = $1
 ORDER BY m.internal_date, m.id`
@@ -138,7 +158,7 @@ ON CONFLICT DO NOTHING`
 INSERT INTO history (id, kind, message_id, thread_id, labels, labels_added, labels_removed)
 VALUES ($1, $2, $3, $4, $5, $6, $7)`
 
-	selectHistory = `
+	selectHistoryWhere = `
 SELECT id, kind, message_id, thread_id, labels, labels_added, labels_removed
 FROM history
 WHERE `

@@ -4,11 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/jmoiron/sqlx"
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/queue"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // A threadRow is a thread with what its newest message gives it.
@@ -25,7 +24,7 @@ func (s *Server) listThreads(ctx context.Context, r *http.Request) (any, error) 
 		return nil, err
 	}
 	response := &gmail.ListThreadsResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
-	count := "SELECT COUNT(DISTINCT thread_id) FROM messages m WHERE " + p.where()
+	count := countThreadsWhere + p.where()
 	if err := s.db.Reader().GetContext(ctx, &response.ResultSizeEstimate, count, p.args...); err != nil {
 		return nil, err
 	}
@@ -44,10 +43,9 @@ func (s *Server) listThreads(ctx context.Context, r *http.Request) (any, error) 
 	return response, nil
 }
 
-// selectThreads reads one row more than the page holds. SQLite takes a bare column from the row that has the maximum.
+// selectThreads reads one row more than the page holds.
 func (s *Server) selectThreads(ctx context.Context, p *page) ([]threadRow, error) {
-	query := "SELECT m.thread_id, MAX(m.internal_date) AS newest, m.snippet, m.history_id\nFROM messages m\nWHERE " +
-		p.where() + "\nGROUP BY m.thread_id"
+	query := selectThreadsWhere + p.where() + "\nGROUP BY m.thread_id"
 	if p.after != nil {
 		query += "\nHAVING (newest, m.thread_id) < (" + p.arg(p.after.date) + ", " + p.arg(p.after.id) + ")"
 	}

@@ -15,7 +15,6 @@ func ExampleOpenMbox() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "letters.mbox")
 	letters := "From ann@example.com Mon Jan  5 10:00:00 2026\nSubject: one\n\n>From here\n\n" +
 		"From ben@example.com Tue Jan  6 10:00:00 2026\nSubject: two\n\n"
@@ -36,6 +35,9 @@ func ExampleOpenMbox() {
 
 	_, err = mailbox.OpenMaildir(path)
 	fmt.Println(errors.Is(err, mailbox.ErrNotMailbox))
+	if err := os.RemoveAll(dir); err != nil {
+		log.Fatal(err)
+	}
 	// Output:
 	// 1 5 Jan "Subject: one\n\nFrom here\n"
 	// 2 6 Jan "Subject: two\n"

@@ -6,8 +6,6 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 )
 
-func canonical(name string) string { return strings.ToLower(name) }
-
 // parseLabels reads X-Gmail-Labels: a list of names with commas between them, the whole or parts of it in encoded words,
 // names that hold a comma in double quotes.
 func parseLabels(value string) []string {

@@ -2,6 +2,7 @@ package mailbox
 
 import (
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
@@ -63,7 +64,7 @@ type Flags struct {
 func (m *Message) describe() {
 	header, _ := rawmail.Split(m.Raw)
 	for _, f := range header {
-		switch canonical(f.Name) {
+		switch strings.ToLower(f.Name) {
 		case "x-gmail-labels":
 			m.Labels, m.Labeled = parseLabels(f.Value), true
 		case "x-gm-thrid":

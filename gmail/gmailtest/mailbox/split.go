@@ -110,18 +110,17 @@ func (s *splitter) message() []byte {
 	if s.size > MaxMessage {
 		raw = raw[:OversizeKept]
 	}
-	return bytes.Clone(raw)
+	return append([]byte{}, raw...) // an empty message is not the absence of one
 }
 
 func withoutBlankLine(raw []byte) []byte {
-	switch {
-	case bytes.HasSuffix(raw, []byte("\n\r\n")):
-		return raw[:len(raw)-2]
-	case bytes.HasSuffix(raw, []byte("\n\n")):
-		return raw[:len(raw)-1]
-	default:
-		return raw
+	for _, blank := range []string{"\r\n", "\n"} {
+		rest, found := bytes.CutSuffix(raw, []byte(blank))
+		if found && (len(rest) == 0 || rest[len(rest)-1] == '\n') {
+			return rest
+		}
 	}
+	return raw
 }
 
 func isBlank(line []byte) bool {
