@@ -87,7 +87,7 @@ func TestSearch(t *testing.T) {
 			require.EqualValues(t, len(list.Messages), list.ResultSizeEstimate)
 		})
 	}
-	for _, q := range []string{"from:ann", "words", "newer_than:1w", "newer_than:d", "after:soon", "is:snoozed"} {
+	for _, q := range []string{"from:ann", "words", "newer_than:1w", "newer_than:d", "after:soon", "is:snoozed", "rfc822msgid:"} {
 		_, err := users.Messages.List("me").Q(q).Do()
 		requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 	}

@@ -64,11 +64,11 @@ func (s *Server) parseFilter(ctx context.Context, query url.Values) (filter, err
 	return f, nil
 }
 
-var term = regexp.MustCompile(`[^\s"]*"[^"]*"|\S+`)
+var termPattern = regexp.MustCompile(`[^\s"]*"[^"]*"|\S+`)
 
 // terms cuts a query at its blanks, but not within quotes.
 func terms(q string) []string {
-	found := term.FindAllString(q, -1)
+	found := termPattern.FindAllString(q, -1)
 	for i := range found {
 		found[i] = strings.ReplaceAll(found[i], `"`, "")
 	}
@@ -79,8 +79,10 @@ func terms(q string) []string {
 func (s *Server) addTerm(ctx context.Context, f *filter, text string) (shows bool, err error) {
 	positive, negated := strings.CutPrefix(text, "-")
 	operator, value, _ := strings.Cut(positive, ":")
-	var one filter
-	one.args = f.args
+	if value == "" {
+		return false, invalidArgument("gmailtest does not know how to search for %q", text)
+	}
+	one := filter{args: f.args}
 	switch operator = strings.ToLower(operator); operator {
 	case "rfc822msgid":
 		one.add("m.rfc822_id = %s", strings.Trim(value, "<>"))
