@@ -94,6 +94,21 @@ func TestEncodedMessagesAreBounded(t *testing.T) {
 	require.NotEmpty(t, m.Root.Content)
 }
 
+// Each message holds the text of those shown within it, so that only a few are, one within the other.
+func TestShownMessagesAreBounded(t *testing.T) {
+	raw := "Subject: 0\n\ntext 0\n"
+	for i := 1; i <= 6; i++ {
+		raw = fmt.Sprintf("Subject: %d\nContent-Type: multipart/mixed; boundary=b%d\n\n--b%d\n\ntext %d\n--b%d\n"+
+			"Content-Type: message/rfc822\nContent-Disposition: inline\n\n%s", i, i, i, i, i, raw)
+	}
+	m, err := mime.Parse(strings.NewReader(raw), nil)
+	require.NoError(t, err)
+	require.Equal(t, "text 6\ntext 5\ntext 4", m.Text)
+	require.Len(t, m.Attachments, 1)
+	require.Equal(t, "3", m.Attachments[0].Message.Subject)
+	require.Equal(t, "text 3\ntext 2\ntext 1\ntext 0\n", m.Attachments[0].Message.Text)
+}
+
 func TestBase64MessagesAreOpened(t *testing.T) {
 	raw := "Subject: innermost\n\nText."
 	for range 10 {
@@ -113,9 +128,12 @@ var hostile = map[string]func(n int) string{
 	"one boundary for all": func(n int) string {
 		return strings.Repeat("Content-Type: multipart/mixed; boundary=b\n\n--b\n", 90) + strings.Repeat("--c\n", n/4)
 	},
-	"boundaries to be guessed": func(n int) string {
-		part := "--x\nContent-Type: multipart/mixed; boundary=none\n\n"
-		return "Content-Type: multipart/mixed; boundary=none\n\n" + strings.Repeat(part, 80) + strings.Repeat("--y\n", n/4)
+	"boundaries to be guessed within each other": func(n int) string {
+		var out strings.Builder
+		for i := range n / 60 {
+			fmt.Fprintf(&out, "Content-Type: multipart/mixed; boundary=none\n\n--x%d\n", i)
+		}
+		return out.String()
 	},
 	"messages shown in messages": func(n int) string {
 		head := "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n\nx\n--b%d\nContent-Type: message/rfc822\nContent-Disposition: inline\n\n"
@@ -178,7 +196,7 @@ func TestLinear(t *testing.T) {
 func readTime(t *testing.T, raw string) time.Duration {
 	t.Helper()
 	start := time.Now()
-	m, err := mime.ParseBytes([]byte(raw), &mime.Limits{HeaderFields: 1_000_000, Parts: 1_000_000})
+	m, err := mime.ParseBytes([]byte(raw), &mime.Limits{HeaderFields: 1_000_000, Parts: 1_000_000, Depth: 1_000_000})
 	if err == nil {
 		mime.TextFromHTML(m.HTML)
 	} else {

@@ -126,7 +126,7 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) (delimiter, error) 
 // parts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
 // up to that.
 func (s *splitter) parts(p *Part, r reporter, depth int, boundary string) (delimiter, error) {
-	boundary = strings.TrimRight(boundary, " \t") // as delimiter does
+	boundary = strings.TrimRight(boundary, " \t") // see the QUIRK of delimiter
 	if boundary == "" {
 		return s.nextDelimiter(), nil
 	}
@@ -196,6 +196,9 @@ func (s *splitter) peekLine() []byte {
 
 // delimiter tells whether a line is a delimiter of an open multipart. Nothing but blanks may follow the boundary, so
 // that one boundary may be the beginning of another.
+//
+// QUIRK: boundaries end in blanks, which RFC 2046, section 5.1.1, forbids. They are left out of account. Sample:
+// boundary-blank.
 func (s *splitter) delimiter(line []byte) (d delimiter, found bool) {
 	line, found = bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
 	if !found {
@@ -208,7 +211,7 @@ func (s *splitter) delimiter(line []byte) (d delimiter, found bool) {
 	if !found {
 		return d, false
 	}
-	depth, isOpen := s.open[string(line)]
+	depth, isOpen := s.open[string(bytes.TrimRight(line, " \t"))]
 	return delimiter{depth: depth, closing: true}, isOpen
 }
 
