@@ -116,7 +116,7 @@ func TestScheduledJobRunsAtItsTimeBetweenPolls(t *testing.T) {
 // The job was not due when the claim looked, and is when the claimer asks how long to wait.
 func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		slow := on(t, &faulty{Driver: driverOf(q), slow: 10 * time.Millisecond}, nil)
+		slow := on(t, &faulty{Driver: driverOf(q), deaf: true, slow: 10 * time.Millisecond}, nil)
 		enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(5 * time.Millisecond)})
 		ran := make(chan struct{})
 		stop := start(t, slow, &queue.DispatcherConfig{PollInterval: time.Minute}, func(context.Context, *queue.Work[int]) error {

@@ -186,6 +186,50 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 	})
 }
 
+// heldClaim stops a claim before it reaches the database.
+type heldClaim struct {
+	queue.Driver
+	hold, entered chan struct{}
+}
+
+func (h *heldClaim) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	select {
+	case h.entered <- struct{}{}:
+		<-h.hold
+	default:
+	}
+	return h.Driver.Claim(ctx, req)
+}
+
+// The process learns that it was declared dead while a claim under its old name is on the way: nobody keeps alive what
+// that claim gets.
+func TestClaimUnderANameThatIsDeadIsGivenBack(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		held := &heldClaim{Driver: driverOf(q), hold: make(chan struct{}), entered: make(chan struct{})}
+		var causes []error
+		stop := start(t, on(t, held, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
+			if w.Job.Attempt > 1 {
+				return nil
+			}
+			causes = append(causes, untilCanceled(ctx))
+			return context.Cause(ctx)
+		})
+		<-held.entered
+		workers, err := driverOf(q).Workers(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, driverOf(q).Retire(t.Context(), workers[0].ID))
+		time.Sleep(lease) // its beat is refused, and it takes a new name
+		id := enqueue(t, q, nil)
+		began := time.Now()
+		close(held.hold)
+		time.Sleep(time.Second)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State, "after %v", time.Since(began))
+		require.NoError(t, stop())
+		require.Equal(t, []error{queue.ErrLeaseLost}, causes)
+		require.Equal(t, 1, job(t, q, id).Interruptions)
+	})
+}
+
 // While nothing can be written, heartbeats and the ends of jobs included, nothing is forgotten.
 func TestDispatcherOutlivesADatabaseThatIsAway(t *testing.T) {
 	for name, away := range map[string]time.Duration{"briefly": lease / 2, "for long": 20 * lease} {

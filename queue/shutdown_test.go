@@ -123,6 +123,23 @@ func TestCancelStopsARunningJobAtOnceInThisProcess(t *testing.T) {
 	}
 }
 
+func TestWriteOfACanceledJobIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			ctx = context.WithoutCancel(ctx)
+			require.NoError(t, w.Write(ctx, func(context.Context, *queue.Tx) error { return nil }))
+			require.NoError(t, q.Cancel(ctx, id))
+			err := w.Write(ctx, func(context.Context, *queue.Tx) error {
+				t.Error("a handler whose job was canceled has written")
+				return nil
+			})
+			require.ErrorIs(t, err, queue.ErrNotRunning)
+			return err
+		})
+	})
+}
+
 func TestCancelReachesOtherProcessesByTheirHeartbeat(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)

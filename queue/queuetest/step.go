@@ -79,6 +79,7 @@ var stepCases = []conformanceCase{
 			steps := s.steps(job.ID)
 			require.Equal(s, `"id"`, string(steps[0].Result))
 			require.NotZero(s, steps[0].FinishedAt)
+			require.Equal(s, 1, steps[0].Attempt)
 		},
 	},
 }

@@ -172,13 +172,17 @@ func TestContextCanceledWhileRunningInterruptsNothing(t *testing.T) {
 	createNotes(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, db.Write(ctx, func(_ context.Context, tx *queue.Tx) error {
-		require.NoError(t, insertNote(ctx, tx, 1))
+		require.NoError(t, insertNote(ctx, tx, 0))
 		cancel()
-		// The caller's own context, and not the one that was given.
-		require.NoError(t, insertNote(ctx, tx, 2))
-		return insertNote(ctx, tx, 3)
+		// The caller's own context, and not the one that was given; long enough to be interrupted.
+		_, err := tx.ExecContext(ctx, `
+INSERT INTO notes (n)
+WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 200000)
+SELECT n
+FROM numbers`)
+		return err
 	}))
-	require.Equal(t, 3, countNotes(t, db))
+	require.Equal(t, 200_001, countNotes(t, db))
 }
 
 func TestCloseFinishesTheWriteUnderWayAndRefusesTheRest(t *testing.T) {
