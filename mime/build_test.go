@@ -162,6 +162,17 @@ func TestBuildAroundBuilt(t *testing.T) {
 	require.Equal(t, 5, depth)
 }
 
+// Quoting doubles backslashes; a name full of them must not make a line too long.
+func TestBuildLongName(t *testing.T) {
+	o := mime.Outgoing{From: mime.Address{Name: strings.Repeat(`\`, 890), Email: "ada@example.com"}, To: []mime.Address{bob}, Text: "x"}
+	raw, err := o.Build()
+	require.NoError(t, err)
+	requireLines(t, raw)
+	m, err := mime.ParseBytes(raw, nil)
+	require.NoError(t, err)
+	require.Equal(t, []mime.Address{o.From}, m.From)
+}
+
 func TestRawURL(t *testing.T) {
 	require.Equal(t, "-_8", mime.RawURL([]byte{0xfb, 0xff}))
 }

@@ -143,6 +143,7 @@ var hostile = map[string]func(n int) string{
 		}
 		return out.String() + "\n" + strings.Repeat("text\n", n/5)
 	},
+	"fields beyond ASCII":      func(n int) string { return strings.Repeat("A: \xe9\n", n/5) },
 	"words without an end":     func(n int) string { return "Subject: " + strings.Repeat("=?a?q?", n/6) },
 	"words that are none":      func(n int) string { return "Subject: " + strings.Repeat("=?<", n/3) + "?=" },
 	"addresses of words":       func(n int) string { return "To: " + strings.Repeat("=?<", n/3) + "?=" },
