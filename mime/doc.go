@@ -11,8 +11,8 @@
 // the message's own fields and texts are taken from the tree.
 //
 // What a reader may rely on:
-//   - Nothing is refused for being malformed. Real mail breaks every rule there is; what broke them, and what was made
-//     of it, stands in [Message.Defects]. Each tolerance is marked QUIRK in the source and has a sample in testdata.
+//   - Nothing is refused for being malformed. Real mail breaks every rule there is; where that leaves a doubt about
+//     what was meant, [Message.Defects] tells. Each tolerance is marked QUIRK in the source and has a sample in testdata.
 //   - Time and memory grow linearly with the size of the message, however hostile it is, and [Limits] bound both. A
 //     message beyond them is the one thing that is refused, with a [LimitError].
 //   - All strings are valid UTF-8, and what comes from a header is one line: no CR, LF or NUL.

@@ -37,7 +37,7 @@ type Message struct {
 	Root        *Part
 	Attachments []*Part
 
-	// Defects are what was wrong with the message and was tolerated. An attached message has its own.
+	// Defects are what was wrong with the message and had to be interpreted. An attached message has its own.
 	Defects []Defect
 
 	// Size is the length of the raw message in bytes.
@@ -46,9 +46,9 @@ type Message struct {
 	shown int // how deep messages are shown within this one
 }
 
-// Parse reads a whole message. However broken it is, there is an answer: what rules it breaks is told by
-// [Message.Defects]. The only errors are those of r, and a [*LimitError] for a message beyond limits; nil limits
-// are [DefaultLimits].
+// Parse reads a whole message. However broken it is, there is an answer, and [Message.Defects] tells what was wrong.
+// The errors are those of r, a [*LimitError] for a message beyond limits, and one that names a negative limit; nil
+// limits are [DefaultLimits].
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
