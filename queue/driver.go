@@ -168,7 +168,7 @@ type Filter struct {
 type Waker interface {
 	// Notify wakes listeners when the transaction commits.
 	Notify(ctx context.Context, tx *Tx) error
-	// Listen calls wake after each notification until ctx is done. It may call it for nothing, and may miss some:
-	// polling is the net.
+	// Listen calls wake once it listens, and then after each notification until ctx is done. It may call it for nothing,
+	// and may miss some: polling is the net.
 	Listen(ctx context.Context, wake func()) error
 }

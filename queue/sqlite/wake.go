@@ -24,6 +24,7 @@ func (db *DB) Notify(_ context.Context, tx *queue.Tx) error {
 func (db *DB) Listen(ctx context.Context, wake func()) error {
 	remove := db.wakers.add(wake)
 	defer remove()
+	wake()
 	<-ctx.Done()
 	return nil
 }
