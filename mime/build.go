@@ -174,10 +174,11 @@ func countHigh(b []byte) (n int) {
 
 func contentType(value string) string {
 	name, params, _ := parseParams(cmp.Or(value, "application/octet-stream"))
+	parts := []string{name}
 	for _, param := range slices.Sorted(maps.Keys(params)) {
-		name += "; " + encodeParam(param, params[param])
+		parts = append(parts, encodeParam(param, params[param]))
 	}
-	return name
+	return strings.Join(parts, "; ")
 }
 
 // crlf makes all lines end in CRLF.
@@ -280,8 +281,8 @@ func (e *entity) writeBody(out *bytes.Buffer) error {
 // header makes a header of whole fields.
 func header(fields [][]byte) textproto.Header {
 	var h textproto.Header
-	for i := len(fields) - 1; i >= 0; i-- { // AddRaw puts a field on top
-		h.AddRaw(fields[i])
+	for _, field := range slices.Backward(fields) { // AddRaw puts a field on top
+		h.AddRaw(field)
 	}
 	return h
 }

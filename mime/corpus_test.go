@@ -33,15 +33,15 @@ func corpus(t *testing.T, name string) string {
 
 // A vote is what most of three other readers say about one field of a message.
 type vote[T any] struct {
-	Value T
-	Votes int
+	Value T   `json:"value"`
+	Votes int `json:"votes"`
 }
 
 type consensus struct {
-	Path    string
-	Subject vote[string]
-	From    vote[[][2]string]
-	To      vote[[][2]string]
+	Path    string            `json:"path"`
+	Subject vote[string]      `json:"subject"`
+	From    vote[[][2]string] `json:"from"`
+	To      vote[[][2]string] `json:"to"`
 	Date    vote[*float64]    `json:"date_unix"`
 	Named   vote[[][2]string] `json:"named_attachments"`
 }

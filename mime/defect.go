@@ -27,7 +27,8 @@ const (
 	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
 	// quoted, encoded in the wrong way); it is read as it seems to be meant.
 	ParameterBroken DefectKind = "parameter_broken"
-	// AddressBroken: an address list breaks the rules; what can be told apart is kept, names without an address are not.
+	// AddressBroken: an address list breaks the rules; what can be told apart is kept, but for names without an
+	// address.
 	AddressBroken DefectKind = "address_broken"
 	// DateBroken: a date does not parse; it stays zero.
 	DateBroken DefectKind = "date_broken"

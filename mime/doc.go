@@ -12,7 +12,8 @@
 //
 // What a reader may rely on:
 //   - Nothing is refused for being malformed. Real mail breaks every rule there is; where that leaves a doubt about
-//     what was meant, [Message.Defects] tells. Each tolerance is marked QUIRK in the source and has a sample in testdata.
+//     what was meant, [Message.Defects] tells. Each tolerance is marked QUIRK in the source and has a sample in
+//     testdata.
 //   - Time and memory grow linearly with the size of the message, however hostile it is, and [Limits] bound both. A
 //     message beyond them is the one thing that is refused, with a [LimitError].
 //   - All strings are valid UTF-8, and what comes from a header is one line: no CR, LF or NUL.
@@ -34,6 +35,6 @@
 //
 // # Standards
 //
-// RFC 5322 (messages) with 6532 (UTF-8 in headers), RFC 2045 to 2049 (MIME, encoded-words), RFC 2183 (dispositions), RFC
-// 2231 (parameters), RFC 2392 (Content-ID), RFC 2152 (UTF-7), RFC 8621 section 4.1.4 (which parts are the body).
+// RFC 5322 (messages) with 6532 (UTF-8 in headers), RFC 2045 to 2049 (MIME, encoded-words), RFC 2183 (dispositions),
+// RFC 2231 (parameters), RFC 2392 (Content-ID), RFC 2152 (UTF-7), RFC 8621 section 4.1.4 (which parts are the body).
 package mime

@@ -93,10 +93,12 @@ func (w *textWriter) end(a atom.Atom) {
 // breaksAround is how many line breaks an element has before and behind it: 2 leave an empty line.
 func breaksAround(a atom.Atom) int {
 	switch a {
-	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl, atom.Table:
+	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl,
+		atom.Table:
 		return 2
 	case atom.Div, atom.Tr, atom.Dt, atom.Dd, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav,
-		atom.Aside, atom.Address, atom.Figure, atom.Figcaption, atom.Center, atom.Form, atom.Fieldset, atom.Caption, atom.Body:
+		atom.Aside, atom.Address, atom.Figure, atom.Figcaption, atom.Center, atom.Form, atom.Fieldset, atom.Caption,
+		atom.Body:
 		return 1
 	default:
 		return 0

@@ -8,7 +8,8 @@ import (
 // ErrLimit: the message exceeds one of [Limits]; the error is a [*LimitError], which says which.
 var ErrLimit = errors.New("message exceeds a limit")
 
-// Limits bound what reading one message may cost. A zero field means its default, a negative one is an error.
+// Limits bound what reading one message may cost. A nil *Limits and a zero field mean the defaults, a negative field
+// is an error.
 type Limits struct {
 	// Size bounds the raw message, in bytes. Default 64 MiB; Gmail takes 50 MB in and 35 MiB out.
 	Size int
@@ -22,8 +23,7 @@ type Limits struct {
 	HeaderFields int
 }
 
-// DefaultLimits are what a nil *Limits, and every zero field, stands for.
-var DefaultLimits = Limits{Size: 64 << 20, Depth: 100, Parts: 10_000, HeaderBytes: 8 << 20, HeaderFields: 50_000}
+var defaultLimits = Limits{Size: 64 << 20, Depth: 100, Parts: 10_000, HeaderBytes: 8 << 20, HeaderFields: 50_000}
 
 // A LimitError says which bound a message exceeds. It matches [ErrLimit].
 type LimitError struct {
@@ -40,7 +40,7 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
 func (l *Limits) withDefaults() (Limits, error) {
-	limits := DefaultLimits
+	limits := defaultLimits
 	if l == nil {
 		return limits, nil
 	}

@@ -47,8 +47,8 @@ type Message struct {
 }
 
 // Parse reads a whole message. However broken it is, there is an answer, and [Message.Defects] tells what was wrong.
-// The errors are those of r, a [*LimitError] for a message beyond limits, and one that names a negative limit; nil
-// limits are [DefaultLimits].
+// The errors are those of r, a [*LimitError] for a message beyond limits, and one that names a negative limit;
+// limits may be nil.
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {

@@ -162,7 +162,7 @@ func (v *validator) address(field string, a Address) {
 func (v *validator) id(field, value string) {
 	v.text(field, value)
 	id := cleanID(value)
-	if len(id) > maxToken || strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f || r == '<' || r == '>' }) {
+	if len(id) > maxToken || strings.ContainsAny(id, "<>") || strings.ContainsFunc(id, unicode.IsControl) {
 		v.invalid(field, value, fmt.Sprintf("one id of at most %d bytes", maxToken))
 	}
 }
@@ -246,7 +246,7 @@ func isAtomRune(r rune) bool {
 	case r >= utf8.RuneSelf:
 		return r != utf8.RuneError && !unicode.IsSpace(r) && !unicode.IsControl(r)
 	default:
-		return 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", r)
+		return isBase64(byte(r)) || strings.ContainsRune("!#$%&'*-=?^_`{|}~", r) // letters, digits, + and /
 	}
 }
 
@@ -255,5 +255,5 @@ func isQuotedLocal(s string) bool {
 		return false
 	}
 	text, rest, closed := cutQuoted(s)
-	return closed && rest == "" && text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return closed && rest == "" && text != "" && !strings.ContainsFunc(text, unicode.IsControl)
 }

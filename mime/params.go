@@ -174,8 +174,8 @@ func (p *paramParser) params() map[string]string {
 
 // plain decodes a value that is not extended.
 //
-// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so. Sample:
-// param-encoded-word.
+// QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so.
+// Sample: param-encoded-word.
 func (p *paramParser) plain(name, value string) string {
 	if name != "name" && name != "filename" {
 		return value

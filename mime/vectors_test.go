@@ -15,13 +15,14 @@ import (
 
 // An rfcVector is one example out of an RFC, with what it means.
 type rfcVector struct {
-	Where     string
-	Header    string
-	In, Out   string
-	Param     string
-	Value     string
-	Mailboxes [][2]string
-	UTC       string
+	Where     string      `json:"where"`
+	Header    string      `json:"header"`
+	In        string      `json:"in"`
+	Out       string      `json:"out"`
+	Param     string      `json:"param"`
+	Value     string      `json:"value"`
+	Mailboxes [][2]string `json:"mailboxes"`
+	UTC       string      `json:"utc"`
 }
 
 func rfcVectors(t *testing.T) map[string][]rfcVector {
