@@ -216,11 +216,11 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 	var key, scope sql.NullString
 	err := tx.QueryRowxContext(ctx, cancelJob, tx.Now(), jobID).Scan(&key, &scope)
 	if errors.Is(err, sql.ErrNoRows) {
-		if err := db.Check(ctx, tx, queue.Lease{JobID: jobID}); errors.Is(err, queue.ErrNotRunning) {
-			return queue.ErrFinished
-		} else {
-			return err
+		err = db.Check(ctx, tx, queue.Lease{JobID: jobID})
+		if errors.Is(err, queue.ErrNotRunning) {
+			err = queue.ErrFinished
 		}
+		return err
 	}
 	if err != nil || queue.KeyScope(scope.String) != queue.KeyUnfinished {
 		return err

@@ -68,7 +68,14 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.
 	if ctx.Value(writeKey{}) != nil {
 		return queue.ErrNestedWrite
 	}
-	begun, err := db.db.BeginTxx(ctx, nil)
+	conn, err := db.db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
+	ctx = context.WithoutCancel(ctx)
+	begun, err := conn.BeginTxx(ctx, nil)
 	if err != nil {
 		return err
 	}

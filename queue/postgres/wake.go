@@ -31,8 +31,6 @@ func (db *DB) Listen(ctx context.Context, wake func()) error {
 			return nil
 		case <-timer.C:
 		}
-		// What was notified meanwhile went unheard.
-		wake()
 	}
 }
 
@@ -47,6 +45,8 @@ func (db *DB) listen(ctx context.Context, wake func()) error {
 	if _, err := own.Exec(ctx, listen); err != nil {
 		return err
 	}
+	// What was notified before went unheard.
+	wake()
 	for {
 		if _, err := own.WaitForNotification(ctx); err != nil {
 			return err

@@ -1,0 +1,119 @@
+// Package jobrow reads the queue's rows, which are the same on every engine.
+package jobrow
+
+import (
+	"database/sql"
+	"encoding/json"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Columns are those of the table jobs in the order of [Job].
+const Columns = `id, type, payload_json, priority, state, not_before,
+  attempt, failures, interruptions, crashes, max_attempts, worker_id,
+  idempotency_key, key_scope, result_json, last_error,
+  created_at, updated_at, started_at, finished_at`
+
+// A Scanner is a row: *sqlx.Row or *sqlx.Rows.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Job reads [Columns].
+func Job(row Scanner) (queue.Job, error) {
+	var j queue.Job
+	var worker, key, scope, lastError sql.NullString
+	var payload, result []byte
+	var notBefore, created, updated, started, finished dbtime.Time
+	err := row.Scan(&j.ID, &j.Type, &payload, &j.Priority, &j.State, &notBefore,
+		&j.Attempt, &j.Failures, &j.Interruptions, &j.Crashes, &j.MaxAttempts, &worker,
+		&key, &scope, &result, &lastError,
+		&created, &updated, &started, &finished)
+	j.Payload, j.Result = payload, result
+	j.WorkerID, j.Key, j.KeyScope, j.LastError = worker.String, key.String, queue.KeyScope(scope.String), lastError.String
+	j.NotBefore, j.CreatedAt, j.UpdatedAt = notBefore.Time, created.Time, updated.Time
+	j.StartedAt, j.FinishedAt = started.Time, finished.Time
+	return j, err
+}
+
+// Step reads job_id, name, attempt, started_at, finished_at, result_json.
+func Step(row Scanner) (queue.StepRecord, error) {
+	var s queue.StepRecord
+	var started, finished dbtime.Time
+	var result []byte
+	err := row.Scan(&s.JobID, &s.Name, &s.Attempt, &started, &finished, &result)
+	s.StartedAt, s.FinishedAt, s.Result = started.Time, finished.Time, result
+	return s, err
+}
+
+// Attempt reads job_id, attempt, worker_id, kind, error, stack, started_at, finished_at.
+func Attempt(row Scanner) (queue.AttemptRecord, error) {
+	var a queue.AttemptRecord
+	var started, finished dbtime.Time
+	err := row.Scan(&a.JobID, &a.Attempt, &a.WorkerID, &a.Kind, &a.Error, &a.Stack, &started, &finished)
+	a.StartedAt, a.FinishedAt = started.Time, finished.Time
+	return a, err
+}
+
+// Worker reads id, beat, beat_at.
+func Worker(row Scanner) (queue.Worker, error) {
+	var w queue.Worker
+	var at dbtime.Time
+	err := row.Scan(&w.ID, &w.Beat, &at)
+	w.BeatAt = at.Time
+	return w, err
+}
+
+// Collect reads all rows and closes them, so that the next statement of a transaction finds the connection free.
+func Collect[T any](rows *sqlx.Rows, err error, scan func(Scanner) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// Counts reads state, count.
+func Counts(rows *sqlx.Rows, err error) (map[queue.State]int, error) {
+	type line struct {
+		state queue.State
+		n     int
+	}
+	lines, err := Collect(rows, err, func(row Scanner) (l line, err error) {
+		err = row.Scan(&l.state, &l.n)
+		return l, err
+	})
+	counts := make(map[queue.State]int, len(lines))
+	for _, l := range lines {
+		counts[l.state] = l.n
+	}
+	return counts, err
+}
+
+// NullText is NULL for the empty string.
+func NullText(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+// NullJSON is NULL for nil.
+func NullJSON(b json.RawMessage) sql.NullString {
+	return sql.NullString{String: string(b), Valid: b != nil}
+}
+
+// Lease tells what holds instead of a lease: nil when it is held by the job in that state and attempt.
+func Lease(lease queue.Lease, state queue.State, attempt int) error {
+	switch {
+	case state != queue.StateRunning:
+		return queue.ErrNotRunning
+	case attempt != lease.Attempt:
+		return queue.ErrLeaseLost
+	}
+	return nil
+}
