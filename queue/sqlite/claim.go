@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -23,7 +24,7 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 		}
 		types := list(req.Types)
 		rows, err := tx.QueryxContext(ctx, claimJobs, req.WorkerID, dbtime.Of(req.Now), types, req.Limit)
-		if result.Jobs, err = collect(rows, err, scanJob); err != nil {
+		if result.Jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
 			return err
 		}
 		if len(result.Jobs) == req.Limit {
@@ -68,7 +69,7 @@ func (db *DB) Beat(ctx context.Context, req queue.BeatRequest) (alive bool, err 
 // Workers implements [queue.Claimer].
 func (db *DB) Workers(ctx context.Context) ([]queue.Worker, error) {
 	rows, err := db.reader.QueryxContext(ctx, selectWorkers)
-	return collect(rows, err, scanWorker)
+	return jobrow.Collect(rows, err, jobrow.Worker)
 }
 
 // Bury implements [queue.Claimer].
@@ -88,7 +89,7 @@ func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queu
 		}
 	}
 	rows, err := tx.QueryxContext(ctx, selectHeld, seen.ID)
-	return collect(rows, err, scanJob)
+	return jobrow.Collect(rows, err, jobrow.Job)
 }
 
 // Retire implements [queue.Claimer].

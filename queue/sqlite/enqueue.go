@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -32,7 +33,7 @@ func insert(ctx context.Context, tx *queue.Tx, job *queue.InsertJob) (queue.Inse
 		scheduled, notBefore = 0, tx.Now()
 	}
 	_, err := tx.ExecContext(ctx, insertJob, job.ID, job.Type, string(job.Payload), job.Priority, scheduled, dbtime.Of(notBefore),
-		job.MaxAttempts, nullText(job.Key.Name), nullText(string(job.Key.Scope)), dbtime.Of(tx.Now()))
+		job.MaxAttempts, jobrow.NullText(job.Key.Name), jobrow.NullText(string(job.Key.Scope)), dbtime.Of(tx.Now()))
 	return queue.InsertResult{ID: job.ID}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -37,7 +38,7 @@ func finish(ctx context.Context, tx *queue.Tx, out *queue.Outcome) (answer, err 
 	var started dbtime.Time
 	err = tx.QueryRowxContext(ctx, finishJob, string(out.State), scheduled, dbtime.Of(out.NotBefore),
 		count(out.Kind == queue.KindFailed), count(out.Kind == queue.KindInterrupted), count(out.Kind == queue.KindCrashed),
-		nullJSON(out.Result), nullText(out.Error), dbtime.Of(out.At), finishedAt, out.Lease.JobID, out.Lease.Attempt).
+		jobrow.NullJSON(out.Result), jobrow.NullText(out.Error), dbtime.Of(out.At), finishedAt, out.Lease.JobID, out.Lease.Attempt).
 		Scan(&worker, &started, &key, &scope)
 	if errors.Is(err, sql.ErrNoRows) {
 		return leaseState(ctx, tx, out.Lease)
@@ -75,12 +76,8 @@ func leaseState(ctx context.Context, q sqlx.QueryerContext, lease queue.Lease) (
 		return queue.ErrJobNotFound, nil
 	case err != nil:
 		return nil, err
-	case state != queue.StateRunning:
-		return queue.ErrNotRunning, nil
-	case attempt != lease.Attempt:
-		return queue.ErrLeaseLost, nil
 	}
-	return nil, nil
+	return jobrow.Lease(lease, state, attempt), nil
 }
 
 // Check implements [queue.Finisher]. The write transaction itself keeps all others from writing.

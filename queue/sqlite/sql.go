@@ -1,9 +1,6 @@
 package sqlite
 
-const jobColumns = `id, type, payload_json, priority, state, not_before,
-  attempt, failures, interruptions, crashes, max_attempts, worker_id,
-  idempotency_key, key_scope, result_json, last_error,
-  created_at, updated_at, started_at, finished_at`
+import "github.com/postroom-go/postroom/internal/jobrow"
 
 const (
 	insertJob = `
@@ -55,7 +52,7 @@ WHERE rowid IN (
     AND type IN (SELECT value FROM json_each($3))
   ORDER BY priority DESC, not_before, id
   LIMIT $4)
-RETURNING ` + jobColumns
+RETURNING ` + jobrow.Columns
 
 	selectNextDue = `
 SELECT not_before
@@ -101,7 +98,7 @@ FROM job_workers
 WHERE id = $1`
 
 	selectHeld = `
-SELECT ` + jobColumns + `
+SELECT ` + jobrow.Columns + `
 FROM jobs
 WHERE state = 'running'
   AND worker_id = $1
@@ -183,7 +180,7 @@ WHERE job_id = $1
 ORDER BY started_at, name`
 
 	selectJob = `
-SELECT ` + jobColumns + `
+SELECT ` + jobrow.Columns + `
 FROM jobs
 WHERE id = $1`
 
@@ -201,7 +198,7 @@ WHERE ($1 = '[]' OR state IN (SELECT value FROM json_each($1)))
   AND ($3 = '' OR id < $3)`
 
 	listJobs = `
-SELECT ` + jobColumns + filterJobs + `
+SELECT ` + jobrow.Columns + filterJobs + `
 ORDER BY id DESC
 LIMIT $4`
 

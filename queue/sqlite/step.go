@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -29,5 +30,5 @@ func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, s
 // Steps implements [queue.Stepper].
 func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.StepRecord, error) {
 	rows, err := db.reader.QueryxContext(ctx, selectSteps, jobID)
-	return collect(rows, err, scanStep)
+	return jobrow.Collect(rows, err, jobrow.Step)
 }
