@@ -158,16 +158,15 @@ func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Cl
 
 // failAction marks the action failed when no attempt follows, and says what becomes of the job.
 func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action, cause error) error {
-	class := ClassOf(cause)
-	last := class.fatal() || !class.spares() && w.Job.Failures+1 >= w.Job.MaxAttempts
-	if ctx.Err() != nil || !last {
-		return Verdict(cause) // an attempt that was stopped is not the last
+	verdict := Verdict(cause)
+	if ctx.Err() != nil || !w.Ends(verdict) {
+		return verdict // an attempt that was stopped is not the last
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		if err := j.Ledger.Fail(ctx, tx, a.ID, cause.Error()); err != nil {
 			return err
 		}
-		if class == ClassGone {
+		if ClassOf(cause) == ClassGone {
 			return j.Store.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
 		}
 		return nil

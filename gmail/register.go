@@ -40,8 +40,8 @@ type Config struct {
 	// PageSize is how many messages one backfill job lists. Default 100; bounds 1 to 500.
 	PageSize int
 
-	// MailLimits bound what reading one message may cost; a message beyond them is kept as broken. Default
-	// [mime.DefaultLimits].
+	// MailLimits bound what reading one message may cost; a message beyond them is kept as broken. Nil means
+	// mime's defaults.
 	MailLimits *mime.Limits
 
 	// Logger takes what is worth a line; nil means silence.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // An Attempt is one run of one job, as its handler sees it. Everything it writes carries its lease: once another attempt
@@ -40,6 +41,13 @@ func (a *Attempt) resultValue() any {
 		return *p
 	}
 	return nil
+}
+
+// Ends tells whether the handler's returning err would end the job for good, and not have it run again: attempts, budgets
+// and verdicts such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
+// the last failure.
+func (a *Attempt) Ends(err error) bool {
+	return err != nil && judge(&a.Job, err, time.Now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. fn does database work only;

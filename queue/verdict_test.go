@@ -237,3 +237,36 @@ func TestAnErrorAfterCompleteChangesNothing(t *testing.T) {
 		require.Empty(t, attempts(t, q, id))
 	})
 }
+
+func TestEndsTellsWhatWillBecomeOfTheJob(t *testing.T) {
+	cases := map[string]struct {
+		err  error
+		max  int
+		ends bool
+	}{
+		"success":             {nil, 1, false},
+		"first of two":        {errors.New("x"), 2, false},
+		"the last":            {errors.New("x"), 1, true},
+		"fatal":               {queue.Fatal(errors.New("x")), 5, true},
+		"wrapped fatal":       {fmt.Errorf("x: %w", queue.Fatal(errors.New("y"))), 5, true},
+		"deferred":            {queue.Defer(errors.New("x"), time.Hour), 1, false},
+		"retried by the last": {queue.RetryAfter(errors.New("x"), time.Hour), 1, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				id := enqueue(t, q, &queue.Options{MaxAttempts: c.max})
+				first := true
+				work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+					if !first {
+						return nil
+					}
+					first = false
+					require.Equal(t, c.ends, w.Ends(c.err))
+					return c.err
+				})
+				require.Equal(t, c.ends, job(t, q, id).State == queue.StateFailed)
+			})
+		})
+	}
+}

@@ -216,15 +216,11 @@ func (d *demoRun) importRules(ctx context.Context) error {
 
 // watch shows the progress of the pipeline until stopped.
 func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
-	client, err := d.clients.Client(ctx, d.accountID)
+	total, err := d.server.Count(ctx)
 	if err != nil {
 		return nil, err
 	}
-	profile, err := client.Profile(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bar := d.out.start("Sorting", int(profile.Messages))
+	bar := d.out.start("Sorting", total)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

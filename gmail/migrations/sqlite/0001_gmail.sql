@@ -54,6 +54,9 @@ CREATE TABLE messages (
 
 CREATE INDEX messages_thread ON messages (thread_id);
 
+-- Messages are counted while they come in.
+CREATE INDEX messages_present ON messages (account_id) WHERE deleted_at IS NULL;
+
 -- Messages that could not be read, as they arrived. A row goes when a later ingest succeeds.
 CREATE TABLE broken_messages (
   account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
