@@ -149,7 +149,7 @@ func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Cl
 	if err != nil {
 		return outcome{}, err
 	}
-	if err = client.Delete(ctx, id); err != nil && !(begun && errors.Is(err, postroom.ErrMessageGone)) {
+	if err = client.Delete(ctx, id); err != nil && (!begun || !errors.Is(err, postroom.ErrMessageGone)) {
 		return outcome{}, err
 	}
 	hint := postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Before: &before}

@@ -44,7 +44,7 @@ func TestActions(t *testing.T) {
 	}
 	w := newWorld(t)
 	id := w.userLabel("Bills")
-	real := func(labels []string) []string {
+	actual := func(labels []string) []string {
 		out := slices.Clone(labels)
 		for i := range out {
 			if out[i] == label {
@@ -56,23 +56,23 @@ func TestActions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			message, providerID := w.known(real(tt.before)...)
+			message, providerID := w.known(actual(tt.before)...)
 			changes := func() int {
 				counts := w.server.Counts()
 				return counts[gmailtest.MessagesModify] + counts[gmailtest.MessagesTrash] + counts[gmailtest.MessagesUntrash]
 			}
 			earlier := changes()
-			job, action := w.act(message, tt.action, real([]string{tt.label})[0])
+			job, action := w.act(message, tt.action, actual([]string{tt.label})[0])
 			require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 			require.Equal(t, postroom.ActionCompleted, action.State)
 
 			atGmail, here := w.labels(providerID)
-			require.Equal(t, real(tt.after), atGmail)
-			require.Equal(t, real(tt.after), here)
+			require.Equal(t, actual(tt.after), atGmail)
+			require.Equal(t, actual(tt.after), here)
 
 			hint := action.UndoHint
-			require.Equal(t, real(tt.before), hint.Before.LabelIDs)
-			require.Equal(t, real(tt.after), hint.After.LabelIDs)
+			require.Equal(t, actual(tt.before), hint.Before.LabelIDs)
+			require.Equal(t, actual(tt.after), hint.After.LabelIDs)
 			require.Equal(t, tt.inverse, hint.InverseAction)
 			for name, want := range tt.params {
 				if want == label {
@@ -85,7 +85,7 @@ func TestActions(t *testing.T) {
 			}
 			require.Len(t, hint.InverseParameters, len(tt.params))
 			require.True(t, hint.Undoable())
-			if slices.Equal(real(tt.before), real(tt.after)) {
+			if slices.Equal(actual(tt.before), actual(tt.after)) {
 				require.Equal(t, earlier, changes(), "Gmail is not asked to change nothing")
 			}
 		})

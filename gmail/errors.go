@@ -106,8 +106,7 @@ func (e *Error) Unwrap() []error {
 
 // ClassOf is the class of the [Error] in err's chain; empty when there is none.
 func ClassOf(err error) Class {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
 	}
 	return ""

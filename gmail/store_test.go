@@ -122,13 +122,13 @@ func TestCursor(t *testing.T) {
 		}
 		require.Zero(t, move(5, false).LastSyncAt)
 		synced := move(large, true)
-		require.EqualValues(t, uint64(large), synced.HistoryID)
+		require.Equal(t, uint64(large), synced.HistoryID)
 		require.WithinDuration(t, time.Now(), synced.LastSyncAt, time.Minute)
 		require.Equal(t, synced.LastSyncAt, move(large+1, false).LastSyncAt, "half a sync is none")
 
 		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
 			cursor, err := s.lockCursor(ctx, tx, id)
-			require.EqualValues(t, uint64(large+1), cursor)
+			require.Equal(t, uint64(large+1), cursor)
 			return err
 		})
 		err := s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {

@@ -21,7 +21,7 @@ const ping queue.Type[int] = "ping"
 
 type pingHandler = func(ctx context.Context, w *queue.Work[int]) error
 
-// exactRetry waits 2 s, 4 s, 8 s, …
+// exactRetry waits 2 s, 4 s, 8 s and so on.
 var exactRetry = queue.RetryPolicy{Base: 2 * time.Second, Factor: 2, Cap: time.Hour}
 
 // bubble runs the test where time stands still unless everything waits.

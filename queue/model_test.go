@@ -3,9 +3,8 @@ package queue_test
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -68,7 +67,7 @@ func (m *model) enqueue(t *rapid.T) {
 		opts.NotBefore = time.Now().Add(time.Hour)
 	}
 	receipt, err := m.q.Enqueue(t.Context(), ping.New(payload, opts))
-	fingerprint := fmt.Sprint(payload)
+	fingerprint := strconv.Itoa(payload)
 	if holder := m.keys[opts.Key.Name]; holder != nil {
 		if holder.fingerprint != fingerprint {
 			require.ErrorIs(t, err, queue.ErrKeyConflict)
@@ -227,7 +226,7 @@ func (m *model) heartbeat(t *rapid.T) {
 	require.ErrorIs(t, err, want)
 	if want != nil {
 		var e *queue.Error
-		require.True(t, errors.As(err, &e))
+		require.ErrorAs(t, err, &e)
 		require.Equal(t, claimed.ID, e.JobID)
 	}
 }
@@ -261,7 +260,7 @@ func (m *model) compare(t *rapid.T) {
 		require.Equal(t, want.State.Finished(), !got.FinishedAt.IsZero())
 	}
 	var keys []struct {
-		Key   string
+		Key   string `db:"key"`
 		JobID string `db:"job_id"`
 	}
 	require.NoError(t, m.q.DB().Reader().Select(&keys, "SELECT key, job_id FROM job_keys"))

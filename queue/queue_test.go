@@ -162,7 +162,8 @@ func TestRetryPolicyDelay(t *testing.T) {
 	for failures, want := range map[int]time.Duration{1: 30 * time.Second, 2: time.Minute, 6: 15 * time.Minute, 1 << 40: 15 * time.Minute} {
 		require.Equal(t, want, queue.SlowRetry.Delay(failures))
 	}
-	require.NotEqual(t, queue.DefaultRetry.Delay(5), queue.DefaultRetry.Delay(5), "jitter")
+	one, another := queue.DefaultRetry.Delay(5), queue.DefaultRetry.Delay(5)
+	require.NotEqual(t, one, another, "jitter")
 }
 
 func TestStates(t *testing.T) {

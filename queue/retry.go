@@ -96,8 +96,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 		v = &verdict{err: err}
 	}
 	out := Outcome{Lease: job.Lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
-	var p *PanicError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Stack = storable(p.Stack)
 	}
 	switch {

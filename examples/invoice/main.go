@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close() //nolint:errcheck // the program ends
+	defer db.Close()
 	if err := queue.Migrate(ctx, db); err != nil {
 		return err
 	}

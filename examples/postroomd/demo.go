@@ -108,9 +108,9 @@ type demoRun struct {
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
-	d.out.say("Everything is kept in %s", d.folder)
+	d.out.sayf("Everything is kept in %s", d.folder)
 	for _, w := range d.rules.Warnings {
-		d.out.say("warning: %s", w)
+		d.out.sayf("warning: %s", w)
 	}
 	if err := d.loadMailbox(ctx); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 	source, err := d.from.open()
 	if err != nil {
 		if d.from.remembered {
-			d.out.say("The mailbox is no longer there; going on with what was loaded: %v", err)
+			d.out.sayf("The mailbox is no longer there; going on with what was loaded: %v", err)
 			return nil
 		}
 		return usageError{err}
@@ -145,7 +145,7 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 	defer bar.done()
 	_, err = d.server.Import(ctx, source, bar.set)
 	if errors.Is(err, mailbox.ErrCutShort) {
-		d.out.say("warning: %v; going on with what could be read", err)
+		d.out.sayf("warning: %v; going on with what could be read", err)
 		err = nil
 	}
 	if err != nil {

@@ -21,8 +21,8 @@ func newProgress(w io.Writer) *progress {
 	return &progress{w: w, terminal: ok && term.IsTerminal(int(file.Fd()))}
 }
 
-// say prints a line. What is said about progress is not worth failing for.
-func (p *progress) say(format string, args ...any) {
+// sayf prints a line. What is said about progress is not worth failing for.
+func (p *progress) sayf(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.w, format+"\n", args...)
 }
 
@@ -65,10 +65,10 @@ func (b *bar) set(count int) {
 
 func (b *bar) line() {
 	if b.total > 0 {
-		b.p.say("%s: %d of %d messages", b.name, b.count, b.total)
+		b.p.sayf("%s: %d of %d messages", b.name, b.count, b.total)
 		return
 	}
-	b.p.say("%s: %d messages", b.name, b.count)
+	b.p.sayf("%s: %d messages", b.name, b.count)
 }
 
 func (b *bar) done() {

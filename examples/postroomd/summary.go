@@ -81,25 +81,25 @@ func (d *demoRun) broken(ctx context.Context) ([]brokenMessage, error) {
 
 func (s *summary) print(w io.Writer, f folder) error {
 	t := &tally{w: w}
-	t.line("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
+	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
 	counted(t, "Actions", s.Actions)
 	counted(t, "Rules", s.Rules)
-	t.line("")
-	t.line("%d messages matched no rule; %d actions wait for approval.", s.Unmatched, s.Approvals)
+	t.linef("")
+	t.linef("%d messages matched no rule; %d actions wait for approval.", s.Unmatched, s.Approvals)
 	if len(s.Broken) > 0 {
-		t.line("")
-		t.line("%d messages could not be read. They are kept as they came:", len(s.Broken))
+		t.linef("")
+		t.linef("%d messages could not be read. They are kept as they came:", len(s.Broken))
 		for _, b := range s.Broken {
-			t.line("  message %d %q: %s", b.Index, printable(short(b.Subject, 50)), printable(b.Reason))
+			t.linef("  message %d %q: %s", b.Index, printable(short(b.Subject, 50)), printable(b.Reason))
 			if b.JobID != "" {
-				t.line("    to try again: postroomd jobs retry %s --data %s", b.JobID, f)
+				t.linef("    to try again: postroomd jobs retry %s --data %s", b.JobID, f)
 			}
 		}
 	}
-	t.line("")
-	t.line("What was done:         postroomd actions --data %s", f)
-	t.line("What waits for you:    postroomd approvals list --data %s", f)
-	t.line("To take one back:      postroomd undo ACTION_ID --data %s", f)
+	t.linef("")
+	t.linef("What was done:         postroomd actions --data %s", f)
+	t.linef("What waits for you:    postroomd approvals list --data %s", f)
+	t.linef("To take one back:      postroomd undo ACTION_ID --data %s", f)
 	return t.err
 }
 
@@ -109,7 +109,7 @@ type tally struct {
 	err error
 }
 
-func (t *tally) line(format string, args ...any) {
+func (t *tally) linef(format string, args ...any) {
 	if t.err == nil {
 		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
 	}
@@ -123,9 +123,9 @@ func counted[K ~string](t *tally, title string, counts map[K]int) {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
-	t.line("")
-	t.line("%s", title)
+	t.linef("")
+	t.linef("%s", title)
 	for _, name := range names {
-		t.line("  %6d  %s", counts[name], printable(string(name)))
+		t.linef("  %6d  %s", counts[name], printable(string(name)))
 	}
 }

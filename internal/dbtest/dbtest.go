@@ -49,8 +49,8 @@ func Postgres(t *testing.T) *postgres.DB {
 		t.Skip(message)
 	}
 	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	exec(t, t.Context(), dsn, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { exec(t, context.Background(), dsn, "DROP SCHEMA "+schema+" CASCADE") })
+	exec(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { exec(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
 
 	scoped, err := url.Parse(dsn)
 	require.NoError(t, err, "%s must be a URL", PostgresEnv)
@@ -63,7 +63,7 @@ func Postgres(t *testing.T) *postgres.DB {
 	return db
 }
 
-func exec(t *testing.T, ctx context.Context, dsn, statement string) {
+func exec(ctx context.Context, t *testing.T, dsn, statement string) {
 	t.Helper()
 	db, err := postgres.Open(ctx, dsn)
 	require.NoError(t, err, "the server that %s names must answer", PostgresEnv)

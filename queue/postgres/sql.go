@@ -133,8 +133,9 @@ RETURNING jobs.id, worker_id, started_at, idempotency_key, key_scope`
 
 	insertAttempts = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
-SELECT *
-FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])`
+SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])
+  AS a (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)`
 
 	selectLeases = `
 SELECT id, state, attempt

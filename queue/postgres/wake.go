@@ -19,11 +19,8 @@ const reconnectAfter = time.Second
 // Listen implements [queue.Waker] on a connection of its own, which it replaces when it is lost.
 func (db *DB) Listen(ctx context.Context, wake func()) error {
 	for {
-		// Why the connection was lost does not matter: polling is the net, and the next try says more.
+		// Why the connection was lost does not matter: polling is the net, and there is another try.
 		_ = db.listen(ctx, wake)
-		if ctx.Err() != nil {
-			return nil
-		}
 		timer := time.NewTimer(reconnectAfter)
 		select {
 		case <-ctx.Done():
@@ -41,7 +38,7 @@ func (db *DB) listen(ctx context.Context, wake func()) error {
 	}
 	// It has a subscription and must not go back to the pool.
 	own := conn.Hijack()
-	defer own.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost with it
+	defer own.Close(context.WithoutCancel(ctx))
 	if _, err := own.Exec(ctx, listen); err != nil {
 		return err
 	}

@@ -130,7 +130,8 @@ var claimCases = []conformanceCase{
 				jobs[i] = newJob(ofType("crowd"), dueAt(now.Add(time.Hour)))
 			}
 			last := newJob(dueAt(now.Add(time.Hour + time.Second)))
-			s.insert(append(jobs, last)...)
+			s.insert(jobs...)
+			s.insert(last)
 			later := now.Add(2 * time.Hour)
 			for range 10 {
 				result := s.claimAt(later, "w", 1)

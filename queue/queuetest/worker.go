@@ -16,13 +16,13 @@ func (s *suite) beat(worker string, first bool) bool {
 	return alive
 }
 
-// worker is what is known of one worker, or nil.
-func (s *suite) worker(id string) *queue.Worker {
+// worker is what is known of the worker "w", or nil.
+func (s *suite) worker() *queue.Worker {
 	s.Helper()
 	workers, err := s.d.Workers(s.Context())
 	require.NoError(s, err)
 	for _, w := range workers {
-		if w.ID == id {
+		if w.ID == "w" {
 			return &w
 		}
 	}
@@ -44,13 +44,13 @@ var workerCases = []conformanceCase{
 		name:        "Beat/registers, counts and is seen",
 		explanation: "others judge by the beat's changing, so each beat must change it",
 		run: func(s *suite) {
-			require.Nil(s, s.worker("w"))
+			require.Nil(s, s.worker())
 			require.True(s, s.beat("w", true))
-			first := s.worker("w")
+			first := s.worker()
 			require.NotNil(s, first)
 			require.WithinDuration(s, time.Now(), first.BeatAt, time.Minute)
 			require.True(s, s.beat("w", false))
-			require.Greater(s, s.worker("w").Beat, first.Beat)
+			require.Greater(s, s.worker().Beat, first.Beat)
 		},
 	},
 	{
@@ -58,7 +58,7 @@ var workerCases = []conformanceCase{
 		explanation: "a worker that was buried must learn of it, and must not come back by beating",
 		run: func(s *suite) {
 			require.False(s, s.beat("w", false))
-			require.Nil(s, s.worker("w"))
+			require.Nil(s, s.worker())
 		},
 	},
 	{
@@ -71,7 +71,7 @@ var workerCases = []conformanceCase{
 			done := s.started()
 			require.NoError(s, s.finish(completed(done.Lease())))
 
-			held := s.bury(*s.worker("w"))
+			held := s.bury(*s.worker())
 			require.Equal(s, []string{mine.ID}, ids(held))
 			require.Equal(s, queue.StateRunning, held[0].State)
 			require.Equal(s, mine.Attempt, held[0].Attempt)
@@ -84,7 +84,7 @@ var workerCases = []conformanceCase{
 		explanation: "a sign of life between looking and burying saves the worker, or two would hold its jobs",
 		run: func(s *suite) {
 			s.started()
-			seen := *s.worker("w")
+			seen := *s.worker()
 			require.True(s, s.beat("w", false))
 			require.Empty(s, s.bury(seen))
 			require.True(s, s.beat("w", false))
@@ -95,7 +95,7 @@ var workerCases = []conformanceCase{
 		explanation: "of two rescuers that saw the same, the second finds nothing to do",
 		run: func(s *suite) {
 			s.started()
-			seen := *s.worker("w")
+			seen := *s.worker()
 			require.Len(s, s.bury(seen), 1)
 			require.Empty(s, s.bury(seen))
 		},
@@ -106,7 +106,7 @@ var workerCases = []conformanceCase{
 		run: func(s *suite) {
 			job := s.started()
 			require.NoError(s, s.d.Retire(s.Context(), "w"))
-			seen := s.worker("w")
+			seen := s.worker()
 			require.NotNil(s, seen)
 			require.EqualValues(s, -1, seen.Beat)
 			require.Equal(s, []string{job.ID}, ids(s.bury(*seen)))
@@ -121,7 +121,7 @@ var workerCases = []conformanceCase{
 		run: func(s *suite) {
 			require.True(s, s.beat("w", true))
 			require.NoError(s, s.d.Retire(s.Context(), "w"))
-			require.Nil(s, s.worker("w"))
+			require.Nil(s, s.worker())
 			require.NoError(s, s.d.Retire(s.Context(), "never"))
 		},
 	},

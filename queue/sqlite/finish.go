@@ -91,11 +91,11 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 	var key, scope sql.NullString
 	err := tx.QueryRowxContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope)
 	if errors.Is(err, sql.ErrNoRows) {
-		held, err := leaseState(ctx, tx, queue.Lease{JobID: jobID})
-		if err == nil && held != queue.ErrJobNotFound {
-			held = queue.ErrFinished
+		err = db.Check(ctx, tx, queue.Lease{JobID: jobID})
+		if errors.Is(err, queue.ErrNotRunning) {
+			err = queue.ErrFinished
 		}
-		return errors.Join(held, err)
+		return err
 	}
 	if err != nil || queue.KeyScope(scope.String) != queue.KeyUnfinished {
 		return err
