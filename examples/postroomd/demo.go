@@ -82,7 +82,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	if o.json {
 		return printJSON(cmd.OutOrStdout(), s)
 	}
-	return s.print(cmd.OutOrStdout(), f)
+	return s.print(cmd.OutOrStdout(), programName(), f)
 }
 
 func prepareFolder(f folder) (folder, error) {

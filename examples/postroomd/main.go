@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -62,6 +63,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// programName is what a person types to run this program: "go run" leaves it in a folder that is gone when it ends.
+func programName() string {
+	if exe, err := os.Executable(); err == nil && strings.Contains(exe, "go-build") {
+		return "go run ./examples/postroomd"
+	}
+	return "postroomd"
 }
 
 // group is a command that only has others below it; a word it does not know is an error.

@@ -79,7 +79,8 @@ func (d *demoRun) broken(ctx context.Context) ([]brokenMessage, error) {
 	return list, nil
 }
 
-func (s *summary) print(w io.Writer, f folder) error {
+// print tells a person; program is how they call this program.
+func (s *summary) print(w io.Writer, program string, f folder) error {
 	t := &tally{w: w}
 	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
 	counted(t, "Actions", s.Actions)
@@ -90,17 +91,24 @@ func (s *summary) print(w io.Writer, f folder) error {
 		t.linef("")
 		t.linef("%d messages could not be read. They are kept as they came:", len(s.Broken))
 		for _, b := range s.Broken {
-			t.linef("  message %d %q: %s", b.Index, printable(short(b.Subject, 50)), printable(b.Reason))
+			t.linef("  message %d%s: %s", b.Index, quoted(b.Subject), printable(b.Reason))
 			if b.JobID != "" {
-				t.linef("    to try again: postroomd jobs retry %s --data %s", b.JobID, f)
+				t.linef("    to try again: %s jobs retry %s --data %s", program, b.JobID, f)
 			}
 		}
 	}
 	t.linef("")
-	t.linef("What was done:         postroomd actions --data %s", f)
-	t.linef("What waits for you:    postroomd approvals list --data %s", f)
-	t.linef("To take one back:      postroomd undo ACTION_ID --data %s", f)
+	t.linef("What was done:         %s actions --data %s", program, f)
+	t.linef("What waits for you:    %s approvals list --data %s", program, f)
+	t.linef("To take one back:      %s undo ACTION_ID --data %s", program, f)
 	return t.err
+}
+
+func quoted(subject string) string {
+	if subject == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %q", printable(short(subject, 50)))
 }
 
 // tally prints lines and remembers the first error.

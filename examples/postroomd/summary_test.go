@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// What a person reads at the end of a demo, to the letter.
+func TestSummaryReads(t *testing.T) {
+	s := &summary{
+		Messages: 120, New: 100,
+		Actions:   map[postroom.ActionType]int{"move": 40, "apply_label": 12, "none": 40, "delete": 3},
+		Rules:     map[string]int{"Newsletters": 40, "Receipts": 12, "Junk\x1b[31m": 3},
+		Approvals: 3, Unmatched: 40, Seconds: 1.26,
+		Broken: []brokenMessage{
+			{Index: 7, Subject: "Boxes in boxes", Reason: "too deep", JobID: "01a1fc4b"},
+			{Index: 9, Reason: "larger than Gmail takes"},
+		},
+	}
+	var out bytes.Buffer
+	require.NoError(t, s.print(&out, "postroomd", "/tmp/mail"))
+	const golden = "testdata/summary.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), out.String(), "run with -update when the change is meant")
+}
