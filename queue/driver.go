@@ -69,6 +69,9 @@ type Claimer interface {
 	// Retire removes a worker that stops in good order. What it still holds is then found by the next look at Workers.
 	Retire(ctx context.Context, workerID string) error
 
+	// Held returns the jobs that run under the worker's name.
+	Held(ctx context.Context, workerID string) ([]Job, error)
+
 	// Verify answers each lease in order as Finish would, and writes nothing.
 	Verify(ctx context.Context, leases []Lease) ([]error, error)
 }

@@ -10,6 +10,8 @@ import (
 type heartbeater struct {
 	d    *Dispatcher
 	last time.Time // of the last beat that was written; its monotonic reading counts
+	// stray are the leases that the last look found under the worker's name and not running here.
+	stray map[Lease]bool
 }
 
 func newHeartbeater(d *Dispatcher) *heartbeater { return &heartbeater{d: d, last: time.Now()} }
@@ -45,6 +47,7 @@ func (h *heartbeater) beat(ctx context.Context) {
 	}
 	h.last = time.Now()
 	h.verify(ctx)
+	h.collect(ctx)
 }
 
 // revive gives a process that was declared dead a new identity; what it ran before is lost.
@@ -83,3 +86,36 @@ func (h *heartbeater) verify(ctx context.Context) {
 		}
 	}
 }
+
+// collect gives back what runs under the worker's name and not here: jobs whose claim has committed while its answer was
+// lost. They would stay running for ever, since the worker lives. A job that is just being started, or has just ended, is
+// not here either, but never for two looks on end.
+func (h *heartbeater) collect(ctx context.Context) {
+	held, err := h.d.q.driver.Held(ctx, h.d.identity.get())
+	if err != nil {
+		if ctx.Err() == nil {
+			h.d.log.WarnContext(ctx, "looking for stray jobs failed", logError, err)
+		}
+		return
+	}
+	stray := make(map[Lease]bool)
+	for i := range held {
+		lease := held[i].Lease()
+		switch {
+		case h.d.running.has(lease):
+		case !h.stray[lease]:
+			stray[lease] = true
+		default:
+			h.giveBack(ctx, &held[i])
+		}
+	}
+	h.stray = stray
+}
+
+func (h *heartbeater) giveBack(ctx context.Context, job *Job) {
+	err := h.d.q.Fail(ctx, job, Defer(errStray, 0))
+	h.d.log.WarnContext(ctx, "a job that was claimed and never begun is given back",
+		logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt, logError, err)
+}
+
+var errStray = errors.New("claimed, but the answer was lost")

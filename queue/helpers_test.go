@@ -91,6 +91,7 @@ type faulty struct {
 	writes atomic.Bool // fail: writes and claims
 	deaf   bool        // nobody is woken
 	slow   time.Duration
+	unseen atomic.Bool // the next claim commits, and its answer is lost
 }
 
 func (f *faulty) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
@@ -113,6 +114,9 @@ func (f *faulty) Claim(ctx context.Context, req queue.ClaimRequest) (queue.Claim
 	}
 	result, err := f.Driver.Claim(ctx, req)
 	time.Sleep(f.slow)
+	if err == nil && len(result.Jobs) > 0 && f.unseen.Swap(false) {
+		return queue.ClaimResult{}, errDatabase
+	}
 	return result, err
 }
 

@@ -342,3 +342,33 @@ func (s *stuckWorkers) Workers(ctx context.Context) ([]queue.Worker, error) {
 	}
 	return workers, err
 }
+
+// A claim commits and its answer is lost with the connection: the worker lives, so nobody will rescue its jobs.
+func TestJobsClaimedUnseenAreGivenBack(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		lossy := &faulty{Driver: driverOf(q)}
+		lossy.unseen.Store(true)
+		stop := start(t, on(t, lossy, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
+		time.Sleep(2 * lease)
+		got := job(t, q, id)
+		require.Equal(t, queue.StateCompleted, got.State)
+		require.Equal(t, 2, got.Attempt)
+		require.Equal(t, 1, got.Interruptions)
+		require.Zero(t, got.Failures)
+		require.NoError(t, stop())
+	})
+}
+
+// A job that runs longer than many heartbeats is nobody's stray.
+func TestLongJobsAreLeftAlone(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(context.Context, *queue.Work[int]) error {
+			time.Sleep(time.Hour)
+			return nil
+		})
+		require.Equal(t, 1, job(t, q, id).Attempt)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+	})
+}

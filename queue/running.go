@@ -101,6 +101,12 @@ func (s *runningSet) cancelAll(cause error) {
 	}
 }
 
+func (s *runningSet) has(lease Lease) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.attempts[lease] != nil
+}
+
 // leases are those that must still be held: not those of jobs that their handlers have completed.
 func (s *runningSet) leases() []Lease {
 	s.mu.Lock()

@@ -62,6 +62,23 @@ var workerCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Held/is what runs under the worker's name",
+		explanation: "a worker finds there what it does not know of, because the answer of a claim was lost",
+		run: func(s *suite) {
+			mine, other := s.started(), newJob()
+			s.insert(other)
+			require.Len(s, s.claimAt(time.Now(), "other", 1).Jobs, 1)
+			held, err := s.d.Held(s.Context(), "w")
+			require.NoError(s, err)
+			require.Equal(s, []string{mine.ID}, ids(held))
+			require.Equal(s, mine.Lease(), held[0].Lease())
+			require.NoError(s, s.finish(completed(mine.Lease())))
+			held, err = s.d.Held(s.Context(), "w")
+			require.NoError(s, err)
+			require.Empty(s, held)
+		},
+	},
+	{
 		name:        "Bury/takes the jobs of a worker whose beat stood still",
 		explanation: "its running jobs are returned, still running, so that their outcome can be written in the same transaction",
 		run: func(s *suite) {

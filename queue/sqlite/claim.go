@@ -92,6 +92,12 @@ func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queu
 	return jobrow.Collect(rows, err, jobrow.Job)
 }
 
+// Held implements [queue.Claimer].
+func (db *DB) Held(ctx context.Context, workerID string) ([]queue.Job, error) {
+	rows, err := db.reader.QueryxContext(ctx, selectHeld, workerID)
+	return jobrow.Collect(rows, err, jobrow.Job)
+}
+
 // Retire implements [queue.Claimer].
 func (db *DB) Retire(ctx context.Context, workerID string) error {
 	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
