@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -163,11 +162,6 @@ func (h *house) runJobs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.RunUntilIdle(ctx); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("interrupted; run the same command again and it goes on where it was: %w", err)
-	}
-	return nil
+	// A run that was interrupted stops in good order, and that is no error to the dispatcher.
+	return errors.Join(d.RunUntilIdle(ctx), ctx.Err())
 }

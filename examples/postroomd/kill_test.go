@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -21,7 +22,7 @@ const asProgram = "POSTROOMD_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		main()
 	}
 	os.Exit(m.Run())
 }
@@ -114,4 +115,26 @@ func TestKilledDemoLosesAndDoublesNothing(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &s))
 		require.Equal(t, want, stateOf(t, dir, s), "round %d", round)
 	}
+}
+
+// An interrupt stops the demo in good order, says how to go on, and loses nothing.
+func TestInterruptedDemoGoesOn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--data", dir)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	errs, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(errs)
+	require.True(t, lines.Scan(), "it says where it keeps everything")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	said := ""
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+	}
+	var status *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &status)
+	require.Equal(t, exitInterrupted, status.ExitCode(), said)
+	require.Contains(t, said, "run the same command again")
+	require.GreaterOrEqual(t, demoJSON(t, "--data", dir).Messages, 60)
 }

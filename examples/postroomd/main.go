@@ -22,6 +22,8 @@ import (
 const (
 	exitFailed = 1 // it was tried and went wrong
 	exitUsage  = 2 // what was asked for cannot be done: nothing was written
+
+	exitInterrupted = 130 // as shells have it for SIGINT
 )
 
 func main() {
@@ -56,6 +58,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
+	}
+	if ctx.Err() != nil {
+		_, _ = fmt.Fprintln(stderr, "postroomd: interrupted; run the same command again and it goes on where it was")
+		return exitInterrupted
 	}
 	_, _ = fmt.Fprintln(stderr, "postroomd:", err)
 	var wrong usageError
