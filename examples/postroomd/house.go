@@ -22,6 +22,9 @@ import (
 // mailboxOwner is whose mailbox the demo's Gmail is.
 const mailboxOwner = sample.Owner
 
+// workers is how many jobs run at once.
+const workers = 16
+
 // A house is all rooms on one folder. For looking, it is opened as it is; for working, it takes the folder's lock and
 // starts the Gmail.
 type house struct {
@@ -92,9 +95,11 @@ func (h *house) connect(ctx context.Context) error {
 	}
 	h.server = server
 	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "demo"})
+	// Each worker keeps its connection; the default would close all but two after each call, and ask for a proxy.
+	base := &http.Transport{MaxIdleConnsPerHost: workers}
 	client, err := gmail.NewClient(ctx, gmail.ClientConfig{
 		Endpoint:   server.URL(),
-		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token}, Timeout: time.Minute},
+		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}, Timeout: time.Minute},
 	})
 	if err != nil {
 		return err
@@ -138,7 +143,7 @@ func (h *house) disableRules(ctx context.Context, tx *queue.Tx, accountID string
 
 // dispatcher runs all jobs there are. The folder's lock makes it the only one.
 func (h *house) dispatcher() (*queue.Dispatcher, error) {
-	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: 16, Exclusive: true})
+	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: workers, Exclusive: true})
 	if err != nil {
 		return nil, err
 	}
