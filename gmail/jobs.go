@@ -134,5 +134,6 @@ type ActionPayload struct {
 // the ledger has seen done is not done again by a later one.
 func NewAction(accountID, actionID string) queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobAction, accountID, actionID))
-	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID}, &queue.Options{Key: key})
+	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID},
+		&queue.Options{Key: key, MaxAttempts: patience})
 }

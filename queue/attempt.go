@@ -63,12 +63,15 @@ func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx
 
 // Complete makes the handler's writes, the jobs it enqueues with the transaction, and the completion of this job one
 // commit: all of them happen, or none. It is the last thing a handler does; a job whose handler returns nil without it
-// is completed all the same.
+// is completed all the same. fn may be nil.
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		// First, so that a stale attempt is refused before fn does anything.
 		if err := a.q.CompleteTx(ctx, tx, a.Job.Lease(), a.resultValue()); err != nil {
 			return err
+		}
+		if fn == nil {
+			return nil
 		}
 		return fn(ctx, tx)
 	})

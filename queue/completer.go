@@ -48,8 +48,14 @@ func (c *completer) take() []ending {
 	return batch
 }
 
+func (c *completer) putBack(left []ending) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endings = append(c.endings, left...)
+}
+
 func (c *completer) run(ctx context.Context) {
-	for {
+	for failures := 0; ; {
 		batch := c.take()
 		if len(batch) == 0 {
 			select {
@@ -59,27 +65,40 @@ func (c *completer) run(ctx context.Context) {
 			}
 			continue
 		}
-		if !c.write(ctx, batch) {
-			return
+		left := c.write(ctx, batch)
+		if len(left) == 0 {
+			failures = 0
+			continue
 		}
-		for _, e := range batch {
-			c.d.running.forget(e.attempt)
+		failures++
+		c.putBack(left)
+		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.d.cfg.Lease/10)) {
+			return
 		}
 	}
 }
 
-// write returns false only when ctx is done first.
-func (c *completer) write(ctx context.Context, batch []ending) bool {
-	for failures := 1; ; failures++ {
-		err := c.try(ctx, batch)
-		if err == nil {
-			return true
+// write returns what could not be written. When the batch fails as a whole, its endings are tried one by one, so that one
+// which the database does not take holds up no other; those that fail come last the next time.
+func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
+	err := c.try(ctx, batch)
+	if err == nil {
+		return nil
+	}
+	c.d.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
+	if len(batch) == 1 {
+		return batch
+	}
+	for i := range batch {
+		if c.try(ctx, batch[i:i+1]) == nil {
+			continue
 		}
-		c.d.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
-		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.d.cfg.Lease/10)) {
-			return false
+		left = append(left, batch[i])
+		if len(left) > i && i > 0 { // nothing succeeds: the database is away
+			return append(batch[i+1:len(batch):len(batch)], left...)
 		}
 	}
+	return left
 }
 
 func (c *completer) try(ctx context.Context, batch []ending) error {
@@ -101,6 +120,7 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	for i, e := range batch {
 		c.report(ctx, e, answers[i])
+		c.d.running.forget(e.attempt)
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ type DB interface {
 	// only and never waits for anything else.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. The ctx given to fn
-	// carries the transaction: calling Write with it is an error, [ErrNestedWrite].
+	// carries the transaction: calling Write with it is an error, [ErrNestedWrite]. Use it for everything in fn: a call that
+	// writes under another context waits, on SQLite, for a turn that does not come before fn returns.
 	Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error
 }
 

@@ -51,7 +51,8 @@ type InsertResult struct {
 // A Claimer hands jobs to workers and takes them back from dead ones.
 type Claimer interface {
 	// Claim makes up to req.Limit due jobs of the types running, highest priority first, then earliest due, then lowest
-	// id, each with its attempt counted up. The answer is in that order.
+	// id, each with its attempt counted up. The answer is in that order. A worker that is not registered becomes so. Where
+	// very many scheduled jobs fall due at once, a driver may take them in by portions, the earliest due first.
 	Claim(ctx context.Context, req ClaimRequest) (ClaimResult, error)
 
 	// Beat records that the worker lives, registering it when it is new. It returns false, and registers nothing, when
@@ -63,7 +64,7 @@ type Claimer interface {
 	Workers(ctx context.Context) ([]Worker, error)
 
 	// Bury declares a worker dead if its beat has not changed since it was seen, and returns the jobs it held, still
-	// running. Once buried, a worker's beats are refused.
+	// running. A buried worker's beats are refused until it claims again; the leases it held are lost all the same.
 	Bury(ctx context.Context, tx *Tx, seen Worker) ([]Job, error)
 
 	// Retire removes a worker that stops in good order. What it still holds is then found by the next look at Workers.

@@ -85,7 +85,7 @@ func (d *Dispatcher) outcome(ctx context.Context, a *Attempt, err error) (out Ou
 	}
 	out = Outcome{Lease: a.Job.Lease(), State: StateCompleted, Kind: KindCompleted, At: time.Now()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
-		if out.Result, err = json.Marshal(result); err != nil {
+		if out.Result, err = encode(result); err != nil {
 			return d.judge(a, Fatal(fmt.Errorf("result: %w", err)))
 		}
 	}

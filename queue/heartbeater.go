@@ -8,15 +8,21 @@ import (
 
 // The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were lost.
 type heartbeater struct {
-	d    *Dispatcher
-	last time.Time // of the last beat that was written; its monotonic reading counts
+	d *Dispatcher
+	// overdue fires when no beat has been written for a lease, also while one hangs.
+	overdue *time.Timer
 	// stray are the leases that the last look found under the worker's name and not running here.
 	stray map[Lease]bool
 }
 
-func newHeartbeater(d *Dispatcher) *heartbeater { return &heartbeater{d: d, last: time.Now()} }
+func newHeartbeater(d *Dispatcher) *heartbeater { return &heartbeater{d: d} }
 
 func (h *heartbeater) run(ctx context.Context) {
+	h.overdue = time.AfterFunc(h.d.cfg.Lease, func() {
+		h.d.log.ErrorContext(ctx, "no heartbeat was written for a lease: nobody can know that this process lives, and its jobs may run elsewhere")
+		h.d.running.cancelAll(ErrLeaseLost)
+	})
+	defer h.overdue.Stop()
 	ticker := time.NewTicker(h.d.cfg.Lease / 3)
 	defer ticker.Stop()
 	for {
@@ -36,16 +42,12 @@ func (h *heartbeater) beat(ctx context.Context) {
 		return
 	case err != nil:
 		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
-		if time.Since(h.last) >= h.d.cfg.Lease {
-			// Nobody can know that this process lives: by now its jobs may run elsewhere.
-			h.d.running.cancelAll(ErrLeaseLost)
-		}
 		return
 	case !alive:
 		h.revive(ctx)
 		return
 	}
-	h.last = time.Now()
+	h.overdue.Reset(h.d.cfg.Lease)
 	h.verify(ctx)
 	h.collect(ctx)
 }
@@ -61,7 +63,7 @@ func (h *heartbeater) revive(ctx context.Context) {
 		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
 		return
 	}
-	h.last = time.Now()
+	h.overdue.Reset(h.d.cfg.Lease)
 }
 
 func (h *heartbeater) verify(ctx context.Context) {

@@ -92,9 +92,25 @@ type faulty struct {
 	deaf   bool        // nobody is woken
 	slow   time.Duration
 	unseen atomic.Bool // the next claim commits, and its answer is lost
+	hangs  atomic.Bool // beats wait for their context
+	// poison is a result that the database does not take.
+	poison string
+}
+
+func (f *faulty) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
+	for _, out := range outcomes {
+		if f.poison != "" && string(out.Result) == f.poison {
+			return nil, errDatabase
+		}
+	}
+	return f.Driver.Finish(ctx, tx, outcomes)
 }
 
 func (f *faulty) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
+	if f.hangs.Load() {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
 	if f.beats.Load() || f.writes.Load() {
 		return false, errDatabase
 	}

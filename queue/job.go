@@ -4,8 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // A State is where a job stands.
@@ -100,7 +104,7 @@ type NewJob struct {
 
 // Options are what may be said about a job when it is enqueued; the zero value is the usual.
 type Options struct {
-	// Priority orders claims, high first, before the due time. Default 0.
+	// Priority orders claims, high first, before the due time. Default 0; bounds: 32 bits.
 	Priority int
 	// NotBefore is when the job becomes due. Zero, or a time in the past, means at once.
 	NotBefore time.Time
@@ -147,17 +151,31 @@ func (j *NewJob) validate() error {
 		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
 	case len(j.Type) > maxTypeLength:
 		return fmt.Errorf("%w: Type has %d bytes; at most %d are allowed", ErrInvalidJob, len(j.Type), maxTypeLength)
+	case !storableName(j.Type):
+		return fmt.Errorf("%w: Type %q holds bytes that are no text", ErrInvalidJob, j.Type)
+	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
+		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
+	case j.NotBefore.After(lastInstant):
+		return fmt.Errorf("%w: NotBefore is %v; it must be before the year 10000", ErrInvalidJob, j.NotBefore)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
 		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
 	case j.Key == Key{}:
 		return nil
 	case j.Key.Name == "" || len(j.Key.Name) > maxKeyLength:
 		return fmt.Errorf("%w: Key.Name has %d bytes; it must have 1 to %d", ErrInvalidJob, len(j.Key.Name), maxKeyLength)
+	case !storableName(j.Key.Name):
+		return fmt.Errorf("%w: Key.Name %q holds bytes that are no text", ErrInvalidJob, j.Key.Name)
 	case j.Key.Scope != KeyForever && j.Key.Scope != KeyUnfinished:
 		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever or queue.WhileUnfinished", ErrInvalidJob, j.Key.Scope)
 	}
 	return nil
 }
+
+// lastInstant is the end of what is stored in a fixed width.
+var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+// storableName tells whether every database takes s as text.
+func storableName(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // A Receipt is the answer to an enqueued job.
 type Receipt struct {
@@ -195,6 +213,16 @@ const (
 	KindInterrupted = "interrupted"
 	KindCrashed     = "crashed"
 )
+
+// encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would
+// take them.
+func encode(v any) (json.RawMessage, error) {
+	b, err := json.Marshal(v)
+	if err == nil && !utf8.Valid(b) {
+		err = errors.New("not valid UTF-8")
+	}
+	return b, err
+}
 
 // Fingerprint tells jobs that share a key apart by what they are to do.
 func Fingerprint(jobType string, payload []byte) string {

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -51,7 +50,7 @@ func (q *Queue) Complete(ctx context.Context, lease Lease, result any) error {
 func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any) error {
 	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now()}
 	if result != nil {
-		stored, err := json.Marshal(result)
+		stored, err := encode(result)
 		if err != nil {
 			return wrap("complete", lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 		}
@@ -103,7 +102,7 @@ func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result
 }
 
 func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step StepRecord, result any) (StepRecord, error) {
-	stored, err := json.Marshal(result)
+	stored, err := encode(result)
 	if err != nil {
 		// Not to be retried: the step would take effect each time, and its result never be kept.
 		return step, wrap("finish step "+step.Name, lease.JobID, Fatal(fmt.Errorf("result: %w", err)))

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -122,7 +121,7 @@ func (j *NewJob) row() (InsertJob, error) {
 	if err := j.validate(); err != nil {
 		return InsertJob{}, err
 	}
-	payload, err := json.Marshal(j.Payload)
+	payload, err := encode(j.Payload)
 	if err != nil {
 		return InsertJob{}, fmt.Errorf("%w: payload of %s: %w", ErrInvalidJob, j.Type, err)
 	}

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,11 @@ func TestEnqueueRefuses(t *testing.T) {
 		"no type":         {queue.NewJob{}, "Type is empty"},
 		"a long type":     {queue.NewJob{Type: strings.Repeat("t", 201)}, "Type has 201 bytes; at most 200 are allowed"},
 		"no JSON":         {queue.NewJob{Type: "t", Payload: func() {}}, "payload of t: json: unsupported type"},
+		"bytes":           {ping.New(1, &queue.Options{Key: queue.Forever("a\xff")}), "bytes that are no text"},
+		"a NUL":           {queue.NewJob{Type: "a\x00"}, "bytes that are no text"},
+		"JSON of no text": {queue.NewJob{Type: "t", Payload: json.RawMessage("\"\xff\"")}, "payload of t: not valid UTF-8"},
+		"high priority":   {ping.New(1, &queue.Options{Priority: 1 << 40}), "Priority is 1099511627776; it must fit 32 bits"},
+		"a far future":    {ping.New(1, &queue.Options{NotBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}), "before the year 10000"},
 		"few attempts":    {ping.New(1, &queue.Options{MaxAttempts: -1}), "MaxAttempts is -1; it must be within 1 and 1000"},
 		"many attempts":   {ping.New(1, &queue.Options{MaxAttempts: 1001}), "MaxAttempts is 1001"},
 		"an empty key":    {ping.New(1, &queue.Options{Key: queue.Forever("")}), "Key.Name has 0 bytes; it must have 1 to 1000"},

@@ -372,3 +372,58 @@ func TestLongJobsAreLeftAlone(t *testing.T) {
 		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
 	})
 }
+
+// A database that answers nothing at all is no better than one that refuses.
+func TestHandlersAreToldWhenAHeartbeatHangs(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		enqueue(t, q, nil)
+		hanging := &faulty{Driver: driverOf(q)}
+		entered, told := make(chan struct{}), make(chan error, 1)
+		stop := start(t, on(t, hanging, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, _ *queue.Work[int]) error {
+			close(entered)
+			<-ctx.Done()
+			told <- context.Cause(ctx)
+			return nil
+		})
+		<-entered
+		hanging.hangs.Store(true)
+		began := time.Now()
+		require.ErrorIs(t, <-told, queue.ErrLeaseLost)
+		require.LessOrEqual(t, time.Since(began), lease)
+		require.NoError(t, stop())
+	})
+}
+
+// One end that the database does not take holds up no other.
+func TestAnEndThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		var ids []string
+		for range 5 {
+			ids = append(ids, enqueue(t, q, nil))
+		}
+		picky := &faulty{Driver: driverOf(q), poison: `"poison"`}
+		begun := make(chan struct{}, len(ids))
+		release := make(chan struct{})
+		stop := start(t, on(t, picky, nil), &queue.DispatcherConfig{Lease: lease}, func(_ context.Context, w *queue.Work[int]) error {
+			begun <- struct{}{}
+			<-release
+			if w.Job.ID == ids[0] {
+				w.SetResult("poison")
+			}
+			return nil
+		})
+		for range ids {
+			<-begun
+		}
+		close(release)
+		time.Sleep(lease)
+		for _, id := range ids[1:] {
+			require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		}
+		next := enqueue(t, q, nil)
+		time.Sleep(lease)
+		require.Equal(t, queue.StateCompleted, job(t, q, next).State)
+		require.Equal(t, queue.StateRunning, job(t, q, ids[0]).State)
+		require.ErrorContains(t, stop(), "could not be written")
+	})
+}

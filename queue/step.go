@@ -29,7 +29,8 @@ func Step[T any](ctx context.Context, w running, name string, fn func(ctx contex
 	if err != nil {
 		return result, err
 	}
-	err = a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	// fn has taken effect: that is kept also when the job has been told to stop meanwhile.
+	err = a.q.driver.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
 		step, err = a.q.finishStepTx(ctx, tx, a.Job.Lease(), step, result)
 		return err
 	})

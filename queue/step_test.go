@@ -3,6 +3,8 @@ package queue_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -144,5 +146,38 @@ func TestStepOfALostAttemptIsNotStored(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, steps)
 		require.Equal(t, queue.StateCanceled, job(t, q, id).State)
+	})
+}
+
+// What a step has done is kept, also when the stop came while it did it.
+func TestStepThatSucceedsDuringShutdownIsStored(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		sent := 0
+		handler := func(ctx context.Context, w *queue.Work[int]) error {
+			_, err := queue.Step(ctx, w, "send", func(ctx context.Context) (int, error) {
+				if w.Job.Attempt == 1 {
+					<-ctx.Done()
+				}
+				sent++
+				return sent, nil
+			})
+			return err
+		}
+		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Second}, handler)
+		synctest.Wait()
+		require.NoError(t, stop())
+		work(t, q, handler)
+		require.Equal(t, 1, sent)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+	})
+}
+
+// Complete without writes of the handler's own is a completion all the same.
+func TestCompleteWithoutWrites(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error { return w.Complete(ctx, nil) })
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
 	})
 }

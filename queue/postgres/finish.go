@@ -25,7 +25,7 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 	var refused []queue.Lease
 	for i := range outcomes {
 		out := &outcomes[i]
-		d, ok := done[out.Lease.JobID]
+		d, ok := done[out.Lease]
 		if !ok {
 			refused = append(refused, out.Lease)
 			continue
@@ -34,7 +34,7 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 			records.add(out, d)
 		}
 		if out.State.Finished() && d.scope == queue.KeyUnfinished {
-			freed.add(d.key, d.id)
+			freed.add(d.key, out.Lease.JobID)
 		}
 	}
 	if err := errors.Join(freed.delete(ctx, tx), records.insert(ctx, tx)); err != nil {
@@ -43,7 +43,7 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 	return refusals(ctx, tx, outcomes, done, refused)
 }
 
-func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done map[string]finishedJob, refused []queue.Lease) ([]error, error) {
+func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done map[queue.Lease]finishedJob, refused []queue.Lease) ([]error, error) {
 	answers := make([]error, len(outcomes))
 	if len(refused) == 0 {
 		return answers, nil
@@ -54,7 +54,7 @@ func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done 
 	}
 	next := 0
 	for i := range outcomes {
-		if _, ok := done[outcomes[i].Lease.JobID]; !ok {
+		if _, ok := done[outcomes[i].Lease]; !ok {
 			answers[i] = states[next]
 			next++
 		}
@@ -64,13 +64,14 @@ func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done 
 
 // A finishedJob is what an update tells of a job.
 type finishedJob struct {
-	id, worker string
-	started    time.Time
-	key        string
-	scope      queue.KeyScope
+	lease   queue.Lease
+	worker  string
+	started time.Time
+	key     string
+	scope   queue.KeyScope
 }
 
-func finishAll(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) (map[string]finishedJob, error) {
+func finishAll(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) (map[queue.Lease]finishedJob, error) {
 	var ids, states, kinds, failures []string
 	var results []*string
 	var attempts []int
@@ -97,13 +98,14 @@ func finishAll(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) (map
 	list, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (f finishedJob, err error) {
 		var worker, key, scope sql.NullString
 		var started dbtime.Time
-		err = row.Scan(&f.id, &worker, &started, &key, &scope)
+		err = row.Scan(&f.lease.JobID, &f.lease.Attempt, &worker, &started, &key, &scope)
 		f.worker, f.key, f.scope, f.started = worker.String, key.String, queue.KeyScope(scope.String), started.Time
 		return f, err
 	})
-	done := make(map[string]finishedJob, len(list))
+	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
+	done := make(map[queue.Lease]finishedJob, len(list))
 	for _, f := range list {
-		done[f.id] = f
+		done[f.lease] = f
 	}
 	return done, err
 }
@@ -145,7 +147,7 @@ type attemptRows struct {
 }
 
 func (r *attemptRows) add(out *queue.Outcome, d finishedJob) {
-	r.ids = append(r.ids, d.id)
+	r.ids = append(r.ids, out.Lease.JobID)
 	r.attempts = append(r.attempts, out.Lease.Attempt)
 	r.workers = append(r.workers, d.worker)
 	r.kinds = append(r.kinds, out.Kind)

@@ -129,7 +129,7 @@ FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::boolean[], $6::ti
 WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
   AND jobs.state = 'running'
-RETURNING jobs.id, worker_id, started_at, idempotency_key, key_scope`
+RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope`
 
 	insertAttempts = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)

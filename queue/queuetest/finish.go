@@ -29,6 +29,35 @@ var finishCases = []conformanceCase{
 		},
 	},
 	{
+		name: "Finish/tells two attempts of one job in one batch apart",
+		explanation: "a worker that lost a job and claimed it again may report both attempts at once; only the current one " +
+			"counts, and the lost one frees no key and leaves no record",
+		run: func(s *suite) {
+			for _, stale := range []string{queue.KindCompleted, queue.KindInterrupted} {
+				key := withKey(queue.WhileUnfinished("k"))
+				first := s.started(key)
+				s.requeue(first)
+				second := s.claim(1)[0]
+				lost, current := completed(first.Lease()), failed(second.Lease())
+				if stale == queue.KindInterrupted {
+					lost.State, lost.Kind, lost.Error = queue.StateQueued, queue.KindInterrupted, "lost"
+				}
+				current.State, current.NotBefore = queue.StateQueued, time.Now().Add(time.Hour)
+				s.write(func(ctx context.Context, tx *queue.Tx) error {
+					answers, err := s.d.Finish(ctx, tx, []queue.Outcome{lost, current})
+					require.NoError(s, err)
+					require.Error(s, answers[0])
+					require.NoError(s, answers[1])
+					return nil
+				})
+				require.Equal(s, queue.StateQueued, s.job(first.ID).State)
+				require.Equal(s, 2, s.job(first.ID).Failures)
+				require.True(s, s.insert(newJob(key))[0].Duplicate, "the key is still the unfinished job's")
+				require.NoError(s, s.cancel(first.ID))
+			}
+		},
+	},
+	{
 		name:        "Finish/counts each way to end apart, and records it",
 		explanation: "failures, interruptions and crashes have separate budgets, so each counts only itself",
 		run: func(s *suite) {
