@@ -32,8 +32,8 @@
 // [Verdict] is the one place that decides: see there and at [Class].
 //
 //   - Rate limits put a job off and spend no attempt. After a Retry-After the client asks nothing until its time has come.
-//   - Without Gmail or without a network, backfills and ingests are tried for about eight hours. A history sync that fails
-//     needs no care: the next one starts from the same cursor.
+//   - Without Gmail or without a network, backfills, ingests and actions are tried for about eight hours. A history sync
+//     that fails needs no care: the next one starts from the same cursor.
 //   - History that Gmail has forgotten: the profile is read, the cursor is set there, and what arrived since the last sync
 //     is listed and fetched, known messages included. What was deleted in the gap is found gone when something acts on it.
 //     A gap of more than 30 days wants a full backfill; a warning says so.

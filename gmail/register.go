@@ -30,8 +30,9 @@ type Config struct {
 	// disables the rules that name it. An error undoes all of it. Nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error
 
-	// SkipLabels are label ids whose messages are stored and not handed to OnMessage. Default SENT, DRAFT, SPAM and
-	// TRASH; empty but not nil skips none.
+	// SkipLabels are label ids whose messages are stored and not handed to OnMessage, neither when they come nor when the
+	// label goes: whoever takes mail out of the spam has looked at it. Default SENT, DRAFT, SPAM and TRASH; empty but not
+	// nil skips none.
 	SkipLabels []string
 
 	// SpamAndTrash makes backfills list mail in spam and trash as well. New mail of all kinds is ingested in any case.
