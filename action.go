@@ -3,6 +3,7 @@ package postroom
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -102,8 +103,15 @@ func (t ActionType) CheckParameters(p Parameters) error {
 	if !t.Valid() {
 		return fmt.Errorf("%q is not an action; the actions are %v", string(t), ActionTypes())
 	}
-	if _, ok := p.Text(ParamLabel); t.TakesLabel() && !ok {
+	if !t.TakesLabel() {
+		return nil
+	}
+	label, _ := p.Text(ParamLabel)
+	switch strings.ToUpper(strings.TrimSpace(label)) {
+	case "":
 		return fmt.Errorf("action %s needs the parameter %q: the name of a label", t, ParamLabel)
+	case LabelSent, LabelDraft:
+		return fmt.Errorf("action %s cannot have the label %s: Gmail lets nobody change it", t, label)
 	}
 	return nil
 }

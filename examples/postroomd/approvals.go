@@ -86,6 +86,10 @@ func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, a
 		return err
 	}
 	err = h.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return answer(ctx, tx, id) })
+	// An answer that was given before and interrupted then is carried out now.
+	if state, ok := errors.AsType[*safety.StateError](err); ok && (state.State == postroom.ActionQueued || state.State == postroom.ActionExecuting) {
+		err = nil
+	}
 	if errors.Is(err, safety.ErrState) {
 		return usageError{err}
 	}

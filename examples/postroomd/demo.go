@@ -105,6 +105,7 @@ type demoRun struct {
 	out   *progress
 
 	accountID string
+	cutShort  error // why the mailbox could not be read to its end
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
@@ -146,7 +147,7 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 	_, err = d.server.Import(ctx, source, bar.set)
 	if errors.Is(err, mailbox.ErrCutShort) {
 		d.out.sayf("warning: %v; going on with what could be read", err)
-		err = nil
+		d.cutShort, err = err, nil
 	}
 	if err != nil {
 		return fmt.Errorf("load %s: %w", d.from, err)

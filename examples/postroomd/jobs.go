@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -117,6 +119,9 @@ func jobsRetry() *cobra.Command {
 	dir := dataFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+			if err := h.mayRetry(ctx, args[0]); err != nil {
+				return err
+			}
 			err := h.queue.Retry(ctx, args[0])
 			switch {
 			case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
@@ -139,6 +144,26 @@ func jobsRetry() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// mayRetry refuses the job of an action that has failed: the ledger keeps that as its end.
+func (h *house) mayRetry(ctx context.Context, id string) error {
+	job, err := h.queue.Job(ctx, id)
+	if err != nil {
+		return notFound(err, "job", id, "postroomd jobs list --state failed")
+	}
+	if job.Type != string(gmail.JobAction) {
+		return nil
+	}
+	var payload gmail.ActionPayload
+	if err := json.Unmarshal(job.Payload, &payload); err != nil {
+		return usage("job %s cannot be retried: its payload cannot be read: %w", id, err)
+	}
+	action, err := h.ledger.Action(ctx, payload.ActionID)
+	if err == nil && action.State.Final() {
+		return usage("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID, action.State, action.Error)
+	}
+	return err
 }
 
 // look opens the folder for a command that reads.

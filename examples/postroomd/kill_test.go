@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,10 +129,11 @@ func TestInterruptedDemoGoesOn(t *testing.T) {
 	lines := bufio.NewScanner(errs)
 	require.True(t, lines.Scan(), "it says where it keeps everything")
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	said := ""
+	var text strings.Builder
 	for lines.Scan() {
-		said += lines.Text() + "\n"
+		text.WriteString(lines.Text() + "\n")
 	}
+	said := text.String()
 	var status *exec.ExitError
 	require.ErrorAs(t, cmd.Wait(), &status)
 	require.Equal(t, exitInterrupted, status.ExitCode(), said)

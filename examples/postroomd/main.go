@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "postroomd: interrupted; run the same command again and it goes on where it was")
 		return exitInterrupted
 	}
-	_, _ = fmt.Fprintln(stderr, "postroomd:", err)
+	_, _ = fmt.Fprintln(stderr, "postroomd:", printableLines(err.Error()))
 	var wrong usageError
 	if !ran || errors.As(err, &wrong) {
 		return exitUsage

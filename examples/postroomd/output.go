@@ -80,6 +80,15 @@ func printable(s string) string {
 	}, s)
 }
 
+// printableLines is printable for text of several lines.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // short cuts s to at most n characters.
 func short(s string, n int) string {
 	runes := []rune(s)

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
 )
 
 // result is what a command printed and how it ended.
@@ -125,6 +131,9 @@ func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	badRegex := write("regex.yaml", "rules:\n  - name: a\n    condition: {type: subject_regex, value: '('}\n    action: archive\n")
 	unknownKey := write("key.yaml", "rulez: []\n")
 	noLabel := write("label.yaml", "rules:\n  - name: a\n    condition: {type: subject_contains, value: x}\n    action: apply_label\n")
+	labelled := "rules:\n  - name: a\n    condition: {type: subject_contains, value: x}\n    action: apply_label\n    parameters: {label: %q}\n"
+	sentLabel := write("sent.yaml", fmt.Sprintf(labelled, "SENT"))
+	blankLabel := write("blank.yaml", fmt.Sprintf(labelled, "  "))
 	full := filepath.Join(tmp, "full")
 	require.NoError(t, os.Mkdir(full, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(full, "thesis.txt"), nil, 0o600))
@@ -141,6 +150,8 @@ func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"rules that do not exist":    {[]string{"demo", "--rules", filepath.Join(tmp, "none.yaml")}, []string{"none.yaml"}},
 		"bad regex":                  {[]string{"demo", "--rules", badRegex}, []string{"regex.yaml:3", "regex"}},
 		"unknown key":                {[]string{"demo", "--rules", unknownKey}, []string{"key.yaml:1", "rulez", "rules"}},
+		"label nobody may change":    {[]string{"rules", "check", sentLabel}, []string{"sent.yaml:", "SENT"}},
+		"blank label":                {[]string{"rules", "check", blankLabel}, []string{"blank.yaml", "label"}},
 		"action without parameter":   {[]string{"rules", "check", noLabel}, []string{"label.yaml:4", "label"}},
 		"two mailboxes":              {[]string{"demo", "--mbox", notMbox, "--eml", tmp}, []string{"mbox", "eml"}},
 		"unknown flag":               {[]string{"demo", "--frob"}, []string{"frob"}},
@@ -208,4 +219,61 @@ func TestOneWorksAtATime(t *testing.T) {
 	require.Contains(t, r.stderr, "another postroomd")
 	require.Equal(t, 0, postroomd(t, "actions", "--data", dir).status, "looking needs no lock")
 	require.NoError(t, release())
+}
+
+// A person approved, and the process died before the action was done: asked again, it is done.
+func TestApprovalThatWasInterruptedGoesOn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	id := idPattern.FindString(postroomd(t, "approvals", "list", "--data", dir).stdout)
+	h, err := open(t.Context(), folder(dir))
+	require.NoError(t, err)
+	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := h.ledger.Approve(ctx, tx, id, "me")
+		return err
+	}))
+	require.NoError(t, h.close())
+	r := postroomd(t, "approvals", "approve", id, "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "completed")
+}
+
+// What cannot be done is said, and not retried in vain.
+func TestFailedActionsAreTold(t *testing.T) {
+	tmp := t.TempDir()
+	dir, rules := filepath.Join(tmp, "data"), filepath.Join(tmp, "rules.yaml")
+	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - name: all\n    condition: {type: subject_regex, value: .}\n"+
+		"    action: apply_label\n    parameters: {label: Nowhere}\n"), 0o600))
+	s := demoJSON(t, "--data", dir, "--rules", rules)
+	require.Positive(t, s.Failed)
+	require.Equal(t, s.Failed, s.Actions["apply_label"])
+	r := postroomd(t, "demo", "--data", dir, "--rules", rules)
+	require.Contains(t, r.stdout, "actions failed; to see why")
+	r = postroomd(t, "actions", "--data", dir, "--state", "failed", "--json", "--limit", "1")
+	require.Contains(t, r.stdout, "Nowhere")
+}
+
+// A download that broke off is a fault that scripts see, and the whole messages before it are kept.
+func TestMailboxThatIsCutShortIsTold(t *testing.T) {
+	tmp := t.TempDir()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	for i := range 2000 {
+		_, err := fmt.Fprintf(w, "From a@example.com Thu Jan  1 00:00:00 2026\nSubject: %d\nFrom: a@example.com\n\n%x\n\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	write := func(name string, content []byte) string {
+		path := filepath.Join(tmp, name)
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		return path
+	}
+	cut := demoJSON(t, "--data", filepath.Join(tmp, "cut"), "--mbox", write("cut.gz", packed.Bytes()[:packed.Len()/2]))
+	require.NotEmpty(t, cut.Broken)
+	require.Contains(t, cut.Broken[0].Reason, "cut short")
+	require.Greater(t, cut.Messages, 500)
+
+	padded := demoJSON(t, "--data", filepath.Join(tmp, "padded"), "--mbox", write("padded.gz", append(packed.Bytes(), make([]byte, 512)...)))
+	require.Empty(t, padded.Broken)
+	require.Equal(t, 2000, padded.Messages)
 }

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,9 @@ func readRules(path string) (*rules.File, error) {
 		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), supported)
 	} else {
 		file, err = rules.ParseFile(path, supported)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usage("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)
 	}
 	if err != nil {
 		return nil, usageError{err}
@@ -45,7 +49,7 @@ func rulesCommand() *cobra.Command {
 				return err
 			}
 			for _, w := range file.Warnings {
-				cmd.PrintErrln("warning:", w)
+				cmd.PrintErrln("warning:", printableLines(w.String()))
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rules, no faults\n", args[0], len(file.Rules))
 			return err

@@ -18,6 +18,7 @@ type summary struct {
 	New       int                         `json:"new"`      // of these, by this run
 	Actions   map[postroom.ActionType]int `json:"actions"`
 	Rules     map[string]int              `json:"rules"`
+	Failed    int                         `json:"failed"`    // of the actions
 	Approvals int                         `json:"approvals"` // waiting
 	Unmatched int                         `json:"unmatched"`
 	Broken    []brokenMessage             `json:"broken"`
@@ -49,8 +50,18 @@ func (d *demoRun) summarize(ctx context.Context, before int) (*summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.cutShort != nil {
+		total, err := d.server.Count(ctx)
+		if err != nil {
+			return nil, err
+		}
+		broken = append(broken, brokenMessage{Index: total + 1, Reason: d.cutShort.Error()})
+	}
+	refused := slices.DeleteFunc(slices.Clone(broken), func(b brokenMessage) bool { return b.JobID != "" })
+	now += len(refused)
 	return &summary{
-		Messages: now, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Approvals: counts.Approvals,
+		Messages: now, New: now - len(refused) - before, Actions: counts.Actions, Rules: counts.Rules, Approvals: counts.Approvals,
+		Failed:    counts.States[postroom.ActionFailed],
 		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
 	}, nil
 }
@@ -66,7 +77,7 @@ func (d *demoRun) broken(ctx context.Context) ([]brokenMessage, error) {
 	}
 	list := make([]brokenMessage, 0, len(kept)+len(refused))
 	for _, r := range refused {
-		list = append(list, brokenMessage{Index: r.Position, Reason: r.Problem})
+		list = append(list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
 	}
 	for _, b := range kept {
 		position, err := d.server.Position(ctx, b.ProviderID)
@@ -87,9 +98,15 @@ func (s *summary) print(w io.Writer, program string, f folder) error {
 	counted(t, "Rules", s.Rules)
 	t.linef("")
 	t.linef("%d messages matched no rule; %d actions wait for approval.", s.Unmatched, s.Approvals)
+	if left := s.undecided(); left > 0 {
+		t.linef("%d messages are sent mail, drafts, spam or trash, about which nothing is decided.", left)
+	}
+	if s.Failed > 0 {
+		t.linef("%d actions failed; to see why: %s actions --state failed --json --data %s", s.Failed, program, f)
+	}
 	if len(s.Broken) > 0 {
 		t.linef("")
-		t.linef("%d messages could not be read. They are kept as they came:", len(s.Broken))
+		t.linef("%d messages could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", len(s.Broken))
 		for _, b := range s.Broken {
 			t.linef("  message %d%s: %s", b.Index, quoted(b.Subject), printable(b.Reason))
 			if b.JobID != "" {
@@ -102,6 +119,15 @@ func (s *summary) print(w io.Writer, program string, f folder) error {
 	t.linef("What waits for you:    %s approvals list --data %s", program, f)
 	t.linef("To take one back:      %s undo ACTION_ID --data %s", program, f)
 	return t.err
+}
+
+// undecided is how many messages carry a label that keeps them from being decided about.
+func (s *summary) undecided() int {
+	decided := s.Unmatched
+	for _, n := range s.Rules {
+		decided += n
+	}
+	return s.Messages - len(s.Broken) - decided
 }
 
 func quoted(subject string) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -67,6 +68,7 @@ type pending struct {
 	mailbox.Message
 	id      string
 	arrival *arrival // nil when it cannot come in
+	subject string   // only then
 }
 
 // forgetRefused lets what was refused before be looked at again: a file may be readable by now.
@@ -161,6 +163,8 @@ func (in *importer) commit(ctx context.Context, batch []pending) (added int, err
 // prepare does what needs no transaction. A message with a problem does not arrive.
 func (p *pending) prepare() {
 	if p.Problem != "" {
+		header, _ := rawmail.Split(p.Raw)
+		p.subject = strings.ReplaceAll(rawmail.DecodeText(header.Get("Subject")), "\x00", "\uFFFD")
 		return
 	}
 	p.arrival = &arrival{id: p.id, raw: p.Raw, received: p.Received, threadID: takeoutThread(p.ThreadID)}
@@ -175,7 +179,7 @@ func (p *pending) prepare() {
 
 // commit notes where the message comes from and takes it in; not new is what another process has imported meanwhile.
 func (p *pending) commit(ctx context.Context, tx *queue.Tx, from string) (isNew bool, err error) {
-	result, err := tx.ExecContext(ctx, insertImport, p.id, from, p.Position, p.Name, p.Problem)
+	result, err := tx.ExecContext(ctx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
 	if err != nil {
 		return false, err
 	}
@@ -240,11 +244,11 @@ func labelsOfFlags(f mailbox.Flags) []string {
 // importedLabel gives the id behind a name in X-Gmail-Labels; empty for one that is no label.
 func importedLabel(ctx context.Context, tx *queue.Tx, name string) (string, error) {
 	key := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
-	switch key {
-	case "", "ARCHIVED", "OPENED":
+	if id, ok := takeoutNames[strings.ToLower(strings.TrimSpace(name))]; ok {
+		key = id
+	}
+	if key == "" {
 		return "", nil
-	case "DRAFTS":
-		key = labelDraft
 	}
 	for _, id := range systemLabels {
 		if id == key {

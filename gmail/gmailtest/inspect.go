@@ -80,6 +80,7 @@ type Refused struct {
 	Position int    `db:"position"` // from 1
 	Name     string `db:"name"`     // its file within a folder; empty in an mbox
 	Problem  string `db:"problem"`
+	Subject  string `db:"subject"` // as far as it can be told
 }
 
 // Refused lists what [Server.Import] could not take in, by mailbox and position.

@@ -171,8 +171,8 @@ SET history_floor = history_id`
 DELETE FROM history`
 
 	insertImport = `
-INSERT INTO imports (message_id, mailbox, position, name, problem)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO imports (message_id, mailbox, position, name, problem, subject)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT DO NOTHING`
 
 	forgetRefused = `
@@ -191,7 +191,7 @@ FROM imports
 WHERE message_id = $1`
 
 	selectRefused = `
-SELECT mailbox, position, name, problem
+SELECT mailbox, position, name, problem, subject
 FROM imports
 WHERE problem <> ''
 ORDER BY mailbox, position`

@@ -112,7 +112,19 @@ func (m *mbox) open() (io.ReadCloser, error) {
 		_ = file.Close()
 		return nil, notMailbox(m.path, "begins like a gzip file and is none: "+err.Error(), "")
 	}
-	return fileReader{unpacked, file}, nil
+	return fileReader{padded{unpacked}, file}, nil
+}
+
+// padded reads a gzip file. QUIRK: tapes and some downloads fill it up with zeros, or append other things; gzip(1) ignores
+// what follows the last member, and so does this.
+type padded struct{ *gzip.Reader }
+
+func (p padded) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if errors.Is(err, gzip.ErrHeader) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // A fileReader reads through one reader and closes the file below it.

@@ -69,5 +69,6 @@ CREATE TABLE imports (
   mailbox TEXT NOT NULL,
   position INTEGER NOT NULL,
   name TEXT NOT NULL,
-  problem TEXT NOT NULL
+  problem TEXT NOT NULL,
+  subject TEXT NOT NULL -- of what was refused
 );
