@@ -222,18 +222,21 @@ func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	bar := d.out.start("Sorting", total)
-	ctx, cancel := context.WithCancel(ctx)
+	look := func(ctx context.Context) {
+		if n, err := d.known(ctx); err == nil {
+			bar.set(n)
+		}
+	}
+	watching, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticker := time.NewTicker(250 * time.Millisecond)
 		defer ticker.Stop()
 		for {
-			if n, err := d.known(ctx); err == nil {
-				bar.set(n)
-			}
+			look(watching)
 			select {
-			case <-ctx.Done():
+			case <-watching.Done():
 				return
 			case <-ticker.C:
 			}
@@ -242,6 +245,7 @@ func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
 	return func() {
 		cancel()
 		<-ended
+		look(ctx)
 		bar.done()
 	}, nil
 }
