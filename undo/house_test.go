@@ -1,0 +1,130 @@
+package undo_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/undo"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const account = "account-1"
+
+// A house is what an undo needs around it.
+type house struct {
+	t      require.TestingT
+	db     queue.DB
+	queue  *queue.Queue
+	ledger *safety.Ledger
+	box    *mailbox
+	undoer *undo.Undoer
+}
+
+func newHouse(t *testing.T, driver queue.Driver) *house {
+	require.NoError(t, queue.Migrate(t.Context(), driver))
+	require.NoError(t, safety.Migrate(t.Context(), driver))
+	h := &house{t: t, db: driver, box: newMailbox()}
+	var err error
+	h.queue, err = queue.New(driver, &queue.Config{
+		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
+	})
+	require.NoError(t, err)
+	h.ledger, err = safety.New(safety.Config{
+		DB:      driver,
+		Execute: func(context.Context, *queue.Tx, postroom.Action) error { return nil },
+	})
+	require.NoError(t, err)
+	h.undoer, err = undo.New(undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: h.box})
+	require.NoError(t, err)
+	return h
+}
+
+// each runs the test on every database that a queue can be kept in.
+func each(t *testing.T, fn func(t *testing.T, h *house)) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		driver, ok := db.(queue.Driver)
+		if !ok {
+			t.Skipf("undo is not tested on %s: the queue has no driver for it", db.Dialect())
+		}
+		fn(t, newHouse(t, driver))
+	})
+}
+
+func (h *house) write(fn func(ctx context.Context, tx *queue.Tx) error) {
+	require.NoError(h.t, h.db.Write(context.Background(), fn))
+}
+
+func (h *house) record(action postroom.ActionType) postroom.Action {
+	var a postroom.Action
+	h.write(func(ctx context.Context, tx *queue.Tx) (err error) {
+		msg := &postroom.Message{ID: uuid.NewString(), AccountID: account}
+		a, err = h.ledger.Record(ctx, tx, msg, postroom.Decision{
+			Action: action, Parameters: postroom.Parameters{"label": "Label_1"}, Confidence: 1, Rationale: "test",
+			Source: postroom.SourceDeterministic, RuleID: "rule-1", SafeMode: postroom.SafeDangerousOverride,
+		})
+		return err
+	})
+	return a
+}
+
+func (h *house) complete(id string, hint postroom.UndoHint) postroom.Action {
+	h.write(func(ctx context.Context, tx *queue.Tx) error {
+		if _, err := h.ledger.Start(ctx, tx, id, "action-job"); err != nil {
+			return err
+		}
+		return h.ledger.Complete(ctx, tx, id, hint)
+	})
+	a, err := h.ledger.Action(context.Background(), id)
+	require.NoError(h.t, err)
+	return a
+}
+
+// acted is an action that took a message from one image to another; the message is in the mailbox.
+func (h *house) acted(before, after []string) postroom.Action {
+	a := h.record(postroom.Archive)
+	b, f := postroom.NewImage(before), postroom.NewImage(after)
+	h.box.messages[a.MessageID] = f
+	return h.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &b, After: &f})
+}
+
+func (h *house) request(id string) queue.Receipt {
+	receipt, err := h.undoer.Request(context.Background(), id)
+	require.NoError(h.t, err)
+	return receipt
+}
+
+// run works until no undo is left to do. It takes over what a worker that died has left.
+func (h *house) run() {
+	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Exclusive: true})
+	require.NoError(h.t, err)
+	queue.Handle(d, undo.Job, h.undoer.Handle)
+	require.NoError(h.t, d.RunUntilIdle(context.Background()))
+}
+
+func (h *house) job(id string) queue.Job {
+	job, err := h.queue.Job(context.Background(), id)
+	require.NoError(h.t, err)
+	return *job
+}
+
+func (h *house) undos(id string) []postroom.Action {
+	undos, err := h.ledger.Undos(context.Background(), id)
+	require.NoError(h.t, err)
+	return undos
+}
+
+func (h *house) report(id string) undo.Report {
+	r, err := h.undoer.Report(context.Background(), id)
+	require.NoError(h.t, err)
+	return r
+}
