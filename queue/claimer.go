@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// The claimer fills free slots: when a job may have come, when one becomes due, when a slot becomes free, and in any case
-// after the poll interval.
+// The claimer keeps the slots busy: it claims when a job may have come, when one becomes due, when a slot becomes free, and
+// in any case after the poll interval. It claims ahead as many jobs as the process ends in [DispatcherConfig].Ahead, so
+// that jobs that take no time do not wait for one claim each, and jobs that take long are left to whoever is free first.
 type claimer struct {
 	d         *Dispatcher
-	types     []string
 	untilIdle bool
 	woken     chan struct{}
+	pace      pace
 }
 
 func newClaimer(d *Dispatcher, untilIdle bool) *claimer {
-	return &claimer{d: d, types: d.types(), untilIdle: untilIdle, woken: make(chan struct{}, 1)}
+	return &claimer{d: d, untilIdle: untilIdle, woken: make(chan struct{}, 1)}
 }
 
 // wake never blocks; wakes that come while one is pending are one.
@@ -28,42 +29,39 @@ func (c *claimer) wake() {
 
 func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		free, changed := c.d.running.free()
-		if free == 0 {
-			select {
-			case <-ctx.Done():
-			case <-changed:
-			}
+		load := c.d.running.load()
+		ahead := c.pace.ahead(load.ended, c.d.cfg.Ahead)
+		rooms := c.rooms()
+		if (load.idle == 0 && load.backlog > ahead/2) || len(rooms) == 0 {
+			c.waitHungry(ctx, ahead/2)
 			continue
 		}
-		result, err := c.claim(ctx, free)
+		result, err := c.claim(ctx, rooms, load.idle+max(0, ahead-load.backlog))
 		if err != nil {
 			c.d.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
 			sleep(ctx, c.d.cfg.PollInterval)
 			continue
 		}
-		if len(result.Jobs) == free {
+		if result.More {
 			continue
 		}
 		if c.idle(ctx, result) {
 			return
 		}
 		// A slot that becomes free is no reason to look again: there was nothing more to claim.
-		c.wait(ctx, c.finishing(changed), c.pause(result.NextDue))
+		c.wait(ctx, c.pause(result.NextDue))
 	}
 }
 
 // claim starts what it gets. It runs under a context that outlives a stop: jobs that were claimed must be known, to be
 // run or given back.
-func (c *claimer) claim(ctx context.Context, limit int) (ClaimResult, error) {
+func (c *claimer) claim(ctx context.Context, rooms []TypeRoom, limit int) (ClaimResult, error) {
 	worker := c.d.identity.get()
-	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: worker, Types: c.types, Limit: limit, Now: time.Now()})
+	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: worker, Types: rooms, Limit: limit, Now: time.Now()})
 	if err != nil {
 		return result, err
 	}
-	for i := range result.Jobs {
-		c.d.start(ctx, result.Jobs[i])
-	}
+	c.d.start(ctx, result.Jobs)
 	if c.d.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.
 		c.d.running.cancelAll(ErrLeaseLost)
@@ -71,23 +69,33 @@ func (c *claimer) claim(ctx context.Context, limit int) (ClaimResult, error) {
 	return result, nil
 }
 
+// rooms are the types of which this process may take more.
+func (c *claimer) rooms() []TypeRoom {
+	rooms := make([]TypeRoom, 0, len(c.d.handlers))
+	for name, h := range c.d.handlers {
+		room := maxRoom
+		if h.concurrency > 0 {
+			room = h.concurrency - c.d.running.activeOf(name)
+		}
+		if room > 0 {
+			rooms = append(rooms, TypeRoom{Type: name, Room: room})
+		}
+	}
+	return rooms
+}
+
+// maxRoom is that of a type without a bound in this process.
+const maxRoom = 1 << 20
+
 func (c *claimer) idle(ctx context.Context, result ClaimResult) bool {
 	if !c.untilIdle || len(result.Jobs) > 0 || !result.NextDue.IsZero() || !c.d.running.empty() {
 		return false
 	}
-	counts, err := c.d.q.Counts(ctx, Filter{States: []State{StateQueued, StateRunning}, Types: c.types})
+	counts, err := c.d.q.Counts(ctx, Filter{States: []State{StateQueued, StateRunning}, Types: c.d.types()})
 	if err != nil && ctx.Err() == nil {
 		c.d.log.ErrorContext(ctx, "counting jobs failed; trying again", logError, err)
 	}
 	return err == nil && len(counts) == 0
-}
-
-// finishing: a dispatcher that runs until it is idle looks again when a job has ended.
-func (c *claimer) finishing(changed <-chan struct{}) <-chan struct{} {
-	if c.untilIdle {
-		return changed
-	}
-	return nil
 }
 
 func (c *claimer) pause(nextDue time.Time) time.Duration {
@@ -98,8 +106,16 @@ func (c *claimer) pause(nextDue time.Time) time.Duration {
 	return min(c.d.cfg.PollInterval, time.Until(nextDue)+time.Microsecond)
 }
 
-// wait returns when woken, when changed closes, or after the pause; at once when that is over already.
-func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.Duration) {
+// wait returns when woken, when a type that was full has room again, or after the pause; at once when that is over already.
+// A dispatcher that runs until it is idle looks again when a job has ended.
+func (c *claimer) wait(ctx context.Context, pause time.Duration) {
+	var changed <-chan struct{}
+	if c.untilIdle || c.d.bounded {
+		changed = c.d.running.watch()
+		if c.untilIdle && c.d.running.empty() {
+			pause = min(pause, c.d.cfg.PollInterval)
+		}
+	}
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -108,4 +124,49 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	case <-changed:
 	case <-timer.C:
 	}
+}
+
+// waitHungry returns when a slot is idle or the backlog is short. Where it does not become so, jobs that were claimed ahead
+// turn out to take long: they are given back, for whoever is free.
+func (c *claimer) waitHungry(ctx context.Context, low int) {
+	hungry := c.d.running.hungryBelow(low)
+	var changed <-chan struct{}
+	if c.d.bounded {
+		changed = c.d.running.watch()
+	}
+	patience := max(10*c.d.cfg.Ahead, 100*time.Millisecond)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-hungry:
+	case <-changed:
+	case <-timer.C:
+		c.d.giveBack(time.Now().Add(-patience))
+	}
+}
+
+// A pace tells how many jobs the process ends in a time.
+type pace struct {
+	at    time.Time
+	ended int
+	rate  float64 // jobs a second
+}
+
+// maxAhead bounds what one claim takes, and what a process that dies takes with it for a lease.
+const maxAhead = 1000
+
+// ahead is how many jobs end within the given time, going by the recent past.
+func (p *pace) ahead(ended int, within time.Duration) int {
+	now := time.Now()
+	elapsed := now.Sub(p.at)
+	if p.at.IsZero() {
+		p.at, p.ended = now, ended
+		return 0
+	}
+	if elapsed > time.Millisecond {
+		p.rate = (p.rate + float64(ended-p.ended)/elapsed.Seconds()) / 2
+		p.at, p.ended = now, ended
+	}
+	return min(maxAhead, int(p.rate*within.Seconds()))
 }

@@ -118,10 +118,12 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	if err != nil {
 		return err
 	}
+	written := make([]*Attempt, len(batch))
 	for i, e := range batch {
 		c.report(ctx, e, answers[i])
-		c.d.running.forget(e.attempt)
+		written[i] = e.attempt
 	}
+	c.d.running.forget(written...)
 	return nil
 }
 
@@ -133,7 +135,7 @@ func (c *completer) report(ctx context.Context, e ending, answer error) {
 		c.d.log.WarnContext(ctx, "what a handler reported is ignored", append(attrs, logError, answer)...)
 	case out.State == StateFailed:
 		c.d.log.ErrorContext(ctx, "job failed", append(attrs, logError, out.Error)...)
-	case out.Kind != KindCompleted:
+	case out.Kind != KindCompleted && out.Kind != KindReleased:
 		c.d.log.WarnContext(ctx, "job will run again", append(attrs, logError, out.Error, "not_before", out.NotBefore)...)
 	}
 }

@@ -20,6 +20,10 @@ type DispatcherConfig struct {
 	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
 	// 1 ms.
 	PollInterval time.Duration
+	// Ahead is how far ahead of its free slots the process claims: as many jobs as it ends in that time, at most 1000. Jobs
+	// of higher priority that come then wait as long. What turns out to take much longer is given back. Default 50 ms; at
+	// most 1 min. Negative: not at all.
+	Ahead time.Duration
 	// Lease is how long a process may give no sign of life before the others take its jobs. It gives one every third of
 	// that. Default 30 s; at least 100 ms.
 	Lease time.Duration
@@ -44,6 +48,10 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 	if cfg.PollInterval == 0 {
 		cfg.PollInterval = time.Second
 	}
+	if cfg.Ahead == 0 {
+		cfg.Ahead = 50 * time.Millisecond
+	}
+	cfg.Ahead = max(0, cfg.Ahead)
 	if cfg.Lease == 0 {
 		cfg.Lease = 30 * time.Second
 	}
@@ -58,6 +66,8 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Workers is %d; it must be at least 1", cfg.Workers)
 	case cfg.PollInterval < time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.PollInterval is %v; it must be at least 1ms", cfg.PollInterval)
+	case cfg.Ahead > time.Minute:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.Ahead is %v; it must be at most 1m", cfg.Ahead)
 	case cfg.Lease < 100*time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Lease is %v; it must be at least 100ms", cfg.Lease)
 	}
@@ -69,7 +79,8 @@ type Dispatcher struct {
 	q        *Queue
 	cfg      DispatcherConfig
 	log      *slog.Logger
-	handlers map[string]handler
+	handlers map[string]*handler
+	bounded  bool    // some handler has a bound of its own
 	faults   []error // of registration; told by Run
 
 	started   sync.Once
@@ -85,7 +96,7 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 		return nil, err
 	}
 	d := &Dispatcher{
-		q: q, cfg: c, log: c.Logger, handlers: make(map[string]handler),
+		q: q, cfg: c, log: c.Logger, handlers: make(map[string]*handler),
 		identity: newIdentity(), running: newRunningSet(c.Workers),
 	}
 	d.completer = newCompleter(d)
@@ -171,6 +182,7 @@ func (d *Dispatcher) listen(ctx context.Context, wake func()) {
 // drain waits for the handlers: first for all to end, then for the canceled ones to return. What still runs is given
 // back; its lease keeps the handler from writing.
 func (d *Dispatcher) drain() error {
+	d.giveBack(time.Now().Add(time.Hour))
 	if d.running.waitIdle(d.cfg.Drain) {
 		return nil
 	}

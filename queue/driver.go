@@ -39,6 +39,11 @@ type InsertJob struct {
 	MaxAttempts int
 	Key         Key
 	Fingerprint string // of type and payload; empty without a key
+	LimitKey    string // empty: none
+	UserID      string // empty: none
+	Tags        []string
+	ExpiresAt   time.Time // zero: never
+	TraceParent string
 }
 
 // An InsertResult answers an InsertJob.
@@ -51,8 +56,9 @@ type InsertResult struct {
 // A Claimer hands jobs to workers and takes them back from dead ones.
 type Claimer interface {
 	// Claim makes up to req.Limit due jobs of the types running, highest priority first, then earliest due, then lowest
-	// id, each with its attempt counted up. The answer is in that order. A worker that is not registered becomes so. Where
-	// very many scheduled jobs fall due at once, a driver may take them in by portions, the earliest due first.
+	// id, each with its attempt counted up. The answer is in that order. A worker that is not registered becomes so. Expired
+	// jobs are not claimed. Where very many scheduled jobs fall due at once, a driver may take them in by portions, the
+	// earliest due first; where jobs of very many types are due, it may answer with fewer than there are, and says so.
 	Claim(ctx context.Context, req ClaimRequest) (ClaimResult, error)
 
 	// Beat records that the worker lives, registering it when it is new. It returns false, and registers nothing, when
@@ -80,16 +86,23 @@ type Claimer interface {
 // A ClaimRequest asks for jobs.
 type ClaimRequest struct {
 	WorkerID string
-	Types    []string // at least one
-	Limit    int      // at least 1
+	Types    []TypeRoom // at least one
+	Limit    int        // at least 1; over all types
 	Now      time.Time
+}
+
+// TypeRoom is how many jobs of one type a claim may take, at most.
+type TypeRoom struct {
+	Type string
+	Room int // at least 1
 }
 
 // A ClaimResult is what a claim got.
 type ClaimResult struct {
 	Jobs []Job
-	// NextDue is when the next scheduled job of the types becomes due; zero when there is none. It is only set when
-	// fewer jobs than asked for were due.
+	// More: there may be more jobs to claim at once.
+	More bool
+	// NextDue is when the next scheduled job of the types becomes due; zero when there is none, or when there are More.
 	NextDue time.Time
 }
 
@@ -111,7 +124,7 @@ type Worker struct {
 type Finisher interface {
 	// Finish writes the outcomes, each only if its lease is held, and answers each in order: nil, [ErrLeaseLost],
 	// [ErrNotRunning] or [ErrJobNotFound]. A finished job frees a key of scope unfinished. An outcome other than
-	// completed leaves an attempt record.
+	// completed and released leaves an attempt record.
 	Finish(ctx context.Context, tx *Tx, outcomes []Outcome) ([]error, error)
 
 	// Check answers like Finish for one lease and writes nothing, but keeps others from writing about the job until the
@@ -130,7 +143,7 @@ type Finisher interface {
 type Outcome struct {
 	Lease     Lease
 	State     State  // queued, completed or failed
-	Kind      string // KindCompleted, KindFailed, KindInterrupted or KindCrashed
+	Kind      string // KindCompleted, KindFailed, KindInterrupted, KindCrashed or KindReleased
 	NotBefore time.Time
 	Result    json.RawMessage
 	Error     string

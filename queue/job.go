@@ -5,9 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -58,8 +55,16 @@ type Job struct {
 	// WorkerID is the process that runs the job, or ran it last.
 	WorkerID string
 
-	Key       string // empty without an idempotency key
-	KeyScope  KeyScope
+	Key      string // empty without an idempotency key
+	KeyScope KeyScope
+	LimitKey string // empty without one; see Options
+	UserID   string
+	Tags     []string
+	// ExpiresAt is when the job is no longer worth starting; zero: never.
+	ExpiresAt time.Time
+	// TraceParent is the trace context that the job was enqueued in (W3C Trace Context); empty without one.
+	TraceParent string
+
 	Result    json.RawMessage // nil unless completed with one
 	LastError string
 
@@ -112,14 +117,16 @@ type Options struct {
 	Key Key
 	// MaxAttempts is how many failures end the job. Default 5; bounds 1 to 1000.
 	MaxAttempts int
+	// ExpiresAt is when the job is no longer worth starting: one that is not running by then is canceled. Zero: never.
+	ExpiresAt time.Time
+	// LimitKey names what the job shares a limit with; jobs of several types may have the same. At most 200 bytes. Empty:
+	// none.
+	LimitKey string
+	// UserID is whose job it is, for hosts with several users. At most 200 bytes. Empty: nobody's.
+	UserID string
+	// Tags are words to find the job by: at most 20, each not empty and of at most 100 bytes.
+	Tags []string
 }
-
-const (
-	defaultMaxAttempts = 5
-	maxMaxAttempts     = 1000
-	maxTypeLength      = 200
-	maxKeyLength       = 1000
-)
 
 // A KeyScope is how long an idempotency key keeps others out.
 type KeyScope string
@@ -130,6 +137,10 @@ const (
 	KeyForever KeyScope = "forever"
 	// KeyUnfinished: no second job with the key until the first has completed, failed or been canceled.
 	KeyUnfinished KeyScope = "unfinished"
+	// KeyPeriod: no second job with the key for a time, whatever becomes of the first.
+	KeyPeriod KeyScope = "period"
+	// KeyCoalesce: no second job with the key until the first has begun; what is enqueued then waits for the first to end.
+	KeyCoalesce KeyScope = "coalesce"
 )
 
 // A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
@@ -144,38 +155,6 @@ func Forever(name string) Key { return Key{Name: name, Scope: KeyForever} }
 
 // WhileUnfinished is a key that is free again when its job has finished: what it names does not overlap.
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: KeyUnfinished} }
-
-func (j *NewJob) validate() error {
-	switch {
-	case j.Type == "":
-		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
-	case len(j.Type) > maxTypeLength:
-		return fmt.Errorf("%w: Type has %d bytes; at most %d are allowed", ErrInvalidJob, len(j.Type), maxTypeLength)
-	case !storableName(j.Type):
-		return fmt.Errorf("%w: Type %q holds bytes that are no text", ErrInvalidJob, j.Type)
-	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
-		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
-	case j.NotBefore.After(lastInstant):
-		return fmt.Errorf("%w: NotBefore is %v; it must be before the year 10000", ErrInvalidJob, j.NotBefore)
-	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
-		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
-	case j.Key == Key{}:
-		return nil
-	case j.Key.Name == "" || len(j.Key.Name) > maxKeyLength:
-		return fmt.Errorf("%w: Key.Name has %d bytes; it must have 1 to %d", ErrInvalidJob, len(j.Key.Name), maxKeyLength)
-	case !storableName(j.Key.Name):
-		return fmt.Errorf("%w: Key.Name %q holds bytes that are no text", ErrInvalidJob, j.Key.Name)
-	case j.Key.Scope != KeyForever && j.Key.Scope != KeyUnfinished:
-		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever or queue.WhileUnfinished", ErrInvalidJob, j.Key.Scope)
-	}
-	return nil
-}
-
-// lastInstant is the end of what is stored in a fixed width.
-var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
-
-// storableName tells whether every database takes s as text.
-func storableName(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 // A Receipt is the answer to an enqueued job.
 type Receipt struct {
@@ -212,6 +191,8 @@ const (
 	KindFailed      = "failed"
 	KindInterrupted = "interrupted"
 	KindCrashed     = "crashed"
+	// KindReleased: it was never begun. No budget counts it, and no record tells of it.
+	KindReleased = "released"
 )
 
 // encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would

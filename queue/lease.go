@@ -15,7 +15,11 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	if workerID == "" || len(types) == 0 || limit < 1 {
 		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", workerID, len(types), limit)
 	}
-	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: types, Limit: limit, Now: time.Now()})
+	rooms := make([]TypeRoom, len(types))
+	for i, t := range types {
+		rooms[i] = TypeRoom{Type: t, Room: limit}
+	}
+	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit, Now: time.Now()})
 	return result.Jobs, wrap("claim", "", err)
 }
 

@@ -131,7 +131,8 @@ func (j *NewJob) row() (InsertJob, error) {
 	}
 	row := InsertJob{
 		ID: id.String(), Type: j.Type, Payload: payload, Priority: j.Priority, Key: j.Key, MaxAttempts: j.MaxAttempts,
-		NotBefore: dbtime.Truncate(j.NotBefore),
+		NotBefore: dbtime.Truncate(j.NotBefore), ExpiresAt: dbtime.Truncate(j.ExpiresAt),
+		LimitKey: j.LimitKey, UserID: j.UserID, Tags: j.Tags,
 	}
 	if row.MaxAttempts == 0 {
 		row.MaxAttempts = defaultMaxAttempts

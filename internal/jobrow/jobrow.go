@@ -4,6 +4,7 @@ package jobrow
 import (
 	"database/sql"
 	"encoding/json"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -14,7 +15,7 @@ import (
 // Columns are those of the table jobs in the order of [Job].
 const Columns = `id, type, payload_json, priority, state, not_before,
   attempt, failures, interruptions, crashes, max_attempts, worker_id,
-  idempotency_key, key_scope, result_json, last_error,
+  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, result_json, last_error,
   created_at, updated_at, started_at, finished_at`
 
 // A Scanner is a row: *sqlx.Row or *sqlx.Rows.
@@ -23,16 +24,20 @@ type Scanner interface{ Scan(dest ...any) error }
 // Job reads [Columns].
 func Job(row Scanner) (queue.Job, error) {
 	var j queue.Job
-	var worker, key, scope, lastError sql.NullString
-	var payload, result []byte
-	var notBefore, created, updated, started, finished dbtime.Time
+	var worker, key, scope, limitKey, user, trace, lastError sql.NullString
+	var payload, result, tags []byte
+	var notBefore, expires, created, updated, started, finished dbtime.Time
 	err := row.Scan(&j.ID, &j.Type, &payload, &j.Priority, &j.State, &notBefore,
 		&j.Attempt, &j.Failures, &j.Interruptions, &j.Crashes, &j.MaxAttempts, &worker,
-		&key, &scope, &result, &lastError,
+		&key, &scope, &limitKey, &user, &tags, &expires, &trace, &result, &lastError,
 		&created, &updated, &started, &finished)
+	if err == nil && tags != nil {
+		err = json.Unmarshal(tags, &j.Tags)
+	}
 	j.Payload, j.Result = payload, result
 	j.WorkerID, j.Key, j.KeyScope, j.LastError = worker.String, key.String, queue.KeyScope(scope.String), lastError.String
-	j.NotBefore, j.CreatedAt, j.UpdatedAt = notBefore.Time, created.Time, updated.Time
+	j.LimitKey, j.UserID, j.TraceParent = limitKey.String, user.String, trace.String
+	j.NotBefore, j.ExpiresAt, j.CreatedAt, j.UpdatedAt = notBefore.Time, expires.Time, created.Time, updated.Time
 	j.StartedAt, j.FinishedAt = started.Time, finished.Time
 	return j, err
 }
@@ -116,4 +121,34 @@ func Lease(lease queue.Lease, state queue.State, attempt int) error {
 		return queue.ErrLeaseLost
 	}
 	return nil
+}
+
+// NullTags is NULL for none, else a JSON array.
+func NullTags(tags []string) sql.NullString {
+	if len(tags) == 0 {
+		return sql.NullString{}
+	}
+	b, err := json.Marshal(tags)
+	return sql.NullString{String: string(b), Valid: err == nil}
+}
+
+// Hold is why a queued job may not be claimed.
+type Hold int
+
+// The holds; the order of the migrations' comment.
+const (
+	HoldNone      Hold = 0
+	HoldScheduled Hold = 1
+	HoldLimited   Hold = 2
+)
+
+// HoldFor is the hold of a job that becomes queued.
+func HoldFor(notBefore, now time.Time, limitKey string) Hold {
+	switch {
+	case notBefore.After(now):
+		return HoldScheduled
+	case limitKey != "":
+		return HoldLimited
+	}
+	return HoldNone
 }

@@ -136,7 +136,7 @@ var concurrencyCases = []conformanceCase{
 func (s *suite) drain(worker string, limit int) []queue.Job {
 	var all []queue.Job
 	for {
-		result, err := s.d.Claim(s.Context(), queue.ClaimRequest{WorkerID: worker, Types: []string{"t"}, Limit: limit, Now: time.Now()})
+		result, err := s.d.Claim(s.Context(), queue.ClaimRequest{WorkerID: worker, Types: rooms([]string{"t"}, 1000), Limit: limit, Now: time.Now()})
 		if err != nil {
 			s.Errorf("Claim: %v", err)
 			return all

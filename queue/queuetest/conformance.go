@@ -90,7 +90,7 @@ func (s *suite) claimAt(now time.Time, worker string, limit int, types ...string
 	if len(types) == 0 {
 		types = []string{"t"}
 	}
-	result, err := s.d.Claim(s.Context(), queue.ClaimRequest{WorkerID: worker, Types: types, Limit: limit, Now: now})
+	result, err := s.d.Claim(s.Context(), queue.ClaimRequest{WorkerID: worker, Types: rooms(types, limit), Limit: limit, Now: now})
 	require.NoError(s, err)
 	return result
 }
@@ -168,4 +168,12 @@ func idsOf(jobs []queue.InsertJob) []string {
 		out[i] = jobs[i].ID
 	}
 	return out
+}
+
+func rooms(types []string, limit int) []queue.TypeRoom {
+	rooms := make([]queue.TypeRoom, len(types))
+	for i, t := range types {
+		rooms[i] = queue.TypeRoom{Type: t, Room: limit}
+	}
+	return rooms
 }

@@ -117,7 +117,7 @@ var writeCases = []conformanceCase{
 			s.write(func(ctx context.Context, _ *queue.Tx) error {
 				err := s.d.Write(ctx, func(context.Context, *queue.Tx) error { return nil })
 				require.ErrorIs(s, err, queue.ErrNestedWrite)
-				_, err = s.d.Claim(ctx, queue.ClaimRequest{WorkerID: "w", Types: []string{"t"}, Limit: 1, Now: time.Now()})
+				_, err = s.d.Claim(ctx, queue.ClaimRequest{WorkerID: "w", Types: rooms([]string{"t"}, 1000), Limit: 1, Now: time.Now()})
 				require.ErrorIs(s, err, queue.ErrNestedWrite)
 				return nil
 			})

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/jobrow"
@@ -15,36 +16,104 @@ import (
 // Claim implements [queue.Claimer].
 func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
 	var result queue.ClaimResult
-	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, promoteJobs, dbtime.Of(req.Now)); err != nil {
-			return err
-		}
-		types := list(req.Types)
-		rows, err := tx.QueryxContext(ctx, claimJobs, req.WorkerID, dbtime.Of(req.Now), types, req.Limit)
-		if result.Jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
-			return err
-		}
-		if len(result.Jobs) == req.Limit {
-			return nil
-		}
-		var due dbtime.Time
-		err = tx.QueryRowxContext(ctx, selectNextDue, types).Scan(&due)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
-		result.NextDue = due.Time
+		result, err = claim(ctx, tx, req)
 		return err
 	})
 	if err != nil {
 		return queue.ClaimResult{}, err
 	}
-	slices.SortFunc(result.Jobs, func(a, b queue.Job) int {
+	return result, nil
+}
+
+func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) (result queue.ClaimResult, err error) {
+	todo, err := doChores(ctx, tx, req.Now)
+	if err != nil {
+		return result, err
+	}
+	types := req.Types
+	var limits *typeLimits
+	if todo.typeLimits {
+		if limits, err = readTypeLimits(ctx, tx, req.Now); err != nil {
+			return result, err
+		}
+		types = limits.within(types)
+	}
+	rows, more, err := pick(ctx, tx, req, types)
+	if err != nil {
+		return result, err
+	}
+	result.Jobs, result.More = rows, more || todo.more || len(rows) == req.Limit
+	if err := limits.spend(ctx, tx, rows); err != nil {
+		return result, err
+	}
+	if err := spendKeys(ctx, tx, rows, req.Now); err != nil || result.More {
+		return result, err
+	}
+	result.NextDue, err = nextDue(ctx, tx, req.Types, limits)
+	return result, err
+}
+
+// pick makes the first of the types' jobs running.
+func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom) (jobs []queue.Job, more bool, err error) {
+	lanes, err := lanesOf(ctx, tx, types)
+	if err != nil || len(lanes) == 0 {
+		return nil, false, err
+	}
+	now := dbtime.Of(req.Now)
+	var wanted int
+	if len(lanes) == 1 {
+		wanted = min(lanes[0].room, req.Limit)
+		rows, err := tx.QueryxContext(ctx, claimOfType, req.WorkerID, now, lanes[0].name, wanted)
+		if jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
+			return nil, false, err
+		}
+		wanted = len(jobs)
+	} else {
+		ids, err := merge(ctx, tx, lanes, req.Limit)
+		if err != nil {
+			return nil, false, err
+		}
+		rows, err := tx.QueryxContext(ctx, claimByID, req.WorkerID, now, list(ids))
+		if jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
+			return nil, false, err
+		}
+		wanted = len(ids)
+	}
+	slices.SortFunc(jobs, func(a, b queue.Job) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
 	})
-	return result, nil
+	return jobs, len(jobs) < wanted, nil
+}
+
+// nextDue is when there may be something to claim again, without anybody's saying so.
+func nextDue(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limits *typeLimits) (time.Time, error) {
+	names := make([]string, len(types))
+	for i := range types {
+		names[i] = types[i].Type
+	}
+	var due dbtime.Time
+	err := tx.QueryRowxContext(ctx, selectNextDue, list(names)).Scan(&due)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, err
+	}
+	var mark dbtime.Time
+	if err := tx.QueryRowxContext(ctx, selectNextMark).Scan(&mark); err != nil {
+		return time.Time{}, err
+	}
+	return earliest(due.Time, mark.Time, limits.next()), nil
+}
+
+func earliest(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
 }
 
 // Beat implements [queue.Claimer].

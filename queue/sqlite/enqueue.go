@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/jobrow"
@@ -11,30 +14,81 @@ import (
 // Insert implements [queue.Enqueuer].
 func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
 	results := make([]queue.InsertResult, len(jobs))
+	fresh := make([]*queue.InsertJob, 0, len(jobs))
+	keys := newMarks()
 	for i := range jobs {
-		result, err := insert(ctx, tx, &jobs[i])
-		if err != nil {
+		job := &jobs[i]
+		results[i] = queue.InsertResult{ID: job.ID}
+		if job.Key.Name != "" {
+			holder, err := takeKey(ctx, tx, job.Key, job.ID, job.Fingerprint)
+			if err != nil {
+				return nil, err
+			}
+			if results[i] = holder; holder.Duplicate {
+				continue
+			}
+		}
+		keys.add(job.LimitKey)
+		fresh = append(fresh, job)
+	}
+	for chunk := range slices.Chunk(fresh, insertRows) {
+		if err := insert(ctx, tx, chunk); err != nil {
 			return nil, err
 		}
-		results[i] = result
 	}
-	return results, nil
+	return results, keys.write(ctx, tx, tx.Now())
 }
 
-func insert(ctx context.Context, tx *queue.Tx, job *queue.InsertJob) (queue.InsertResult, error) {
-	if job.Key.Name != "" {
-		holder, err := takeKey(ctx, tx, job.Key, job.ID, job.Fingerprint)
-		if err != nil || holder.Duplicate {
-			return holder, err
+// insertRows is how many jobs one statement inserts, at most: enough to share its cost, few enough to bind.
+const insertRows = 32
+
+// insertRow is the values of one job behind the instant, which all share.
+const insertRow = 14
+
+// insertStatements are those for 1 to insertRows jobs.
+var insertStatements = func() (texts [insertRows + 1]string) {
+	var values strings.Builder
+	for n := 1; n <= insertRows; n++ {
+		if n > 1 {
+			values.WriteString(", ")
 		}
+		base := (n-1)*insertRow + 1
+		values.WriteString("($1, $1")
+		for i := 1; i <= insertRow; i++ {
+			if i == 5 {
+				values.WriteString(", 'queued'")
+			}
+			fmt.Fprintf(&values, ", $%d", base+i)
+		}
+		values.WriteString(")")
+		texts[n] = insertJobs + values.String()
 	}
-	scheduled, notBefore := 1, job.NotBefore
-	if !notBefore.After(tx.Now()) {
-		scheduled, notBefore = 0, tx.Now()
+	return texts
+}()
+
+func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob) error {
+	args := make([]any, 1, len(jobs)*insertRow+1)
+	now := dbtime.Format(tx.Now())
+	args[0] = now
+	for _, job := range jobs {
+		hold, notBefore := jobrow.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
+		if hold == jobrow.HoldScheduled {
+			notBefore = dbtime.Format(job.NotBefore)
+		}
+		args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, int(hold), notBefore, job.MaxAttempts,
+			null(job.Key.Name), null(string(job.Key.Scope)), null(job.LimitKey), null(job.UserID),
+			jobrow.NullTags(job.Tags), dbtime.Of(job.ExpiresAt), null(job.TraceParent))
 	}
-	_, err := tx.ExecContext(ctx, insertJob, job.ID, job.Type, string(job.Payload), job.Priority, scheduled, dbtime.Of(notBefore),
-		job.MaxAttempts, jobrow.NullText(job.Key.Name), jobrow.NullText(string(job.Key.Scope)), dbtime.Of(tx.Now()))
-	return queue.InsertResult{ID: job.ID}, err
+	_, err := tx.ExecContext(ctx, insertStatements[len(jobs)], args...)
+	return err
+}
+
+// null is NULL for the empty string.
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
 }
 
 // takeKey answers with the holder when the key is taken by another job.

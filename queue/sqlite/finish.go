@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -12,51 +13,127 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Finish implements [queue.Finisher].
+// Finish implements [queue.Finisher]: one statement, however many outcomes.
 func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
-	answers := make([]error, len(outcomes))
-	for i := range outcomes {
-		answer, err := finish(ctx, tx, &outcomes[i])
-		if err != nil {
-			return nil, err
-		}
-		answers[i] = answer
-	}
-	return answers, nil
-}
-
-func finish(ctx context.Context, tx *queue.Tx, out *queue.Outcome) (answer, err error) {
-	var finishedAt dbtime.Time
-	if out.State.Finished() {
-		finishedAt = dbtime.Of(out.At)
-	}
-	scheduled := 0
-	if out.State == queue.StateQueued && out.NotBefore.After(tx.Now()) {
-		scheduled = 1
-	}
-	var worker, key, scope sql.NullString
-	var started dbtime.Time
-	err = tx.QueryRowxContext(ctx, finishJob, string(out.State), scheduled, dbtime.Of(out.NotBefore),
-		count(out.Kind == queue.KindFailed), count(out.Kind == queue.KindInterrupted), count(out.Kind == queue.KindCrashed),
-		jobrow.NullJSON(out.Result), jobrow.NullText(out.Error), dbtime.Of(out.At), finishedAt, out.Lease.JobID, out.Lease.Attempt).
-		Scan(&worker, &started, &key, &scope)
-	if errors.Is(err, sql.ErrNoRows) {
-		return leaseState(ctx, tx, out.Lease)
-	}
+	rows, err := tx.QueryxContext(ctx, finishJobs, finishRows(outcomes, tx.Now()))
+	list, err := jobrow.Collect(rows, err, scanEnded)
 	if err != nil {
 		return nil, err
 	}
-	if out.State.Finished() && queue.KeyScope(scope.String) == queue.KeyUnfinished {
-		if _, err := tx.ExecContext(ctx, deleteKey, key.String, out.Lease.JobID); err != nil {
+	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
+	done := make(map[queue.Lease]*endedJob, len(list))
+	for i := range list {
+		done[queue.Lease{JobID: list[i].id, Attempt: list[i].attempt}] = &list[i]
+	}
+	answers := make([]error, len(outcomes))
+	for i := range outcomes {
+		job, ok := done[outcomes[i].Lease]
+		if !ok {
+			if answers[i], err = leaseState(ctx, tx, outcomes[i].Lease); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := job.settle(ctx, tx, &outcomes[i]); err != nil {
 			return nil, err
 		}
 	}
-	if out.Kind == queue.KindCompleted {
-		return nil, nil
+	return answers, db.wakeLimited(ctx, tx, list)
+}
+
+// settle writes what follows from the end of an attempt besides the job's own row.
+func (e *endedJob) settle(ctx context.Context, tx *queue.Tx, out *queue.Outcome) error {
+	if out.State.Finished() {
+		if err := e.release(ctx, tx); err != nil {
+			return err
+		}
+	} else if err := e.mark(ctx, tx); err != nil {
+		return err
 	}
-	_, err = tx.ExecContext(ctx, insertAttempt, out.Lease.JobID, out.Lease.Attempt, worker.String, out.Kind,
-		out.Error, out.Stack, started, dbtime.Of(out.At))
-	return nil, err
+	if out.Kind == queue.KindCompleted || out.Kind == queue.KindReleased {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, insertAttempt, out.Lease.JobID, out.Lease.Attempt, e.worker, out.Kind,
+		out.Error, out.Stack, e.started, dbtime.Of(out.At))
+	return err
+}
+
+// An endedJob is a job that runs no more, and what it held.
+type endedJob struct {
+	id       string
+	attempt  int
+	worker   string
+	started  dbtime.Time
+	key      string
+	scope    queue.KeyScope
+	limitKey string
+}
+
+func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
+	var worker, key, scope, limitKey sql.NullString
+	err = row.Scan(&e.id, &e.attempt, &worker, &e.started, &key, &scope, &limitKey)
+	e.worker, e.key, e.scope, e.limitKey = worker.String, key.String, queue.KeyScope(scope.String), limitKey.String
+	return e, err
+}
+
+// release frees what a finished job held.
+func (e *endedJob) release(ctx context.Context, tx *queue.Tx) error {
+	if e.scope == queue.KeyUnfinished {
+		if _, err := tx.ExecContext(ctx, deleteKey, e.key, e.id); err != nil {
+			return err
+		}
+	}
+	return e.mark(ctx, tx)
+}
+
+func (e *endedJob) mark(ctx context.Context, tx *queue.Tx) error {
+	if e.limitKey == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, markKey, dbtime.Of(tx.Now()), e.limitKey)
+	return err
+}
+
+// wakeLimited tells dispatchers when what has ended may have made room under a limit.
+func (db *DB) wakeLimited(ctx context.Context, tx *queue.Tx, ended []endedJob) error {
+	for i := range ended {
+		if ended[i].limitKey != "" {
+			return db.Notify(ctx, tx)
+		}
+	}
+	var limited bool
+	if err := tx.QueryRowxContext(ctx, selectTypesLimited).Scan(&limited); err != nil || !limited {
+		return err
+	}
+	return db.Notify(ctx, tx)
+}
+
+// finishRows is the array that finishJobs reads.
+func finishRows(outcomes []queue.Outcome, now time.Time) string {
+	var rows jsonRows
+	for i := range outcomes {
+		out := &outcomes[i]
+		hold, finished := jobrow.HoldNone, time.Time{}
+		if out.State.Finished() {
+			finished = out.At
+		} else {
+			hold = jobrow.HoldFor(out.NotBefore, now, "")
+		}
+		rows.begin()
+		rows.text(out.Lease.JobID)
+		rows.int(out.Lease.Attempt)
+		rows.text(string(out.State))
+		rows.int(int(hold))
+		rows.time(out.NotBefore)
+		rows.int(count(out.Kind == queue.KindFailed))
+		rows.int(count(out.Kind == queue.KindInterrupted))
+		rows.int(count(out.Kind == queue.KindCrashed))
+		rows.text(string(out.Result))
+		rows.text(out.Error)
+		rows.time(out.At)
+		rows.time(finished)
+	}
+	return rows.end()
 }
 
 func count(b bool) int {
@@ -88,8 +165,8 @@ func (db *DB) Check(ctx context.Context, tx *queue.Tx, lease queue.Lease) error 
 
 // Cancel implements [queue.Finisher].
 func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
-	var key, scope sql.NullString
-	err := tx.QueryRowxContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope)
+	var key, scope, limitKey sql.NullString
+	err := tx.QueryRowxContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope, &limitKey)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = db.Check(ctx, tx, queue.Lease{JobID: jobID})
 		if errors.Is(err, queue.ErrNotRunning) {
@@ -97,11 +174,14 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 		}
 		return err
 	}
-	if err != nil || queue.KeyScope(scope.String) != queue.KeyUnfinished {
+	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, deleteKey, key.String, jobID)
-	return err
+	ended := endedJob{id: jobID, key: key.String, scope: queue.KeyScope(scope.String), limitKey: limitKey.String}
+	if err := ended.release(ctx, tx); err != nil {
+		return err
+	}
+	return db.wakeLimited(ctx, tx, []endedJob{ended})
 }
 
 // Retry implements [queue.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
@@ -109,8 +189,8 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 	var state queue.State
 	var jobType string
 	var payload []byte
-	var key, scope sql.NullString
-	err := tx.QueryRowxContext(ctx, selectForRetry, jobID).Scan(&state, &jobType, &payload, &key, &scope)
+	var key, scope, limitKey sql.NullString
+	err := tx.QueryRowxContext(ctx, selectForRetry, jobID).Scan(&state, &jobType, &payload, &key, &scope, &limitKey)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return queue.ErrJobNotFound
@@ -130,6 +210,8 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 			return queue.ErrKeyConflict
 		}
 	}
-	_, err = tx.ExecContext(ctx, retryJob, dbtime.Of(tx.Now()), jobID)
-	return err
+	if _, err := tx.ExecContext(ctx, retryJob, dbtime.Of(tx.Now()), jobID); err != nil {
+		return err
+	}
+	return (&endedJob{limitKey: limitKey.String}).mark(ctx, tx)
 }

@@ -3,9 +3,11 @@ package sqlite
 import "github.com/postroom-go/postroom/internal/jobrow"
 
 const (
-	insertJob = `
-INSERT INTO jobs (id, type, payload_json, priority, state, scheduled, not_before, max_attempts, idempotency_key, key_scope, created_at, updated_at)
-VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $10)`
+	// The instant comes first, so that it is one parameter however many rows follow.
+	insertJobs = `
+INSERT INTO jobs (created_at, updated_at, id, type, payload_json, priority, state, hold, not_before, max_attempts,
+  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace)
+VALUES `
 
 	insertKey = `
 INSERT INTO job_keys (key, job_id, scope, fingerprint)
@@ -23,42 +25,109 @@ WHERE key = $1
   AND job_id = $2
   AND scope = 'unfinished'`
 
+	// What a claim has to see to before it claims.
+	selectChores = `
+SELECT
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
+  EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
+
+	expireJobs = `
+UPDATE jobs
+SET state = 'canceled',
+  hold = 0,
+  last_error = 'expired at ' || expires_at || ' before it could run',
+  updated_at = $1,
+  finished_at = $1
+WHERE id IN (
+  SELECT id
+  FROM jobs
+  WHERE state = 'queued'
+    AND expires_at IS NOT NULL
+    AND expires_at <= $1
+  ORDER BY expires_at
+  LIMIT 1000)
+RETURNING id, idempotency_key, key_scope, limit_key`
+
 	// Uses the partial index jobs_scheduled; the limit keeps the writer free for others.
 	promoteJobs = `
 UPDATE jobs
-SET scheduled = 0
-WHERE rowid IN (
-  SELECT rowid
+SET hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END
+WHERE id IN (
+  SELECT id
   FROM jobs
   WHERE state = 'queued'
-    AND scheduled = 1
+    AND hold = 1
     AND not_before <= $1
   ORDER BY not_before
-  LIMIT 1000)`
+  LIMIT 1000)
+RETURNING limit_key`
 
-	// Uses the partial index jobs_ready. RETURNING answers in no promised order.
-	claimJobs = `
+	// Each type that has jobs to claim, with its first: a step for each type and not for each job.
+	selectHeads = `
+WITH RECURSIVE heads (head) AS (
+  SELECT (
+    SELECT json_array(type, priority, not_before, id)
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 0
+    ORDER BY type, priority DESC, not_before, id
+    LIMIT 1)
+  UNION ALL
+  SELECT (
+    SELECT json_array(type, priority, not_before, id)
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 0
+      AND type > head ->> 0
+    ORDER BY type, priority DESC, not_before, id
+    LIMIT 1)
+  FROM heads
+  WHERE head IS NOT NULL)
+SELECT head ->> 0, head ->> 1, head ->> 2, head ->> 3
+FROM heads
+WHERE head IS NOT NULL`
+
+	selectReady = `
+SELECT priority, not_before, id
+FROM jobs
+WHERE state = 'queued'
+  AND hold = 0
+  AND type = $1
+ORDER BY priority DESC, not_before, id
+LIMIT $2 OFFSET $3`
+
+	claimSet = `
 UPDATE jobs
 SET state = 'running',
   attempt = attempt + 1,
   worker_id = $1,
   started_at = $2,
   updated_at = $2
-WHERE rowid IN (
-  SELECT rowid
+WHERE id IN (`
+
+	// RETURNING answers in no promised order.
+	claimReturning = `)
+  AND (expires_at IS NULL OR expires_at > $2)
+RETURNING ` + jobrow.Columns
+
+	claimOfType = claimSet + `
+  SELECT id
   FROM jobs
   WHERE state = 'queued'
-    AND scheduled = 0
-    AND type IN (SELECT value FROM json_each($3))
+    AND hold = 0
+    AND type = $3
   ORDER BY priority DESC, not_before, id
-  LIMIT $4)
-RETURNING ` + jobrow.Columns
+  LIMIT $4` + claimReturning
+
+	claimByID = claimSet + `SELECT value FROM json_each($3)` + claimReturning
 
 	selectNextDue = `
 SELECT not_before
 FROM jobs
 WHERE state = 'queued'
-  AND scheduled = 1
+  AND hold = 1
   AND type IN (SELECT value FROM json_each($1))
 ORDER BY not_before
 LIMIT 1`
@@ -104,22 +173,31 @@ WHERE state = 'running'
   AND worker_id = $1
 ORDER BY id`
 
-	finishJob = `
+	// One row of the array for each outcome; its fields are those that finishRows writes.
+	finishJobs = `
 UPDATE jobs
-SET state = $1,
-  scheduled = $2,
-  not_before = COALESCE($3, not_before),
-  failures = failures + $4,
-  interruptions = interruptions + $5,
-  crashes = crashes + $6,
-  result_json = $7,
-  last_error = COALESCE($8, last_error),
-  updated_at = $9,
-  finished_at = $10
-WHERE id = $11
-  AND attempt = $12
-  AND state = 'running'
-RETURNING worker_id, started_at, idempotency_key, key_scope`
+SET state = o.state,
+  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' AND limit_key IS NOT NULL THEN 2 ELSE o.hold END,
+  not_before = COALESCE(o.not_before, jobs.not_before),
+  failures = failures + o.failed,
+  interruptions = interruptions + o.interrupted,
+  crashes = crashes + o.crashed,
+  result_json = o.result,
+  last_error = COALESCE(o.error, last_error),
+  updated_at = o.at,
+  finished_at = o.finished_at
+FROM (
+  SELECT value ->> 0 AS id, value ->> 1 AS attempt, value ->> 2 AS state, value ->> 3 AS hold, value ->> 4 AS not_before,
+    value ->> 5 AS failed, value ->> 6 AS interrupted, value ->> 7 AS crashed, value ->> 8 AS result, value ->> 9 AS error,
+    value ->> 10 AS at, value ->> 11 AS finished_at
+  FROM json_each($1)) AS o
+WHERE jobs.id = o.id
+  AND jobs.attempt = o.attempt
+  AND jobs.state = 'running'
+RETURNING jobs.id, attempt, worker_id, started_at, idempotency_key, key_scope, limit_key`
+
+	selectTypesLimited = `
+SELECT EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
 
 	insertAttempt = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
@@ -133,17 +211,17 @@ WHERE id = $1`
 	cancelJob = `
 UPDATE jobs
 SET state = 'canceled',
-  scheduled = 0,
+  hold = 0,
   updated_at = $1,
   finished_at = $1
 WHERE id = $2
   AND state IN ('queued', 'running')
-RETURNING idempotency_key, key_scope`
+RETURNING idempotency_key, key_scope, limit_key`
 
 	retryJob = `
 UPDATE jobs
 SET state = 'queued',
-  scheduled = 0,
+  hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END,
   not_before = $1,
   failures = 0,
   interruptions = 0,
@@ -153,7 +231,7 @@ SET state = 'queued',
 WHERE id = $2`
 
 	selectForRetry = `
-SELECT state, type, payload_json, idempotency_key, key_scope
+SELECT state, type, payload_json, idempotency_key, key_scope, limit_key
 FROM jobs
 WHERE id = $1`
 

@@ -1,10 +1,11 @@
+-- hold is why a queued job may not be claimed: 0 it may, 1 not_before lies ahead, 2 its limit key has no room yet.
 CREATE TABLE jobs (
   id TEXT NOT NULL PRIMARY KEY,
   type TEXT NOT NULL,
   payload_json TEXT NOT NULL,
   priority INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'completed', 'failed', 'canceled')),
-  scheduled INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  hold INTEGER NOT NULL,
   not_before TEXT NOT NULL,
   attempt INTEGER NOT NULL DEFAULT 0,
   failures INTEGER NOT NULL DEFAULT 0,
@@ -14,26 +15,68 @@ CREATE TABLE jobs (
   worker_id TEXT,
   idempotency_key TEXT,
   key_scope TEXT,
+  limit_key TEXT,
+  user_id TEXT,
+  tags_json TEXT,
+  expires_at TEXT,
+  trace TEXT,
   result_json TEXT,
   last_error TEXT,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   started_at TEXT,
   finished_at TEXT
-);
+) WITHOUT ROWID;
 
--- Jobs that are due and jobs that wait for their time are kept apart, so that neither slows the claim of the other.
-CREATE INDEX jobs_ready ON jobs (priority DESC, not_before, id, type) WHERE state = 'queued' AND scheduled = 0;
-CREATE INDEX jobs_scheduled ON jobs (not_before, type) WHERE state = 'queued' AND scheduled = 1;
-CREATE INDEX jobs_running ON jobs (worker_id) WHERE state = 'running';
+-- Jobs that may be claimed and jobs that wait are kept apart, so that neither slows the claim of the other.
+CREATE INDEX jobs_ready ON jobs (type, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 0;
+CREATE INDEX jobs_scheduled ON jobs (not_before, type) WHERE state = 'queued' AND hold = 1;
+CREATE INDEX jobs_waiting ON jobs (limit_key, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 2;
+CREATE INDEX jobs_running ON jobs (worker_id, type) WHERE state = 'running';
+-- What has its place under a limit key.
+CREATE INDEX jobs_admitted ON jobs (limit_key) WHERE limit_key IS NOT NULL AND state IN ('queued', 'running') AND hold = 0;
+CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'queued' AND expires_at IS NOT NULL;
+CREATE INDEX jobs_finished ON jobs (state, type, finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX jobs_user ON jobs (user_id, id) WHERE user_id IS NOT NULL;
 
--- Keys outlive their jobs.
+-- Keys outlive their jobs. One of scope period is free again from expires_at on.
 CREATE TABLE job_keys (
   key TEXT NOT NULL PRIMARY KEY,
   job_id TEXT NOT NULL,
-  scope TEXT NOT NULL CHECK (scope IN ('forever', 'unfinished')),
-  fingerprint TEXT NOT NULL
+  scope TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  expires_at TEXT
 ) WITHOUT ROWID;
+CREATE INDEX job_keys_expiring ON job_keys (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Limits of job types (kind type, the name * standing for all), of limit keys (key), and of each key that begins so (prefix).
+CREATE TABLE job_limits (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  paused INTEGER NOT NULL,
+  max_running INTEGER,
+  rate INTEGER,
+  period_us INTEGER,
+  burst INTEGER,
+  updated_at TEXT NOT NULL,
+  PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
+
+-- Where the rate of a type or a limit key stands: the theoretical arrival time of GCRA.
+CREATE TABLE job_rates (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  arrival TEXT NOT NULL,
+  PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
+
+-- Limit keys that the next claim after due_at looks at, because something about them has changed. A key may be here twice.
+CREATE TABLE job_admissions (
+  id INTEGER PRIMARY KEY,
+  due_at TEXT NOT NULL,
+  limit_key TEXT NOT NULL
+);
+CREATE INDEX job_admissions_due ON job_admissions (due_at, limit_key);
 
 CREATE TABLE job_steps (
   job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
@@ -56,6 +99,18 @@ CREATE TABLE job_attempts (
   started_at TEXT NOT NULL,
   finished_at TEXT NOT NULL,
   PRIMARY KEY (job_id, attempt)
+) WITHOUT ROWID;
+
+-- What handlers log, in the order of id within an attempt.
+CREATE TABLE job_logs (
+  job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+  attempt INTEGER NOT NULL,
+  line INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  level TEXT NOT NULL,
+  message TEXT NOT NULL,
+  attrs_json TEXT,
+  PRIMARY KEY (job_id, attempt, line)
 ) WITHOUT ROWID;
 
 CREATE TABLE job_workers (

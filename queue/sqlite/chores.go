@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// chores are what a claim has to see to before it claims, and finds nothing of nearly always.
+type chores struct {
+	expired, due, marks bool
+	typeLimits          bool
+	more                bool // some are left for the next claim
+}
+
+func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, err error) {
+	at := dbtime.Of(now)
+	err = tx.QueryRowxContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits)
+	if err != nil {
+		return todo, err
+	}
+	if todo.expired {
+		if err := todo.expire(ctx, tx, at); err != nil {
+			return todo, err
+		}
+	}
+	if todo.due {
+		if err := todo.promote(ctx, tx, at); err != nil {
+			return todo, err
+		}
+	}
+	// A promotion may have marked keys.
+	if todo.marks || todo.due {
+		return todo, todo.admit(ctx, tx, now)
+	}
+	return todo, nil
+}
+
+// portionOfChores is how many rows one claim expires, and how many it promotes, at most.
+const portionOfChores = 1000
+
+func (c *chores) expire(ctx context.Context, tx *queue.Tx, at dbtime.Time) error {
+	rows, err := tx.QueryxContext(ctx, expireJobs, at)
+	ended, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (e endedJob, err error) {
+		var key, scope, limitKey sql.NullString
+		err = row.Scan(&e.id, &key, &scope, &limitKey)
+		e.key, e.scope, e.limitKey = key.String, queue.KeyScope(scope.String), limitKey.String
+		return e, err
+	})
+	if err != nil {
+		return err
+	}
+	c.more = c.more || len(ended) == portionOfChores
+	for i := range ended {
+		if err := ended[i].release(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *chores) promote(ctx context.Context, tx *queue.Tx, at dbtime.Time) error {
+	rows, err := tx.QueryxContext(ctx, promoteJobs, at)
+	keys, err := jobrow.Collect(rows, err, limitKey)
+	if err != nil {
+		return err
+	}
+	c.more = c.more || len(keys) == portionOfChores
+	marks := newMarks()
+	for _, key := range keys {
+		marks.add(key)
+	}
+	return marks.write(ctx, tx, at.Time)
+}
+
+func limitKey(row jobrow.Scanner) (string, error) {
+	var key sql.NullString
+	err := row.Scan(&key)
+	return key.String, err
+}

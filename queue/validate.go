@@ -1,0 +1,86 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	defaultMaxAttempts = 5
+	maxMaxAttempts     = 1000
+	maxNameLength      = 200
+	maxKeyLength       = 1000
+	maxTags            = 20
+	maxTagLength       = 100
+)
+
+// lastInstant is the end of what is stored in a fixed width.
+var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+func (j *NewJob) validate() error {
+	switch {
+	case j.Type == "":
+		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
+	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
+		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
+	case j.NotBefore.After(lastInstant):
+		return fmt.Errorf("%w: NotBefore is %v; it must be before the year 10000", ErrInvalidJob, j.NotBefore)
+	case j.ExpiresAt.After(lastInstant):
+		return fmt.Errorf("%w: ExpiresAt is %v; it must be before the year 10000", ErrInvalidJob, j.ExpiresAt)
+	case !j.ExpiresAt.IsZero() && j.ExpiresAt.Before(j.NotBefore):
+		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob, j.ExpiresAt, j.NotBefore)
+	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
+		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
+	}
+	for _, err := range []error{
+		validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
+		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), j.Key.validate(),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k Key) validate() error {
+	switch {
+	case k == Key{}:
+		return nil
+	case k.Name == "":
+		return fmt.Errorf("%w: Key.Name is empty", ErrInvalidJob)
+	case !slices.Contains([]KeyScope{KeyForever, KeyUnfinished}, k.Scope):
+		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever or queue.WhileUnfinished", ErrInvalidJob, k.Scope)
+	}
+	return validText("Key.Name", k.Name, maxKeyLength)
+}
+
+func validTags(tags []string) error {
+	if len(tags) > maxTags {
+		return fmt.Errorf("%w: there are %d Tags; at most %d are allowed", ErrInvalidJob, len(tags), maxTags)
+	}
+	for _, tag := range tags {
+		if tag == "" {
+			return fmt.Errorf("%w: one of the Tags is empty", ErrInvalidJob)
+		}
+		if err := validText("Tags", tag, maxTagLength); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validText tells whether every database takes s as text, and s is no longer than a name should be.
+func validText(field, s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return fmt.Errorf("%w: %s has %d bytes; at most %d are allowed", ErrInvalidJob, field, len(s), limit)
+	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
+		return fmt.Errorf("%w: %s %q holds bytes that are no text", ErrInvalidJob, field, s)
+	}
+	return nil
+}
