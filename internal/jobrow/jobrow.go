@@ -23,23 +23,62 @@ type Scanner interface{ Scan(dest ...any) error }
 
 // Job reads [Columns].
 func Job(row Scanner) (queue.Job, error) {
-	var j queue.Job
-	var worker, key, scope, limitKey, user, trace, lastError sql.NullString
-	var payload, result, tags []byte
-	var notBefore, expires, created, updated, started, finished dbtime.Time
-	err := row.Scan(&j.ID, &j.Type, &payload, &j.Priority, &j.State, &notBefore,
-		&j.Attempt, &j.Failures, &j.Interruptions, &j.Crashes, &j.MaxAttempts, &worker,
-		&key, &scope, &limitKey, &user, &tags, &expires, &trace, &result, &lastError,
-		&created, &updated, &started, &finished)
-	if err == nil && tags != nil {
-		err = json.Unmarshal(tags, &j.Tags)
+	var r jobReader
+	return r.read(row)
+}
+
+// Jobs reads rows of [Columns], about as many as expected, and closes them.
+func Jobs(rows *sqlx.Rows, err error, expected int) ([]queue.Job, error) {
+	if err != nil {
+		return nil, err
 	}
-	j.Payload, j.Result = payload, result
-	j.WorkerID, j.Key, j.KeyScope, j.LastError = worker.String, key.String, queue.KeyScope(scope.String), lastError.String
-	j.LimitKey, j.UserID, j.TraceParent = limitKey.String, user.String, trace.String
-	j.NotBefore, j.ExpiresAt, j.CreatedAt, j.UpdatedAt = notBefore.Time, expires.Time, created.Time, updated.Time
-	j.StartedAt, j.FinishedAt = started.Time, finished.Time
-	return j, err
+	defer rows.Close()
+	var r jobReader
+	jobs := make([]queue.Job, 0, expected)
+	for rows.Next() {
+		job, err := r.read(rows)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, job)
+	}
+	return jobs, rows.Err()
+}
+
+// A jobReader is where the columns of one row after the other are put.
+type jobReader struct {
+	job                                                        queue.Job
+	worker, key, scope, limitKey, user, tags, trace, lastError sql.NullString
+	notBefore, expires, created, updated, started, finished    dbtime.Time
+	payload, result                                            []byte
+	dest                                                       []any
+}
+
+func (r *jobReader) read(row Scanner) (queue.Job, error) {
+	j := &r.job
+	*j = queue.Job{}
+	if r.dest == nil {
+		r.dest = []any{
+			&j.ID, &j.Type, &r.payload, &j.Priority, &j.State, &r.notBefore,
+			&j.Attempt, &j.Failures, &j.Interruptions, &j.Crashes, &j.MaxAttempts, &r.worker,
+			&r.key, &r.scope, &r.limitKey, &r.user, &r.tags, &r.expires, &r.trace, &r.result, &r.lastError,
+			&r.created, &r.updated, &r.started, &r.finished,
+		}
+	}
+	if err := row.Scan(r.dest...); err != nil {
+		return queue.Job{}, err
+	}
+	if r.tags.Valid {
+		if err := json.Unmarshal([]byte(r.tags.String), &j.Tags); err != nil {
+			return queue.Job{}, err
+		}
+	}
+	j.Payload, j.Result = r.payload, r.result
+	j.WorkerID, j.Key, j.KeyScope, j.LastError = r.worker.String, r.key.String, queue.KeyScope(r.scope.String), r.lastError.String
+	j.LimitKey, j.UserID, j.TraceParent = r.limitKey.String, r.user.String, r.trace.String
+	j.NotBefore, j.ExpiresAt, j.CreatedAt, j.UpdatedAt = r.notBefore.Time, r.expires.Time, r.created.Time, r.updated.Time
+	j.StartedAt, j.FinishedAt = r.started.Time, r.finished.Time
+	return *j, nil
 }
 
 // Step reads job_id, name, attempt, started_at, finished_at, result_json.

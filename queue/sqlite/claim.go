@@ -68,7 +68,7 @@ func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []que
 	if len(lanes) == 1 {
 		wanted = min(lanes[0].room, req.Limit)
 		rows, err := tx.QueryxContext(ctx, claimOfType, req.WorkerID, now, lanes[0].name, wanted)
-		if jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
+		if jobs, err = jobrow.Jobs(rows, err, min(wanted, 16)); err != nil {
 			return nil, false, err
 		}
 		wanted = len(jobs)
@@ -78,7 +78,7 @@ func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []que
 			return nil, false, err
 		}
 		rows, err := tx.QueryxContext(ctx, claimByID, req.WorkerID, now, list(ids))
-		if jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
+		if jobs, err = jobrow.Jobs(rows, err, len(ids)); err != nil {
 			return nil, false, err
 		}
 		wanted = len(ids)

@@ -31,7 +31,7 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 		keys.add(job.LimitKey)
 		fresh = append(fresh, job)
 	}
-	for chunk := range slices.Chunk(fresh, insertRows) {
+	for chunk := range slices.Chunk(fresh, maxRows) {
 		if err := insert(ctx, tx, chunk); err != nil {
 			return nil, err
 		}
@@ -39,32 +39,20 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 	return results, keys.write(ctx, tx, tx.Now())
 }
 
-// insertRows is how many jobs one statement inserts, at most: enough to share its cost, few enough to bind.
-const insertRows = 32
-
-// insertRow is the values of one job behind the instant, which all share.
+// insertRow is how many values one job has behind the instant, which all share.
 const insertRow = 14
 
-// insertStatements are those for 1 to insertRows jobs.
-var insertStatements = func() (texts [insertRows + 1]string) {
-	var values strings.Builder
-	for n := 1; n <= insertRows; n++ {
-		if n > 1 {
-			values.WriteString(", ")
+var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string {
+	var row strings.Builder
+	row.WriteString("($1, $1")
+	for i := range insertRow {
+		if i == 4 {
+			row.WriteString(", 'queued'")
 		}
-		base := (n-1)*insertRow + 1
-		values.WriteString("($1, $1")
-		for i := 1; i <= insertRow; i++ {
-			if i == 5 {
-				values.WriteString(", 'queued'")
-			}
-			fmt.Fprintf(&values, ", $%d", base+i)
-		}
-		values.WriteString(")")
-		texts[n] = insertJobs + values.String()
+		fmt.Fprintf(&row, ", $%d", first+i)
 	}
-	return texts
-}()
+	return row.String() + ")"
+}, insertRow)
 
 func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob) error {
 	args := make([]any, 1, len(jobs)*insertRow+1)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -13,17 +15,16 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Finish implements [queue.Finisher]: one statement, however many outcomes.
+// Finish implements [queue.Finisher].
 func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
-	rows, err := tx.QueryxContext(ctx, finishJobs, finishRows(outcomes, tx.Now()))
-	list, err := jobrow.Collect(rows, err, scanEnded)
+	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
 		return nil, err
 	}
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
-	done := make(map[queue.Lease]*endedJob, len(list))
-	for i := range list {
-		done[queue.Lease{JobID: list[i].id, Attempt: list[i].attempt}] = &list[i]
+	done := make(map[queue.Lease]*endedJob, len(ended))
+	for i := range ended {
+		done[queue.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
 	}
 	answers := make([]error, len(outcomes))
 	for i := range outcomes {
@@ -38,7 +39,47 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 			return nil, err
 		}
 	}
-	return answers, db.wakeLimited(ctx, tx, list)
+	return answers, db.wakeLimited(ctx, tx, ended)
+}
+
+// end writes the jobs' own rows and returns those whose leases were held.
+func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJob, error) {
+	completed := make([]*queue.Outcome, 0, len(outcomes))
+	var others []*queue.Outcome
+	for i := range outcomes {
+		if out := &outcomes[i]; out.Kind == queue.KindCompleted {
+			completed = append(completed, out)
+		} else {
+			others = append(others, out)
+		}
+	}
+	ended := make([]endedJob, 0, len(outcomes))
+	for chunk := range slices.Chunk(completed, maxRows) {
+		some, err := complete(ctx, tx, chunk)
+		if err != nil {
+			return nil, err
+		}
+		ended = append(ended, some...)
+	}
+	if len(others) == 0 {
+		return ended, nil
+	}
+	rows, err := tx.QueryxContext(ctx, finishJobs, finishRows(others, tx.Now()))
+	some, err := jobrow.Collect(rows, err, scanEnded)
+	return append(ended, some...), err
+}
+
+var completeStatements = valueStatements(completeJobs, completeReturning, 1, func(first int) string {
+	return fmt.Sprintf("($%d, $%d, $%d, $%d)", first, first+1, first+2, first+3)
+}, 4)
+
+func complete(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) ([]endedJob, error) {
+	args := make([]any, 0, 4*len(outcomes))
+	for _, out := range outcomes {
+		args = append(args, out.Lease.JobID, out.Lease.Attempt, null(string(out.Result)), dbtime.Format(out.At))
+	}
+	rows, err := tx.QueryxContext(ctx, completeStatements[len(outcomes)], args...)
+	return jobrow.Collect(rows, err, scanEnded)
 }
 
 // settle writes what follows from the end of an attempt besides the job's own row.
@@ -109,10 +150,9 @@ func (db *DB) wakeLimited(ctx context.Context, tx *queue.Tx, ended []endedJob) e
 }
 
 // finishRows is the array that finishJobs reads.
-func finishRows(outcomes []queue.Outcome, now time.Time) string {
+func finishRows(outcomes []*queue.Outcome, now time.Time) string {
 	var rows jsonRows
-	for i := range outcomes {
-		out := &outcomes[i]
+	for _, out := range outcomes {
 		hold, finished := jobrow.HoldNone, time.Time{}
 		if out.State.Finished() {
 			finished = out.At

@@ -173,6 +173,22 @@ WHERE state = 'running'
   AND worker_id = $1
 ORDER BY id`
 
+	// The end of nearly every job, by rows of id, attempt, result and instant.
+	completeJobs = `
+UPDATE jobs
+SET state = 'completed',
+  hold = 0,
+  result_json = o.column3,
+  updated_at = o.column4,
+  finished_at = o.column4
+FROM (VALUES `
+
+	completeReturning = `) AS o
+WHERE jobs.id = o.column1
+  AND jobs.attempt = o.column2
+  AND jobs.state = 'running'
+RETURNING jobs.id, attempt, NULL, NULL, idempotency_key, key_scope, limit_key`
+
 	// One row of the array for each outcome; its fields are those that finishRows writes.
 	finishJobs = `
 UPDATE jobs

@@ -118,6 +118,8 @@ func OpenMemory(ctx context.Context) (*DB, error) {
 
 func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB, error) {
 	options.Set("_foreign_keys", "1")
+	// database/sql gives a connection to one goroutine at a time.
+	options.Set("_mutex", "no")
 	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
 	w, err := openWriter(ctx, uri+"?"+options.Encode(), cfg.BusyTimeout)
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 const (
 	// maxGroup bounds what one commit takes along, so that nobody waits long for the others.
 	maxGroup = 512
+	// writerPragmas: pages that stay in memory (32 MB at most) are not read again for each batch, and a log that is copied
+	// back each 16 MB, copies a page once that was written many times.
+	writerPragmas = "PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864"
 	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer looks up again.
 	writerPatience = 20
 )
@@ -63,6 +66,9 @@ func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration) (*wr
 	conn, err := connect(ctx, pool, busyTimeout)
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
+	}
+	if _, err := conn.ExecContext(ctx, writerPragmas); err != nil {
+		return nil, errors.Join(err, conn.Close(), pool.Close())
 	}
 	w := &writer{
 		pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
