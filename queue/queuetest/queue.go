@@ -1,25 +1,27 @@
 package queuetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // New opens an empty queue in memory, with its tables made, that goes with the test. Its [queue.Queue.DB] takes the
-// tables of others too.
+// tables of others too, and is the [queue.Driver] for a queue with a Config of its own.
 func New(t testing.TB) *queue.Queue {
 	t.Helper()
 	db, err := sqlite.OpenMemory(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	require.NoError(t, queue.Migrate(t.Context(), db))
-	q, err := queue.New(db, nil)
+	q, err := queue.New(&driver{DB: db}, nil)
 	require.NoError(t, err)
+	require.NoError(t, queue.Migrate(t.Context(), q.DB()))
 	return q
 }
 
@@ -33,4 +35,57 @@ func Work(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) {
 	require.NoError(t, err)
 	register(d)
 	require.NoError(t, d.RunUntilIdle(t.Context()))
+}
+
+// WorkOne runs the one due job that comes first among the types that register has given a handler: one attempt of it. It
+// returns the job as it then stands: completed, failed, or queued again with the error and the time of its next attempt.
+// It fails the test when no job is due. The queue must be one of [New], or on its database.
+func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *queue.Job {
+	t.Helper()
+	steered(t, q)
+	p := newProcess()
+	ran, err := p.workOne(t.Context(), q, register)
+	require.NoError(t, err)
+	if !ran {
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		t.Fatalf("queuetest: WorkOne: no job with a handler is due; all jobs by state: %v (MakeDue makes those due that wait)", counts)
+	}
+	job, err := q.Job(t.Context(), p.job.ID)
+	require.NoError(t, err)
+	return job
+}
+
+// The next claim takes in what has become due, as if its time had come.
+const makeDue = `
+UPDATE jobs
+SET not_before = $1
+WHERE state = 'queued'
+  AND not_before > $1`
+
+// MakeDue makes the queued jobs due now that wait for their time or for their next attempt, and returns how many those
+// were. Nothing else moves: handlers see the time that it is. Where that matters use a testing/synctest bubble, in which
+// time itself moves. It works on any database.
+func MakeDue(t testing.TB, q *queue.Queue) int {
+	t.Helper()
+	var made int64
+	err := q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		res, err := tx.ExecContext(ctx, makeDue, dbtime.Of(tx.Now()))
+		if err != nil {
+			return err
+		}
+		made, err = res.RowsAffected()
+		return err
+	})
+	require.NoError(t, err)
+	return int(made)
+}
+
+func steered(t testing.TB, q *queue.Queue) *driver {
+	t.Helper()
+	d, ok := q.DB().(*driver)
+	if !ok {
+		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB", q.DB())
+	}
+	return d
 }

@@ -1,0 +1,60 @@
+package queuetest
+
+import (
+	"context"
+	"io"
+	"net/http"
+)
+
+// Outside marks a call to the outside world: a fake of it wraps in this what it does, with the context that the handler
+// gave it.
+//
+//	func (o *office) Send(ctx context.Context, letter string) error {
+//		return queuetest.Outside(ctx, "send", func() error {
+//			o.sent = append(o.sent, letter)
+//			return nil
+//		})
+//	}
+//
+// Under [CrashEverywhere] the process dies once before the call, so that it is never made, and once after it, so that it
+// took effect and its answer is not seen. Otherwise Outside just makes the call. No lock may be held around it, and no
+// transaction: a process that dies there never lets go of them.
+func Outside(ctx context.Context, name string, call func() error) error {
+	if p := processOf(ctx); p != nil {
+		return p.outside(name, call)
+	}
+	return call()
+}
+
+// Transport marks each request of an HTTP client as an [Outside] call, named by its method and path; a nil base is
+// [http.DefaultTransport].
+func Transport(base http.RoundTripper) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return transport{base: base}
+}
+
+type transport struct{ base http.RoundTripper }
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	// The zombie's request is not made, but its body is closed all the same, as http.RoundTripper wants.
+	body := req.Body
+	var resp *http.Response
+	err := Outside(req.Context(), req.Method+" "+req.URL.Path, func() (err error) {
+		body = nil
+		resp, err = t.base.RoundTrip(req) //nolint:bodyclose // the caller closes it
+		return err
+	})
+	if closeErr := closeUnused(body); err == nil {
+		err = closeErr
+	}
+	return resp, err
+}
+
+func closeUnused(body io.Closer) error {
+	if body == nil {
+		return nil
+	}
+	return body.Close()
+}

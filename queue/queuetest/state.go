@@ -1,0 +1,198 @@
+package queuetest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A state is what a run has come to, in words: lines by what they are about. Their order does not matter.
+type state map[string][]string
+
+const (
+	aboutOutside = "outside"
+	aboutJobs    = "jobs"
+	aboutSteps   = "steps"
+	aboutTable   = "table "
+)
+
+// state reads the run's; exact: with identifiers and instants.
+func (r *run) state(exact bool) state {
+	s := state{}
+	add := func(about, line string) {
+		if !exact {
+			line = mask(line)
+		}
+		s[about] = append(s[about], line)
+	}
+	if r.scenario.Outside != nil {
+		for _, line := range r.scenario.Outside() {
+			add(aboutOutside, line)
+		}
+	}
+	for _, job := range r.jobs() {
+		line := describe(&job)
+		if exact {
+			line += fmt.Sprintf(" attempt=%d updated_at=%s", job.Attempt, dbtime.Format(job.UpdatedAt))
+		}
+		add(aboutJobs, line)
+		steps, err := r.q.Steps(r.Context(), job.ID)
+		require.NoError(r, err)
+		for _, step := range steps {
+			add(aboutSteps, fmt.Sprintf("%s of %s %s: %s", step.Name, job.Type, job.Payload, orWord(string(step.Result), "unfinished")))
+		}
+	}
+	for _, table := range r.tables() {
+		if !slices.Contains(r.ours, table) && !slices.Contains(r.scenario.Ignore, table) {
+			for _, line := range r.rows(table) {
+				add(aboutTable+table, line)
+			}
+		}
+	}
+	return s
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
+func describe(job *queue.Job) string {
+	line := fmt.Sprintf("%s %s %s", job.Type, job.Payload, job.State)
+	if job.Priority != 0 {
+		line += fmt.Sprintf(" priority=%d", job.Priority)
+	}
+	if job.Key != "" {
+		line += fmt.Sprintf(" key=%q scope=%s", job.Key, job.KeyScope)
+	}
+	if job.Result != nil {
+		line += " result=" + string(job.Result)
+	}
+	return line
+}
+
+func (r *run) jobs() []queue.Job {
+	var all []queue.Job
+	filter := queue.Filter{Limit: 1000}
+	for {
+		jobs, err := r.q.Jobs(r.Context(), filter)
+		require.NoError(r, err)
+		all = append(all, jobs...)
+		if len(jobs) < filter.Limit {
+			return all
+		}
+		filter.Before = jobs[len(jobs)-1].ID
+	}
+}
+
+func (r *run) tables() []string {
+	var names []string
+	err := r.q.DB().Reader().SelectContext(r.Context(), &names,
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+	require.NoError(r, err)
+	return names
+}
+
+func (r *run) rows(table string) []string {
+	quoted := `"` + strings.ReplaceAll(table, `"`, `""`) + `"`
+	rows, err := r.q.DB().Reader().QueryxContext(r.Context(), "SELECT * FROM "+quoted) //nolint:unqueryvet // whatever there is
+	require.NoError(r, err)
+	defer func() { require.NoError(r, rows.Close()) }()
+	columns, err := rows.Columns()
+	require.NoError(r, err)
+	var lines []string
+	for rows.Next() {
+		values, err := rows.SliceScan()
+		require.NoError(r, err)
+		var cells []string
+		for i, column := range columns {
+			if !slices.Contains(r.scenario.Ignore, table+"."+column) {
+				cells = append(cells, column+"="+cell(values[i]))
+			}
+		}
+		lines = append(lines, strings.Join(cells, " "))
+	}
+	require.NoError(r, rows.Err())
+	return lines
+}
+
+func cell(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "NULL"
+	case string:
+		return fmt.Sprintf("%q", v)
+	case []byte:
+		return fmt.Sprintf("%q", v)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	}
+	return fmt.Sprint(value)
+}
+
+// checkIgnored keeps a name that is spelt wrong from ignoring nothing.
+func (r *run) checkIgnored() {
+	for _, ignored := range r.scenario.Ignore {
+		table, column, _ := strings.Cut(ignored, ".")
+		var found int
+		err := r.q.DB().Reader().GetContext(r.Context(), &found,
+			"SELECT COUNT(*) FROM pragma_table_info($1) WHERE $2 IN ('', name)", table, column)
+		require.NoError(r, err)
+		if found == 0 || slices.Contains(r.ours, table) {
+			r.Fatalf("queuetest: Scenario.Ignore names %q; the scenario makes no such table or column", ignored)
+		}
+	}
+}
+
+var (
+	uuids    = regexp.MustCompile(`[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+	instants = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+)
+
+// mask hides what is different each time anyway.
+func mask(line string) string {
+	return instants.ReplaceAllString(uuids.ReplaceAllString(line, "(id)"), "(time)")
+}
+
+// diff tells, a line each, what got lacks and what it has too much; empty when that is nothing.
+func diff(want, got state) string {
+	var out strings.Builder
+	both := maps.Clone(want)
+	maps.Copy(both, got)
+	for _, about := range slices.Sorted(maps.Keys(both)) {
+		for _, line := range without(want[about], got[about]) {
+			fmt.Fprintf(&out, "  %s: missing: %s\n", about, line)
+		}
+		for _, line := range without(got[about], want[about]) {
+			fmt.Fprintf(&out, "  %s: too much: %s\n", about, line)
+		}
+	}
+	return out.String()
+}
+
+// without is what is left of all when each of others has taken away one that is equal.
+func without(all, others []string) []string {
+	taken := make(map[string]int)
+	for _, line := range others {
+		taken[line]++
+	}
+	var left []string
+	for _, line := range slices.Sorted(slices.Values(all)) {
+		if taken[line] > 0 {
+			taken[line]--
+			continue
+		}
+		left = append(left, line)
+	}
+	return left
+}
