@@ -33,7 +33,9 @@ func openMemory(t testing.TB) *sqlite.DB {
 }
 
 func TestDriverOnFile(t *testing.T) {
-	queuetest.TestDriver(t, func(t *testing.T) queue.Driver { return openFile(t, &sqlite.Config{Durability: sqlite.Normal}) })
+	queuetest.TestDriver(t, func(t *testing.T) queue.Driver {
+		return openFile(t, &sqlite.Config{Durability: sqlite.Normal, WakeInterval: -1})
+	})
 }
 
 func TestDriverInMemory(t *testing.T) {

@@ -35,6 +35,8 @@ type writer struct {
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
 
 	requests chan *request
+	watching chan bool // whether to look for what other processes commit
+	watch    watch
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
@@ -57,7 +59,7 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration) (*writer, error) {
+func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration, watch watch) (*writer, error) {
 	pool, err := sqlx.Open("sqlite3", dsn)
 	if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration) (*wr
 	}
 	w := &writer{
 		pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), quit: make(chan struct{}), stopped: make(chan struct{}),
+		requests: make(chan *request, maxGroup), watching: make(chan bool), watch: watch, quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.close = sync.OnceValue(w.shut)
 	go w.loop()
@@ -154,16 +156,28 @@ func (r *request) call(ctx context.Context, fn func(context.Context, *queue.Tx) 
 
 func (w *writer) loop() {
 	defer close(w.stopped)
+	defer w.watch.stop()
 	for {
 		select {
 		case <-w.quit:
 			return
+		case on := <-w.watching:
+			w.watch.turn(on)
+		case <-w.watch.ticks():
+			w.watch.look(w.statements)
 		case r := <-w.requests:
 			if w.closing() {
 				return
 			}
 			w.group(r)
 		}
+	}
+}
+
+func (w *writer) setWatching(on bool) {
+	select {
+	case w.watching <- on:
+	case <-w.stopped:
 	}
 }
 
