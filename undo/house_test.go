@@ -30,7 +30,7 @@ type house struct {
 	undoer *undo.Undoer
 }
 
-func newHouse(t *testing.T, driver queue.Driver) *house {
+func newHouse(t testing.TB, driver queue.Driver) *house {
 	require.NoError(t, queue.Migrate(t.Context(), driver))
 	require.NoError(t, safety.Migrate(t.Context(), driver))
 	h := &house{t: t, db: driver, box: newMailbox()}

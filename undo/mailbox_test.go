@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
 // A mailbox behaves as the provider's and ours do: labels change, messages go away, calls fail before, after or amid what
@@ -34,7 +35,15 @@ func take(faults *[]error) error {
 	return err
 }
 
-func (m *mailbox) Image(_ context.Context, _, messageID string) (postroom.Image, error) {
+func (m *mailbox) Image(ctx context.Context, _, messageID string) (i postroom.Image, err error) {
+	err = queuetest.Outside(ctx, "image", func() error {
+		i, err = m.read(messageID)
+		return err
+	})
+	return i, err
+}
+
+func (m *mailbox) read(messageID string) (postroom.Image, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := take(&m.imageFaults); err != nil {
@@ -47,7 +56,15 @@ func (m *mailbox) Image(_ context.Context, _, messageID string) (postroom.Image,
 	return i, nil
 }
 
-func (m *mailbox) Apply(_ context.Context, _, messageID string, c postroom.LabelChange) (postroom.Image, error) {
+func (m *mailbox) Apply(ctx context.Context, _, messageID string, c postroom.LabelChange) (i postroom.Image, err error) {
+	err = queuetest.Outside(ctx, "apply", func() error {
+		i, err = m.apply(messageID, c)
+		return err
+	})
+	return i, err
+}
+
+func (m *mailbox) apply(messageID string, c postroom.LabelChange) (postroom.Image, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := take(&m.applyFaults); err != nil {

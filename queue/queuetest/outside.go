@@ -17,8 +17,8 @@ import (
 //	}
 //
 // Under [CrashEverywhere] the process dies once before the call, so that it is never made, and once after it, so that it
-// took effect and its answer is not seen. Otherwise Outside just makes the call. No lock may be held around it, and no
-// transaction: a process that dies there never lets go of them.
+// took effect and its answer is not seen. Otherwise Outside just makes the call. Hold no lock around it, no
+// transaction and no open rows: a process that dies there never lets go of them, and the test waits for ever.
 func Outside(ctx context.Context, name string, call func() error) error {
 	if p := processOf(ctx); p != nil {
 		return p.outside(name, call)

@@ -170,14 +170,49 @@ func diff(want, got state) string {
 	both := maps.Clone(want)
 	maps.Copy(both, got)
 	for _, about := range slices.Sorted(maps.Keys(both)) {
-		for _, line := range without(want[about], got[about]) {
+		missing, tooMuch := without(want[about], got[about]), without(got[about], want[about])
+		if len(missing) == 1 && len(tooMuch) == 1 {
+			missing[0], tooMuch[0] = shorten(missing[0], tooMuch[0])
+		}
+		for _, line := range missing {
 			fmt.Fprintf(&out, "  %s: missing: %s\n", about, line)
 		}
-		for _, line := range without(got[about], want[about]) {
+		for _, line := range tooMuch {
 			fmt.Fprintf(&out, "  %s: too much: %s\n", about, line)
 		}
 	}
 	return out.String()
+}
+
+// maxShown is how long two lines are shown in full.
+const maxShown = 200
+
+// shorten leaves of two long lines the words from the first in which they differ to the last.
+func shorten(a, b string) (shortA, shortB string) {
+	if len(a) <= maxShown && len(b) <= maxShown {
+		return a, b
+	}
+	as, bs := strings.Split(a, " "), strings.Split(b, " ")
+	same, most := 0, min(len(as), len(bs))
+	for same < most && as[same] == bs[same] {
+		same++
+	}
+	as, bs, most = as[same:], bs[same:], most-same
+	tail := 0
+	for tail < most && as[len(as)-1-tail] == bs[len(bs)-1-tail] {
+		tail++
+	}
+	cut := func(words []string) string {
+		line := strings.Join(words[:len(words)-tail], " ")
+		if same > 0 {
+			line = "… " + line
+		}
+		if tail > 0 {
+			line += " …"
+		}
+		return line
+	}
+	return cut(as), cut(bs)
 }
 
 // without is what is left of all when each of others has taken away one that is equal.

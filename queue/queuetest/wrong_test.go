@@ -272,6 +272,18 @@ func TestIgnoredColumnsAndTablesAreNotCompared(t *testing.T) {
 	require.NotEmpty(t, ignoring("payments.what", "payments.paid_at"), "rows are still counted")
 }
 
+func TestLongRowsAreShownWhereTheyDiffer(t *testing.T) {
+	got := summaries(failures(t, orders(func(ctx context.Context, w *queue.Work[int], _ *office) error {
+		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			same := strings.Repeat("the same words ", 20)
+			return pay(ctx, tx, fmt.Sprintf("%sin attempt %d or so %s", same, w.Job.Attempt, same))
+		})
+	})))
+	require.Equal(t, []string{
+		"dead: " + job1 + "before the commit that completes the job: table payments: missing: … 1 …; table payments: too much: … 2 …",
+	}, got)
+}
+
 // A recorder takes note of failures instead of failing.
 type recorder struct {
 	testing.TB
