@@ -36,8 +36,8 @@ fuzz: ## fuzz what reads bytes from outside, 30 s each
 	done
 
 .PHONY: bench
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . -benchmem ./...
+bench: ## measure beside other queues into docs/benchmarks.md: an hour, and PostgreSQL and Redis servers
+	cd internal/bench && go run . -out ../../docs/benchmarks.md
 
 .PHONY: check
 check: lint race ## what every change must pass

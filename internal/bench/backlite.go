@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/mikestefanello/backlite"
+)
+
+func backliteContenders() []Contender {
+	return []Contender{{
+		Engine: "sqlite", Name: "backlite", Module: "github.com/mikestefanello/backlite", Groups: Everything, Peer: true, Open: openBacklite,
+		Setting: "NumWorkers: 100, one connection; finished jobs are kept only where the table holds some already",
+	}}
+}
+
+// The two differ in their retention, which backlite fixes by type.
+type (
+	backliteTask struct{ N int }
+	backliteKept struct{ N int }
+)
+
+func (backliteTask) Config() backlite.QueueConfig {
+	return backlite.QueueConfig{Name: "bench", MaxAttempts: 5}
+}
+
+func (backliteKept) Config() backlite.QueueConfig {
+	return backlite.QueueConfig{Name: "kept", MaxAttempts: 5, Retention: &backlite.Retention{Duration: 24 * time.Hour}}
+}
+
+type backliteQueue struct {
+	db   *sql.DB
+	task backlite.Task
+	// client has no dispatcher running, except during Run; it is another after that, because a dispatcher that was
+	// stopped does not start again.
+	client atomic.Pointer[backlite.Client]
+}
+
+func openBacklite(_ context.Context, place Place) (Queue, error) {
+	db, err := openSQLite(place)
+	if err != nil {
+		return nil, err
+	}
+	// Two connections would spend their time waiting for each other's lock.
+	db.SetMaxOpenConns(1)
+	b := &backliteQueue{db: db, task: backliteTask{}}
+	if place.Retain {
+		b.task = backliteKept{}
+	}
+	client, err := b.newClient(nil)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	b.client.Store(client)
+	return b, client.Install()
+}
+
+func (b *backliteQueue) newClient(ran func()) (*backlite.Client, error) {
+	client, err := backlite.NewClient(backlite.ClientConfig{DB: b.db, NumWorkers: 100, ReleaseAfter: time.Hour})
+	if err != nil {
+		return nil, err
+	}
+	client.Register(backlite.NewQueue(func(context.Context, backliteTask) error {
+		ran()
+		return nil
+	}))
+	client.Register(backlite.NewQueue(func(context.Context, backliteKept) error {
+		ran()
+		return nil
+	}))
+	return client, nil
+}
+
+func (b *backliteQueue) Enqueue(ctx context.Context) error {
+	_, err := b.client.Load().Add(b.task).Ctx(ctx).Save()
+	return err
+}
+
+func (b *backliteQueue) EnqueueMany(ctx context.Context, n int) error {
+	_, err := b.add(n).Ctx(ctx).Save()
+	return err
+}
+
+func (b *backliteQueue) add(n int) *backlite.TaskAddOp {
+	tasks := make([]backlite.Task, n)
+	for i := range tasks {
+		tasks[i] = b.task
+	}
+	return b.client.Load().Add(tasks...)
+}
+
+func (b *backliteQueue) Run(ctx context.Context, ran func()) error {
+	client, err := b.newClient(ran)
+	if err != nil {
+		return err
+	}
+	// What is enqueued from now on tells this dispatcher, or is found when it starts.
+	idle := b.client.Swap(client)
+	defer b.client.Store(idle)
+	client.Start(context.WithoutCancel(ctx))
+	<-ctx.Done()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if !client.Stop(stop) {
+		return errors.New("backlite's workers did not stop within a minute")
+	}
+	return nil
+}
+
+func (b *backliteQueue) Stage(ctx context.Context, kind Kind, n int) error {
+	switch kind {
+	case Due:
+	case Finished:
+		if err := b.EnqueueMany(ctx, 1); err != nil {
+			return err
+		}
+		if _, err := drain(ctx, b, 1, 0); err != nil {
+			return err
+		}
+		return clone(ctx, b.db, sqliteDialect, "backlite_tasks_completed", "succeeded", n-1, map[string]string{"id": "printf('00000000-0000-7000-8000-%012x', s.i)"})
+	case Scheduled:
+		return inThousands(n, func(n int) error {
+			_, err := b.add(n).Ctx(ctx).At(tomorrow()).Save()
+			return err
+		})
+	}
+	return inThousands(n, func(n int) error { return b.EnqueueMany(ctx, n) })
+}
+
+func (b *backliteQueue) Unfinished(ctx context.Context) (n int, err error) {
+	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM backlite_tasks").Scan(&n)
+	return n, err
+}
+
+func (b *backliteQueue) Close() error { return b.db.Close() }

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMedianAndPercentiles(t *testing.T) {
+	require.InDelta(t, 2, median([]float64{3, 1, 2}), 0)
+	require.InDelta(t, 2.5, median([]float64{4, 1, 3, 2}), 0)
+	hundred := make([]float64, 100)
+	for i := range hundred {
+		hundred[i] = float64(100 - i)
+	}
+	require.InDelta(t, 50, percentile(hundred, 50), 0)
+	require.InDelta(t, 99, percentile(hundred, 99), 0)
+	require.InDelta(t, 7, percentile([]float64{7}, 99), 0)
+}
+
+func TestNumbersAreRoundedForPeople(t *testing.T) {
+	require.Equal(t, "1,230,000", round3(1_234_567))
+	require.Equal(t, "123", round3(123.4))
+	require.Equal(t, "12.3", round3(12.34))
+	require.Equal(t, "0.57", round2(0.5678))
+	require.Equal(t, "1,000", count(1000))
+	require.Equal(t, "999", count(999))
+}
+
+// Ratios say by how much ours is better, whichever way better is.
+func TestRatiosAreAboveOneWhereOursIsBetter(t *testing.T) {
+	drain, start := Workload{Name: "drain"}, Workload{Name: "latency", Latency: true}
+	fast := found{cell: &cell{}, figure: Figure{200, 400}}
+	slow := found{cell: &cell{}, figure: Figure{100, 100}}
+	require.Equal(t, "2.00", ratio(drain, fast, slow))
+	require.Equal(t, "2.00 / 4.00", ratio(start, slow, fast))
+	require.Equal(t, "–", ratio(drain, fast, found{}))
+}
+
+func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
+	w := Workload{Name: "drain", Title: "drain"}
+	b := &bench{engines: engines(""), workloads: []Workload{w}, contenders: []Contender{
+		{Engine: "sqlite", Name: rawName, Variant: "by 100"}, {Engine: "sqlite", Name: rawName, Variant: "by 1,000"},
+		{Engine: "sqlite", Name: ourName}, {Engine: "sqlite", Name: "slow", Peer: true}, {Engine: "sqlite", Name: "quick", Peer: true},
+	}}
+	for _, c := range []struct {
+		name, variant string
+		rounds        []Figure
+	}{
+		{rawName, "by 100", []Figure{{300}, {100}, {200}}}, {rawName, "by 1,000", []Figure{{400}, {400}, {1}}},
+		{ourName, "", []Figure{{100}}}, {"slow", "", []Figure{{10}}}, {"quick", "", []Figure{{50}}},
+	} {
+		b.cells = append(b.cells, &cell{Engine: "sqlite", Durability: Full, Workload: "drain", Contender: c.name, Variant: c.variant, Rounds: c.rounds})
+	}
+	require.Equal(t, `| SQLite | drain |
+| --- | --- |
+| raw | 400 (by 1,000) |
+| postroom | 100 |
+| slow | 10.0 |
+| quick | 50.0 |
+| **postroom ÷ raw** | 0.25 |
+| **postroom ÷ best peer** | 2.00 (quick) |
+`, b.table("sqlite", Full, "SQLite"))
+}
+
+// A contender that loses jobs, or whose handlers do not run, gets no figure.
+func TestWorkThatWasNotDoneDoesNotCount(t *testing.T) {
+	_, err := drain(t.Context(), &fakeQueue{unfinished: 10, runs: 10, finishes: 9}, 10, 0)
+	require.ErrorContains(t, err, "10 ran and 9 are done")
+	_, err = drain(t.Context(), &fakeQueue{unfinished: 10, runs: 5, finishes: 10}, 10, time.Hour)
+	require.ErrorContains(t, err, "5 ran and 10 are done")
+	_, err = enqueueFrom(1)(t.Context(), &fakeQueue{loses: true}, quickSize())
+	require.ErrorContains(t, err, "100 jobs were enqueued, but 0 are there")
+	figure, err := drain(t.Context(), &fakeQueue{unfinished: 10, runs: 10, finishes: 10}, 10, 0)
+	require.NoError(t, err)
+	require.Positive(t, figure[0])
+}
+
+func TestTogetherStopsAtAnErrorAndAtItsLimit(t *testing.T) {
+	boom := errors.New("boom")
+	_, err := together(4, 1000, 0, func() error { return boom })
+	require.ErrorIs(t, err, boom)
+	n, err := together(1, 1_000_000_000, time.Microsecond, func() error { return nil })
+	require.NoError(t, err)
+	require.Less(t, n, 1_000_000_000)
+}
+
+func TestAnExpressionThatMatchesNobodyIsAnError(t *testing.T) {
+	b := &bench{engines: engines(t.TempDir()), rounds: 1, size: quickSize()}
+	_, err := b.run(t.Context(), "^nobody$", "", t.TempDir())
+	require.ErrorContains(t, err, "sqlite/postroom")
+}
+
+// The whole program, on the engine that needs no server.
+func TestAQuickRunFillsTheReport(t *testing.T) {
+	b := &bench{engines: engines(t.TempDir()), rounds: 2, size: quickSize()}
+	text, err := b.run(t.Context(), "^sqlite/(raw|postroom)", "^(enqueue|drain|latency|claim)", t.TempDir())
+	require.NoError(t, err)
+	require.Empty(t, b.failures)
+	require.Contains(t, text, "| SQLite, synchronous = FULL | enqueue, 1 goroutine |")
+	require.Regexp(t, regexp.MustCompile(`\*\*postroom ÷ raw\*\*( \| [0-9.]+){5} \| [0-9.]+ / [0-9.]+ \|`), text)
+	require.Contains(t, text, "| SQLite | 2,000 finished jobs |")
+}
+
+// fakeQueue runs and finishes as many jobs as it is told, whatever there is.
+type fakeQueue struct {
+	Queue
+	unfinished, runs, finishes int
+	loses                      bool
+}
+
+func (f *fakeQueue) Enqueue(context.Context) error {
+	if !f.loses {
+		f.unfinished++
+	}
+	return nil
+}
+
+func (f *fakeQueue) Unfinished(context.Context) (int, error) { return f.unfinished, nil }
+
+func (f *fakeQueue) Run(_ context.Context, ran func()) error {
+	for range f.runs {
+		ran()
+	}
+	f.unfinished -= f.finishes
+	return nil
+}

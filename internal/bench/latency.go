@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const latencyLost = 10 * time.Second
+
+// latency measures from before the call that enqueues a job until its handler starts, in the same process, with nothing
+// else to do. The pause between two jobs is random and up to the longest latency so far, so that jobs come at any point
+// of an interval of polling.
+func latency(ctx context.Context, q Queue, s *Size) (Figure, error) {
+	before, err := q.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	starts := make(chan time.Time, 1)
+	stopped := make(chan error, 1)
+	go func() { stopped <- q.Run(running, func() { starts <- time.Now() }) }()
+	samples, err := latencySamples(ctx, q, s, starts, stopped)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	if err := <-stopped; err != nil {
+		return nil, err
+	}
+	if err := added(ctx, q, before, 0); err != nil {
+		return nil, err
+	}
+	return Figure{percentile(samples, 50), percentile(samples, 99)}, nil
+}
+
+func latencySamples(ctx context.Context, q Queue, s *Size, starts <-chan time.Time, stopped <-chan error) ([]float64, error) {
+	var samples []float64
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same in every run
+	longest := 2 * time.Millisecond
+	begin := time.Now()
+	for i := range s.Samples + s.Warmup {
+		if len(samples) >= s.Least && time.Since(begin) > s.Limit {
+			break
+		}
+		time.Sleep(2*time.Millisecond + time.Duration(random.Int64N(int64(longest))))
+		enqueued := time.Now()
+		if err := q.Enqueue(ctx); err != nil {
+			return nil, err
+		}
+		select {
+		case started := <-starts:
+			took := started.Sub(enqueued)
+			if i >= s.Warmup {
+				longest = max(longest, took)
+				samples = append(samples, float64(took)/float64(time.Millisecond))
+			}
+		case err := <-stopped:
+			return nil, errors.Join(errors.New("the workers stopped while jobs were enqueued"), err)
+		case <-time.After(latencyLost):
+			return nil, fmt.Errorf("a job has not started within %v", latencyLost)
+		}
+	}
+	return samples, nil
+}
+
+// percentile is the smallest value that p percent of all do not exceed.
+func percentile(values []float64, p int) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if half := len(sorted) / 2; len(sorted)%2 == 0 {
+		return (sorted[half-1] + sorted[half]) / 2
+	}
+	return sorted[len(sorted)/2]
+}

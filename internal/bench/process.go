@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// childArg makes this program the child of another run of itself, which measures it as a process of its own.
+const childArg = "child"
+
+// A memoryResult is the peak of the resident memory of a process that drained n jobs.
+type memoryResult struct {
+	N   int
+	MiB []float64
+}
+
+// An idleResult is the share of one core that a dispatcher takes that waits for jobs, in percent.
+type idleResult struct {
+	For     time.Duration
+	Percent []float64
+}
+
+// measureMemory drains few jobs and many, each in a new process: what differs is what a job costs.
+func (b *bench) measureMemory(ctx context.Context, c *Contender) error {
+	for _, n := range []int{max(1, b.size.Memory/1000), b.size.Memory} {
+		result := memoryResult{N: n}
+		for range b.rounds {
+			mib, err := b.child(ctx, c, n, "memory", strconv.Itoa(n))
+			if err != nil {
+				return err
+			}
+			log.Printf("memory %s, %d jobs: %.1f MiB", c, n, mib)
+			result.MiB = append(result.MiB, mib)
+		}
+		b.memory = append(b.memory, result)
+	}
+	return nil
+}
+
+func (b *bench) measureIdle(ctx context.Context, c *Contender) error {
+	result := idleResult{For: b.size.Idle}
+	for range b.rounds {
+		percent, err := b.child(ctx, c, 0, "idle", b.size.Idle.String())
+		if err != nil {
+			return err
+		}
+		log.Printf("idle %s: %.3f %% of a core", c, percent)
+		result.Percent = append(result.Percent, percent)
+	}
+	b.idle = append(b.idle, result)
+	return nil
+}
+
+// child stages n due jobs in a file and has a process of its own work on it, whose answer is a number.
+func (b *bench) child(ctx context.Context, c *Contender, n int, task, arg string) (answer float64, err error) {
+	place, remove, err := b.engines[c.Engine].Make(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	place.Durability = Normal
+	q, err := c.Open(ctx, place)
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(q.Stage(ctx, Due, n), q.Close()); err != nil {
+		return 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, self, childArg, task, place.Path, arg) //nolint:gosec // itself
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, fmt.Errorf("the process of its own: %w", err)
+	}
+	return strconv.ParseFloat(string(bytes.TrimSpace(out)), 64)
+}
+
+// runChild is what that process does.
+func runChild(ctx context.Context, task, path, arg string) error {
+	q, err := openPostroom(ctx, Place{Path: path, Durability: Normal}, ourWorkers, openOurSQLite)
+	if err != nil {
+		return err
+	}
+	var answer float64
+	switch task {
+	case "memory":
+		answer, err = childMemory(ctx, q, arg)
+	case "idle":
+		answer, err = childIdle(ctx, q, arg)
+	default:
+		err = fmt.Errorf("no such task: %q", task)
+	}
+	if err := errors.Join(err, q.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(os.Stdout, answer)
+	return err
+}
+
+func childMemory(ctx context.Context, q *postroom, arg string) (float64, error) {
+	n, err := strconv.Atoi(arg)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := drain(ctx, q, n, 0); err != nil {
+		return 0, err
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, fmt.Errorf("the peak of the memory is only told by Linux: %w", err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	kib, _, _ := strings.Cut(strings.TrimSpace(peak), " ")
+	value, err := strconv.ParseFloat(kib, 64)
+	return value / 1024, err
+}
+
+// childIdle measures a dispatcher as it is by default.
+func childIdle(ctx context.Context, p *postroom, arg string) (float64, error) {
+	wait, err := time.ParseDuration(arg)
+	if err != nil {
+		return 0, err
+	}
+	d, err := queue.NewDispatcher(p.q, nil)
+	if err != nil {
+		return 0, err
+	}
+	queue.Handle(d, benchJob, func(context.Context, *queue.Work[int]) error { return errors.New("there was to be nothing to do") })
+	running, stop := context.WithTimeout(ctx, wait)
+	defer stop()
+	before, start := cpuTime(), time.Now()
+	if err := d.Run(running); err != nil {
+		return 0, err
+	}
+	return 100 * float64(cpuTime()-before) / float64(time.Since(start)), nil
+}
+
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

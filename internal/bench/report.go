@@ -1,0 +1,260 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed report.md.tmpl
+var reportText string
+
+// report renders what was measured.
+func (b *bench) report(m machine, about, versions map[string]string) string {
+	var out strings.Builder
+	t := template.Must(template.New("report").Funcs(template.FuncMap{"count": count, "rate": round3}).Parse(reportText))
+	err := t.Execute(&out, map[string]any{
+		"Date": time.Now().Format(time.DateOnly), "Machine": m, "Rounds": b.rounds, "Size": b.size, "Quick": b.size.Drain < fullSize().Drain,
+		"Engines": b.engineReports(about), "Settings": b.settings(versions), "Claims": b.claimRows(), "Memory": b.memoryRows(), "Idle": b.idleRows(),
+		"Spread": b.spread(), "Failures": b.failures,
+	})
+	if err != nil {
+		panic(err) // the template is ours
+	}
+	return out.String()
+}
+
+type engineReport struct {
+	About  string
+	Tables []string
+}
+
+func (b *bench) engineReports(about map[string]string) []engineReport {
+	var reports []engineReport
+	for _, name := range b.engineNames() {
+		report := engineReport{About: about[name]}
+		engine := b.engines[name]
+		for _, durability := range engine.Durabilities() {
+			title := engine.Title()
+			if len(engine.Durabilities()) > 1 {
+				title += ", synchronous = " + string(durability)
+			}
+			if text := b.table(name, durability, title); text != "" {
+				report.Tables = append(report.Tables, text)
+			}
+		}
+		reports = append(reports, report)
+	}
+	return reports
+}
+
+// table has a row for each contender, and two for how ours stands to the raw engine and to the best peer.
+func (b *bench) table(engine string, durability Durability, title string) string {
+	var shown []Workload
+	for _, w := range b.workloads {
+		if slices.ContainsFunc(b.cells, func(c *cell) bool { return c.Engine == engine && c.Durability == durability && c.Workload == w.Name }) {
+			shown = append(shown, w)
+		}
+	}
+	if len(shown) == 0 {
+		return ""
+	}
+	header := []string{title}
+	for _, w := range shown {
+		header = append(header, w.Title)
+	}
+	rows := [][]string{header, slices.Repeat([]string{"---"}, len(header))}
+	for _, name := range b.namesOf(engine) {
+		rows = append(rows, b.row(name, shown, func(w Workload) string { return b.best(engine, durability, w, name).format(w) }))
+	}
+	if slices.Contains(b.namesOf(engine), ourName) {
+		rows = append(rows, b.row("**"+ourName+" ÷ raw**", shown, func(w Workload) string {
+			return ratio(w, b.best(engine, durability, w, ourName), b.best(engine, durability, w, rawName))
+		}))
+		rows = append(rows, b.row("**"+ourName+" ÷ best peer**", shown, func(w Workload) string {
+			peer := b.bestPeer(engine, durability, w)
+			text := ratio(w, b.best(engine, durability, w, ourName), peer)
+			if peer.cell != nil && text != "–" {
+				text += " (" + peer.cell.Contender + ")"
+			}
+			return text
+		}))
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		out.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	}
+	return out.String()
+}
+
+func (b *bench) row(name string, shown []Workload, text func(w Workload) string) []string {
+	row := []string{name}
+	for _, w := range shown {
+		row = append(row, text(w))
+	}
+	return row
+}
+
+func (b *bench) namesOf(engine string) []string {
+	var names []string
+	for _, c := range b.contenders {
+		if c.Engine == engine && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// A found is the best cell for a place in a table, or none.
+type found struct {
+	cell     *cell
+	figure   Figure
+	variants int
+}
+
+// best is the better of a contender's variants.
+func (b *bench) best(engine string, durability Durability, w Workload, names ...string) found {
+	var best found
+	for _, c := range b.cells {
+		if c.Engine != engine || c.Durability != durability || c.Workload != w.Name || !slices.Contains(names, c.Contender) {
+			continue
+		}
+		best.variants++
+		figure := c.median()
+		if best.cell == nil || better(w, figure, best.figure) {
+			best.cell, best.figure = c, figure
+		}
+	}
+	return best
+}
+
+func (b *bench) bestPeer(engine string, durability Durability, w Workload) found {
+	var peers []string
+	for _, c := range b.contenders {
+		if c.Peer {
+			peers = append(peers, c.Name)
+		}
+	}
+	return b.best(engine, durability, w, peers...)
+}
+
+func better(w Workload, a, b Figure) bool {
+	if w.Latency {
+		return a[0] < b[0]
+	}
+	return a[0] > b[0]
+}
+
+func (f found) format(w Workload) string {
+	switch {
+	case f.cell == nil:
+		return "–"
+	case w.Latency:
+		return fmt.Sprintf("%s / %s ms", round2(f.figure[0]), round2(f.figure[1]))
+	case f.variants > 1:
+		return round3(f.figure[0]) + " (" + f.cell.Variant + ")"
+	}
+	return round3(f.figure[0])
+}
+
+// ratio is above 1 where ours is better, also for latencies.
+func ratio(w Workload, ours, other found) string {
+	if ours.cell == nil || other.cell == nil {
+		return "–"
+	}
+	if w.Latency {
+		return fmt.Sprintf("%s / %s", round2(other.figure[0]/ours.figure[0]), round2(other.figure[1]/ours.figure[1]))
+	}
+	return round2(ours.figure[0] / other.figure[0])
+}
+
+func (b *bench) settings(versions map[string]string) [][]string {
+	var rows [][]string
+	for _, c := range b.contenders {
+		if c.Setting == "" {
+			continue
+		}
+		rows = append(rows, []string{b.engines[c.Engine].Title(), c.Name, strings.TrimSpace(c.Module + " " + versions[c.Module]), c.Setting})
+	}
+	return rows
+}
+
+func (b *bench) claimRows() [][]string {
+	var rows [][]string
+	for i := range b.claims {
+		r := &b.claims[i]
+		rows = append(rows, []string{b.engines[r.Engine].Title(), fmt.Sprintf(r.Case.Title, count(r.N)), round3(median(r.Empty)), round3(median(r.Filled)), round2(r.ratio())})
+	}
+	return rows
+}
+
+func (b *bench) memoryRows() [][]string {
+	var rows [][]string
+	for _, r := range b.memory {
+		rows = append(rows, []string{count(r.N), fmt.Sprintf("%.1f", median(r.MiB))})
+	}
+	return rows
+}
+
+func (b *bench) idleRows() [][]string {
+	var rows [][]string
+	for _, r := range b.idle {
+		rows = append(rows, []string{r.For.String(), fmt.Sprintf("%.2f", median(r.Percent))})
+	}
+	return rows
+}
+
+// spread tells how far rounds are from their median.
+func (b *bench) spread() string {
+	if b.rounds < 2 || len(b.cells) == 0 {
+		return ""
+	}
+	var all []float64
+	worst, most := b.cells[0], 0.0
+	for _, c := range b.cells {
+		middle, far := c.median()[0], 0.0
+		for _, figure := range c.Rounds {
+			far = max(far, 100*math.Abs(figure[0]-middle)/middle)
+		}
+		all = append(all, far)
+		if far >= most {
+			worst, most = c, far
+		}
+	}
+	return fmt.Sprintf("For half of the figures no round was farther than %.0f %% from the median; at worst it was %.0f %% (%s, %s on %s).",
+		median(all), most, worst.Workload, worst.Contender, b.engines[worst.Engine].Title())
+}
+
+// count writes a number with its thousands apart.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// round3 keeps three significant digits of what is above 100, and none behind the point.
+func round3(v float64) string {
+	if v < 100 {
+		return round2(v)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v))-2)
+	return count(int(math.Round(v/unit) * unit))
+}
+
+// round2 is for small numbers.
+func round2(v float64) string {
+	switch {
+	case v >= 100:
+		return count(int(math.Round(v)))
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}

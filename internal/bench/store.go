@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	_ "github.com/mattn/go-sqlite3" // registers the driver "sqlite3"
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	postgresEnv = "POSTROOM_TEST_POSTGRES"
+	redisAddr   = "127.0.0.1:6379"
+	// redisDB is emptied after each measurement, so that it must be empty before.
+	redisDB = 15
+)
+
+// An Engine makes stores and takes them away.
+type Engine interface {
+	Title() string
+	// Check tells what to do when the engine cannot be had, and else its version and what of its setting matters.
+	Check(ctx context.Context) (about string, err error)
+	Durabilities() []Durability
+	// Make makes an empty place; remove takes it away.
+	Make(ctx context.Context) (place Place, remove func() error, err error)
+	// Settle has the engine do at once what it would do some time after many writes, while others are measured.
+	Settle(ctx context.Context, place Place) error
+}
+
+func engines(dir string) map[string]Engine {
+	return map[string]Engine{"sqlite": sqliteEngine{dir: dir}, "postgres": postgresEngine{dsn: os.Getenv(postgresEnv)}, "redis": redisEngine{}}
+}
+
+type sqliteEngine struct{ dir string }
+
+func (sqliteEngine) Title() string              { return "SQLite" }
+func (sqliteEngine) Durabilities() []Durability { return []Durability{Normal, Full} }
+
+func (sqliteEngine) Check(ctx context.Context) (string, error) {
+	db, err := sql.Open("sqlite3", ":memory:")
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	var version string
+	err = db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+	return "SQLite " + version + " with a write-ahead log", err
+}
+
+func (e sqliteEngine) Make(context.Context) (Place, func() error, error) {
+	dir, err := os.MkdirTemp(e.dir, "postroom-bench-")
+	if err != nil {
+		return Place{}, nil, fmt.Errorf("%w; name a folder that can be written to with -dir", err)
+	}
+	return Place{Path: filepath.Join(dir, "queue.db")}, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// Settle has nothing to do: SQLite does nothing but what its callers wait for.
+func (sqliteEngine) Settle(context.Context, Place) error { return nil }
+
+// openSQLite opens a file as the documents of all contenders on mattn/go-sqlite3 advise: a write-ahead log and patience.
+func openSQLite(place Place) (*sql.DB, error) {
+	options := url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(place.Durability)}, "_busy_timeout": {"5000"}, "_foreign_keys": {"1"}}
+	return sql.Open("sqlite3", "file:"+place.Path+"?"+options.Encode())
+}
+
+type postgresEngine struct{ dsn string }
+
+func (postgresEngine) Title() string              { return "PostgreSQL" }
+func (postgresEngine) Durabilities() []Durability { return []Durability{Full} }
+
+func (e postgresEngine) Check(ctx context.Context) (string, error) {
+	if e.dsn == "" {
+		return "", errors.New("set " + postgresEnv + " to the URL of a PostgreSQL server whose user may create databases, as " +
+			"postgres://root@127.0.0.1:5432/test, or leave PostgreSQL out with -only '^(sqlite|redis)/'")
+	}
+	if _, err := url.Parse(e.dsn); err != nil {
+		return "", fmt.Errorf("%s must be a URL: %w", postgresEnv, err)
+	}
+	var version, commit, fsync string
+	err := e.do(ctx, e.dsn, func(conn *pgx.Conn) error {
+		const query = "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync')"
+		return conn.QueryRow(ctx, query).Scan(&version, &commit, &fsync)
+	})
+	if err != nil {
+		return "", fmt.Errorf("the server that %s names must answer: %w; start it, or leave PostgreSQL out with -only '^(sqlite|redis)/'", postgresEnv, err)
+	}
+	version, _, _ = strings.Cut(version, " ")
+	return fmt.Sprintf("PostgreSQL %s, synchronous_commit=%s, fsync=%s", version, commit, fsync), nil
+}
+
+// Make makes a database, not a schema, because some contenders name their schema themselves.
+func (e postgresEngine) Make(ctx context.Context) (Place, func() error, error) {
+	name := "postroom_bench_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	run := func(ctx context.Context, statement string) error {
+		return e.do(ctx, e.dsn, func(conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, statement)
+			return err
+		})
+	}
+	if err := run(ctx, "CREATE DATABASE "+name); err != nil {
+		return Place{}, nil, err
+	}
+	dsn, err := url.Parse(e.dsn)
+	if err != nil {
+		return Place{}, nil, err
+	}
+	dsn.Path = "/" + name
+	remove := func() error { return run(context.WithoutCancel(ctx), "DROP DATABASE "+name+" WITH (FORCE)") }
+	return Place{DSN: dsn.String()}, remove, nil
+}
+
+func (e postgresEngine) Settle(ctx context.Context, place Place) error {
+	return e.do(ctx, place.DSN, func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "CHECKPOINT")
+		return err
+	})
+}
+
+func (postgresEngine) do(ctx context.Context, dsn string, fn func(conn *pgx.Conn) error) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(conn), conn.Close(ctx))
+}
+
+// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue.
+func pooled(dsn string) string {
+	separator := "?"
+	if strings.Contains(dsn, "?") {
+		separator = "&"
+	}
+	return dsn + separator + "pool_max_conns=20"
+}
+
+type redisEngine struct{}
+
+func (redisEngine) Title() string              { return "Redis" }
+func (redisEngine) Durabilities() []Durability { return []Durability{Full} }
+
+func openRedis() *redis.Client { return redis.NewClient(&redis.Options{Addr: redisAddr, DB: redisDB}) }
+
+func (redisEngine) Check(ctx context.Context) (string, error) {
+	client := openRedis()
+	defer client.Close()
+	info, err := client.InfoMap(ctx, "server").Result()
+	if err != nil {
+		return "", fmt.Errorf("a Redis server must answer at %s: %w; start one, or leave Redis out with -only '^(sqlite|postgres)/'", redisAddr, err)
+	}
+	if n, err := client.DBSize(ctx).Result(); err != nil || n > 0 {
+		return "", errors.Join(err, fmt.Errorf("database %d of the Redis server at %s holds %d keys, and would be emptied; empty it yourself", redisDB, redisAddr, n))
+	}
+	appendonly := client.ConfigGet(ctx, "append*").Val()
+	about := "Redis " + info["Server"]["redis_version"] + ", appendonly " + appendonly["appendonly"]
+	if appendonly["appendonly"] == "yes" {
+		about += " (appendfsync " + appendonly["appendfsync"] + ")"
+	}
+	return about, nil
+}
+
+func (redisEngine) Make(context.Context) (Place, func() error, error) {
+	remove := func() error {
+		client := openRedis()
+		return errors.Join(client.FlushDB(context.Background()).Err(), client.Close())
+	}
+	return Place{}, remove, nil
+}
+
+func (redisEngine) Settle(context.Context, Place) error { return nil }
