@@ -107,7 +107,7 @@ func (m *model) claim(t *rapid.T) {
 	due = due[:min(limit, len(due))]
 
 	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
-	result, err := driverOf(m.q).Claim(t.Context(), queue.ClaimRequest{WorkerID: worker, Types: []string{string(ping)}, Limit: limit, Now: now})
+	result, err := driverOf(m.q).Claim(t.Context(), queue.ClaimRequest{WorkerID: worker, Types: []queue.TypeRoom{{Type: string(ping), Room: limit}}, Limit: limit, Now: now})
 	require.NoError(t, err)
 	require.Len(t, result.Jobs, len(due))
 	for i, j := range due {

@@ -6,11 +6,17 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
+
+// Rows are several rows: *sqlx.Rows, or those of an engine.
+type Rows interface {
+	Scanner
+	Next() bool
+	Err() error
+	Close() error
+}
 
 // Columns are those of the table jobs in the order of [Job].
 const Columns = `id, type, payload_json, priority, state, not_before,
@@ -28,7 +34,7 @@ func Job(row Scanner) (queue.Job, error) {
 }
 
 // Jobs reads rows of [Columns], about as many as expected, and closes them.
-func Jobs(rows *sqlx.Rows, err error, expected int) ([]queue.Job, error) {
+func Jobs(rows Rows, err error, expected int) ([]queue.Job, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +116,7 @@ func Worker(row Scanner) (queue.Worker, error) {
 }
 
 // Collect reads all rows and closes them, so that the next statement of a transaction finds the connection free.
-func Collect[T any](rows *sqlx.Rows, err error, scan func(Scanner) (T, error)) ([]T, error) {
+func Collect[T any](rows Rows, err error, scan func(Scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +133,7 @@ func Collect[T any](rows *sqlx.Rows, err error, scan func(Scanner) (T, error)) (
 }
 
 // Counts reads state, count.
-func Counts(rows *sqlx.Rows, err error) (map[queue.State]int, error) {
+func Counts(rows Rows, err error) (map[queue.State]int, error) {
 	type line struct {
 		state queue.State
 		n     int

@@ -3,107 +3,138 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Claim implements [queue.Claimer].
+// Claim implements [queue.Claimer]. It is one round trip: the statement that claims does nothing when it finds that there
+// is something to see to first, such as jobs that have become due; only then the long way is gone.
 func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
-	var result queue.ClaimResult
+	var jobs []queue.Job
+	var ahead []outlook
 	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, req.Now); err != nil {
+		if err := beginClaim(ctx, tx, req); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, promoteJobs, req.Now); err != nil {
-			return err
-		}
-		rows, err := tx.QueryxContext(ctx, claimJobs, req.WorkerID, req.Now, req.Types, req.Limit)
-		if result.Jobs, err = jobrow.Collect(rows, err, jobrow.Job); err != nil {
-			return err
-		}
-		if len(result.Jobs) == req.Limit {
-			return nil
-		}
-		var due dbtime.Time
-		err = tx.QueryRowxContext(ctx, selectNextDue, req.Types).Scan(&due)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
-		result.NextDue = due.Time
-		return err
+		return claimInto(ctx, tx, &jobs, &ahead, req, req.Types, false)
 	})
 	if err != nil {
 		return queue.ClaimResult{}, err
 	}
-	slices.SortFunc(result.Jobs, func(a, b queue.Job) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
+	if len(jobs) == 0 && (ahead[0].any() || (ahead[0].ready && len(req.Types) > 1)) {
+		return db.claimCarefully(ctx, req)
+	}
+	return answer(req, jobs, &ahead[0]), nil
+}
+
+func beginClaim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) error {
+	if err := later(ctx, tx, lockClaims); err != nil {
+		return err
+	}
+	return later(ctx, tx, ensureWorker, req.WorkerID, req.Now)
+}
+
+// claimCarefully sees to the chores first, keeps the limits of types and the rates, and passes over jobs that others hold.
+func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (result queue.ClaimResult, err error) {
+	var todo chores
+	var limits *typeLimits
+	var jobs []queue.Job
+	ahead := make([]outlook, 1)
+	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		if err := beginClaim(ctx, tx, req); err != nil {
+			return err
+		}
+		if todo, err = doChores(ctx, tx, req.Now); err != nil {
+			return err
+		}
+		if !todo.limits {
+			return claimInto(ctx, tx, &jobs, &ahead, req, req.Types, true)
+		}
+		if limits, err = readTypeLimits(ctx, tx, req.Now); err != nil {
+			return err
+		}
+		if err := claimInto(ctx, tx, &jobs, &ahead, req, limits.within(req.Types), true); err != nil {
+			return err
+		}
+		if err := flush(ctx, tx); err != nil {
+			return err
+		}
+		if err := limits.spend(ctx, tx, jobs); err != nil {
+			return err
+		}
+		return spendKeys(ctx, tx, jobs, req.Now)
 	})
+	if err != nil {
+		return queue.ClaimResult{}, err
+	}
+	result = answer(req, jobs, &ahead[0])
+	if result.More = result.More || todo.more; result.More {
+		result.NextDue = time.Time{}
+	} else {
+		result.NextDue = earliest(result.NextDue, limits.next())
+	}
 	return result, nil
 }
 
-// Beat implements [queue.Claimer].
-func (db *DB) Beat(ctx context.Context, req queue.BeatRequest) (alive bool, err error) {
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		if req.First {
-			if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, req.Now); err != nil {
-				return err
-			}
-		}
-		res, err := tx.ExecContext(ctx, beatWorker, req.Now, req.WorkerID)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		alive = n == 1
+// claimInto has the jobs, and what lies ahead, when the transaction has been flushed or has committed.
+func claimInto(ctx context.Context, tx *queue.Tx, jobs *[]queue.Job, ahead *[]outlook, req queue.ClaimRequest, types []queue.TypeRoom, careful bool) error {
+	var err error
+	switch names, rooms := columns(types); {
+	case len(types) == 0:
+	case len(types) == 1:
+		err = laterJobs(ctx, tx, jobs, claimOfType, req.WorkerID, req.Now, names[0], min(rooms[0], req.Limit), careful)
+	case careful:
+		err = laterJobs(ctx, tx, jobs, claimPastLocks, req.WorkerID, req.Now, names, rooms, careful, req.Limit)
+	default:
+		err = laterJobs(ctx, tx, jobs, claimOfTypes, req.WorkerID, req.Now, names, rooms, careful, req.Limit)
+	}
+	if err != nil {
 		return err
+	}
+	asked, _ := columns(req.Types)
+	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked)
+}
+
+func columns(types []queue.TypeRoom) (names []string, rooms []int) {
+	for _, t := range types {
+		names, rooms = append(names, t.Type), append(rooms, t.Room)
+	}
+	return names, rooms
+}
+
+// An outlook is what there is to do after a claim.
+type outlook struct {
+	chores
+	ready         bool // some jobs of the types are left
+	nextDue, mark dbtime.Time
+}
+
+func scanOutlook(row jobrow.Scanner) (o outlook, err error) {
+	err = row.Scan(append(o.dest(), &o.ready, &o.nextDue, &o.mark)...)
+	return o, err
+}
+
+func answer(req queue.ClaimRequest, jobs []queue.Job, ahead *outlook) queue.ClaimResult {
+	slices.SortFunc(jobs, func(a, b queue.Job) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
 	})
-	return alive, err
+	// Where nothing could be claimed of what is there, somebody holds it: looking again at once would find the same.
+	left := (ahead.ready && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks
+	if len(jobs) == req.Limit || (len(jobs) > 0 && left) {
+		return queue.ClaimResult{Jobs: jobs, More: true}
+	}
+	return queue.ClaimResult{Jobs: jobs, NextDue: earliest(ahead.nextDue.Time, ahead.mark.Time)}
 }
 
-// Workers implements [queue.Claimer].
-func (db *DB) Workers(ctx context.Context) ([]queue.Worker, error) {
-	rows, err := db.db.QueryxContext(ctx, selectWorkers)
-	return jobrow.Collect(rows, err, jobrow.Worker)
-}
-
-// Bury implements [queue.Claimer].
-func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queue.Job, error) {
-	if seen.Beat < 0 {
-		var registered int
-		if err := tx.QueryRowxContext(ctx, selectWorker, seen.ID).Scan(&registered); err != nil || registered > 0 {
-			return nil, err
-		}
-	} else {
-		res, err := tx.ExecContext(ctx, deleteWorkerAt, seen.ID, seen.Beat)
-		if err != nil {
-			return nil, err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return nil, err
+func earliest(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
 		}
 	}
-	rows, err := tx.QueryxContext(ctx, selectHeld, seen.ID)
-	return jobrow.Collect(rows, err, jobrow.Job)
-}
-
-// Held implements [queue.Claimer].
-func (db *DB) Held(ctx context.Context, workerID string) ([]queue.Job, error) {
-	rows, err := db.db.QueryxContext(ctx, selectHeld, workerID)
-	return jobrow.Collect(rows, err, jobrow.Job)
-}
-
-// Retire implements [queue.Claimer].
-func (db *DB) Retire(ctx context.Context, workerID string) error {
-	_, err := db.db.ExecContext(ctx, deleteWorker, workerID)
-	return err
-}
-
-// Verify implements [queue.Claimer].
-func (db *DB) Verify(ctx context.Context, leases []queue.Lease) ([]error, error) {
-	return leaseStates(ctx, db.db, leases)
+	return first
 }

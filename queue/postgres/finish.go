@@ -1,143 +1,163 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
+	"slices"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Finish implements [queue.Finisher]: one statement for all outcomes, and one each for freed keys, attempt records and
-// refused leases where there are any.
+// Finish implements [queue.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
+// attempt records where there are any, which wait for the commit.
 func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
-	done, err := finishAll(ctx, tx, outcomes)
+	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
 		return nil, err
 	}
+	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
+	done := make(map[queue.Lease]*endedJob, len(ended))
+	for i := range ended {
+		done[queue.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
+	}
+	var after aftermath
 	var records attemptRows
-	var freed keyRows
-	var refused []queue.Lease
+	refused := false
 	for i := range outcomes {
 		out := &outcomes[i]
-		d, ok := done[out.Lease]
+		job, ok := done[out.Lease]
 		if !ok {
-			refused = append(refused, out.Lease)
+			refused = true
 			continue
 		}
-		if out.Kind != queue.KindCompleted {
-			records.add(out, d)
-		}
-		if out.State.Finished() && d.scope == queue.KeyUnfinished {
-			freed.add(d.key, out.Lease.JobID)
+		after.add(job, out.State.Finished(), tx.Now())
+		if out.Kind != queue.KindCompleted && out.Kind != queue.KindReleased {
+			records.add(out, job)
 		}
 	}
-	if err := errors.Join(freed.delete(ctx, tx), records.insert(ctx, tx)); err != nil {
+	if err := after.write(ctx, tx); err != nil {
 		return nil, err
 	}
-	return refusals(ctx, tx, outcomes, done, refused)
+	if err := records.insert(ctx, tx); err != nil {
+		return nil, err
+	}
+	if after.room {
+		if err := db.Notify(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]error, len(outcomes))
+	if refused {
+		err = refusals(ctx, tx, outcomes, done, answers)
+	}
+	return answers, err
 }
 
-func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done map[queue.Lease]finishedJob, refused []queue.Lease) ([]error, error) {
-	answers := make([]error, len(outcomes))
-	if len(refused) == 0 {
-		return answers, nil
-	}
-	states, err := leaseStates(ctx, tx, refused)
-	if err != nil {
-		return nil, err
-	}
-	next := 0
+func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done map[queue.Lease]*endedJob, answers []error) error {
+	var leases []queue.Lease
+	var at []int
 	for i := range outcomes {
 		if _, ok := done[outcomes[i].Lease]; !ok {
-			answers[i] = states[next]
-			next++
+			leases, at = append(leases, outcomes[i].Lease), append(at, i)
 		}
 	}
-	return answers, nil
-}
-
-// A finishedJob is what an update tells of a job.
-type finishedJob struct {
-	lease   queue.Lease
-	worker  string
-	started time.Time
-	key     string
-	scope   queue.KeyScope
-}
-
-func finishAll(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) (map[queue.Lease]finishedJob, error) {
-	var ids, states, kinds, failures []string
-	var results []*string
-	var attempts []int
-	var scheduled []bool
-	var notBefore, at, finishedAt []*time.Time
-	for i := range outcomes {
-		out := &outcomes[i]
-		ids = append(ids, out.Lease.JobID)
-		attempts = append(attempts, out.Lease.Attempt)
-		states = append(states, string(out.State))
-		kinds = append(kinds, out.Kind)
-		scheduled = append(scheduled, out.State == queue.StateQueued && out.NotBefore.After(tx.Now()))
-		notBefore = append(notBefore, nullTime(out.NotBefore))
-		results = append(results, nullJSON(out.Result))
-		failures = append(failures, out.Error)
-		at = append(at, nullTime(out.At))
-		var end *time.Time
-		if out.State.Finished() {
-			end = nullTime(out.At)
-		}
-		finishedAt = append(finishedAt, end)
+	held, err := query(ctx, tx, scanLease, selectLeases, idsOf(leases))
+	for i, answer := range judge(leases, held) {
+		answers[at[i]] = answer
 	}
-	rows, err := tx.QueryxContext(ctx, finishJobs, ids, attempts, states, kinds, scheduled, notBefore, results, failures, at, finishedAt)
-	list, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (f finishedJob, err error) {
-		var worker, key, scope sql.NullString
-		var started dbtime.Time
-		err = row.Scan(&f.lease.JobID, &f.lease.Attempt, &worker, &started, &key, &scope)
-		f.worker, f.key, f.scope, f.started = worker.String, key.String, queue.KeyScope(scope.String), started.Time
-		return f, err
-	})
-	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
-	done := make(map[queue.Lease]finishedJob, len(list))
-	for _, f := range list {
-		done[f.lease] = f
-	}
-	return done, err
-}
-
-func nullTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
-func nullJSON(b []byte) *string {
-	if b == nil {
-		return nil
-	}
-	s := string(b)
-	return &s
-}
-
-type keyRows struct{ keys, ids []string }
-
-func (r *keyRows) add(key, id string) {
-	r.keys = append(r.keys, key)
-	r.ids = append(r.ids, id)
-}
-
-func (r *keyRows) delete(ctx context.Context, tx *queue.Tx) error {
-	if len(r.keys) == 0 {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, deleteKeys, r.keys, r.ids)
 	return err
+}
+
+// An endedJob is a job that runs no more, and what it held.
+type endedJob struct {
+	id       string
+	attempt  int
+	worker   string
+	started  time.Time
+	key      string
+	scope    queue.KeyScope
+	limitKey string
+	limited  bool // types are
+}
+
+func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
+	var worker, key, scope, limitKey sql.NullString
+	var started dbtime.Time
+	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.limited)
+	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, queue.KeyScope(scope.String), limitKey.String, started.Time
+	return e, err
+}
+
+// end writes the jobs' own rows and returns those whose leases were held. Rows are locked in the order of ids, so that two
+// transactions that end the same jobs do not wait for each other.
+func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJob, error) {
+	order := make([]*queue.Outcome, len(outcomes))
+	for i := range outcomes {
+		order[i] = &outcomes[i]
+	}
+	slices.SortFunc(order, func(a, b *queue.Outcome) int { return cmp.Compare(a.Lease.JobID, b.Lease.JobID) })
+	var r outcomeRows
+	for _, out := range order {
+		r.add(out, tx.Now())
+	}
+	return query(ctx, tx, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
+}
+
+// outcomeRows are outcomes as the columns of one statement.
+type outcomeRows struct {
+	ids, states, kinds, failures []string
+	attempts, holds              []int
+	results                      []*string
+	notBefore, finished          []*time.Time
+	at                           []time.Time
+}
+
+func (r *outcomeRows) add(out *queue.Outcome, now time.Time) {
+	hold, finished := jobrow.HoldNone, (*time.Time)(nil)
+	if out.State.Finished() {
+		finished = &out.At
+	} else {
+		hold = jobrow.HoldFor(out.NotBefore, now, "")
+	}
+	r.ids = append(r.ids, out.Lease.JobID)
+	r.attempts = append(r.attempts, out.Lease.Attempt)
+	r.states = append(r.states, string(out.State))
+	r.kinds = append(r.kinds, out.Kind)
+	r.holds = append(r.holds, int(hold))
+	r.notBefore = append(r.notBefore, nullTime(out.NotBefore))
+	r.results = append(r.results, nullText(string(out.Result)))
+	r.failures = append(r.failures, out.Error)
+	r.at = append(r.at, out.At)
+	r.finished = append(r.finished, finished)
+}
+
+// An aftermath is what is freed and marked when jobs run no more.
+type aftermath struct {
+	keys, holders []string
+	limited       marks
+	room          bool // there may be room under a limit now
+}
+
+func (a *aftermath) add(job *endedJob, finished bool, now time.Time) {
+	if finished && job.scope == queue.KeyUnfinished {
+		a.keys = append(a.keys, job.key)
+		a.holders = append(a.holders, job.id)
+	}
+	a.limited.add(job.limitKey, now)
+	a.room = a.room || job.limited || job.limitKey != ""
+}
+
+func (a *aftermath) write(ctx context.Context, tx *queue.Tx) error {
+	if len(a.keys) > 0 {
+		if err := later(ctx, tx, deleteKeys, a.keys, a.holders); err != nil {
+			return err
+		}
+	}
+	return a.limited.write(ctx, tx)
 }
 
 type attemptRows struct {
@@ -146,14 +166,14 @@ type attemptRows struct {
 	started, finished                     []time.Time
 }
 
-func (r *attemptRows) add(out *queue.Outcome, d finishedJob) {
+func (r *attemptRows) add(out *queue.Outcome, job *endedJob) {
 	r.ids = append(r.ids, out.Lease.JobID)
 	r.attempts = append(r.attempts, out.Lease.Attempt)
-	r.workers = append(r.workers, d.worker)
+	r.workers = append(r.workers, job.worker)
 	r.kinds = append(r.kinds, out.Kind)
 	r.failures = append(r.failures, out.Error)
 	r.stacks = append(r.stacks, out.Stack)
-	r.started = append(r.started, d.started)
+	r.started = append(r.started, job.started)
 	r.finished = append(r.finished, out.At)
 }
 
@@ -161,104 +181,5 @@ func (r *attemptRows) insert(ctx context.Context, tx *queue.Tx) error {
 	if len(r.ids) == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started, r.finished)
-	return err
-}
-
-// leaseStates answers each lease: nil when it is held, and else what holds instead.
-func leaseStates(ctx context.Context, q sqlx.QueryerContext, leases []queue.Lease) ([]error, error) {
-	ids := make([]string, len(leases))
-	for i, l := range leases {
-		ids[i] = l.JobID
-	}
-	type job struct {
-		id      string
-		state   queue.State
-		attempt int
-	}
-	rows, err := q.QueryxContext(ctx, selectLeases, ids)
-	list, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (j job, err error) {
-		err = row.Scan(&j.id, &j.state, &j.attempt)
-		return j, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	jobs := make(map[string]job, len(list))
-	for _, j := range list {
-		jobs[j.id] = j
-	}
-	answers := make([]error, len(leases))
-	for i, l := range leases {
-		if j, ok := jobs[l.JobID]; ok {
-			answers[i] = jobrow.Lease(l, j.state, j.attempt)
-		} else {
-			answers[i] = queue.ErrJobNotFound
-		}
-	}
-	return answers, nil
-}
-
-// Check implements [queue.Finisher]: it locks the job's row.
-func (db *DB) Check(ctx context.Context, tx *queue.Tx, lease queue.Lease) error {
-	var state queue.State
-	var attempt int
-	err := tx.QueryRowxContext(ctx, lockLease, lease.JobID).Scan(&state, &attempt)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return queue.ErrJobNotFound
-	case err != nil:
-		return err
-	}
-	return jobrow.Lease(lease, state, attempt)
-}
-
-// Cancel implements [queue.Finisher].
-func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
-	var key, scope sql.NullString
-	err := tx.QueryRowxContext(ctx, cancelJob, tx.Now(), jobID).Scan(&key, &scope)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = db.Check(ctx, tx, queue.Lease{JobID: jobID})
-		if errors.Is(err, queue.ErrNotRunning) {
-			err = queue.ErrFinished
-		}
-		return err
-	}
-	if err != nil || queue.KeyScope(scope.String) != queue.KeyUnfinished {
-		return err
-	}
-	freed := keyRows{keys: []string{key.String}, ids: []string{jobID}}
-	return freed.delete(ctx, tx)
-}
-
-// Retry implements [queue.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
-func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
-	job := queue.InsertJob{ID: jobID}
-	var state queue.State
-	var key, scope sql.NullString
-	var payload []byte
-	err := tx.QueryRowxContext(ctx, selectForRetry, jobID).Scan(&state, &job.Type, &payload, &key, &scope)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return queue.ErrJobNotFound
-	case err != nil:
-		return err
-	case state == queue.StateCompleted:
-		return queue.ErrFinished
-	case !state.Finished():
-		return queue.ErrNotFinished
-	}
-	if queue.KeyScope(scope.String) == queue.KeyUnfinished {
-		job.Key = queue.WhileUnfinished(key.String)
-		job.Fingerprint = queue.Fingerprint(job.Type, payload)
-		taken, err := takeKeys(ctx, tx, []queue.InsertJob{job})
-		if err != nil {
-			return err
-		}
-		if taken[0].Duplicate {
-			return queue.ErrKeyConflict
-		}
-	}
-	_, err = tx.ExecContext(ctx, retryJob, tx.Now(), jobID)
-	return err
+	return later(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started, r.finished)
 }

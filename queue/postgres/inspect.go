@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
@@ -11,31 +9,36 @@ import (
 
 // Job implements [queue.Inspector].
 func (db *DB) Job(ctx context.Context, jobID string) (*queue.Job, error) {
-	job, err := jobrow.Job(db.db.QueryRowxContext(ctx, selectJob, jobID))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, queue.ErrJobNotFound
-	}
+	jobs, err := read(ctx, db, jobrow.Job, selectJob, jobID)
 	if err != nil {
 		return nil, err
 	}
-	return &job, nil
+	if len(jobs) == 0 {
+		return nil, queue.ErrJobNotFound
+	}
+	return &jobs[0], nil
 }
 
 // Jobs implements [queue.Inspector].
 func (db *DB) Jobs(ctx context.Context, f queue.Filter) ([]queue.Job, error) {
-	rows, err := db.db.QueryxContext(ctx, listJobs, texts(f.States), texts(f.Types), f.Before, f.Limit)
-	return jobrow.Collect(rows, err, jobrow.Job)
+	return read(ctx, db, jobrow.Job, listJobs, texts(f.States), texts(f.Types), f.Before, f.Limit)
 }
 
 // Counts implements [queue.Inspector].
 func (db *DB) Counts(ctx context.Context, f queue.Filter) (map[queue.State]int, error) {
-	return jobrow.Counts(db.db.QueryxContext(ctx, countJobs, texts(f.States), texts(f.Types), f.Before))
+	answer, err := db.pool.Query(ctx, countJobs, texts(f.States), texts(f.Types), f.Before)
+	return jobrow.Counts(rows{answer}, err)
 }
 
 // Attempts implements [queue.Inspector].
 func (db *DB) Attempts(ctx context.Context, jobID string) ([]queue.AttemptRecord, error) {
-	rows, err := db.db.QueryxContext(ctx, selectAttempts, jobID)
-	return jobrow.Collect(rows, err, jobrow.Attempt)
+	return read(ctx, db, jobrow.Attempt, selectAttempts, jobID)
+}
+
+// read runs a query outside of transactions.
+func read[T any](ctx context.Context, db *DB, scan func(jobrow.Scanner) (T, error), query string, args ...any) ([]T, error) {
+	answer, err := db.pool.Query(ctx, query, args...)
+	return jobrow.Collect(rows{answer}, err, scan)
 }
 
 // texts is a list of strings as an array, empty and not NULL when there are none.

@@ -68,23 +68,26 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
-	begun, err := conn.BeginTxx(ctx, nil)
+	t, err := newTransaction(conn)
 	if err != nil {
 		return err
 	}
-	committed := false
+	committing := false
 	// Also for a panic or a Goexit in fn.
 	defer func() {
-		if !committed {
-			err = errors.Join(err, begun.Rollback())
+		if !committing || err != nil {
+			err = errors.Join(err, t.rollback(ctx))
 		}
 	}()
-	tx := queue.NewTx(begun, queue.Postgres, time.Now())
+	tx := queue.NewTx(t, queue.Postgres, time.Now())
 	if err := fn(context.WithValue(ctx, writeKey{}, true), tx); err != nil {
+		if t.failed != nil && !errors.Is(err, t.failed) {
+			err = errors.Join(err, t.failed)
+		}
 		return err
 	}
-	committed = true
-	if err := begun.Commit(); err != nil {
+	committing = true
+	if err := t.commit(ctx); err != nil {
 		return err
 	}
 	tx.Committed()

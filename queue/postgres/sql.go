@@ -4,10 +4,13 @@ import "github.com/postroom-go/postroom/internal/jobrow"
 
 const (
 	insertJobs = `
-INSERT INTO jobs (id, type, payload_json, priority, state, scheduled, not_before, max_attempts, idempotency_key, key_scope, created_at, updated_at)
-SELECT id, type, payload::json, priority, 'queued', scheduled, not_before, max_attempts, NULLIF(key, ''), NULLIF(scope, ''), $10::timestamptz, $10::timestamptz
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::boolean[], $6::timestamptz[], $7::int[], $8::text[], $9::text[])
-  AS j (id, type, payload, priority, scheduled, not_before, max_attempts, key, scope)`
+INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
+  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
+SELECT id, type, payload::json, priority, 'queued', hold, not_before, max_attempts,
+  key, scope, limit_key, user_id, tags::json, expires_at, trace, $15::timestamptz, $15::timestamptz
+FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::int[],
+    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::text[])
+  AS j (id, type, payload, priority, hold, not_before, max_attempts, key, scope, limit_key, user_id, tags, expires_at, trace)`
 
 	// The order keeps two transactions that take the same keys from waiting for each other.
 	insertKeys = `
@@ -29,48 +32,6 @@ WHERE job_keys.key = k.key
   AND job_keys.job_id = k.job_id
   AND job_keys.scope = 'unfinished'`
 
-	// Uses the partial index jobs_scheduled.
-	promoteJobs = `
-UPDATE jobs
-SET scheduled = FALSE
-WHERE id IN (
-  SELECT id
-  FROM jobs
-  WHERE state = 'queued'
-    AND scheduled
-    AND not_before <= $1
-  ORDER BY not_before
-  LIMIT 1000
-  FOR UPDATE SKIP LOCKED)`
-
-	// Uses the partial index jobs_ready. A job that another transaction holds is that one's to claim.
-	claimJobs = `
-UPDATE jobs
-SET state = 'running',
-  attempt = attempt + 1,
-  worker_id = $1,
-  started_at = $2,
-  updated_at = $2
-WHERE id = ANY(ARRAY(
-  SELECT id
-  FROM jobs
-  WHERE state = 'queued'
-    AND NOT scheduled
-    AND type = ANY($3)
-  ORDER BY priority DESC, not_before, id
-  LIMIT $4
-  FOR UPDATE SKIP LOCKED))
-RETURNING ` + jobrow.Columns
-
-	selectNextDue = `
-SELECT not_before
-FROM jobs
-WHERE state = 'queued'
-  AND scheduled
-  AND type = ANY($1)
-ORDER BY not_before
-LIMIT 1`
-
 	ensureWorker = `
 INSERT INTO job_workers (id, beat, beat_at)
 VALUES ($1, 0, $2)
@@ -80,7 +41,8 @@ ON CONFLICT (id) DO NOTHING`
 UPDATE job_workers
 SET beat = beat + 1,
   beat_at = $1
-WHERE id = $2`
+WHERE id = $2
+RETURNING id`
 
 	selectWorkers = `
 SELECT id, beat, beat_at
@@ -94,14 +56,15 @@ WHERE state = 'running'
 	deleteWorkerAt = `
 DELETE FROM job_workers
 WHERE id = $1
-  AND beat = $2`
+  AND beat = $2
+RETURNING id`
 
 	deleteWorker = `
 DELETE FROM job_workers
 WHERE id = $1`
 
 	selectWorker = `
-SELECT COUNT(*)
+SELECT id
 FROM job_workers
 WHERE id = $1`
 
@@ -115,7 +78,7 @@ ORDER BY id`
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
-  scheduled = o.scheduled,
+  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' AND limit_key IS NOT NULL THEN 2 ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
   failures = failures + (o.kind = 'failed')::int,
   interruptions = interruptions + (o.kind = 'interrupted')::int,
@@ -124,12 +87,16 @@ SET state = o.state,
   last_error = COALESCE(NULLIF(o.error, ''), last_error),
   updated_at = o.at,
   finished_at = o.finished_at
-FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::boolean[], $6::timestamptz[], $7::text[], $8::text[], $9::timestamptz[], $10::timestamptz[])
-  AS o (id, attempt, state, kind, scheduled, not_before, result, error, at, finished_at)
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[], $9::timestamptz[], $10::timestamptz[])
+  AS o (id, attempt, state, kind, hold, not_before, result, error, at, finished_at)
 WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
-  AND jobs.state = 'running'
-RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope`
+  AND jobs.state = 'running'` + returningEnded
+
+	// The last tells whether types are limited, so that there may be room for others.
+	returningEnded = `
+RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope, limit_key,
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
 
 	insertAttempts = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
@@ -143,7 +110,7 @@ FROM jobs
 WHERE id = ANY($1)`
 
 	lockLease = `
-SELECT state, attempt
+SELECT id, state, attempt
 FROM jobs
 WHERE id = $1
 FOR NO KEY UPDATE`
@@ -151,15 +118,14 @@ FOR NO KEY UPDATE`
 	cancelJob = `
 UPDATE jobs
 SET state = 'canceled',
-  scheduled = FALSE,
+  hold = 0,
   updated_at = $1,
   finished_at = $1
 WHERE id = $2
-  AND state IN ('queued', 'running')
-RETURNING idempotency_key, key_scope`
+  AND state IN ('queued', 'running')` + returningEnded
 
 	selectForRetry = `
-SELECT state, type, payload_json, idempotency_key, key_scope
+SELECT id, state, type, payload_json, idempotency_key, key_scope, limit_key
 FROM jobs
 WHERE id = $1
 FOR NO KEY UPDATE`
@@ -167,7 +133,7 @@ FOR NO KEY UPDATE`
 	retryJob = `
 UPDATE jobs
 SET state = 'queued',
-  scheduled = FALSE,
+  hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END,
   not_before = $1,
   failures = 0,
   interruptions = 0,

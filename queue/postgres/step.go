@@ -12,8 +12,7 @@ func (db *DB) StartStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, na
 	if err := db.Check(ctx, tx, lease); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, startStep, lease.JobID, name, lease.Attempt, tx.Now())
-	return err
+	return later(ctx, tx, startStep, lease.JobID, name, lease.Attempt, tx.Now())
 }
 
 // FinishStep implements [queue.Stepper].
@@ -21,12 +20,10 @@ func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, s
 	if err := db.Check(ctx, tx, lease); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, finishStep, lease.JobID, step.Name, lease.Attempt, step.StartedAt, tx.Now(), string(step.Result))
-	return err
+	return later(ctx, tx, finishStep, lease.JobID, step.Name, lease.Attempt, step.StartedAt, tx.Now(), string(step.Result))
 }
 
 // Steps implements [queue.Stepper].
 func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.StepRecord, error) {
-	rows, err := db.db.QueryxContext(ctx, selectSteps, jobID)
-	return jobrow.Collect(rows, err, jobrow.Step)
+	return read(ctx, db, jobrow.Step, selectSteps, jobID)
 }

@@ -1,0 +1,200 @@
+package postgres
+
+import "github.com/postroom-go/postroom/internal/jobrow"
+
+const (
+	// Claims of one queue come one after the other, so that each finds the first jobs and no two count the same room. The
+	// key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the program's own keys.
+	lockClaims = `
+SELECT pg_advisory_xact_lock(1886352244, 'jobs'::regclass::oid::int)`
+
+	// What a claim has to see to before it claims.
+	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
+  EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type' OR rate IS NOT NULL)`
+
+	selectChores = `
+SELECT
+  ` + choresOf
+
+	// Frees what the jobs held, and tells how many there were.
+	expireJobs = `
+WITH ended AS (
+  UPDATE jobs
+  SET state = 'canceled',
+    hold = 0,
+    last_error = 'expired at ' || to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' before it could run',
+    updated_at = $1,
+    finished_at = $1
+  WHERE id = ANY(ARRAY(
+    SELECT id
+    FROM jobs
+    WHERE state = 'queued'
+      AND expires_at IS NOT NULL
+      AND expires_at <= $1
+    ORDER BY expires_at
+    LIMIT 1000
+    FOR UPDATE SKIP LOCKED))
+  RETURNING id, idempotency_key, key_scope, limit_key),
+freed AS (
+  DELETE FROM job_keys
+  USING ended
+  WHERE ended.key_scope = 'unfinished'
+    AND job_keys.key = ended.idempotency_key
+    AND job_keys.job_id = ended.id
+    AND job_keys.scope = 'unfinished'),
+marked AS (
+  INSERT INTO job_admissions (due_at, limit_key)
+  SELECT DISTINCT $1::timestamptz, limit_key
+  FROM ended
+  WHERE limit_key IS NOT NULL)
+SELECT COUNT(*)
+FROM ended`
+
+	// Uses the partial index jobs_scheduled.
+	promoteJobs = `
+WITH due AS (
+  UPDATE jobs
+  SET hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END
+  WHERE id = ANY(ARRAY(
+    SELECT id
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 1
+      AND not_before <= $1
+    ORDER BY not_before
+    LIMIT 1000
+    FOR UPDATE SKIP LOCKED))
+  RETURNING limit_key),
+marked AS (
+  INSERT INTO job_admissions (due_at, limit_key)
+  SELECT DISTINCT $1::timestamptz, limit_key
+  FROM due
+  WHERE limit_key IS NOT NULL)
+SELECT COUNT(*)
+FROM due`
+
+	// A claim that finds chores does nothing, unless $5 says that they are done.
+	choresDone = `($5 OR NOT (
+      EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
+      OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $2)
+      OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type' OR rate IS NOT NULL)))`
+
+	claimSet = `
+UPDATE jobs
+SET state = 'running',
+  attempt = attempt + 1,
+  worker_id = $1,
+  started_at = $2,
+  updated_at = $2
+WHERE id = ANY(ARRAY(`
+
+	// A job that another transaction holds is that one's to end.
+	claimOfType = claimSet + `
+    SELECT id
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 0
+      AND type = $3
+      AND (expires_at IS NULL OR expires_at > $2)
+      AND ` + choresDone + `
+    ORDER BY priority DESC, not_before, id
+    LIMIT $4
+    FOR UPDATE SKIP LOCKED))
+RETURNING ` + jobrow.Columns
+
+	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
+	// $6 by their heads no job can be among the first $6.
+	claimLanes = `
+WITH RECURSIVE heads AS (
+  (SELECT type, priority, not_before, id
+   FROM jobs
+   WHERE state = 'queued'
+     AND hold = 0
+     AND ` + choresDone + `
+   ORDER BY type, priority DESC, not_before, id
+   LIMIT 1)
+  UNION ALL
+  SELECT next.*
+  FROM heads
+  CROSS JOIN LATERAL (
+    SELECT type, priority, not_before, id
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 0
+      AND type > heads.type
+    ORDER BY type, priority DESC, not_before, id
+    LIMIT 1) AS next),
+lanes AS (
+  SELECT heads.type, LEAST(rooms.room, $6) AS room
+  FROM heads
+  JOIN unnest($3::text[], $4::int[]) AS rooms (type, room) ON rooms.type = heads.type
+  ORDER BY heads.priority DESC, heads.not_before, heads.id
+  LIMIT $6),
+portion AS (
+  SELECT GREATEST(1, 2000 / GREATEST(1, COUNT(*)))::int AS size
+  FROM lanes),
+candidates AS (
+  SELECT place.*, place.nth = portion.size AND place.nth < lanes.room AS cut
+  FROM lanes
+  CROSS JOIN portion
+  CROSS JOIN LATERAL (
+    SELECT id, priority, not_before, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
+    FROM (
+      SELECT id, priority, not_before
+      FROM jobs
+      WHERE state = 'queued'
+        AND hold = 0
+        AND type = lanes.type
+        AND (expires_at IS NULL OR expires_at > $2)
+      ORDER BY priority DESC, not_before, id
+      LIMIT LEAST(lanes.room, portion.size)`
+
+	// Behind the last place that was read of a type there may be another of it: what would come after it is left to the
+	// next claim.
+	claimChosen = `) AS first) AS place),
+chosen AS (
+  SELECT id
+  FROM (
+    SELECT id, priority, not_before,
+      BOOL_OR(cut) OVER (ORDER BY priority DESC, not_before, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS beyond
+    FROM candidates) AS ordered
+  WHERE beyond IS NOT TRUE
+  ORDER BY priority DESC, not_before, id
+  LIMIT $6)` + claimSet + `
+  SELECT jobs.id
+  FROM chosen
+  JOIN jobs ON jobs.id = chosen.id
+  WHERE jobs.state = 'queued'
+    AND jobs.hold = 0
+  FOR UPDATE OF jobs SKIP LOCKED))
+RETURNING ` + jobrow.Columns
+
+	// Reads without locking all that it looks at; a job that another transaction holds leaves its place empty.
+	claimOfTypes = claimLanes + claimChosen
+
+	// Passes over what others hold, but locks all that it looks at.
+	claimPastLocks = claimLanes + `
+      FOR UPDATE SKIP LOCKED` + claimChosen
+
+	// What there is to do after a claim: chores; jobs to claim; when the next job falls due, of the first hundred scheduled
+	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.
+	lookAhead = `
+SELECT
+  ` + choresOf + `,
+  EXISTS (SELECT 1 FROM unnest($2::text[]) AS t (type) WHERE EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 0 AND jobs.type = t.type)),
+  (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
+   FROM (
+     SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth
+     FROM (
+       SELECT type, not_before
+       FROM jobs
+       WHERE state = 'queued'
+         AND hold = 1
+         AND not_before > $1
+       ORDER BY not_before
+       LIMIT 100) AS first) AS scheduled),
+  (SELECT MIN(due_at) FROM job_admissions)`
+)

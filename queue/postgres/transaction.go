@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A transaction is one write, on a connection that is its own meanwhile. What the driver wants to do and need not see the
+// answer of at once waits, and is sent together with what comes next: in the end with the commit. Enqueueing a job is one
+// round trip so: BEGIN, INSERT, COMMIT.
+type transaction struct {
+	conn    *sqlx.Conn // for the user's statements
+	raw     *pgx.Conn  // the same connection, for ours
+	begun   bool
+	waiting []step
+	failed  error // of a send: nothing is run any more, which might otherwise run by itself
+}
+
+// A step is a statement and what to do with its rows; read is nil where they do not matter.
+type step struct {
+	sql  string
+	args []any
+	read func(rows) error
+}
+
+// rows are what jobrow reads.
+type rows struct{ pgx.Rows }
+
+func (r rows) Close() error {
+	r.Rows.Close()
+	return nil
+}
+
+var _ queue.Statements = (*transaction)(nil)
+
+func newTransaction(conn *sqlx.Conn) (*transaction, error) {
+	t := &transaction{conn: conn}
+	err := conn.Raw(func(dc any) error {
+		own, ok := dc.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("the connection is a %T", dc)
+		}
+		t.raw = own.Conn()
+		return nil
+	})
+	return t, err
+}
+
+// send runs what waits, in one round trip. After an error the transaction is of no more use.
+func (t *transaction) send(ctx context.Context, last ...step) error {
+	if t.failed != nil {
+		return t.failed
+	}
+	steps := append(t.waiting, last...)
+	t.waiting = nil
+	if !t.begun {
+		t.begun = true
+		steps = append([]step{{sql: "BEGIN"}}, steps...)
+	}
+	var batch pgx.Batch
+	for i := range steps {
+		batch.Queue(steps[i].sql, steps[i].args...)
+	}
+	results := t.raw.SendBatch(ctx, &batch)
+	t.failed = readAll(results, steps)
+	if err := results.Close(); t.failed == nil {
+		t.failed = err
+	}
+	return t.failed
+}
+
+func readAll(results pgx.BatchResults, steps []step) error {
+	for i := range steps {
+		if steps[i].read == nil {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+			continue
+		}
+		answer, err := results.Query()
+		if err != nil {
+			return err
+		}
+		if err := steps[i].read(rows{answer}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errRolledBack is what a commit answers when an earlier statement had failed and nobody had said so.
+var errRolledBack = errors.New("postgres: the transaction was rolled back: one of its statements had failed")
+
+func (t *transaction) commit(ctx context.Context) error {
+	if !t.begun && len(t.waiting) == 0 {
+		return nil // nothing was asked for
+	}
+	var tag string
+	err := t.send(ctx, step{sql: "COMMIT", read: func(r rows) error {
+		err := r.Close()
+		tag = r.CommandTag().String()
+		return errors.Join(err, r.Err())
+	}})
+	if err == nil && tag != "COMMIT" {
+		err = errRolledBack
+	}
+	return err
+}
+
+// rollback undoes what was written; nothing need be said to a server that knows of no transaction.
+func (t *transaction) rollback(ctx context.Context) error {
+	const idle = 'I'
+	if t.raw.IsClosed() || t.raw.PgConn().TxStatus() == idle {
+		return nil
+	}
+	_, err := t.raw.Exec(ctx, "ROLLBACK")
+	return err
+}
+
+// flush sends what waits, so that a user's statement comes after it.
+func (t *transaction) flush(ctx context.Context) error {
+	if t.begun && len(t.waiting) == 0 {
+		return t.failed
+	}
+	return t.send(ctx)
+}
+
+func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.ExecContext(ctx, query, args...)
+}
+
+func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.QueryContext(ctx, query, args...)
+}
+
+func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.QueryxContext(ctx, query, args...)
+}
+
+func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
+	if t.flush(ctx) != nil {
+		// Only a query makes a row that carries an error; this one is not sent. Write tells what had failed.
+		done, cancel := context.WithCancel(ctx)
+		cancel()
+		ctx = done
+	}
+	return t.conn.QueryRowxContext(ctx, query, args...)
+}
+
+// later runs a statement of the driver's own before whatever comes after it. Its error is that of what comes after it.
+func later(ctx context.Context, tx *queue.Tx, query string, args ...any) error {
+	if own, ok := tx.Statements.(*transaction); ok {
+		own.waiting = append(own.waiting, step{sql: query, args: args})
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, query, args...)
+	return err
+}
+
+// laterInto is later for a statement that answers: into has the answer when what comes after it has run.
+func laterInto[T any](ctx context.Context, tx *queue.Tx, into *[]T, scan func(jobrow.Scanner) (T, error), query string, args ...any) error {
+	own, ok := tx.Statements.(*transaction)
+	if !ok {
+		answer, err := tx.QueryxContext(ctx, query, args...)
+		*into, err = jobrow.Collect(answer, err, scan)
+		return err
+	}
+	own.waiting = append(own.waiting, step{sql: query, args: args, read: func(r rows) (err error) {
+		*into, err = jobrow.Collect(r, nil, scan)
+		return err
+	}})
+	return nil
+}
+
+// laterJobs is laterInto for jobs.
+func laterJobs(ctx context.Context, tx *queue.Tx, into *[]queue.Job, query string, args ...any) error {
+	own, ok := tx.Statements.(*transaction)
+	if !ok {
+		answer, err := tx.QueryxContext(ctx, query, args...)
+		*into, err = jobrow.Jobs(answer, err, 16)
+		return err
+	}
+	own.waiting = append(own.waiting, step{sql: query, args: args, read: func(r rows) (err error) {
+		*into, err = jobrow.Jobs(r, nil, 16)
+		return err
+	}})
+	return nil
+}
+
+// query runs a statement of the driver's own, and whatever waits before it.
+func query[T any](ctx context.Context, tx *queue.Tx, scan func(jobrow.Scanner) (T, error), text string, args ...any) (list []T, err error) {
+	if err := laterInto(ctx, tx, &list, scan, text, args...); err != nil {
+		return nil, err
+	}
+	if own, ok := tx.Statements.(*transaction); ok {
+		err = own.send(ctx)
+	}
+	return list, err
+}
+
+// queryOne is query for at most one row; without one the error is [sql.ErrNoRows].
+func queryOne[T any](ctx context.Context, tx *queue.Tx, scan func(jobrow.Scanner) (T, error), text string, args ...any) (one T, err error) {
+	list, err := query(ctx, tx, scan, text, args...)
+	if err == nil && len(list) == 0 {
+		err = sql.ErrNoRows
+	}
+	if err != nil {
+		return one, err
+	}
+	return list[0], nil
+}
+
+// flush sends what waits.
+func flush(ctx context.Context, tx *queue.Tx) error {
+	if own, ok := tx.Statements.(*transaction); ok {
+		return own.flush(ctx)
+	}
+	return nil
+}
