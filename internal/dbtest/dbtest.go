@@ -31,7 +31,7 @@ func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 // SQLite opens a new file that goes with the test.
 func SQLite(t *testing.T) *sqlite.DB {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &sqlite.Config{Durability: sqlite.Normal, WakeInterval: -1})
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db

@@ -34,7 +34,7 @@ func openMemory(t testing.TB) *sqlite.DB {
 
 func TestDriverOnFile(t *testing.T) {
 	queuetest.TestDriver(t, func(t *testing.T) queue.Driver {
-		return openFile(t, &sqlite.Config{Durability: sqlite.Normal, WakeInterval: -1})
+		return openFile(t, &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	})
 }
 

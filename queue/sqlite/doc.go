@@ -23,5 +23,5 @@
 //
 // Any number of processes on one machine may open the same file. Each has its own writer; SQLite's lock arbitrates, and
 // [Config.BusyTimeout] bounds the wait. New jobs wake the dispatchers of the process that enqueued them at once, those of
-// others within [Config.WakeInterval].
+// others within milliseconds.
 package sqlite

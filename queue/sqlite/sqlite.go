@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,11 +39,10 @@ type Config struct {
 	Readers int
 	// BusyTimeout is how long a write waits for another process to finish its own. Default 10 s; at least 1 ms.
 	BusyTimeout time.Duration
-	// WakeInterval is how often a process whose dispatcher waits looks whether another process has written, to find the
-	// jobs that it enqueued. Default 4 ms, which costs about a fifth of a percent of a core; at least 1 ms. Negative: never;
-	// their jobs are found at the dispatcher's next poll. Turn it off under testing/synctest, where it would be what a
-	// bubble's clock stops for.
-	WakeInterval time.Duration
+	// SingleProcess says that no other process enqueues into the file while a dispatcher runs, so that the file is not
+	// watched. What another one enqueues all the same is found by polling. It is needed under testing/synctest: the clock of
+	// a bubble stands still while a file is watched.
+	SingleProcess bool
 }
 
 func (c *Config) withDefaults() (Config, error) {
@@ -59,13 +59,7 @@ func (c *Config) withDefaults() (Config, error) {
 	if cfg.BusyTimeout == 0 {
 		cfg.BusyTimeout = 10 * time.Second
 	}
-	if cfg.WakeInterval == 0 {
-		cfg.WakeInterval = 4 * time.Millisecond
-	}
-	cfg.WakeInterval = max(0, cfg.WakeInterval)
 	switch {
-	case cfg.WakeInterval > 0 && cfg.WakeInterval < time.Millisecond:
-		return cfg, fmt.Errorf("sqlite: Config.WakeInterval is %v; it must be at least 1ms", cfg.WakeInterval)
 	case cfg.Durability != Full && cfg.Durability != Normal:
 		return cfg, fmt.Errorf("sqlite: Config.Durability is %q; use sqlite.Full or sqlite.Normal", cfg.Durability)
 	case cfg.Readers < 1 || cfg.Readers > 1000:
@@ -85,6 +79,7 @@ type DB struct {
 	reader *sqlx.DB
 	writer *writer
 	wakers wakers
+	log    string // the write-ahead log to watch; empty: none
 }
 
 var _ queue.Driver = (*DB)(nil)
@@ -99,11 +94,7 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	if path == ":memory:" {
 		return nil, errors.New("sqlite: open database: :memory: names no file; use sqlite.OpenMemory")
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: open database: %w", err)
-	}
-	if err := file.Close(); err != nil {
+	if err := create(path); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
 	// Connections are opened later, too, when the process may stand in another folder.
@@ -112,14 +103,43 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	return open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c)
+	db, err := open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c)
+	if err != nil || c.SingleProcess {
+		return db, err
+	}
+	// SQLite keeps the log beside the file that a link leads to.
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open database: %w", err), db.Close())
+	}
+	db.log = path + "-wal"
+	return db, nil
+}
+
+// create makes a file that is not there. One that is is not opened: closing it again would give up the locks that other
+// handles of this process have on it.
+func create(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil // another process was faster
+	}
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // OpenMemory opens a new, empty database in memory that is gone after Close. A transaction sees the same there as in a
 // file, but readers and the writer wait for each other, 10 s at most: do not read through [DB.Reader] inside a write, and
 // do not write while rows read through it are open.
 func OpenMemory(ctx context.Context) (*DB, error) {
-	c, err := (&Config{WakeInterval: -1}).withDefaults()
+	c, err := (*Config)(nil).withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +154,7 @@ func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB,
 	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
 	db := &DB{}
 	var err error
-	db.writer, err = openWriter(ctx, uri+"?"+options.Encode(), cfg.BusyTimeout, watch{interval: cfg.WakeInterval, changed: db.wakers.wake})
+	db.writer, err = openWriter(ctx, uri+"?"+options.Encode(), cfg.BusyTimeout, db.wakers.wake)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", uri, err)
 	}

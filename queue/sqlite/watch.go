@@ -3,45 +3,51 @@ package sqlite
 import (
 	"context"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
-// A watch tells of what other processes commit. It belongs to the writer, on whose connection SQLite's data_version
-// changes with every commit but its own: to look is one read of memory that the processes share.
-type watch struct {
-	interval time.Duration // 0: never
-	changed  func()
+const (
+	// breath is how long the watch waits after a change before it looks: changes that come meanwhile are one.
+	breath = 2 * time.Millisecond
+	// A commit shows only after the disk has taken the log, so that one look is not enough: the watch looks again after
+	// twice the time, up to this.
+	longestCommit = 500 * time.Millisecond
+)
 
-	ticker  *time.Ticker
-	version int64
-}
-
-func (w *watch) turn(on bool) {
-	w.stop()
-	if on && w.interval > 0 {
-		w.ticker = time.NewTicker(w.interval)
+// watch asks the writer to look when the write-ahead log has changed, by whomever. An idle one costs nothing.
+func (db *DB) watch(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return err
 	}
-}
-
-func (w *watch) stop() {
-	if w.ticker != nil {
-		w.ticker.Stop()
-		w.ticker = nil
+	defer watcher.Close()
+	// It is there as long as a connection is open.
+	if err := watcher.Add(db.log); err != nil {
+		return err
 	}
-}
-
-func (w *watch) ticks() <-chan time.Time {
-	if w.ticker == nil {
-		return nil
+	delay := breath // what was written before the watch began went unseen
+	again := time.NewTimer(delay)
+	defer again.Stop()
+	for {
+		var events <-chan fsnotify.Event
+		if delay > breath {
+			events = watcher.Events
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-events:
+			delay = breath
+			again.Reset(delay)
+		case <-watcher.Errors: // something was missed
+			delay = breath
+			again.Reset(delay)
+		case <-again.C:
+			db.writer.askToLook()
+			if delay *= 2; delay <= longestCommit {
+				again.Reset(delay)
+			}
+		}
 	}
-	return w.ticker.C
-}
-
-func (w *watch) look(s *statements) {
-	var version int64
-	// An error shows at the next write; polling is the net.
-	if s.QueryRowxContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
-		return
-	}
-	w.version = version
-	w.changed()
 }

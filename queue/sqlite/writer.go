@@ -35,8 +35,9 @@ type writer struct {
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
 
 	requests chan *request
-	watching chan bool // whether to look for what other processes commit
-	watch    watch
+	looks    chan struct{} // asks to look whether another process has committed
+	version  int64         // as of the last look
+	changed  func()        // called when one has
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
@@ -59,7 +60,7 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration, watch watch) (*writer, error) {
+func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration, changed func()) (*writer, error) {
 	pool, err := sqlx.Open("sqlite3", dsn)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration, watc
 	}
 	w := &writer{
 		pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), watching: make(chan bool), watch: watch, quit: make(chan struct{}), stopped: make(chan struct{}),
+		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed, quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.close = sync.OnceValue(w.shut)
 	go w.loop()
@@ -156,15 +157,12 @@ func (r *request) call(ctx context.Context, fn func(context.Context, *queue.Tx) 
 
 func (w *writer) loop() {
 	defer close(w.stopped)
-	defer w.watch.stop()
 	for {
 		select {
 		case <-w.quit:
 			return
-		case on := <-w.watching:
-			w.watch.turn(on)
-		case <-w.watch.ticks():
-			w.watch.look(w.statements)
+		case <-w.looks:
+			w.look()
 		case r := <-w.requests:
 			if w.closing() {
 				return
@@ -174,11 +172,23 @@ func (w *writer) loop() {
 	}
 }
 
-func (w *writer) setWatching(on bool) {
+// askToLook never blocks; several that come together are one.
+func (w *writer) askToLook() {
 	select {
-	case w.watching <- on:
-	case <-w.stopped:
+	case w.looks <- struct{}{}:
+	default:
 	}
+}
+
+// look reads data_version, which changes with every commit but those of the connection that reads it: the writer's own.
+func (w *writer) look() {
+	var version int64
+	// An error shows at the next write; polling is the net.
+	if w.statements.QueryRowxContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
+		return
+	}
+	w.version = version
+	w.changed()
 }
 
 func (w *writer) closing() bool {
