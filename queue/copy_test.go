@@ -1,0 +1,218 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// moving is a queue in a SQLite file and an empty one to move it to: on PostgreSQL, and in another file.
+func moving(t *testing.T, fn func(t *testing.T, from, to *queue.Queue)) {
+	t.Helper()
+	for name, open := range map[string]func(t *testing.T) queue.Driver{
+		"to PostgreSQL": func(t *testing.T) queue.Driver { return dbtest.Postgres(t) },
+		"to SQLite":     func(t *testing.T) queue.Driver { return dbtest.SQLite(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			from, to := queue.Driver(dbtest.SQLite(t)), open(t)
+			require.NoError(t, queue.Migrate(t.Context(), from))
+			require.NoError(t, queue.Migrate(t.Context(), to))
+			fn(t, on(t, from, nil), on(t, to, nil))
+		})
+	}
+}
+
+func count(t *testing.T, q *queue.Queue) (n int) {
+	t.Helper()
+	require.NoError(t, q.DB().Reader().Get(&n, "SELECT COUNT(*) FROM jobs"))
+	return n
+}
+
+func TestCopyKeepsJobsAsTheyAre(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		next := time.Now().Add(24 * time.Hour)
+		enqueue(t, from, &queue.Options{Priority: 3, Key: queue.Forever("once"), MaxAttempts: 2})
+		enqueue(t, from, &queue.Options{NotBefore: next, ExpiresAt: next.Add(time.Hour), UserID: "ada", Tags: []string{"a", "b"}})
+		enqueue(t, from, &queue.Options{LimitKey: "shared", Key: queue.WhileUnfinished("alone")})
+		canceled := enqueue(t, from, nil)
+		require.NoError(t, from.Cancel(ctx, canceled))
+		failing := enqueue(t, from, &queue.Options{Priority: 100})
+		claimed, err := from.Claim(ctx, "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		require.Equal(t, failing, claimed[0].ID)
+		require.NoError(t, from.FinishStep(ctx, claimed[0].Lease(), "half", 42))
+		require.NoError(t, from.Fail(ctx, &claimed[0], errors.New("not yet")))
+		want, err := from.Jobs(ctx, queue.Filter{Limit: 100})
+		require.NoError(t, err)
+		steps, err := from.Steps(ctx, failing)
+		require.NoError(t, err)
+
+		report, err := queue.Copy(ctx, from.DB(), to.DB(), &queue.CopyConfig{Batch: 2})
+		require.NoError(t, err)
+		require.Equal(t, len(want), report.Jobs)
+		require.Zero(t, count(t, from))
+
+		got, err := to.Jobs(ctx, queue.Filter{Limit: 100})
+		require.NoError(t, err)
+		require.Len(t, got, len(want))
+		for i := range want {
+			require.JSONEq(t, string(want[i].Payload), string(got[i].Payload))
+			got[i].Payload = want[i].Payload
+		}
+		require.Equal(t, want, got)
+		moved, err := to.Steps(ctx, failing)
+		require.NoError(t, err)
+		require.Equal(t, steps, moved)
+		require.Len(t, attempts(t, to, failing), 1)
+
+		for _, q := range []*queue.Queue{from, to} {
+			_, err = q.Enqueue(ctx, ping.New(2, &queue.Options{Key: queue.Forever("once")}))
+			require.ErrorIs(t, err, queue.ErrKeyConflict, "the key is taken in both")
+		}
+		jobs, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Len(t, jobs, 2, "the job with the limit key is among them")
+		again, err := queue.Copy(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Zero(t, again.Jobs)
+	})
+}
+
+func TestCopyWaitsForWhatRuns(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		enqueue(t, from, nil)
+		running, err := from.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		_, err = queue.Copy(t.Context(), from.DB(), to.DB(), &queue.CopyConfig{Wait: -1})
+		require.ErrorIs(t, err, queue.ErrStillRunning)
+		require.Zero(t, count(t, to))
+
+		require.NoError(t, from.Complete(t.Context(), running[0].Lease(), "done"))
+		report, err := queue.Copy(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Jobs)
+		require.Equal(t, queue.StateCompleted, job(t, to, running[0].ID).State)
+	})
+}
+
+// Dispatchers work on both databases, and a program goes on enqueueing into the old one.
+func TestCopyMovesALiveQueue(t *testing.T) {
+	const total = 600
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		var mu sync.Mutex
+		runs := make(map[string]int)
+		var all sync.WaitGroup
+		all.Add(total)
+		handle := func(_ context.Context, w *queue.Work[int]) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if runs[w.Job.ID]++; runs[w.Job.ID] == 1 {
+				all.Done()
+			}
+			return nil
+		}
+		cfg := &queue.DispatcherConfig{Workers: 4, PollInterval: 20 * time.Millisecond}
+		stopFrom, stopTo := start(t, from, cfg, handle), start(t, to, cfg, handle)
+		for range total / 2 {
+			enqueue(t, from, nil)
+		}
+		enqueued := make(chan error, 1)
+		go func() {
+			for range total / 2 {
+				if _, err := from.Enqueue(context.Background(), ping.New(1, nil)); err != nil {
+					enqueued <- err
+					return
+				}
+			}
+			enqueued <- nil
+		}()
+		_, err := queue.Copy(t.Context(), from.DB(), to.DB(), &queue.CopyConfig{Batch: 10})
+		require.NoError(t, err)
+		require.NoError(t, <-enqueued)
+		_, err = queue.Copy(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		all.Wait()
+		require.NoError(t, stopFrom())
+		require.NoError(t, stopTo())
+		require.Len(t, runs, total)
+		for id, n := range runs {
+			require.Equal(t, 1, n, id)
+		}
+		require.Zero(t, count(t, from))
+		require.Equal(t, total, count(t, to))
+	})
+}
+
+func ids(jobs []queue.Job) []string {
+	ids := make([]string, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].ID
+	}
+	return ids
+}
+
+// A dying database fails at its nth write, and so does everything after it.
+type dying struct {
+	queue.Driver
+	left *int
+}
+
+func (d dying) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+	if *d.left--; *d.left < 0 {
+		return errDatabase
+	}
+	return d.Driver.Write(ctx, fn)
+}
+
+func TestCopyGoesOnAfterDyingAnywhere(t *testing.T) {
+	const jobs = 5
+	for n := range 30 {
+		from, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "from.db"), &sqlite.Config{Durability: sqlite.Normal})
+		require.NoError(t, err)
+		to, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, queue.Migrate(t.Context(), from))
+		require.NoError(t, queue.Migrate(t.Context(), to))
+		old, young := on(t, from, nil), on(t, to, nil)
+		for range jobs {
+			enqueue(t, old, nil)
+		}
+		left := n
+		_, err = queue.Copy(t.Context(), dying{from, &left}, dying{to, &left}, &queue.CopyConfig{Batch: 2})
+		died := err != nil
+		here, err := old.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		there, err := young.Claim(t.Context(), "w", []string{string(ping)}, 100)
+		require.NoError(t, err)
+		for _, j := range here {
+			require.NotContains(t, ids(there), j.ID, "died at write %d", n)
+			require.NoError(t, old.Complete(t.Context(), j.Lease(), nil))
+		}
+		for _, j := range there {
+			require.NoError(t, young.Complete(t.Context(), j.Lease(), nil))
+		}
+
+		_, err = queue.Copy(t.Context(), from, to, nil)
+		require.NoError(t, err)
+		rest, err := young.Claim(t.Context(), "w", []string{string(ping)}, 100)
+		require.NoError(t, err)
+		require.Equal(t, jobs, len(here)+len(there)+len(rest), "died at write %d", n)
+		require.Equal(t, jobs, count(t, young))
+		require.Zero(t, count(t, old))
+		require.NoError(t, errors.Join(from.Close(), to.Close()))
+		if !died {
+			return
+		}
+	}
+	t.Fatal("it dies at every write: the last one should not be reached")
+}
