@@ -57,7 +57,7 @@ func Postgres(t *testing.T) *postgres.DB {
 	query := scoped.Query()
 	query.Set("search_path", schema)
 	scoped.RawQuery = query.Encode()
-	db, err := postgres.Open(t.Context(), scoped.String())
+	db, err := postgres.Open(t.Context(), scoped.String(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
@@ -65,7 +65,7 @@ func Postgres(t *testing.T) *postgres.DB {
 
 func exec(ctx context.Context, t *testing.T, dsn, statement string) {
 	t.Helper()
-	db, err := postgres.Open(ctx, dsn)
+	db, err := postgres.Open(ctx, dsn, nil)
 	require.NoError(t, err, "the server that %s names must answer", PostgresEnv)
 	defer func() { require.NoError(t, db.Close()) }()
 	_, err = db.Reader().ExecContext(ctx, statement)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
@@ -13,24 +14,40 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
+// Config says how to open a database; the zero value is the usual.
+type Config struct {
+	// Pooled is for a server behind a pooler that gives each transaction another connection, such as PgBouncer in
+	// transaction mode. It keeps no state in sessions: no prepared statements, and no LISTEN, so that jobs which other
+	// processes enqueue are found at the next poll. Parameters of the DSN that set something in the session
+	// (search_path, …) do not work there: set them for the role or the database.
+	Pooled bool
+}
+
 // DB is an open database. It is safe for use by many goroutines.
 type DB struct {
-	pool *pgxpool.Pool
-	db   *sqlx.DB
+	pool   *pgxpool.Pool
+	db     *sqlx.DB
+	news   *news
+	pooled bool
 }
 
 var _ queue.Driver = (*DB)(nil)
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
-// parameters (pool_max_conns and so on).
-func Open(ctx context.Context, dsn string) (*DB, error) {
-	cfg, err := pgxpool.ParseConfig(dsn)
+// parameters. Of these, pool_max_conns is the number of connections: the greater of 4 and the number of CPUs by default; a
+// dispatcher wants about as many as it has handlers that write at once. A listening dispatcher has one more. cfg may be nil.
+func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	options, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	// Times are read as they were written: in UTC.
-	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if cfg.Pooled {
+		options.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
@@ -38,11 +55,12 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx")}, nil
+	return &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}, nil
 }
 
-// Close waits for what is under way and closes all connections.
+// Close waits for what is under way and closes all connections. A second call does nothing.
 func (db *DB) Close() error {
+	db.news.close()
 	err := db.db.Close()
 	db.pool.Close()
 	return err

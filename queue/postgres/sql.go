@@ -191,10 +191,9 @@ LIMIT $4`
 SELECT state, COUNT(*)` + filterJobs + `
 GROUP BY state`
 
-	// Identical notifications of one transaction are delivered once.
-	notify = `SELECT pg_notify('` + channel + `', '')`
+	notify = `SELECT pg_notify('` + channel + `', $1)`
 	listen = `LISTEN ` + channel
 )
 
-// channel carries the news that there may be jobs.
+// channel carries the news that there may be jobs; the payload tells whose.
 const channel = "postroom_jobs"

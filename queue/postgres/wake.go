@@ -2,22 +2,124 @@ package postgres
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/postroom-go/postroom/queue"
 )
 
+// The news that there may be jobs goes to the listeners of the same process directly, and to those of others by NOTIFY,
+// from a connection of its own and after the commit: a transaction that notifies holds a lock of the whole server while it
+// commits, so that no two could share a flush to the disk.
+type news struct {
+	pool  *pgxpool.Pool
+	self  string // who tells: a listener of this process has been woken already
+	fresh chan struct{}
+	stop  context.CancelFunc
+	ended chan struct{}
+
+	mu        sync.Mutex
+	next      int
+	listeners map[int]func()
+}
+
+func startNews(pool *pgxpool.Pool) *news {
+	ctx, stop := context.WithCancel(context.Background())
+	n := &news{
+		pool: pool, self: uuid.NewString(), fresh: make(chan struct{}, 1), stop: stop, ended: make(chan struct{}),
+		listeners: make(map[int]func()),
+	}
+	go n.run(ctx)
+	return n
+}
+
 // Notify implements [queue.Waker].
 func (db *DB) Notify(ctx context.Context, tx *queue.Tx) error {
-	_, err := tx.ExecContext(ctx, notify)
-	return err
+	if _, ok := tx.Statements.(*transaction); ok {
+		tx.OnCommit(db.news.tell)
+		return nil
+	}
+	return later(ctx, tx, notify, "")
+}
+
+func (n *news) tell() {
+	n.wake()
+	select {
+	case n.fresh <- struct{}{}:
+	default:
+	}
+}
+
+func (n *news) wake() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, fn := range n.listeners {
+		fn()
+	}
+}
+
+func (n *news) add(fn func()) (remove func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.next++
+	id := n.next
+	n.listeners[id] = fn
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.listeners, id)
+	}
+}
+
+// notifyPause is between two notifications: what is told meanwhile is told with the second.
+const notifyPause = 5 * time.Millisecond
+
+// run notifies other processes until it is stopped, and then of what is left. That a notification fails is no matter:
+// polling is the net.
+func (n *news) run(ctx context.Context) {
+	defer close(n.ended)
+	for {
+		select {
+		case <-n.fresh:
+		case <-ctx.Done():
+			return
+		}
+		_, _ = n.pool.Exec(context.WithoutCancel(ctx), notify, n.self)
+		pause := time.NewTimer(notifyPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+// close returns when the last news has been told.
+func (n *news) close() {
+	n.stop()
+	<-n.ended
+	select {
+	case <-n.fresh:
+		_, _ = n.pool.Exec(context.Background(), notify, n.self)
+	default:
+	}
 }
 
 // reconnectAfter is the pause before a lost connection is replaced; polling goes on meanwhile.
 const reconnectAfter = time.Second
 
-// Listen implements [queue.Waker] on a connection of its own, which it replaces when it is lost.
+// Listen implements [queue.Waker] on a connection of its own, which it replaces when it is lost. With [Config].Pooled it
+// hears of this process's jobs only.
 func (db *DB) Listen(ctx context.Context, wake func()) error {
+	defer db.news.add(wake)()
+	if db.pooled {
+		wake()
+		<-ctx.Done()
+		return nil
+	}
 	for {
 		// Why the connection was lost does not matter: polling is the net, and there is another try.
 		_ = db.listen(ctx, wake)
@@ -45,9 +147,12 @@ func (db *DB) listen(ctx context.Context, wake func()) error {
 	// What was notified before went unheard.
 	wake()
 	for {
-		if _, err := own.WaitForNotification(ctx); err != nil {
+		heard, err := own.WaitForNotification(ctx)
+		if err != nil {
 			return err
 		}
-		wake()
+		if heard.Payload != db.news.self {
+			wake()
+		}
 	}
 }
