@@ -32,11 +32,12 @@ func (c *claimer) run(ctx context.Context) {
 		load := c.d.running.load()
 		ahead := c.pace.ahead(load.ended, c.d.cfg.Ahead)
 		rooms := c.rooms()
-		if (load.idle == 0 && load.backlog > ahead/2) || len(rooms) == 0 {
+		limit := load.idle + max(0, ahead-load.backlog)
+		if limit == 0 || (load.idle == 0 && load.backlog > ahead/2) || len(rooms) == 0 {
 			c.waitHungry(ctx, ahead/2)
 			continue
 		}
-		result, err := c.claim(ctx, rooms, load.idle+max(0, ahead-load.backlog))
+		result, err := c.claim(ctx, rooms, limit)
 		if err != nil {
 			c.d.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
 			sleep(ctx, c.d.cfg.PollInterval)
