@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +29,15 @@ type DispatcherConfig struct {
 	// Drain is how long a stopping dispatcher waits for its handlers before it cancels their contexts, and then again
 	// for them to return. Default 30 s. Negative: not at all.
 	Drain time.Duration
+	// Grace is how long after its context was canceled a handler may go on before it is given up: the end of its attempt is
+	// written as if it had returned then, another handler may take its slot, and whatever it still writes is refused. At a
+	// shutdown, Drain is that time. Looked at every quarter of it. Default 30 s; at least 1 ms.
+	Grace time.Duration
+	// Stuck is told once of each handler that is given up. It must not block: others are given up after it returns. Default:
+	// one log line.
+	Stuck func(ctx context.Context, h StuckHandler)
+	// Middleware wraps every handler that is registered, the first outermost.
+	Middleware []Middleware
 	// Exclusive says that no other dispatcher works on this database, so that jobs of workers that died are taken over at
 	// the start instead of a lease later. It is for hosts that make sure of it, by a lock.
 	Exclusive bool
@@ -58,6 +66,9 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 	if cfg.Drain == 0 {
 		cfg.Drain = 30 * time.Second
 	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 30 * time.Second
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = q.log
 	}
@@ -70,6 +81,8 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Ahead is %v; it must be at most 1m", cfg.Ahead)
 	case cfg.Lease < 100*time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Lease is %v; it must be at least 100ms", cfg.Lease)
+	case cfg.Grace < time.Millisecond:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.Grace is %v; it must be at least 1ms", cfg.Grace)
 	}
 	return cfg, nil
 }
@@ -136,7 +149,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 
 	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := context.WithoutCancel(ctx)
-	keepers := startRoles(background, newHeartbeater(d), newRescuer(d))
+	keepers := startRoles(background, newHeartbeater(d), newRescuer(d), &watchdog{d})
 	completer := startRoles(background, d.completer)
 
 	claiming, stopClaiming := context.WithCancel(ctx)
@@ -146,14 +159,14 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	stopClaiming()
 	listener.stop()
 
-	leaked := d.drain()
+	d.drain(background)
 	var unwritten error
 	if !d.running.waitWritten(d.cfg.Lease) {
 		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
 	}
 	completer.stop()
 	keepers.stop()
-	return errors.Join(d.retire(background), leaked, unwritten)
+	return errors.Join(d.retire(background), d.leaked(), unwritten)
 }
 
 func (d *Dispatcher) begin(ctx context.Context) error {
@@ -180,22 +193,16 @@ func (d *Dispatcher) listen(ctx context.Context, wake func()) {
 }
 
 // drain waits for the handlers: first for all to end, then for the canceled ones to return. What still runs is given
-// back; its lease keeps the handler from writing.
-func (d *Dispatcher) drain() error {
+// up; its lease keeps the handler from writing.
+func (d *Dispatcher) drain(ctx context.Context) {
 	d.giveBack(time.Now().Add(time.Hour))
 	if d.running.waitIdle(d.cfg.Drain) {
-		return nil
+		return
 	}
 	d.running.cancelAll(ErrShutdown)
-	if d.running.waitIdle(d.cfg.Drain) {
-		return nil
+	if !d.running.waitIdle(d.cfg.Drain) {
+		d.giveUp(ctx, func(*entry) bool { return true })
 	}
-	var names []string
-	for _, a := range d.running.abandon() {
-		names = append(names, a.Job.Type+" "+a.Job.ID)
-		d.completer.add(ending{attempt: a, outcome: d.judge(a, Defer(ErrShutdown, 0))})
-	}
-	return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", strings.Join(names, ", "))
 }
 
 func (d *Dispatcher) types() []string {

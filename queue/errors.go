@@ -24,6 +24,8 @@ var (
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
 	// ErrInvalidJob: what was enqueued cannot be a job.
 	ErrInvalidJob = errors.New("invalid job")
+	// ErrTimeout is the cause of a handler's context when the time of [WithTimeout] is over.
+	ErrTimeout = errors.New("handler timed out")
 	// ErrShutdown is the cause of a handler's context when the dispatcher gives up waiting for it.
 	ErrShutdown = errors.New("dispatcher is shutting down")
 	// ErrCanceled is the cause of a handler's context when its job was canceled.

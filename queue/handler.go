@@ -11,7 +11,9 @@ import (
 
 // A handler is what runs the jobs of one type, and how.
 type handler struct {
-	run         func(ctx context.Context, a *Attempt) error
+	run         HandlerFunc
+	timeout     time.Duration // 0: none
+	retry       RetryPolicy
 	concurrency int // 0: no bound but the dispatcher's slots
 }
 
@@ -19,21 +21,34 @@ type handler struct {
 //
 // The handler's error decides what becomes of the job: nil completes it, an error is a failure that is retried with
 // backoff until MaxAttempts, [Fatal] ends it, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with
-// its stack. The context is canceled with the cause [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; after the first two,
-// what the handler reports is ignored.
-func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error) {
-	name := string(t)
-	if _, ok := d.handlers[name]; ok || name == "" {
-		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is registered twice, or has no name", name))
-		return
-	}
-	d.handlers[name] = &handler{run: func(ctx context.Context, a *Attempt) error {
+// its stack. The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; when the
+// job was canceled or its lease is lost, what the handler reports is ignored. A handler that does not return then is given
+// up, see [DispatcherConfig].Grace.
+func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
+	d.register(string(t), func(ctx context.Context, a *Attempt) error {
 		w := &Work[P]{Attempt: a}
 		if err := json.Unmarshal(a.Job.Payload, &w.Payload); err != nil {
 			return Fatal(fmt.Errorf("payload does not fit %T: %w", w.Payload, err))
 		}
 		return fn(ctx, w)
-	}}
+	}, opts)
+}
+
+func (d *Dispatcher) register(name string, run HandlerFunc, opts []HandlerOption) {
+	if _, ok := d.handlers[name]; ok || name == "" {
+		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is registered twice, or has no name", name))
+		return
+	}
+	run, err := wrapHandler(run, d.cfg.Middleware)
+	h := &handler{run: run, retry: d.q.retry}
+	for _, opt := range opts {
+		err = errors.Join(err, opt(h))
+	}
+	if err != nil {
+		d.faults = append(d.faults, fmt.Errorf("queue: handler %q: %w", name, err))
+	}
+	d.bounded = d.bounded || h.concurrency > 0
+	d.handlers[name] = h
 }
 
 // start takes claimed jobs in, and as many goroutines as there are free slots for them.
@@ -43,7 +58,10 @@ func (d *Dispatcher) start(ctx context.Context, jobs []Job) {
 	for i := range jobs {
 		// A stop is soft at first: handlers hear of it only when the drain is over.
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		entries[i] = &entry{attempt: newAttempt(d.q, jobs[i]), ctx: ctx, cancel: cancel, claimed: now}
+		entries[i] = &entry{
+			attempt: newAttempt(d.q, jobs[i]), ctx: ctx, cancel: cancel, claimed: now,
+			timeout: d.handlers[jobs[i].Type].timeout,
+		}
 	}
 	for range d.running.add(entries) {
 		go d.work()
@@ -52,15 +70,16 @@ func (d *Dispatcher) start(ctx context.Context, jobs []Job) {
 
 // work runs one job after the other in a slot of its own.
 func (d *Dispatcher) work() {
-	for e := d.running.next(); e != nil; e = d.running.next() {
+	self := goroutineID()
+	for e := d.running.next(self); e != nil; e = d.running.next(self) {
 		if !d.runOne(e) {
 			return
 		}
 	}
 }
 
-// runOne returns false when the goroutine is being unwound by runtime.Goexit, which nothing can stop; another has taken
-// its slot then.
+// runOne returns false when another goroutine has taken the slot: this one is being unwound by runtime.Goexit, which nothing
+// can stop, or was given up.
 func (d *Dispatcher) runOne(e *entry) (goesOn bool) {
 	returned := false
 	// A Goexit in the handler runs deferred calls and nothing else.
@@ -72,7 +91,8 @@ func (d *Dispatcher) runOne(e *entry) (goesOn bool) {
 		}
 		d.ended(e, err)
 		e.cancel(nil)
-		if goesOn = returned; !returned {
+		goesOn = returned && !e.replaced
+		if !returned && !e.replaced {
 			go d.work()
 		}
 	}()
@@ -88,8 +108,10 @@ func (d *Dispatcher) runOne(e *entry) (goesOn bool) {
 // ended hands the end of an attempt to the completer, unless its job is no longer ours to write about.
 func (d *Dispatcher) ended(e *entry, err error) {
 	a := e.attempt
-	outcome := d.outcome(e.ctx, a, err)
+	outcome := d.outcome(e, err)
 	if !d.running.leave(e) {
+		d.log.InfoContext(e.ctx, "handler that was given up has returned",
+			logJobID, a.Job.ID, logJobType, a.Job.Type, logAttempt, a.Job.Attempt, logError, err)
 		return
 	}
 	if a.completed.Load() {
@@ -114,15 +136,20 @@ func (d *Dispatcher) giveBack(claimedBefore time.Time) {
 
 // outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its text,
 // a result its JSON, and either may panic.
-func (d *Dispatcher) outcome(ctx context.Context, a *Attempt, err error) (out Outcome) {
+func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
+	a := e.attempt
 	defer func() {
 		if v := recover(); v != nil {
 			out = d.judge(a, &PanicError{Value: v, Stack: string(debug.Stack())})
 		}
 	}()
 	if err != nil {
-		if cause := context.Cause(ctx); errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrLeaseLost) {
+		switch cause := context.Cause(e.ctx); {
+		case errors.Is(cause, ErrShutdown), errors.Is(cause, ErrLeaseLost):
 			err = Defer(cause, 0)
+		case errors.Is(cause, ErrTimeout):
+			ran := time.Since(e.deadline) + e.timeout
+			err = fmt.Errorf("%w: it ran %v, %v are allowed: %w", ErrTimeout, ran.Round(time.Millisecond), e.timeout, err)
 		}
 		return d.judge(a, err)
 	}
@@ -136,5 +163,5 @@ func (d *Dispatcher) outcome(ctx context.Context, a *Attempt, err error) (out Ou
 }
 
 func (d *Dispatcher) judge(a *Attempt, err error) Outcome {
-	return judge(&a.Job, err, time.Now(), d.q.retry, d.q.budget)
+	return judge(&a.Job, err, time.Now(), d.handlers[a.Job.Type].retry, d.q.budget)
 }

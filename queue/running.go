@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -16,6 +18,7 @@ type runningSet struct {
 	attempts map[Lease]*entry // a job may be here twice: the attempt that lost it may not have returned yet
 	active   map[string]int   // by type: claimed, and the handler has not returned
 	ended    int              // handlers that have returned, ever
+	stuck    map[*entry]struct{}
 
 	// low is how short the backlog may become before hungry is told, once.
 	low    int
@@ -31,12 +34,41 @@ type entry struct {
 	cancel  context.CancelCauseFunc
 	claimed time.Time
 	inside  bool // its handler runs
-	given   bool // given back: what its handler still does is not looked at
+	given   bool // given back, or up: what its handler still does is not looked at
+
+	timeout   time.Duration // 0: none
+	deadline  time.Time     // of a handler with a timeout, once it runs
+	stopped   time.Time     // when its context was canceled, if not by the deadline
+	goroutine uint64        // that runs the handler
+	replaced  bool          // given up, and the slot has passed to another goroutine
+}
+
+// begin makes the handler's context, and starts its time if that is limited.
+func (e *entry) begin(goroutine uint64) {
+	e.inside, e.goroutine = true, goroutine
+	if e.timeout == 0 {
+		return
+	}
+	e.deadline = time.Now().Add(e.timeout)
+	ctx, release := context.WithDeadlineCause(e.ctx, e.deadline, ErrTimeout)
+	cancel := e.cancel
+	e.ctx, e.cancel = ctx, func(cause error) {
+		cancel(cause)
+		release()
+	}
+}
+
+// stop cancels the handler's context; the first cause counts.
+func (e *entry) stop(cause error) {
+	if e.stopped.IsZero() {
+		e.stopped = time.Now()
+	}
+	e.cancel(cause)
 }
 
 func newRunningSet(slots int) *runningSet {
 	return &runningSet{
-		slots: slots, attempts: make(map[Lease]*entry), active: make(map[string]int),
+		slots: slots, attempts: make(map[Lease]*entry), active: make(map[string]int), stuck: make(map[*entry]struct{}),
 		hungry: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }
@@ -105,13 +137,18 @@ func (s *runningSet) add(entries []*entry) (goroutines int) {
 		s.active[e.attempt.Job.Type]++
 	}
 	s.backlog = append(s.backlog, entries...)
+	return s.occupy()
+}
+
+// occupy takes free slots for what waits.
+func (s *runningSet) occupy() (goroutines int) {
 	goroutines = min(s.slots-s.busy, len(s.backlog))
 	s.busy += goroutines
 	return goroutines
 }
 
 // next is the job that the caller, who holds a slot, runs now. Without one the slot is free again.
-func (s *runningSet) next() *entry {
+func (s *runningSet) next(goroutine uint64) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.backlog) == 0 {
@@ -124,7 +161,7 @@ func (s *runningSet) next() *entry {
 	e := s.backlog[0]
 	s.backlog[0] = nil
 	s.backlog = s.backlog[1:]
-	e.inside = true
+	e.begin(goroutine)
 	s.tellIfHungry()
 	return e
 }
@@ -136,6 +173,10 @@ func (s *runningSet) leave(e *entry) bool {
 	s.ended++
 	s.active[e.attempt.Job.Type]--
 	e.inside = false
+	if e.given {
+		delete(s.stuck, e)
+		s.signal()
+	}
 	return !e.given
 }
 
@@ -178,7 +219,7 @@ func (s *runningSet) cancel(lease Lease, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.attempts[lease]; e != nil {
-		e.cancel(cause)
+		e.stop(cause)
 	}
 }
 
@@ -187,7 +228,7 @@ func (s *runningSet) cancelJob(jobID string, cause error) {
 	defer s.mu.Unlock()
 	for lease, e := range s.attempts {
 		if lease.JobID == jobID {
-			e.cancel(cause)
+			e.stop(cause)
 		}
 	}
 }
@@ -196,7 +237,7 @@ func (s *runningSet) cancelAll(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.attempts {
-		e.cancel(cause)
+		e.stop(cause)
 	}
 }
 
@@ -219,23 +260,56 @@ func (s *runningSet) leases() []Lease {
 	return leases
 }
 
-// abandon marks the handlers that have not returned as given up and returns their attempts.
-func (s *runningSet) abandon() []*Attempt {
+// giveUp marks the handlers that run and match as given up. Their slots pass to others, but no more than there are slots
+// in all: where everything hangs, more of it would only fill the memory. It returns how many goroutines to start.
+func (s *runningSet) giveUp(match func(e *entry) bool) (stuck []*entry, goroutines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var inside []*Attempt
 	for _, e := range s.attempts {
-		if e.inside && !e.given {
-			e.given = true
-			inside = append(inside, e.attempt)
+		if !e.inside || e.given || !match(e) {
+			continue
+		}
+		e.given = true
+		stuck = append(stuck, e)
+		s.stuck[e] = struct{}{}
+		if e.replaced = len(s.stuck) <= s.slots; e.replaced {
+			s.busy--
 		}
 	}
-	return inside
+	if len(stuck) > 0 {
+		goroutines = s.occupy()
+		s.tellIfHungry()
+		s.signal()
+	}
+	return stuck, goroutines
+}
+
+// stuckJobs names the jobs whose handlers were given up and have not returned.
+func (s *runningSet) stuckJobs() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for e := range s.stuck {
+		names = append(names, e.attempt.Job.Type+" "+e.attempt.Job.ID)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// idle tells whether no handler runs but those that were given up.
+func (s *runningSet) idle() bool {
+	held := 0
+	for e := range s.stuck {
+		if !e.replaced {
+			held++
+		}
+	}
+	return s.busy == held
 }
 
 // waitIdle waits until no handler runs, at most for the given time.
 func (s *runningSet) waitIdle(limit time.Duration) bool {
-	return s.wait(limit, func() bool { return s.busy == 0 })
+	return s.wait(limit, s.idle)
 }
 
 // waitWritten waits until every attempt's end is written, at most for the given time.
