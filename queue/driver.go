@@ -169,6 +169,8 @@ type Inspector interface {
 	Counts(ctx context.Context, filter Filter) (map[State]int, error)
 	// Attempts lists a job's attempt records in order.
 	Attempts(ctx context.Context, jobID string) ([]AttemptRecord, error)
+	// Stats reads the figures of [Queue.Stats], and a bounded part of the index for each of them.
+	Stats(ctx context.Context, query StatsQuery) (*Stats, error)
 }
 
 // A Filter selects jobs; empty fields do not restrict.

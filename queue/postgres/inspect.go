@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/internal/jobstats"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -33,6 +34,15 @@ func (db *DB) Counts(ctx context.Context, f queue.Filter) (map[queue.State]int, 
 // Attempts implements [queue.Inspector].
 func (db *DB) Attempts(ctx context.Context, jobID string) ([]queue.AttemptRecord, error) {
 	return read(ctx, db, jobrow.Attempt, selectAttempts, jobID)
+}
+
+// Stats implements [queue.Inspector].
+func (db *DB) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, error) {
+	workers, err := db.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return jobstats.Read(ctx, db, query, workers)
 }
 
 // read runs a query outside of transactions.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/internal/jobstats"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -36,4 +37,13 @@ func (db *DB) Counts(ctx context.Context, f queue.Filter) (map[queue.State]int, 
 func (db *DB) Attempts(ctx context.Context, jobID string) ([]queue.AttemptRecord, error) {
 	rows, err := db.reader.QueryxContext(ctx, selectAttempts, jobID)
 	return jobrow.Collect(rows, err, jobrow.Attempt)
+}
+
+// Stats implements [queue.Inspector].
+func (db *DB) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, error) {
+	workers, err := db.Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return jobstats.Read(ctx, db, query, workers)
 }
