@@ -44,21 +44,21 @@ func TestRatiosAreAboveOneWhereOursIsBetter(t *testing.T) {
 func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
 	w := Workload{Name: "drain", Title: "drain"}
 	b := &bench{engines: engines(""), workloads: []Workload{w}, contenders: []Contender{
-		{Engine: "sqlite", Name: rawName, Variant: "by 100"}, {Engine: "sqlite", Name: rawName, Variant: "by 1,000"},
+		{Engine: "sqlite", Name: rawName, Variant: "by 100"}, {Engine: "sqlite", Name: rawName, Variant: "by 1000"},
 		{Engine: "sqlite", Name: ourName}, {Engine: "sqlite", Name: "slow", Peer: true}, {Engine: "sqlite", Name: "quick", Peer: true},
 	}}
 	for _, c := range []struct {
 		name, variant string
 		rounds        []Figure
 	}{
-		{rawName, "by 100", []Figure{{300}, {100}, {200}}}, {rawName, "by 1,000", []Figure{{400}, {400}, {1}}},
+		{rawName, "by 100", []Figure{{300}, {100}, {200}}}, {rawName, "by 1000", []Figure{{400}, {400}, {1}}},
 		{ourName, "", []Figure{{100}}}, {"slow", "", []Figure{{10}}}, {"quick", "", []Figure{{50}}},
 	} {
 		b.cells = append(b.cells, &cell{Engine: "sqlite", Durability: Full, Workload: "drain", Contender: c.name, Variant: c.variant, Rounds: c.rounds})
 	}
 	require.Equal(t, `| SQLite | drain |
 | --- | --- |
-| raw | 400 (by 1,000) |
+| raw | 400 (by 1000) |
 | postroom | 100 |
 | slow | 10.0 |
 | quick | 50.0 |

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -98,16 +99,17 @@ func (d *dbosQueueOf) Run(ctx context.Context, ran func()) (err error) {
 	return d.wait(context.WithoutCancel(ctx))
 }
 
-// wait gives workflows a second to be recorded as done: a shutdown would leave what is under way to a later recovery.
+// wait lets the workflows under way be recorded as done: a shutdown would leave them to a later recovery.
 func (d *dbosQueueOf) wait(ctx context.Context) error {
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	query := "SELECT COUNT(*) FROM " + d.table + " WHERE status = 'PENDING' AND started_at_epoch_ms <= $1"
+	now := time.Now()
+	for ; time.Since(now) < lost; time.Sleep(time.Millisecond) {
 		var n int
-		err := d.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.table+" WHERE status = 'PENDING'").Scan(&n)
-		if n == 0 || err != nil {
+		if err := d.db.QueryRowContext(ctx, query, now.UnixMilli()).Scan(&n); err != nil || n == 0 {
 			return err
 		}
 	}
-	return nil
+	return fmt.Errorf("workflows were not recorded as done within %v", lost)
 }
 
 func (d *dbosQueueOf) Stage(ctx context.Context, kind Kind, n int) error {

@@ -21,27 +21,15 @@ func drainDue(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	return drain(ctx, q, s.Due, s.Limit)
 }
 
-// drain works n jobs, or as many as the limit allows, and tells how many a second. The time is from before the workers
-// start until they have stopped and every end is written: all handlers must have run, and their jobs be gone from those unfinished.
+// drain works n jobs, or as many as the limit allows but one at least, and tells how many a second. The time is from before
+// the workers start until they have stopped and every end is written: all handlers must have run, and their jobs be gone
+// from those unfinished.
 func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {
 		return nil, err
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	if limit > 0 {
-		running, stop = context.WithTimeout(ctx, limit)
-		defer stop()
-	}
-	var ran atomic.Int64
-	start := time.Now()
-	err = q.Run(running, func() {
-		if ran.Add(1) == int64(n) {
-			stop()
-		}
-	})
-	elapsed := time.Since(start)
+	r, err := runFor(ctx, q, n, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +37,47 @@ func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, er
 	if err != nil {
 		return nil, err
 	}
-	// Where the limit cut it short, some that ran may not be done, and do not count.
-	done, all := before-after, int(ran.Load())
-	if cut := limit > 0 && elapsed >= limit; done == 0 || done > all || !cut && (done != n || all != n) {
-		return nil, fmt.Errorf("of %d jobs %d ran and %d are done after %v", n, all, done, elapsed)
+	done := before - after
+	if done == 0 || done > r.ran || !r.cut && (done != n || r.ran != n) {
+		return nil, fmt.Errorf("of %d jobs %d ran and %d are done after %v", n, r.ran, done, r.elapsed)
 	}
-	return Figure{float64(done) / elapsed.Seconds()}, nil
+	if r.cut {
+		// Some that ran may not be done, and do not count; nor does the time it takes to stop in the middle of work.
+		r.elapsed = r.last
+	}
+	return Figure{float64(done) / r.elapsed.Seconds()}, nil
+}
+
+// A working is what became of workers that were started and stopped.
+type working struct {
+	ran     int           // handlers
+	last    time.Duration // when the last of them ran
+	elapsed time.Duration // until all had stopped
+	cut     bool          // at the limit, with work left
+}
+
+// runFor has workers run until n handlers ran or, with at least one, the limit is over. A limit of 0 is none.
+func runFor(ctx context.Context, q Queue, n int, limit time.Duration) (working, error) {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var ran, last atomic.Int64
+	start := time.Now()
+	over := func() bool { return limit > 0 && time.Since(start) >= limit }
+	if limit > 0 {
+		defer time.AfterFunc(limit, func() {
+			if ran.Load() > 0 {
+				stop()
+			}
+		}).Stop()
+		defer time.AfterFunc(limit+lost, stop).Stop()
+	}
+	err := q.Run(running, func() {
+		last.Store(int64(time.Since(start)))
+		if ran.Add(1) == int64(n) || over() {
+			stop()
+		}
+	})
+	r := working{ran: int(ran.Load()), last: time.Duration(last.Load()), elapsed: time.Since(start)}
+	r.cut = over() && r.ran < n
+	return r, err
 }

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-const latencyLost = 10 * time.Second
+// lost is how long a job may take to start before it is given up.
+const lost = 10 * time.Second
 
 // latency measures from before the call that enqueues a job until its handler starts, in the same process, with nothing
 // else to do. The pause between two jobs is random and up to the longest latency so far, so that jobs come at any point
@@ -61,8 +62,8 @@ func latencySamples(ctx context.Context, q Queue, s *Size, starts <-chan time.Ti
 			}
 		case err := <-stopped:
 			return nil, errors.Join(errors.New("the workers stopped while jobs were enqueued"), err)
-		case <-time.After(latencyLost):
-			return nil, fmt.Errorf("a job has not started within %v", latencyLost)
+		case <-time.After(lost):
+			return nil, fmt.Errorf("a job has not started within %v", lost)
 		}
 	}
 	return samples, nil

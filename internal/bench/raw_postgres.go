@@ -19,7 +19,7 @@ func rawPostgresContenders() []Contender {
 		"and completed by one"
 	return []Contender{
 		{Engine: "postgres", Name: rawName, Variant: "by 100", Module: "github.com/jackc/pgx/v5", Setting: setting, Groups: Everything, Open: open(100)},
-		{Engine: "postgres", Name: rawName, Variant: "by 1,000", Groups: Draining, Open: open(1000)},
+		{Engine: "postgres", Name: rawName, Variant: "by 1000", Groups: Draining, Open: open(1000)},
 	}
 }
 
@@ -112,7 +112,7 @@ func (q *rawPostgres) copyIn(ctx context.Context, n, priority int, state string,
 	return err
 }
 
-// Run works on one connection: more of them were slower with the server on the same cores.
+// Run works on one connection.
 func (q *rawPostgres) Run(ctx context.Context, ran func()) error {
 	statements := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {

@@ -18,7 +18,7 @@ func rawSQLiteContenders() []Contender {
 		"each batch is claimed by one statement and completed by one"
 	return []Contender{
 		{Engine: "sqlite", Name: rawName, Variant: "by 100", Module: "github.com/mattn/go-sqlite3", Setting: setting, Groups: Everything, Open: open(100)},
-		{Engine: "sqlite", Name: rawName, Variant: "by 1,000", Groups: Draining, Open: open(1000)},
+		{Engine: "sqlite", Name: rawName, Variant: "by 1000", Groups: Draining, Open: open(1000)},
 	}
 }
 
@@ -45,7 +45,7 @@ CREATE UNIQUE INDEX jobs_idem_idx ON jobs(idempotency_key) WHERE idempotency_key
 const (
 	rawInsert   = "INSERT INTO jobs (id, type, payload_json, priority, state, not_before, created_at, updated_at) VALUES "
 	rawRow      = "(?, 'bench', '1', ?, ?, ?, ?, ?)"
-	rawRows     = 50 // a statement: more do not make it faster
+	rawRows     = 50 // a statement
 	rawFreeze   = "2006-01-02T15:04:05.000000Z"
 	rawClaimSQL = `
 UPDATE jobs
@@ -65,7 +65,7 @@ WHERE rowid IN (SELECT value FROM json_each(?))
   AND state = 'running'`
 )
 
-// rawSQLite is what no queue on this driver and this table can pass: nothing but the statements.
+// rawSQLite is what a queue on this driver and this table can hardly pass: nothing but the statements.
 type rawSQLite struct {
 	db    *sql.DB
 	batch int
