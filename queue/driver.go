@@ -25,7 +25,8 @@ type Driver interface {
 // An Enqueuer takes jobs in.
 type Enqueuer interface {
 	// Insert writes the jobs and answers each in order. A job whose key is taken is not written: its answer names the
-	// holder and tells whether type and payload are the same.
+	// holder and tells whether type and payload are the same. A key of scope period is free from its time on; one of scope
+	// coalesce is free unless its job is queued, and that job is not claimed before the transaction has ended.
 	Insert(ctx context.Context, tx *Tx, jobs []InsertJob) ([]InsertResult, error)
 }
 
@@ -51,6 +52,15 @@ type InsertResult struct {
 	ID        string
 	Duplicate bool
 	Conflict  bool // a duplicate with another fingerprint
+	// Holder is who has the key, of a conflict alone.
+	Holder *KeyHolder
+}
+
+// A KeyHolder is the job that has a key. Type is empty when its row is not there, or not yet.
+type KeyHolder struct {
+	Fingerprint string
+	Type        string
+	Payload     json.RawMessage
 }
 
 // A Claimer hands jobs to workers and takes them back from dead ones.
@@ -123,7 +133,8 @@ type Worker struct {
 // A Finisher ends attempts and jobs.
 type Finisher interface {
 	// Finish writes the outcomes, each only if its lease is held, and answers each in order: nil, [ErrLeaseLost],
-	// [ErrNotRunning] or [ErrJobNotFound]. A finished job frees a key of scope unfinished. An outcome other than
+	// [ErrNotRunning] or [ErrJobNotFound]. A finished job frees a key of scope unfinished or coalesce. A job of scope
+	// coalesce that would be queued while another has its key is canceled, superseded by that one. An outcome other than
 	// completed and released leaves an attempt record.
 	Finish(ctx context.Context, tx *Tx, outcomes []Outcome) ([]error, error)
 

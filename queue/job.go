@@ -148,6 +148,8 @@ const (
 type Key struct {
 	Name  string // not empty, at most 1000 bytes
 	Scope KeyScope
+	// Period is how long a key of scope period is taken; at least 1 ms. Zero with the other scopes.
+	Period time.Duration
 }
 
 // Forever is a key that is never freed: what it names happens once.
@@ -155,6 +157,18 @@ func Forever(name string) Key { return Key{Name: name, Scope: KeyForever} }
 
 // WhileUnfinished is a key that is free again when its job has finished: what it names does not overlap.
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: KeyUnfinished} }
+
+// ForPeriod is a key that is taken for a time from the enqueueing on, whatever becomes of the job: what it names happens at
+// most once in that time. The time is measured by the clocks of those who enqueue.
+func ForPeriod(name string, period time.Duration) Key {
+	return Key{Name: name, Scope: KeyPeriod, Period: period}
+}
+
+// Coalesce is a key that is free again when its job begins: of what it names one runs and at most one waits, which stands
+// for all that was asked for meanwhile and begins when the first has ended. A job that is to run again while another
+// already waits is canceled instead, with a LastError that names the other: that one does the same, from the beginning, so
+// what must not be repeated has no place in a job that coalesces. The job's LimitKey is the queue's own then.
+func Coalesce(name string) Key { return Key{Name: name, Scope: KeyCoalesce} }
 
 // A Receipt is the answer to an enqueued job.
 type Receipt struct {

@@ -30,6 +30,11 @@ type modelJob struct {
 	fingerprint string
 }
 
+// coalesced tells whether the key of a job is free although the job has it.
+func (j *modelJob) coalesced() bool {
+	return j.KeyScope == queue.KeyCoalesce && j.State != queue.StateQueued
+}
+
 const (
 	modelAttempts      = 3
 	modelInterruptions = 2
@@ -59,16 +64,18 @@ func TestQueueFollowsItsModel(t *testing.T) {
 func (m *model) enqueue(t *rapid.T) {
 	payload := rapid.IntRange(1, 2).Draw(t, "payload")
 	opts := &queue.Options{Priority: rapid.IntRange(0, 2).Draw(t, "priority"), MaxAttempts: modelAttempts}
-	if name := rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "key"); name != "" {
+	if name := rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "key"); name != "" {
 		// A name has one scope.
-		opts.Key = map[string]queue.Key{"a": queue.Forever("a"), "b": queue.WhileUnfinished("b")}[name]
+		opts.Key = map[string]queue.Key{
+			"a": queue.Forever("a"), "b": queue.WhileUnfinished("b"), "c": queue.Coalesce("c"), "d": queue.ForPeriod("d", 24*time.Hour),
+		}[name]
 	}
 	if rapid.Bool().Draw(t, "scheduled") {
 		opts.NotBefore = time.Now().Add(time.Hour)
 	}
 	receipt, err := m.q.Enqueue(t.Context(), ping.New(payload, opts))
 	fingerprint := strconv.Itoa(payload)
-	if holder := m.keys[opts.Key.Name]; holder != nil {
+	if holder := m.keys[opts.Key.Name]; holder != nil && !holder.coalesced() {
 		if holder.fingerprint != fingerprint {
 			require.ErrorIs(t, err, queue.ErrKeyConflict)
 			return
@@ -104,6 +111,7 @@ func (m *model) claim(t *rapid.T) {
 	slices.SortFunc(due, func(a, b *modelJob) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
 	})
+	due = m.oneOfEachKey(due)
 	due = due[:min(limit, len(due))]
 
 	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
@@ -115,6 +123,23 @@ func (m *model) claim(t *rapid.T) {
 		j.State, j.Attempt, j.WorkerID = queue.StateRunning, j.Attempt+1, worker
 	}
 	m.leases = append(m.leases, result.Jobs...)
+}
+
+// oneOfEachKey leaves out what coalesces with a job that runs, or that comes before.
+func (m *model) oneOfEachKey(due []*modelJob) []*modelJob {
+	begun := make(map[string]bool)
+	for _, j := range m.jobs {
+		if j.State == queue.StateRunning && j.KeyScope == queue.KeyCoalesce {
+			begun[j.Key] = true
+		}
+	}
+	return slices.DeleteFunc(due, func(j *modelJob) bool {
+		out := begun[j.Key]
+		if j.KeyScope == queue.KeyCoalesce {
+			begun[j.Key] = true
+		}
+		return out
+	})
 }
 
 // held draws a job as it was claimed once, and says what a write under its lease must answer.
@@ -170,12 +195,18 @@ func (m *model) again(t *rapid.T, j *modelJob, again bool) {
 	}
 	stored, err := m.q.Job(t.Context(), j.ID)
 	require.NoError(t, err)
+	if holder := m.keys[j.Key]; j.KeyScope == queue.KeyCoalesce && holder != j && holder != nil {
+		require.Equal(t, "superseded by "+holder.ID, stored.LastError)
+		m.finish(j, queue.StateCanceled)
+		return
+	}
 	j.State, j.NotBefore = queue.StateQueued, stored.NotBefore
 }
 
 func (m *model) finish(j *modelJob, state queue.State) {
 	j.State = state
-	if j.KeyScope == queue.KeyUnfinished {
+	switch {
+	case j.KeyScope == queue.KeyUnfinished, j.KeyScope == queue.KeyCoalesce && m.keys[j.Key] == j:
 		delete(m.keys, j.Key)
 	}
 }
@@ -207,15 +238,15 @@ func (m *model) retry(t *rapid.T) {
 		require.ErrorIs(t, err, queue.ErrFinished)
 	case !j.State.Finished():
 		require.ErrorIs(t, err, queue.ErrNotFinished)
-	case holder != nil && holder != j:
+	case holder != nil && holder != j && !holder.coalesced():
 		require.ErrorIs(t, err, queue.ErrKeyConflict)
 	default:
 		require.NoError(t, err)
 		j.Failures, j.Interruptions, j.Crashes = 0, 0, 0
-		m.again(t, j, true)
 		if j.Key != "" {
 			m.keys[j.Key] = j
 		}
+		m.again(t, j, true)
 	}
 }
 

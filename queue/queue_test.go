@@ -31,7 +31,7 @@ func TestEnqueueRefuses(t *testing.T) {
 		"many attempts":   {ping.New(1, &queue.Options{MaxAttempts: 1001}), "MaxAttempts is 1001"},
 		"an empty key":    {ping.New(1, &queue.Options{Key: queue.Forever("")}), "Key.Name is empty"},
 		"a long key":      {ping.New(1, &queue.Options{Key: queue.Forever(strings.Repeat("k", 1001))}), "Key.Name has 1001 bytes"},
-		"a key unscoped":  {ping.New(1, &queue.Options{Key: queue.Key{Name: "k"}}), "use queue.Forever or queue.WhileUnfinished"},
+		"a key unscoped":  {ping.New(1, &queue.Options{Key: queue.Key{Name: "k"}}), "use queue.Forever, WhileUnfinished, ForPeriod or Coalesce"},
 		"a scope unknown": {ping.New(1, &queue.Options{Key: queue.Key{Name: "k", Scope: "week"}}), `Key.Scope is "week"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 	held := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
 	_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, nil), ping.New(2, &queue.Options{Key: queue.Forever("k")})})
 	require.ErrorIs(t, err, queue.ErrKeyConflict)
-	require.EqualError(t, err, "queue: enqueue "+held+`: idempotency key is taken by a different job: "k" (that job has another type or payload; use another key)`)
+	require.EqualError(t, err, "queue: enqueue "+held+`: idempotency key is taken by a different job: "k" (payload is 1 there, 2 here; use another key)`)
 	var e *queue.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, held, e.JobID)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/postroom-go/postroom/internal/joblimit"
 )
 
 const (
@@ -16,6 +18,7 @@ const (
 	maxKeyLength       = 1000
 	maxTags            = 20
 	maxTagLength       = 100
+	defaultMaxPayload  = 1 << 20
 )
 
 // lastInstant is the end of what is stored in a fixed width.
@@ -36,6 +39,12 @@ func (j *NewJob) validate() error {
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
 		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
 	}
+	switch {
+	case strings.HasPrefix(j.LimitKey, joblimit.Coalesced):
+		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, j.LimitKey, joblimit.Coalesced)
+	case j.LimitKey != "" && j.Key.Scope == KeyCoalesce:
+		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, j.LimitKey)
+	}
 	for _, err := range []error{
 		validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
 		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), j.Key.validate(),
@@ -47,14 +56,25 @@ func (j *NewJob) validate() error {
 	return nil
 }
 
+func validMaxPayload(bytes int) error {
+	if bytes < 1 {
+		return fmt.Errorf("MaxPayload is %d; it must be at least 1", bytes)
+	}
+	return nil
+}
+
 func (k Key) validate() error {
 	switch {
 	case k == Key{}:
 		return nil
 	case k.Name == "":
 		return fmt.Errorf("%w: Key.Name is empty", ErrInvalidJob)
-	case !slices.Contains([]KeyScope{KeyForever, KeyUnfinished}, k.Scope):
-		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever or queue.WhileUnfinished", ErrInvalidJob, k.Scope)
+	case !slices.Contains([]KeyScope{KeyForever, KeyUnfinished, KeyPeriod, KeyCoalesce}, k.Scope):
+		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce", ErrInvalidJob, k.Scope)
+	case k.Scope == KeyPeriod && k.Period < time.Millisecond:
+		return fmt.Errorf("%w: Key.Period is %v; it must be at least 1ms", ErrInvalidJob, k.Period)
+	case k.Scope != KeyPeriod && k.Period != 0:
+		return fmt.Errorf("%w: Key.Period is %v; a key of scope %s has none", ErrInvalidJob, k.Period, k.Scope)
 	}
 	return validText("Key.Name", k.Name, maxKeyLength)
 }

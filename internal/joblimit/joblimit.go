@@ -3,6 +3,7 @@ package joblimit
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -16,6 +17,17 @@ type Limit struct {
 	Rate       int // starts in each Period
 	Period     time.Duration
 	Burst      int // starts at once, at least 1 with a Rate
+}
+
+// Coalesced is how the limit keys of jobs begin that coalesce: the queue's own.
+const Coalesced = "coalesce:"
+
+// For is l, the stored limit that matches the key, unless the key is one of the queue's own: of those one job runs at once.
+func (l Limit) For(key string) Limit {
+	if strings.HasPrefix(key, Coalesced) {
+		return Limit{MaxRunning: 1}
+	}
+	return l
 }
 
 // Room is how many may start now, with so many running or admitted, and when to look again if a rate is what forbids more;

@@ -58,7 +58,7 @@ func scanMarked(row jobrow.Scanner) (m markedKey, err error) {
 	var columns limitColumns
 	var arrival dbtime.Time
 	err = row.Scan(append(append([]any{&m.key, &m.marks}, columns.dest()...), &m.admitted, &m.ready, &arrival)...)
-	m.limit, m.arrival = columns.limit(), arrival.Time
+	m.limit, m.arrival = columns.limit().For(m.key), arrival.Time
 	return m, err
 }
 

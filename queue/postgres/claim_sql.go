@@ -40,10 +40,10 @@ WITH ended AS (
 freed AS (
   DELETE FROM job_keys
   USING ended
-  WHERE ended.key_scope = 'unfinished'
+  WHERE ended.key_scope IN ('unfinished', 'coalesce')
     AND job_keys.key = ended.idempotency_key
     AND job_keys.job_id = ended.id
-    AND job_keys.scope = 'unfinished'),
+    AND job_keys.scope IN ('unfinished', 'coalesce')),
 marked AS (
   INSERT INTO job_admissions (due_at, limit_key)
   SELECT DISTINCT $1::timestamptz, limit_key

@@ -138,14 +138,20 @@ func (r *outcomeRows) add(out *queue.Outcome, now time.Time) {
 // An aftermath is what is freed and marked when jobs run no more.
 type aftermath struct {
 	keys, holders []string
-	limited       marks
-	room          bool // there may be room under a limit now
+	// Jobs that coalesce and are queued again, and their keys.
+	again, againKeys []string
+	limited          marks
+	room             bool // there may be room under a limit now
 }
 
 func (a *aftermath) add(job *endedJob, finished bool, now time.Time) {
-	if finished && job.scope == queue.KeyUnfinished {
+	switch {
+	case finished && (job.scope == queue.KeyUnfinished || job.scope == queue.KeyCoalesce):
 		a.keys = append(a.keys, job.key)
 		a.holders = append(a.holders, job.id)
+	case !finished && job.scope == queue.KeyCoalesce:
+		a.again = append(a.again, job.id)
+		a.againKeys = append(a.againKeys, job.key)
 	}
 	a.limited.add(job.limitKey, now)
 	a.room = a.room || job.limited || job.limitKey != ""
@@ -154,6 +160,11 @@ func (a *aftermath) add(job *endedJob, finished bool, now time.Time) {
 func (a *aftermath) write(ctx context.Context, tx *queue.Tx) error {
 	if len(a.keys) > 0 {
 		if err := later(ctx, tx, deleteKeys, a.keys, a.holders); err != nil {
+			return err
+		}
+	}
+	if len(a.again) > 0 {
+		if err := later(ctx, tx, supersedeJobs, tx.Now(), a.again, a.againKeys); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,27 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // A holder is who has a key.
-type holder struct{ key, jobID, fingerprint string }
+type holder struct {
+	key, jobID, fingerprint string
+	scope                   queue.KeyScope
+	expires                 time.Time
+}
+
+func scanHolder(row jobrow.Scanner) (h holder, err error) {
+	var expires dbtime.Time
+	err = row.Scan(&h.key, &h.jobID, &h.scope, &h.fingerprint, &expires)
+	h.expires = expires.Time
+	return h, err
+}
 
 // keyTries bounds how often a key that was taken and is free again before one can look is tried for.
 const keyTries = 10
@@ -39,33 +53,90 @@ func takeKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queu
 				again = append(again, i)
 				continue
 			}
-			results[i] = queue.InsertResult{ID: h.jobID, Duplicate: h.jobID != jobs[i].ID, Conflict: h.fingerprint != jobs[i].Fingerprint}
+			if results[i], err = h.answer(ctx, tx, &jobs[i]); err != nil {
+				return nil, err
+			}
 		}
 		wanted = again
 	}
 	return nil, fmt.Errorf("key %q is taken and freed by others all the time", jobs[wanted[0]].Key.Name)
 }
 
-// tryKeys takes what is free and tells who has each key then.
+func (h *holder) answer(ctx context.Context, tx *queue.Tx, job *queue.InsertJob) (queue.InsertResult, error) {
+	result := queue.InsertResult{ID: h.jobID, Duplicate: h.jobID != job.ID, Conflict: h.fingerprint != job.Fingerprint}
+	if !result.Conflict {
+		return result, nil
+	}
+	result.Holder = &queue.KeyHolder{Fingerprint: h.fingerprint}
+	_, err := query(ctx, tx, func(row jobrow.Scanner) (found bool, err error) {
+		var payload []byte
+		err = row.Scan(&result.Holder.Type, &payload)
+		result.Holder.Payload = payload
+		return true, err
+	}, selectHolder, h.jobID)
+	return result, err
+}
+
+// tryKeys takes what is free and tells who has each key then. A key that is found to be free again is nobody's.
 func tryKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob, wanted []int) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
+	var expires []*time.Time
 	for _, i := range wanted {
 		j := &jobs[i]
 		keys = append(keys, j.Key.Name)
 		ids = append(ids, j.ID)
 		scopes = append(scopes, string(j.Key.Scope))
 		fingerprints = append(fingerprints, j.Fingerprint)
+		var until time.Time
+		if j.Key.Scope == queue.KeyPeriod {
+			until = tx.Now().Add(j.Key.Period)
+		}
+		expires = append(expires, nullTime(until))
 	}
-	if err := later(ctx, tx, insertKeys, keys, ids, scopes, fingerprints); err != nil {
+	if err := later(ctx, tx, insertKeys, keys, ids, scopes, fingerprints, expires); err != nil {
 		return nil, err
 	}
-	list, err := query(ctx, tx, func(row jobrow.Scanner) (h holder, err error) {
-		err = row.Scan(&h.key, &h.jobID, &h.fingerprint)
-		return h, err
-	}, selectKeys, keys)
+	list, err := query(ctx, tx, scanHolder, selectKeys, keys)
+	if err != nil {
+		return nil, err
+	}
 	holders := make(map[string]holder, len(list))
 	for _, h := range list {
 		holders[h.key] = h
 	}
-	return holders, err
+	return holders, freeKeys(ctx, tx, holders, ids)
+}
+
+// freeKeys takes those out that are free again: whose time is over, and of scope coalesce whose jobs wait no more. Those
+// that wait will until the transaction ends: what it writes is there when they begin. What a retried job has taken is its own.
+func freeKeys(ctx context.Context, tx *queue.Tx, holders map[string]holder, taking []string) error {
+	var waiting []string
+	for _, h := range holders {
+		if h.scope == queue.KeyCoalesce && !slices.Contains(taking, h.jobID) {
+			waiting = append(waiting, h.jobID)
+		}
+	}
+	begun := make(map[string]bool, len(waiting))
+	if len(waiting) > 0 {
+		_, err := query(ctx, tx, func(row jobrow.Scanner) (id string, err error) {
+			var state queue.State
+			err = row.Scan(&id, &state)
+			begun[id] = state != queue.StateQueued
+			return id, err
+		}, lockHolders, waiting)
+		if err != nil {
+			return err
+		}
+	}
+	var keys, ids []string
+	for key, h := range holders {
+		if over := !h.expires.IsZero() && !h.expires.After(tx.Now()); over || begun[h.jobID] {
+			keys, ids = append(keys, key), append(ids, h.jobID)
+			delete(holders, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return later(ctx, tx, dropKeys, keys, ids)
 }

@@ -70,7 +70,7 @@ func spendKeys(ctx context.Context, tx *queue.Tx, jobs []queue.Job, now time.Tim
 		var columns limitColumns
 		var arrival dbtime.Time
 		err = row.Scan(append(append([]any{&key}, columns.dest()...), &arrival)...)
-		spent.spend("key", key, columns.limit(), arrival.Time, now, started[key])
+		spent.spend("key", key, columns.limit().For(key), arrival.Time, now, started[key])
 		return key, err
 	}, selectKeyRates, keys)
 	if err != nil {

@@ -14,14 +14,14 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timest
 
 	// The order keeps two transactions that take the same keys from waiting for each other.
 	insertKeys = `
-INSERT INTO job_keys (key, job_id, scope, fingerprint)
-SELECT key, job_id, scope, fingerprint
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS k (key, job_id, scope, fingerprint)
+INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
+SELECT key, job_id, scope, fingerprint, expires_at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS k (key, job_id, scope, fingerprint, expires_at)
 ORDER BY key
 ON CONFLICT (key) DO NOTHING`
 
 	selectKeys = `
-SELECT key, job_id, fingerprint
+SELECT key, job_id, scope, fingerprint, expires_at
 FROM job_keys
 WHERE key = ANY($1)`
 
@@ -30,7 +30,7 @@ DELETE FROM job_keys
 USING unnest($1::text[], $2::text[]) AS k (key, job_id)
 WHERE job_keys.key = k.key
   AND job_keys.job_id = k.job_id
-  AND job_keys.scope = 'unfinished'`
+  AND job_keys.scope IN ('unfinished', 'coalesce')`
 
 	ensureWorker = `
 INSERT INTO job_workers (id, beat, beat_at)

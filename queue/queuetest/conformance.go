@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -22,7 +23,7 @@ type conformanceCase struct {
 // TestDriver checks that a driver keeps what [queue.Driver] promises. Each case gets a new, empty database from open,
 // which closes it with the test; the suite makes the tables.
 func TestDriver(t *testing.T, open func(t *testing.T) queue.Driver) {
-	cases := slices.Concat(writeCases, enqueueCases, claimCases, finishCases, cancelCases, stepCases, workerCases, inspectCases, statsCases, concurrencyCases)
+	cases := slices.Concat(writeCases, enqueueCases, keyCases, claimCases, finishCases, cancelCases, stepCases, workerCases, inspectCases, statsCases, concurrencyCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := &suite{T: t, d: open(t)}
@@ -56,6 +57,9 @@ func newJob(mods ...func(*queue.InsertJob)) queue.InsertJob {
 	}
 	if job.Key.Name != "" {
 		job.Fingerprint = queue.Fingerprint(job.Type, job.Payload)
+	}
+	if job.Key.Scope == queue.KeyCoalesce {
+		job.LimitKey = joblimit.Coalesced + job.Key.Name
 	}
 	return job
 }

@@ -70,12 +70,14 @@ var enqueueCases = []conformanceCase{
 		name:        "Insert/tells a duplicate from a conflict",
 		explanation: "a taken key answers with its holder, and says whether type and payload are the same",
 		run: func(s *suite) {
-			for _, scope := range []queue.KeyScope{queue.KeyForever, queue.KeyUnfinished} {
-				key := withKey(queue.Key{Name: string(scope), Scope: scope})
+			for _, k := range []queue.Key{queue.Forever("f"), queue.WhileUnfinished("u"), queue.ForPeriod("p", time.Hour), queue.Coalesce("c")} {
+				key := withKey(k)
 				first := newJob(key)
 				s.insert(first)
 				require.Equal(s, queue.InsertResult{ID: first.ID, Duplicate: true}, s.insert(newJob(key))[0])
-				conflict := queue.InsertResult{ID: first.ID, Duplicate: true, Conflict: true}
+				conflict := queue.InsertResult{ID: first.ID, Duplicate: true, Conflict: true, Holder: &queue.KeyHolder{
+					Fingerprint: first.Fingerprint, Type: first.Type, Payload: first.Payload,
+				}}
 				require.Equal(s, conflict, s.insert(newJob(key, withPayload(`{"n":2}`)))[0], "another payload")
 				require.Equal(s, conflict, s.insert(newJob(key, ofType("u")))[0], "another type")
 			}

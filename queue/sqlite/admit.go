@@ -115,7 +115,7 @@ func keyLimit(ctx context.Context, tx *queue.Tx, key string) (joblimit.Limit, er
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return limit, err
+	return limit.For(key), err
 }
 
 func scanLimit(row jobrow.Scanner, before ...any) (l joblimit.Limit, err error) {

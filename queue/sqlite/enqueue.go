@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/jobrow"
@@ -81,16 +84,35 @@ func null(s string) any {
 
 // takeKey answers with the holder when the key is taken by another job.
 func takeKey(ctx context.Context, tx *queue.Tx, key queue.Key, jobID, fingerprint string) (queue.InsertResult, error) {
-	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint)
+	var expires time.Time
+	if key.Scope == queue.KeyPeriod {
+		expires = tx.Now().Add(key.Period)
+	}
+	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires), dbtime.Of(tx.Now()))
 	if err != nil {
 		return queue.InsertResult{}, err
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
 		return queue.InsertResult{ID: jobID}, err
 	}
-	var holder, holds string
-	if err := tx.QueryRowxContext(ctx, selectKey, key.Name).Scan(&holder, &holds); err != nil {
+	var id, holds string
+	if err := tx.QueryRowxContext(ctx, selectKey, key.Name).Scan(&id, &holds); err != nil {
 		return queue.InsertResult{}, err
 	}
-	return queue.InsertResult{ID: holder, Duplicate: holder != jobID, Conflict: holds != fingerprint}, nil
+	result := queue.InsertResult{ID: id, Duplicate: id != jobID}
+	if result.Conflict = holds != fingerprint; result.Conflict {
+		result.Holder, err = holder(ctx, tx, id, holds)
+	}
+	return result, err
+}
+
+func holder(ctx context.Context, tx *queue.Tx, jobID, fingerprint string) (*queue.KeyHolder, error) {
+	h := &queue.KeyHolder{Fingerprint: fingerprint}
+	var payload []byte
+	err := tx.QueryRowxContext(ctx, selectHolder, jobID).Scan(&h.Type, &payload)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	h.Payload = payload
+	return h, err
 }

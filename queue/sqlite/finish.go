@@ -88,7 +88,7 @@ func (e *endedJob) settle(ctx context.Context, tx *queue.Tx, out *queue.Outcome)
 		if err := e.release(ctx, tx); err != nil {
 			return err
 		}
-	} else if err := e.mark(ctx, tx); err != nil {
+	} else if err := e.again(ctx, tx); err != nil {
 		return err
 	}
 	if out.Kind == queue.KindCompleted || out.Kind == queue.KindReleased {
@@ -119,8 +119,18 @@ func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
 
 // release frees what a finished job held.
 func (e *endedJob) release(ctx context.Context, tx *queue.Tx) error {
-	if e.scope == queue.KeyUnfinished {
+	if e.scope == queue.KeyUnfinished || e.scope == queue.KeyCoalesce {
 		if _, err := tx.ExecContext(ctx, deleteKey, e.key, e.id); err != nil {
+			return err
+		}
+	}
+	return e.mark(ctx, tx)
+}
+
+// again settles what a job holds that is queued again.
+func (e *endedJob) again(ctx context.Context, tx *queue.Tx) error {
+	if e.scope == queue.KeyCoalesce {
+		if _, err := tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key); err != nil {
 			return err
 		}
 	}
@@ -241,8 +251,8 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 	case !state.Finished():
 		return queue.ErrNotFinished
 	}
-	if queue.KeyScope(scope.String) == queue.KeyUnfinished {
-		holder, err := takeKey(ctx, tx, queue.Key{Name: key.String, Scope: queue.KeyUnfinished}, jobID, queue.Fingerprint(jobType, payload))
+	if held := queue.KeyScope(scope.String); held == queue.KeyUnfinished || held == queue.KeyCoalesce {
+		holder, err := takeKey(ctx, tx, queue.Key{Name: key.String, Scope: held}, jobID, queue.Fingerprint(jobType, payload))
 		if err != nil {
 			return err
 		}

@@ -9,21 +9,47 @@ INSERT INTO jobs (created_at, updated_at, id, type, payload_json, priority, stat
   idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace)
 VALUES `
 
+	// Takes over what is free again: a key whose time is over, and one of scope coalesce whose job waits no more.
 	insertKey = `
-INSERT INTO job_keys (key, job_id, scope, fingerprint)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (key) DO NOTHING`
+INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (key) DO UPDATE
+SET job_id = excluded.job_id,
+  scope = excluded.scope,
+  fingerprint = excluded.fingerprint,
+  expires_at = excluded.expires_at
+WHERE job_keys.expires_at <= $6
+  OR (job_keys.scope = 'coalesce' AND EXISTS (SELECT 1 FROM jobs WHERE id = job_keys.job_id AND state <> 'queued'))`
 
 	selectKey = `
 SELECT job_id, fingerprint
 FROM job_keys
 WHERE key = $1`
 
+	selectHolder = `
+SELECT type, payload_json
+FROM jobs
+WHERE id = $1`
+
 	deleteKey = `
 DELETE FROM job_keys
 WHERE key = $1
   AND job_id = $2
-  AND scope = 'unfinished'`
+  AND scope IN ('unfinished', 'coalesce')`
+
+	// A job that is queued again while another waits under its key.
+	supersedeJob = `
+UPDATE jobs
+SET state = 'canceled',
+  hold = 0,
+  last_error = 'superseded by ' || k.job_id,
+  updated_at = $1,
+  finished_at = $1
+FROM job_keys AS k
+WHERE jobs.id = $2
+  AND k.key = $3
+  AND k.job_id <> jobs.id
+  AND k.scope = 'coalesce'`
 
 	// What a claim has to see to before it claims.
 	selectChores = `

@@ -1,0 +1,131 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/joblimit"
+)
+
+// Enqueue stores a job. When its key is taken by a job of the same type and payload, the receipt names that one; by a
+// different job, the error is [ErrKeyConflict].
+func (q *Queue) Enqueue(ctx context.Context, job NewJob) (Receipt, error) {
+	return one(q.EnqueueMany(ctx, []NewJob{job}))
+}
+
+// EnqueueTx is Enqueue as part of a transaction: the job exists if and when that commits.
+func (q *Queue) EnqueueTx(ctx context.Context, tx *Tx, job NewJob) (Receipt, error) {
+	return one(q.EnqueueManyTx(ctx, tx, []NewJob{job}))
+}
+
+// EnqueueScheduled is Enqueue for a job that becomes due at the given time.
+func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (Receipt, error) {
+	job.NotBefore = notBefore
+	return q.Enqueue(ctx, job)
+}
+
+// EnqueueIn is Enqueue for a job that becomes due after the delay. A negative delay is refused with [ErrInvalidJob].
+func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) (Receipt, error) {
+	if delay < 0 {
+		return Receipt{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
+	}
+	return q.EnqueueScheduled(ctx, job, time.Now().Add(delay))
+}
+
+// EnqueueMany stores all jobs or, on any error, none. The receipts are in the order of the jobs.
+func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, error) {
+	rows, err := q.prepare(jobs)
+	if err != nil {
+		return nil, wrap("enqueue", "", err)
+	}
+	var receipts []Receipt
+	err = q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		receipts, err = q.insert(ctx, tx, rows)
+		return err
+	})
+	if err != nil {
+		return nil, wrap("enqueue", "", err)
+	}
+	return receipts, nil
+}
+
+// EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
+func (q *Queue) EnqueueManyTx(ctx context.Context, tx *Tx, jobs []NewJob) ([]Receipt, error) {
+	rows, err := q.prepare(jobs)
+	if err != nil {
+		return nil, wrap("enqueue", "", err)
+	}
+	receipts, err := q.insert(ctx, tx, rows)
+	return receipts, wrap("enqueue", "", err)
+}
+
+func one(receipts []Receipt, err error) (Receipt, error) {
+	if err != nil {
+		return Receipt{}, err
+	}
+	return receipts[0], nil
+}
+
+// prepare does outside the transaction what needs no database.
+func (q *Queue) prepare(jobs []NewJob) ([]InsertJob, error) {
+	rows := make([]InsertJob, len(jobs))
+	for i := range jobs {
+		row, err := q.row(&jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+func (q *Queue) row(j *NewJob) (InsertJob, error) {
+	if err := j.validate(); err != nil {
+		return InsertJob{}, err
+	}
+	payload, err := encode(j.Payload)
+	if err != nil {
+		return InsertJob{}, fmt.Errorf("%w: payload of %s: %w", ErrInvalidJob, j.Type, err)
+	}
+	if len(payload) > q.maxPayload {
+		return InsertJob{}, fmt.Errorf("%w: payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrInvalidJob, j.Type, len(payload), q.maxPayload)
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return InsertJob{}, err
+	}
+	row := InsertJob{
+		ID: id.String(), Type: j.Type, Payload: payload, Priority: j.Priority, Key: j.Key, MaxAttempts: j.MaxAttempts,
+		NotBefore: dbtime.Truncate(j.NotBefore), ExpiresAt: dbtime.Truncate(j.ExpiresAt),
+		LimitKey: j.LimitKey, UserID: j.UserID, Tags: j.Tags,
+	}
+	if row.MaxAttempts == 0 {
+		row.MaxAttempts = defaultMaxAttempts
+	}
+	if row.Key.Scope == KeyCoalesce {
+		row.LimitKey = joblimit.Coalesced + row.Key.Name
+	}
+	if row.Key.Name != "" {
+		row.Fingerprint = Fingerprint(row.Type, row.Payload)
+	}
+	return row, nil
+}
+
+func (q *Queue) insert(ctx context.Context, tx *Tx, rows []InsertJob) ([]Receipt, error) {
+	results, err := q.driver.Insert(ctx, tx, rows)
+	if err != nil {
+		return nil, err
+	}
+	receipts := make([]Receipt, len(results))
+	for i := range results {
+		if results[i].Conflict {
+			return nil, conflict(rows, i, &results[i])
+		}
+		receipts[i] = Receipt{ID: results[i].ID, Duplicate: results[i].Duplicate}
+	}
+	return receipts, q.driver.Notify(ctx, tx)
+}
