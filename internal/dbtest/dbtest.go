@@ -38,7 +38,7 @@ func SQLite(t *testing.T) *sqlite.DB {
 }
 
 // Postgres opens a new schema that is dropped with the test.
-func Postgres(t *testing.T) *postgres.DB {
+func Postgres(t testing.TB) *postgres.DB {
 	t.Helper()
 	dsn := os.Getenv(PostgresEnv)
 	if dsn == "" {
@@ -63,7 +63,7 @@ func Postgres(t *testing.T) *postgres.DB {
 	return db
 }
 
-func exec(ctx context.Context, t *testing.T, dsn, statement string) {
+func exec(ctx context.Context, t testing.TB, dsn, statement string) {
 	t.Helper()
 	db, err := postgres.Open(ctx, dsn, nil)
 	require.NoError(t, err, "the server that %s names must answer", PostgresEnv)

@@ -12,7 +12,7 @@ SELECT pg_advisory_xact_lock(1886352244, 'jobs'::regclass::oid::int)`
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
-  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type' OR rate IS NOT NULL)`
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type') OR EXISTS (SELECT 1 FROM job_limits WHERE rate IS NOT NULL)`
 
 	selectChores = `
 SELECT
@@ -80,8 +80,10 @@ FROM due`
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type' OR rate IS NOT NULL)))`
+      OR EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
+      OR EXISTS (SELECT 1 FROM job_limits WHERE rate IS NOT NULL)))`
 
+	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
 	claimSet = `
 UPDATE jobs
 SET state = 'running',
@@ -89,11 +91,11 @@ SET state = 'running',
   worker_id = $1,
   started_at = $2,
   updated_at = $2
-WHERE id = ANY(ARRAY(`
+WHERE ctid = ANY(ARRAY(`
 
 	// A job that another transaction holds is that one's to end.
 	claimOfType = claimSet + `
-    SELECT id
+    SELECT ctid
     FROM jobs
     WHERE state = 'queued'
       AND hold = 0
@@ -137,13 +139,13 @@ portion AS (
   SELECT GREATEST(1, 2000 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (
-  SELECT place.*, place.nth = portion.size AND place.nth < lanes.room AS cut
+  SELECT first.*, first.nth = portion.size AND first.nth < lanes.room AS cut
   FROM lanes
   CROSS JOIN portion
   CROSS JOIN LATERAL (
-    SELECT id, priority, not_before, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
+    SELECT place, id, priority, not_before, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
     FROM (
-      SELECT id, priority, not_before
+      SELECT ctid AS place, id, priority, not_before
       FROM jobs
       WHERE state = 'queued'
         AND hold = 0
@@ -154,22 +156,24 @@ candidates AS (
 
 	// Behind the last place that was read of a type there may be another of it: what would come after it is left to the
 	// next claim.
-	claimChosen = `) AS first) AS place),
+	//
+	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_ready, once for each row.
+	claimChosen = `) AS ready) AS first),
 chosen AS (
-  SELECT id
+  SELECT place
   FROM (
-    SELECT id, priority, not_before,
+    SELECT place, id, priority, not_before,
       BOOL_OR(cut) OVER (ORDER BY priority DESC, not_before, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS beyond
     FROM candidates) AS ordered
   WHERE beyond IS NOT TRUE
   ORDER BY priority DESC, not_before, id
   LIMIT $6)` + claimSet + `
-  SELECT jobs.id
-  FROM chosen
-  JOIN jobs ON jobs.id = chosen.id
-  WHERE jobs.state = 'queued'
-    AND jobs.hold = 0
-  FOR UPDATE OF jobs SKIP LOCKED))
+    SELECT ctid
+    FROM jobs
+    WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
+      AND state IS NOT DISTINCT FROM 'queued'
+      AND hold IS NOT DISTINCT FROM 0
+    FOR UPDATE SKIP LOCKED))
 RETURNING ` + jobrow.Columns
 
 	// Reads without locking all that it looks at; a job that another transaction holds leaves its place empty.
@@ -184,7 +188,16 @@ RETURNING ` + jobrow.Columns
 	lookAhead = `
 SELECT
   ` + choresOf + `,
-  EXISTS (SELECT 1 FROM unnest($2::text[]) AS t (type) WHERE EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 0 AND jobs.type = t.type)),
+  EXISTS (
+    SELECT 1
+    FROM unnest($2::text[]) AS asked (type)
+    CROSS JOIN LATERAL (
+      SELECT 1
+      FROM jobs
+      WHERE state = 'queued'
+        AND hold = 0
+        AND type = asked.type
+      LIMIT 1) AS ready),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
    FROM (
      SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth

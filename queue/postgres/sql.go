@@ -3,6 +3,11 @@ package postgres
 import "github.com/postroom-go/postroom/internal/jobrow"
 
 const (
+	// Our statements know their indexes. A plan made while a table is small, and kept, would read all of it when it no
+	// longer is. Until the end of the transaction, or the user's next statement.
+	planOurs = `
+SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
+
 	insertJobs = `
 INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
   idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
@@ -75,6 +80,7 @@ WHERE state = 'running'
   AND worker_id = $1
 ORDER BY id`
 
+	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_running, once for each outcome.
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
@@ -91,7 +97,7 @@ FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::timest
   AS o (id, attempt, state, kind, hold, not_before, result, error, at, finished_at)
 WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
-  AND jobs.state = 'running'` + returningEnded
+  AND jobs.state IS NOT DISTINCT FROM 'running'` + returningEnded
 
 	// The last tells whether types are limited, so that there may be room for others.
 	returningEnded = `
@@ -194,6 +200,12 @@ GROUP BY state`
 	notify = `SELECT pg_notify('` + channel + `', $1)`
 	listen = `LISTEN ` + channel
 )
+
+var planTheirs = [...]string{
+	"SET LOCAL plan_cache_mode TO DEFAULT",
+	"SET LOCAL enable_seqscan TO DEFAULT",
+	"SET LOCAL jit TO DEFAULT",
+}
 
 // channel carries the news that there may be jobs; the payload tells whose.
 const channel = "postroom_jobs"

@@ -21,6 +21,7 @@ type transaction struct {
 	conn    *sqlx.Conn // for the user's statements
 	raw     *pgx.Conn  // the same connection, for ours
 	begun   bool
+	planned bool // ours, see planOurs
 	waiting []step
 	failed  error // of a send: nothing is run any more, which might otherwise run by itself
 }
@@ -60,11 +61,19 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	if t.failed != nil {
 		return t.failed
 	}
-	steps := append(t.waiting, last...)
-	t.waiting = nil
+	steps := make([]step, 0, len(t.waiting)+len(last)+2)
 	if !t.begun {
 		t.begun = true
-		steps = append([]step{{sql: "BEGIN"}}, steps...)
+		steps = append(steps, step{sql: "BEGIN"})
+	}
+	if !t.planned && len(t.waiting) > 0 {
+		t.planned = true
+		steps = append(steps, step{sql: planOurs})
+	}
+	steps = append(append(steps, t.waiting...), last...)
+	t.waiting = nil
+	if len(steps) == 0 {
+		return nil
 	}
 	var batch pgx.Batch
 	for i := range steps {
@@ -126,12 +135,17 @@ func (t *transaction) rollback(ctx context.Context) error {
 	return err
 }
 
-// flush sends what waits, so that a user's statement comes after it.
+// flush sends what waits, so that a user's statement comes after it, and is planned as the server is set up to.
 func (t *transaction) flush(ctx context.Context) error {
-	if t.begun && len(t.waiting) == 0 {
+	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.failed
 	}
-	return t.send(ctx)
+	if !t.planned && len(t.waiting) == 0 {
+		return t.send(ctx)
+	}
+	err := t.send(ctx, step{sql: planTheirs[0]}, step{sql: planTheirs[1]}, step{sql: planTheirs[2]})
+	t.planned = false
+	return err
 }
 
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -231,7 +245,7 @@ func queryOne[T any](ctx context.Context, tx *queue.Tx, scan func(jobrow.Scanner
 // flush sends what waits.
 func flush(ctx context.Context, tx *queue.Tx) error {
 	if own, ok := tx.Statements.(*transaction); ok {
-		return own.flush(ctx)
+		return own.send(ctx)
 	}
 	return nil
 }

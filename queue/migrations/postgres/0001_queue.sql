@@ -61,6 +61,7 @@ CREATE TABLE job_limits (
   updated_at TIMESTAMPTZ NOT NULL,
   PRIMARY KEY (kind, name)
 );
+CREATE INDEX job_limits_rated ON job_limits (kind, name) WHERE rate IS NOT NULL;
 
 -- Where the rate of a type or a limit key stands: the theoretical arrival time of GCRA.
 CREATE TABLE job_rates (
