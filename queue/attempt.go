@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,11 +15,13 @@ type Attempt struct {
 	Job Job
 
 	q         *Queue
+	log       *slog.Logger // the dispatcher's
 	completed atomic.Bool
 	result    atomic.Pointer[any]
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
+	kept  *keptLog              // nil until the handler asks for its logger
 }
 
 // Work is an attempt with its payload decoded: what a handler is given.
@@ -27,7 +30,9 @@ type Work[P any] struct {
 	Payload P
 }
 
-func newAttempt(q *Queue, job Job) *Attempt { return &Attempt{Job: job, q: q} }
+func newAttempt(q *Queue, log *slog.Logger, job Job) *Attempt {
+	return &Attempt{Job: job, q: q, log: log}
+}
 
 // Queue is the queue the job came from.
 func (a *Attempt) Queue() *Queue { return a.q }
@@ -70,10 +75,12 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 		if err := a.q.CompleteTx(ctx, tx, a.Job.Lease(), a.resultValue()); err != nil {
 			return err
 		}
-		if fn == nil {
-			return nil
+		if fn != nil {
+			if err := fn(ctx, tx); err != nil {
+				return err
+			}
 		}
-		return fn(ctx, tx)
+		return a.q.addLogs(ctx, tx, a.logLines())
 	})
 	if err == nil {
 		a.completed.Store(true)

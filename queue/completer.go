@@ -14,6 +14,7 @@ const maxEndings = 1024
 type ending struct {
 	attempt *Attempt
 	outcome Outcome
+	lines   []LogLine // that its handler has logged
 }
 
 // The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
@@ -110,7 +111,10 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	var answers []error
 	err := c.d.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil || !again {
+		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
+			return err
+		}
+		if err := c.d.q.addLogs(ctx, tx, logsOf(batch, answers)); err != nil || !again {
 			return err
 		}
 		return c.d.q.driver.Notify(ctx, tx)
@@ -125,6 +129,16 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	c.d.running.forget(written...)
 	return nil
+}
+
+// logsOf are the lines of the attempts whose ends were taken; those of a lost lease go with it.
+func logsOf(batch []ending, answers []error) (lines []LogLine) {
+	for i := range batch {
+		if answers[i] == nil {
+			lines = append(lines, batch[i].lines...)
+		}
+	}
+	return lines
 }
 
 func (c *completer) report(ctx context.Context, e ending, answer error) {

@@ -81,7 +81,7 @@ func (tx *Tx) Committed() {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_workers) or brings them up to date.
+// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers) or brings them up to date.
 // It may be called at every start, by several processes at once.
 func Migrate(ctx context.Context, db DB) error {
 	return db.Write(ctx, func(ctx context.Context, tx *Tx) error {

@@ -18,6 +18,7 @@ type Driver interface {
 	Claimer
 	Finisher
 	Stepper
+	LogKeeper
 	Inspector
 	Waker
 }
@@ -142,7 +143,8 @@ type Finisher interface {
 	// transaction ends.
 	Check(ctx context.Context, tx *Tx, lease Lease) error
 
-	// Cancel makes a queued or running job canceled and frees its key; [ErrFinished] or [ErrJobNotFound] otherwise.
+	// Cancel makes a queued or running job canceled and frees its key; [ErrFinished] or [ErrJobNotFound] otherwise. The
+	// attempt of a running one leaves a record of [KindCanceled].
 	Cancel(ctx context.Context, tx *Tx, jobID string) error
 
 	// Retry makes a failed or canceled job queued and due, its budgets unspent; [ErrNotFinished], [ErrFinished] for a
@@ -167,7 +169,17 @@ type Stepper interface {
 	StartStep(ctx context.Context, tx *Tx, lease Lease, name string) error
 	// FinishStep stores the result of a step, started or not.
 	FinishStep(ctx context.Context, tx *Tx, lease Lease, step StepRecord) error
+	// SaveCursor stores how far a step has come, started or not; [ErrStepFinished] when it is finished.
+	SaveCursor(ctx context.Context, tx *Tx, lease Lease, name string, value json.RawMessage) error
 	Steps(ctx context.Context, jobID string) ([]StepRecord, error)
+}
+
+// A LogKeeper keeps what handlers log.
+type LogKeeper interface {
+	// AddLogs stores lines of attempts that the same transaction has ended, which is why they name no lease.
+	AddLogs(ctx context.Context, tx *Tx, lines []LogLine) error
+	// Logs lists a job's lines by attempt and line.
+	Logs(ctx context.Context, jobID string) ([]LogLine, error)
 }
 
 // An Inspector reads.
@@ -178,7 +190,8 @@ type Inspector interface {
 	Jobs(ctx context.Context, filter Filter) ([]Job, error)
 	// Counts counts the jobs by state; states without jobs are absent.
 	Counts(ctx context.Context, filter Filter) (map[State]int, error)
-	// Attempts lists a job's attempt records in order.
+	// Attempts lists a job's attempts in order: those that left records, and from the job's own row the one that runs or
+	// has completed it.
 	Attempts(ctx context.Context, jobID string) ([]AttemptRecord, error)
 	// Stats reads the figures of [Queue.Stats], and a bounded part of the index for each of them.
 	Stats(ctx context.Context, query StatsQuery) (*Stats, error)

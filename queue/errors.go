@@ -20,6 +20,8 @@ var (
 	ErrNotFinished = errors.New("job is not finished")
 	// ErrKeyConflict: the idempotency key is taken by a job with another type or payload.
 	ErrKeyConflict = errors.New("idempotency key is taken by a different job")
+	// ErrStepFinished: the step has its result, and no more progress to be saved.
+	ErrStepFinished = errors.New("step is finished")
 	// ErrNestedWrite: a write was begun inside another; use the variant that takes the transaction.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
 	// ErrInvalidJob: what was enqueued cannot be a job.

@@ -59,7 +59,7 @@ func (d *Dispatcher) start(ctx context.Context, jobs []Job) {
 		// A stop is soft at first: handlers hear of it only when the drain is over.
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		entries[i] = &entry{
-			attempt: newAttempt(d.q, jobs[i]), ctx: ctx, cancel: cancel, claimed: now,
+			attempt: newAttempt(d.q, d.log, jobs[i]), ctx: ctx, cancel: cancel, claimed: now,
 			timeout: d.handlers[jobs[i].Type].timeout,
 		}
 	}
@@ -122,7 +122,7 @@ func (d *Dispatcher) ended(e *entry, err error) {
 		}
 		return
 	}
-	d.completer.add(ending{attempt: a, outcome: outcome})
+	d.completer.add(ending{attempt: a, outcome: outcome, lines: a.logLines()})
 }
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.

@@ -34,10 +34,19 @@ func (q *Queue) Counts(ctx context.Context, filter Filter) (map[State]int, error
 	return counts, wrap("counts", "", err)
 }
 
-// Attempts tells, oldest first, of the attempts of a job that did not simply succeed.
+// Attempts tells, oldest first, of every attempt of a job: the one that runs, the one that completed it, and those that
+// failed, were interrupted, crashed or were canceled, with their errors and stacks. Claims that were given back before
+// they began are left out.
 func (q *Queue) Attempts(ctx context.Context, jobID string) ([]AttemptRecord, error) {
 	attempts, err := q.driver.Attempts(ctx, jobID)
 	return attempts, wrap("attempts", jobID, err)
+}
+
+// Logs lists what the handler of a job has logged with [Attempt.Logger], attempt by attempt. It is there once the attempt
+// has ended.
+func (q *Queue) Logs(ctx context.Context, jobID string) ([]LogLine, error) {
+	lines, err := q.driver.Logs(ctx, jobID)
+	return lines, wrap("logs", jobID, err)
 }
 
 // Steps lists the steps of a job in the order they were started.

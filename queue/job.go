@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 	"unicode/utf8"
 )
@@ -185,26 +186,42 @@ type StepRecord struct {
 	StartedAt  time.Time
 	FinishedAt time.Time       // zero while unfinished
 	Result     json.RawMessage // nil while unfinished
+	// Cursor is how far the step has come, if [SaveCursor] said; nil once it is finished.
+	Cursor json.RawMessage
 }
 
-// An AttemptRecord tells how an attempt ended that did not simply succeed.
+// An AttemptRecord tells of an attempt: how it ended, or that it runs.
 type AttemptRecord struct {
 	JobID      string
 	Attempt    int
 	WorkerID   string
-	Kind       string // KindFailed, KindInterrupted or KindCrashed
-	Error      string
-	Stack      string // of a panic
+	Kind       string // KindRunning, KindCompleted, KindFailed, KindInterrupted, KindCrashed or KindCanceled
+	Error      string // empty while it runs and when it succeeded
+	Stack      string // of a panic, or of a handler that was given up
 	StartedAt  time.Time
-	FinishedAt time.Time
+	FinishedAt time.Time // zero while it runs
 }
 
-// How an attempt ends.
+// A LogLine is what a handler has logged; see [Attempt.Logger].
+type LogLine struct {
+	JobID   string
+	Attempt int
+	Line    int // within the attempt, from 1; what was dropped has been counted
+	At      time.Time
+	Level   slog.Level
+	Message string
+	Attrs   json.RawMessage // an object; nil without attributes
+}
+
+// How an attempt stands, or ended.
 const (
+	KindRunning     = "running"
 	KindCompleted   = "completed"
 	KindFailed      = "failed"
 	KindInterrupted = "interrupted"
 	KindCrashed     = "crashed"
+	// KindCanceled: the job was canceled while it ran.
+	KindCanceled = "canceled"
 	// KindReleased: it was never begun. No budget counts it, and no record tells of it.
 	KindReleased = "released"
 )

@@ -72,7 +72,7 @@ func (d *Dispatcher) giveUp(ctx context.Context, match func(e *entry) bool) {
 		} else {
 			outcome := d.outcome(e, errStuck)
 			outcome.Stack = storable(stacks[e])
-			d.completer.add(ending{attempt: a, outcome: outcome})
+			d.completer.add(ending{attempt: a, outcome: outcome, lines: a.logLines()})
 		}
 		d.tellStuck(ctx, StuckHandler{Job: a.Job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
 	}

@@ -99,7 +99,8 @@ func TestWhatHandlersDo(t *testing.T) {
 				got := job(t, q, id)
 				require.Equal(t, queue.StateCompleted, got.State)
 				records := attempts(t, q, id)
-				require.Len(t, records, 1)
+				require.Len(t, records, 2)
+				require.Equal(t, queue.KindCompleted, records[1].Kind)
 				require.Equal(t, c.record.Error, records[0].Error)
 				require.Equal(t, c.record.Kind, records[0].Kind)
 				require.Contains(t, records[0].Stack, c.record.Stack)
@@ -234,7 +235,10 @@ func TestAnErrorAfterCompleteChangesNothing(t *testing.T) {
 			return errBroken
 		})
 		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
-		require.Empty(t, attempts(t, q, id))
+		records := attempts(t, q, id)
+		require.Len(t, records, 1)
+		require.Equal(t, queue.KindCompleted, records[0].Kind)
+		require.Empty(t, records[0].Error)
 	})
 }
 

@@ -93,7 +93,12 @@ func Step(row Scanner) (queue.StepRecord, error) {
 	var started, finished dbtime.Time
 	var result []byte
 	err := row.Scan(&s.JobID, &s.Name, &s.Attempt, &started, &finished, &result)
-	s.StartedAt, s.FinishedAt, s.Result = started.Time, finished.Time, result
+	s.StartedAt, s.FinishedAt = started.Time, finished.Time
+	if finished.IsZero() {
+		s.Cursor = result
+	} else {
+		s.Result = result
+	}
 	return s, err
 }
 

@@ -121,15 +121,6 @@ FROM jobs
 WHERE id = $1
 FOR NO KEY UPDATE`
 
-	cancelJob = `
-UPDATE jobs
-SET state = 'canceled',
-  hold = 0,
-  updated_at = $1,
-  finished_at = $1
-WHERE id = $2
-  AND state IN ('queued', 'running')` + returningEnded
-
 	selectForRetry = `
 SELECT id, state, type, payload_json, idempotency_key, key_scope, limit_key
 FROM jobs
@@ -174,12 +165,6 @@ ORDER BY started_at, name`
 SELECT ` + jobrow.Columns + `
 FROM jobs
 WHERE id = $1`
-
-	selectAttempts = `
-SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
-FROM job_attempts
-WHERE job_id = $1
-ORDER BY attempt`
 
 	// An empty list of states or types does not restrict.
 	filterJobs = `

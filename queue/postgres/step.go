@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
@@ -21,6 +24,18 @@ func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, s
 		return err
 	}
 	return later(ctx, tx, finishStep, lease.JobID, step.Name, lease.Attempt, step.StartedAt, tx.Now(), string(step.Result))
+}
+
+// SaveCursor implements [queue.Stepper].
+func (db *DB) SaveCursor(ctx context.Context, tx *queue.Tx, lease queue.Lease, name string, value json.RawMessage) error {
+	if err := db.Check(ctx, tx, lease); err != nil {
+		return err
+	}
+	_, err := queryOne(ctx, tx, scanText, saveCursor, lease.JobID, name, lease.Attempt, tx.Now(), string(value))
+	if errors.Is(err, sql.ErrNoRows) {
+		return queue.ErrStepFinished
+	}
+	return err
 }
 
 // Steps implements [queue.Stepper].

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 
 	"github.com/postroom-go/postroom/queue"
@@ -106,6 +107,11 @@ func (d *driver) StartStep(ctx context.Context, tx *queue.Tx, lease queue.Lease,
 func (d *driver) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, step queue.StepRecord) error {
 	processOf(ctx).note(tx, "stores step "+step.Name, true)
 	return d.DB.FinishStep(ctx, tx, lease, step)
+}
+
+func (d *driver) SaveCursor(ctx context.Context, tx *queue.Tx, lease queue.Lease, name string, value json.RawMessage) error {
+	processOf(ctx).note(tx, "saves the cursor of "+name, true)
+	return d.DB.SaveCursor(ctx, tx, lease, name, value)
 }
 
 func (d *driver) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {

@@ -12,7 +12,7 @@ import (
 var finishCases = []conformanceCase{
 	{
 		name:        "Finish/completes with a result",
-		explanation: "a completed job keeps its result and says when it ended; success leaves no attempt record",
+		explanation: "a completed job keeps its result and says when it ended; success costs no attempt record, the job's own row tells of it",
 		run: func(s *suite) {
 			job := s.started()
 			out := completed(job.Lease())
@@ -25,7 +25,12 @@ var finishCases = []conformanceCase{
 			require.Zero(s, got.Failures+got.Interruptions+got.Crashes)
 			attempts, err := s.d.Attempts(s.Context(), job.ID)
 			require.NoError(s, err)
-			require.Empty(s, attempts)
+			require.Equal(s, []queue.AttemptRecord{{
+				JobID: job.ID, Attempt: 1, WorkerID: "w", Kind: queue.KindCompleted, StartedAt: got.StartedAt, FinishedAt: got.FinishedAt,
+			}}, attempts)
+			var records int
+			require.NoError(s, s.d.Reader().Get(&records, "SELECT COUNT(*) FROM job_attempts"))
+			require.Zero(s, records)
 		},
 	},
 	{
@@ -170,6 +175,9 @@ func (s *suite) refused(lease queue.Lease, want error) {
 	for name, try := range map[string]func(ctx context.Context, tx *queue.Tx) error{
 		"Check":     func(ctx context.Context, tx *queue.Tx) error { return s.d.Check(ctx, tx, lease) },
 		"StartStep": func(ctx context.Context, tx *queue.Tx) error { return s.d.StartStep(ctx, tx, lease, "step") },
+		"SaveCursor": func(ctx context.Context, tx *queue.Tx) error {
+			return s.d.SaveCursor(ctx, tx, lease, "step", []byte("1"))
+		},
 		"FinishStep": func(ctx context.Context, tx *queue.Tx) error {
 			return s.d.FinishStep(ctx, tx, lease, queue.StepRecord{Name: "step", StartedAt: tx.Now(), Result: []byte("1")})
 		},

@@ -20,6 +20,13 @@ func (s *suite) finishStep(lease queue.Lease, name, result string) {
 	})
 }
 
+func (s *suite) saveCursor(lease queue.Lease, name, value string) {
+	s.Helper()
+	s.write(func(ctx context.Context, tx *queue.Tx) error {
+		return s.d.SaveCursor(ctx, tx, lease, name, []byte(value))
+	})
+}
+
 func (s *suite) steps(jobID string) []queue.StepRecord {
 	s.Helper()
 	steps, err := s.d.Steps(s.Context(), jobID)
@@ -80,6 +87,40 @@ var stepCases = []conformanceCase{
 			require.Equal(s, `"id"`, string(steps[0].Result))
 			require.NotZero(s, steps[0].FinishedAt)
 			require.Equal(s, 1, steps[0].Attempt)
+		},
+	},
+	{
+		name:        "Step/keeps a cursor until it is finished",
+		explanation: "progress is saved over and over, outlives its attempt, and goes with the result; a finished step has no more of it",
+		run: func(s *suite) {
+			job := s.started()
+			s.startStep(job.Lease(), "begun")
+			s.saveCursor(job.Lease(), "begun", `1`)
+			s.saveCursor(job.Lease(), "alone", `{"page": "ü\u0000"}`)
+			s.requeue(job)
+			job = s.claim(1)[0]
+			s.saveCursor(job.Lease(), "begun", `2`)
+			cursors := map[string]string{}
+			for _, step := range s.steps(job.ID) {
+				require.Zero(s, step.FinishedAt)
+				require.NotZero(s, step.StartedAt)
+				require.Nil(s, step.Result)
+				require.Equal(s, map[string]int{"begun": 2, "alone": 1}[step.Name], step.Attempt)
+				cursors[step.Name] = string(step.Cursor)
+			}
+			require.Equal(s, map[string]string{"begun": `2`, "alone": `{"page": "ü\u0000"}`}, cursors)
+
+			s.finishStep(job.Lease(), "begun", `"done"`)
+			err := s.d.Write(s.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				return s.d.SaveCursor(ctx, tx, job.Lease(), "begun", []byte(`3`))
+			})
+			require.ErrorIs(s, err, queue.ErrStepFinished)
+			for _, step := range s.steps(job.ID) {
+				if step.Name == "begun" {
+					require.Equal(s, `"done"`, string(step.Result))
+					require.Nil(s, step.Cursor)
+				}
+			}
 		},
 	},
 }

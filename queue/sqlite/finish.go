@@ -215,6 +215,9 @@ func (db *DB) Check(ctx context.Context, tx *queue.Tx, lease queue.Lease) error 
 
 // Cancel implements [queue.Finisher].
 func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
+	if _, err := tx.ExecContext(ctx, recordCanceled, dbtime.Of(tx.Now()), jobID); err != nil {
+		return err
+	}
 	var key, scope, limitKey sql.NullString
 	err := tx.QueryRowxContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope, &limitKey)
 	if errors.Is(err, sql.ErrNoRows) {

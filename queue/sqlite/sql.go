@@ -304,12 +304,6 @@ SELECT ` + jobrow.Columns + `
 FROM jobs
 WHERE id = $1`
 
-	selectAttempts = `
-SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
-FROM job_attempts
-WHERE job_id = $1
-ORDER BY attempt`
-
 	// An empty list of states or types does not restrict.
 	filterJobs = `
 FROM jobs

@@ -89,7 +89,7 @@ CREATE TABLE job_steps (
   PRIMARY KEY (job_id, name)
 );
 
--- Only attempts that did not simply succeed: the happy path costs no row.
+-- Only attempts that did not simply succeed: the others stand in the job's own row.
 CREATE TABLE job_attempts (
   job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
   attempt INTEGER NOT NULL,
@@ -102,7 +102,7 @@ CREATE TABLE job_attempts (
   PRIMARY KEY (job_id, attempt)
 );
 
--- What handlers log, in the order of id within an attempt.
+-- What handlers log: the last lines of each attempt.
 CREATE TABLE job_logs (
   job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
   attempt INTEGER NOT NULL,

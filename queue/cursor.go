@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Cursor reads how far the named step has come, as [SaveCursor] stored it in this attempt or an earlier one. It is false
+// when nothing was stored, and when the step is finished.
+func Cursor[T any](ctx context.Context, w running, name string) (T, bool, error) {
+	a := w.attempt()
+	var value T
+	step, _, err := a.step(ctx, name)
+	if err != nil || step.Cursor == nil {
+		return value, false, err
+	}
+	if err := json.Unmarshal(step.Cursor, &value); err != nil {
+		return value, false, wrap("cursor", a.Job.ID, Fatal(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
+	}
+	return value, true, nil
+}
+
+// SaveCursor stores, durably, how far the named step has come, so that a later attempt goes on from there: the page of a
+// list, the row of a table. What has been done up to value is done again if the process dies before it is stored; where
+// that is a write to the database, use [SaveCursorTx]. The value is stored as JSON.
+//
+// A step of the same name, run by [Step] around the calls, takes the cursor with it when it finishes; saving it then is
+// refused with [ErrStepFinished]. A cursor may also stand alone, and lasts as long as its job. [Attempt.StepStarted] is
+// true of its name.
+func SaveCursor(ctx context.Context, w running, name string, value any) error {
+	a := w.attempt()
+	// What the value stands for has been done: that is kept also when the job has been told to stop meanwhile.
+	return a.q.driver.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
+		return SaveCursorTx(ctx, tx, w, name, value)
+	})
+}
+
+// SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: what it
+// writes and the cursor are there both or not at all.
+func SaveCursorTx(ctx context.Context, tx *Tx, w running, name string, value any) error {
+	a := w.attempt()
+	if name == "" {
+		return wrap("save cursor", a.Job.ID, errors.New("a step needs a name"))
+	}
+	stored, err := encode(value)
+	if err != nil {
+		return wrap("save cursor "+name, a.Job.ID, Fatal(fmt.Errorf("value: %w", err)))
+	}
+	if err := a.q.driver.SaveCursor(ctx, tx, a.Job.Lease(), name, stored); err != nil {
+		return wrap("save cursor "+name, a.Job.ID, err)
+	}
+	now := tx.Now()
+	tx.OnCommit(func() { a.rememberCursor(name, stored, now) })
+	return nil
+}
+
+func (a *Attempt) rememberCursor(name string, value json.RawMessage, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.steps == nil {
+		if a.Job.Attempt > 1 {
+			return // it will be read with the steps of earlier attempts
+		}
+		a.steps = make(map[string]StepRecord)
+	}
+	step, started := a.steps[name]
+	if !started {
+		step = StepRecord{JobID: a.Job.ID, Name: name, StartedAt: now}
+	}
+	step.Attempt, step.Cursor = a.Job.Attempt, value
+	a.steps[name] = step
+}

@@ -1,0 +1,57 @@
+package postgres
+
+const (
+	// An attempt that runs or has completed its job stands in the job's own row.
+	selectAttempts = `
+SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
+FROM job_attempts
+WHERE job_id = $1
+UNION ALL
+SELECT id, attempt, worker_id, state, '', '', started_at, finished_at
+FROM jobs
+WHERE id = $1
+  AND state IN ('running', 'completed')
+ORDER BY attempt`
+
+	// Where the job runs, that it was canceled is on record.
+	cancelJob = `
+WITH found AS (
+  SELECT id AS job_id, attempt AS nth, worker_id AS worker, started_at AS began, state = 'running' AS runs
+  FROM jobs
+  WHERE id = $2
+    AND state IN ('queued', 'running')
+  FOR NO KEY UPDATE),
+recorded AS (
+  INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
+  SELECT job_id, nth, worker, 'canceled', 'job was canceled', '', began, $1
+  FROM found
+  WHERE runs)
+UPDATE jobs
+SET state = 'canceled',
+  hold = 0,
+  updated_at = $1,
+  finished_at = $1
+FROM found
+WHERE jobs.id = found.job_id` + returningEnded
+
+	saveCursor = `
+INSERT INTO job_steps (job_id, name, attempt, started_at, result_json)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (job_id, name) DO UPDATE
+SET attempt = excluded.attempt,
+  result_json = excluded.result_json
+WHERE job_steps.finished_at IS NULL
+RETURNING name`
+
+	insertLogs = `
+INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)
+SELECT job_id, attempt, line, at, level, message, attrs::json
+FROM unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
+  AS l (job_id, attempt, line, at, level, message, attrs)`
+
+	selectLogs = `
+SELECT job_id, attempt, line, at, level, message, attrs_json
+FROM job_logs
+WHERE job_id = $1
+ORDER BY attempt, line`
+)
