@@ -175,7 +175,7 @@ func (d *Dispatcher) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := d.q.driver.Beat(ctx, BeatRequest{WorkerID: d.identity.get(), First: true, Now: time.Now()})
+	_, err := d.q.driver.Beat(ctx, BeatRequest{WorkerID: d.identity.get(), First: true, Types: d.types(), Now: time.Now()})
 	return err
 }
 

@@ -121,7 +121,9 @@ type ClaimResult struct {
 type BeatRequest struct {
 	WorkerID string
 	First    bool // registers the worker
-	Now      time.Time
+	// Types are those that the worker has handlers for; nil leaves what is known of them.
+	Types []string
+	Now   time.Time
 }
 
 // A Worker is a process that runs jobs. Beat counts its signs of life; others judge by its changing, on their own clocks.
@@ -129,6 +131,7 @@ type Worker struct {
 	ID     string
 	Beat   int64
 	BeatAt time.Time // by the worker's clock: for people
+	Types  []string  // that it has handlers for; nil when that is not known
 }
 
 // A Finisher ends attempts and jobs.

@@ -15,6 +15,9 @@ type handler struct {
 	timeout     time.Duration // 0: none
 	retry       RetryPolicy
 	concurrency int // 0: no bound but the dispatcher's slots
+
+	fits  func(payload json.RawMessage) error
+	steps []string // nil: not told
 }
 
 // Handle registers the handler of a job type, before Run. A type registered twice is an error that Run returns.
@@ -25,22 +28,33 @@ type handler struct {
 // job was canceled or its lease is lost, what the handler reports is ignored. A handler that does not return then is given
 // up, see [DispatcherConfig].Grace.
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
-	d.register(string(t), func(ctx context.Context, a *Attempt) error {
-		w := &Work[P]{Attempt: a}
-		if err := json.Unmarshal(a.Job.Payload, &w.Payload); err != nil {
-			return Fatal(fmt.Errorf("payload does not fit %T: %w", w.Payload, err))
+	decode := func(stored json.RawMessage) (payload P, err error) {
+		if err = json.Unmarshal(stored, &payload); err != nil {
+			err = fmt.Errorf("payload does not fit %T: %w", payload, err)
 		}
-		return fn(ctx, w)
-	}, opts)
+		return payload, err
+	}
+	run := func(ctx context.Context, a *Attempt) error {
+		payload, err := decode(a.Job.Payload)
+		if err != nil {
+			return Fatal(err)
+		}
+		return fn(ctx, &Work[P]{Attempt: a, Payload: payload})
+	}
+	fits := func(stored json.RawMessage) error {
+		_, err := decode(stored)
+		return err
+	}
+	d.register(string(t), run, fits, opts)
 }
 
-func (d *Dispatcher) register(name string, run HandlerFunc, opts []HandlerOption) {
+func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMessage) error, opts []HandlerOption) {
 	if _, ok := d.handlers[name]; ok || name == "" {
 		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is registered twice, or has no name", name))
 		return
 	}
 	run, err := wrapHandler(run, d.cfg.Middleware)
-	h := &handler{run: run, retry: d.q.retry}
+	h := &handler{run: run, retry: d.q.retry, fits: fits}
 	for _, opt := range opts {
 		err = errors.Join(err, opt(h))
 	}

@@ -44,3 +44,12 @@ func WithConcurrency(n int) HandlerOption {
 		return nil
 	}
 }
+
+// WithSteps names all the steps that the handler has, so that [Dispatcher.Check] finds stored ones that it does not know:
+// those of a step that was renamed would run again.
+func WithSteps(names ...string) HandlerOption {
+	return func(h *handler) error {
+		h.steps = names
+		return nil
+	}
+}

@@ -36,7 +36,7 @@ func (h *heartbeater) run(ctx context.Context) {
 }
 
 func (h *heartbeater) beat(ctx context.Context) {
-	alive, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: h.d.identity.get(), Now: time.Now()})
+	alive, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: h.d.identity.get(), Types: h.d.types(), Now: time.Now()})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return
@@ -59,7 +59,7 @@ func (h *heartbeater) revive(ctx context.Context) {
 	now := h.d.identity.renew()
 	h.d.running.cancelAll(ErrLeaseLost)
 	h.d.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
-	if _, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: now, First: true, Now: time.Now()}); err != nil {
+	if _, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: now, First: true, Types: h.d.types(), Now: time.Now()}); err != nil {
 		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
 		return
 	}

@@ -111,11 +111,15 @@ func Attempt(row Scanner) (queue.AttemptRecord, error) {
 	return a, err
 }
 
-// Worker reads id, beat, beat_at.
+// Worker reads id, beat, beat_at, types_json.
 func Worker(row Scanner) (queue.Worker, error) {
 	var w queue.Worker
 	var at dbtime.Time
-	err := row.Scan(&w.ID, &w.Beat, &at)
+	var types sql.NullString
+	err := row.Scan(&w.ID, &w.Beat, &at, &types)
+	if err == nil && types.Valid {
+		err = json.Unmarshal([]byte(types.String), &w.Types)
+	}
 	w.BeatAt = at.Time
 	return w, err
 }

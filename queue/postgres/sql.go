@@ -45,15 +45,16 @@ ON CONFLICT (id) DO NOTHING`
 	beatWorker = `
 UPDATE job_workers
 SET beat = beat + 1,
-  beat_at = $1
-WHERE id = $2
+  beat_at = $1,
+  types_json = COALESCE($2::json, types_json)
+WHERE id = $3
 RETURNING id`
 
 	selectWorkers = `
-SELECT id, beat, beat_at
+SELECT id, beat, beat_at, types_json::text
 FROM job_workers
 UNION ALL
-SELECT DISTINCT worker_id, -1, NULL::timestamptz
+SELECT DISTINCT worker_id, -1, NULL::timestamptz, NULL
 FROM jobs
 WHERE state = 'running'
   AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)`

@@ -16,7 +16,7 @@ func (db *DB) Beat(ctx context.Context, req queue.BeatRequest) (alive bool, err 
 				return err
 			}
 		}
-		return laterInto(ctx, tx, &beaten, scanText, beatWorker, req.Now, req.WorkerID)
+		return laterInto(ctx, tx, &beaten, scanText, beatWorker, req.Now, jobrow.NullTags(req.Types), req.WorkerID)
 	})
 	return len(beaten) == 1, err
 }

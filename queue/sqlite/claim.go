@@ -124,7 +124,7 @@ func (db *DB) Beat(ctx context.Context, req queue.BeatRequest) (alive bool, err 
 				return err
 			}
 		}
-		res, err := tx.ExecContext(ctx, beatWorker, dbtime.Of(req.Now), req.WorkerID)
+		res, err := tx.ExecContext(ctx, beatWorker, dbtime.Of(req.Now), jobrow.NullTags(req.Types), req.WorkerID)
 		if err != nil {
 			return err
 		}

@@ -166,14 +166,15 @@ ON CONFLICT (id) DO NOTHING`
 	beatWorker = `
 UPDATE job_workers
 SET beat = beat + 1,
-  beat_at = $1
-WHERE id = $2`
+  beat_at = $1,
+  types_json = COALESCE($2, types_json)
+WHERE id = $3`
 
 	selectWorkers = `
-SELECT id, beat, beat_at
+SELECT id, beat, beat_at, types_json
 FROM job_workers
 UNION ALL
-SELECT DISTINCT worker_id, -1, NULL
+SELECT DISTINCT worker_id, -1, NULL, NULL
 FROM jobs
 WHERE state = 'running'
   AND worker_id NOT IN (SELECT id FROM job_workers)`

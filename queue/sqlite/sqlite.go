@@ -76,10 +76,11 @@ var ErrClosed = errors.New("sqlite: database is closed")
 // DB is an open database: one writer and a pool of readers. It is safe for use by many goroutines, and by several
 // processes on the same file.
 type DB struct {
-	reader *sqlx.DB
-	writer *writer
-	wakers wakers
-	log    string // the write-ahead log to watch; empty: none
+	reader  *sqlx.DB
+	writer  *writer
+	wakers  wakers
+	log     string // the write-ahead log; empty in memory
+	watched bool
 }
 
 var _ queue.Driver = (*DB)(nil)
@@ -104,14 +105,14 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
 	db, err := open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c)
-	if err != nil || c.SingleProcess {
-		return db, err
+	if err != nil {
+		return nil, err
 	}
 	// SQLite keeps the log beside the file that a link leads to.
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open database: %w", err), db.Close())
 	}
-	db.log = path + "-wal"
+	db.log, db.watched = path+"-wal", !c.SingleProcess
 	return db, nil
 }
 

@@ -25,7 +25,7 @@ func (db *DB) Listen(ctx context.Context, wake func()) error {
 	remove := db.wakers.add(wake)
 	defer remove()
 	wake()
-	if db.log != "" {
+	if db.watched {
 		// Where the system has no more watches to give, polling finds what other processes enqueue.
 		_ = db.watch(ctx)
 	}

@@ -117,5 +117,6 @@ CREATE TABLE job_logs (
 CREATE TABLE job_workers (
   id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
   beat BIGINT NOT NULL,
-  beat_at TIMESTAMPTZ NOT NULL
+  beat_at TIMESTAMPTZ NOT NULL,
+  types_json JSON
 );

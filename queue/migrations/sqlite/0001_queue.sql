@@ -116,5 +116,6 @@ CREATE TABLE job_logs (
 CREATE TABLE job_workers (
   id TEXT NOT NULL PRIMARY KEY,
   beat INTEGER NOT NULL,
-  beat_at TEXT NOT NULL
+  beat_at TEXT NOT NULL,
+  types_json TEXT
 ) WITHOUT ROWID;

@@ -1,0 +1,131 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// A Misfit is what is stored of unfinished jobs and the running program does not know.
+type Misfit struct {
+	Type  string
+	JobID string // the first such job
+	Jobs  int    // how many there are, or were among those looked at
+	Text  string
+}
+
+// String is the misfit in words.
+func (m Misfit) String() string { return fmt.Sprintf("%s (%d jobs, as %s)", m.Text, m.Jobs, m.JobID) }
+
+// maxChecked bounds how many payloads of each type are looked at.
+const maxChecked = 1000
+
+// Check compares the unfinished jobs in the database with the handlers that are registered: types without a handler,
+// payloads that do not fit their type, and steps that the handlers do not name (see [WithSteps]). It is for a new version of
+// a program, before it runs. Of each type it looks at the first 1000 jobs that are ready, scheduled, waiting for a limit and
+// running. It only reads.
+func (d *Dispatcher) Check(ctx context.Context) ([]Misfit, error) {
+	c := &checker{d: d}
+	for _, standing := range standings {
+		if err := c.check(ctx, standing); err != nil {
+			return nil, wrap("check", "", err)
+		}
+	}
+	return c.found, nil
+}
+
+// standings are where an unfinished job may stand, each a partial index.
+var standings = []string{
+	"state = 'queued' AND hold = 0",
+	"state = 'queued' AND hold = 1",
+	"state = 'queued' AND hold = 2",
+	"state = 'running'",
+}
+
+type checker struct {
+	d     *Dispatcher
+	found []Misfit
+}
+
+type typeCount struct {
+	Type  string `db:"type"`
+	Jobs  int    `db:"jobs"`
+	First string `db:"first"`
+}
+
+func (c *checker) check(ctx context.Context, standing string) error {
+	var types []typeCount
+	err := c.d.q.driver.Reader().SelectContext(ctx, &types, `
+SELECT type, COUNT(*) AS jobs, MIN(id) AS first
+FROM jobs
+WHERE `+standing+`
+GROUP BY type
+ORDER BY type`)
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		h, known := c.d.handlers[t.Type]
+		if !known {
+			c.add(Misfit{Type: t.Type, JobID: t.First, Jobs: t.Jobs, Text: "no handler for type " + t.Type})
+			continue
+		}
+		if err := c.jobs(ctx, h, t.Type, standing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) jobs(ctx context.Context, h *handler, jobType, standing string) error {
+	var ids []string
+	err := c.d.q.driver.Reader().SelectContext(ctx, &ids, `
+SELECT id
+FROM jobs
+WHERE type = $1
+  AND `+standing+`
+LIMIT $2`, jobType, maxChecked)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := c.job(ctx, h, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) job(ctx context.Context, h *handler, id string) error {
+	job, err := c.d.q.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := h.fits(job.Payload); err != nil {
+		c.add(Misfit{Type: job.Type, JobID: id, Jobs: 1, Text: job.Type + ": " + err.Error()})
+	}
+	if h.steps == nil || job.Attempt == 0 {
+		return nil
+	}
+	steps, err := c.d.q.Steps(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if !slices.Contains(h.steps, s.Name) {
+			c.add(Misfit{Type: job.Type, JobID: id, Jobs: 1, Text: fmt.Sprintf("%s: the handler does not name the stored step %q", job.Type, s.Name)})
+		}
+	}
+	return nil
+}
+
+// add counts equal misfits as one.
+func (c *checker) add(m Misfit) {
+	for i := range c.found {
+		if f := &c.found[i]; f.Type == m.Type && f.Text == m.Text {
+			f.Jobs += m.Jobs
+			return
+		}
+	}
+	c.found = append(c.found, m)
+}

@@ -1,0 +1,56 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func TestCheckFindsWhatTheProgramDoesNotKnow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		ctx := t.Context()
+		require.NoError(t, queue.Migrate(ctx, db))
+		q := on(t, db.(queue.Driver), nil)
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil }, queue.WithSteps("fetch", "send"))
+		enqueue(t, q, nil)
+		found, err := d.Check(ctx)
+		require.NoError(t, err)
+		require.Empty(t, found)
+
+		jobs, err := q.Claim(ctx, "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		require.NoError(t, q.FinishStep(ctx, jobs[0].Lease(), "fetch", 1))
+		require.NoError(t, q.FinishStep(ctx, jobs[0].Lease(), "fetched", 1))
+		_, err = q.EnqueueMany(ctx, []queue.NewJob{
+			{Type: "ping", Payload: "seven"},
+			{Type: "ping", Payload: "eight", Options: queue.Options{NotBefore: time.Now().Add(time.Hour)}},
+			{Type: "gone"},
+			{Type: "gone", Options: queue.Options{LimitKey: "l"}},
+			{Type: "done"},
+		})
+		require.NoError(t, err)
+		done, err := q.Claim(ctx, "w", []string{"done"}, 1)
+		require.NoError(t, err)
+		require.NoError(t, q.Complete(ctx, done[0].Lease(), nil))
+
+		found, err = d.Check(ctx)
+		require.NoError(t, err)
+		texts := make(map[string]int)
+		for _, m := range found {
+			texts[m.Text] = m.Jobs
+			require.NotEmpty(t, m.JobID)
+		}
+		require.Equal(t, map[string]int{
+			"no handler for type gone": 2,
+			"ping: payload does not fit int: json: cannot unmarshal string into Go value of type int": 2,
+			`ping: the handler does not name the stored step "fetched"`:                               1,
+		}, texts)
+	})
+}

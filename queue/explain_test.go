@@ -1,0 +1,139 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func explain(t *testing.T, q *queue.Queue, id string) *queue.Explanation {
+	t.Helper()
+	e, err := q.Explain(t.Context(), id)
+	require.NoError(t, err)
+	return e
+}
+
+func causes(e *queue.Explanation) []queue.Cause {
+	causes := make([]queue.Cause, len(e.Reasons))
+	for i, r := range e.Reasons {
+		causes[i] = r.Cause
+	}
+	return causes
+}
+
+func execute(t *testing.T, q *queue.Queue, statement string) {
+	t.Helper()
+	require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, statement)
+		return err
+	}))
+}
+
+func TestExplain(t *testing.T) {
+	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
+	claim := func(t *testing.T, q *queue.Queue) queue.Job {
+		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		return jobs[0]
+	}
+	for name, c := range map[string]struct {
+		// given returns the job to be explained.
+		given  func(t *testing.T, q *queue.Queue) string
+		causes []queue.Cause
+		text   string
+	}{
+		"scheduled": {func(t *testing.T, q *queue.Queue) string {
+			return enqueue(t, q, &queue.Options{NotBefore: tomorrow})
+		}, []queue.Cause{queue.CauseScheduled}, "it is scheduled for later (until " + tomorrow.UTC().Format(time.RFC3339) + ")"},
+		"waits for its retry": {func(t *testing.T, q *queue.Queue) string {
+			id := enqueue(t, q, nil)
+			j := claim(t, q)
+			require.NoError(t, q.Fail(t.Context(), &j, errDatabase))
+			return id
+		}, []queue.Cause{queue.CauseRetry}, "attempt 1 ended with: database is away"},
+		"runs": {func(t *testing.T, q *queue.Queue) string {
+			enqueue(t, q, nil)
+			return claim(t, q).ID
+		}, []queue.Cause{queue.CauseRunning}, "it runs: attempt 1, on w, since "},
+		"failed": {func(t *testing.T, q *queue.Queue) string {
+			enqueue(t, q, nil)
+			j := claim(t, q)
+			require.NoError(t, q.Fail(t.Context(), &j, queue.Fatal(errDatabase)))
+			return j.ID
+		}, []queue.Cause{queue.CauseFinished}, "after 1 failures (of 5), 0 interruptions and 0 crashes: database is away"},
+		"canceled": {func(t *testing.T, q *queue.Queue) string {
+			id := enqueue(t, q, nil)
+			require.NoError(t, q.Cancel(t.Context(), id))
+			return id
+		}, []queue.Cause{queue.CauseFinished}, "it has been canceled"},
+		"type paused": {func(t *testing.T, q *queue.Queue) string {
+			execute(t, q, "INSERT INTO job_limits (kind, name, paused, updated_at) VALUES ('type', 'ping', TRUE, '2026-01-01T00:00:00.000000Z')")
+			return enqueue(t, q, nil)
+		}, []queue.Cause{queue.CausePaused}, "type ping: paused"},
+		"all paused": {func(t *testing.T, q *queue.Queue) string {
+			execute(t, q, "INSERT INTO job_limits (kind, name, paused, updated_at) VALUES ('type', '*', TRUE, '2026-01-01T00:00:00.000000Z')")
+			return enqueue(t, q, nil)
+		}, []queue.Cause{queue.CausePaused}, "all types: paused"},
+		"type full": {func(t *testing.T, q *queue.Queue) string {
+			execute(t, q, "INSERT INTO job_limits (kind, name, paused, max_running, updated_at) VALUES ('type', 'ping', FALSE, 1, '2026-01-01T00:00:00.000000Z')")
+			enqueue(t, q, nil)
+			claim(t, q)
+			return enqueue(t, q, nil)
+		}, []queue.Cause{queue.CauseTypeLimit}, "type ping: 1 of at most 1 run"},
+		"key full": {func(t *testing.T, q *queue.Queue) string {
+			execute(t, q, "INSERT INTO job_limits (kind, name, paused, max_running, updated_at) VALUES ('prefix', 'gmail:', FALSE, 1, '2026-01-01T00:00:00.000000Z')")
+			enqueue(t, q, &queue.Options{LimitKey: "gmail:ada"})
+			claim(t, q)
+			return enqueue(t, q, &queue.Options{LimitKey: "gmail:ada"})
+		}, []queue.Cause{queue.CauseKeyLimit}, "limit key gmail:ada: 1 of at most 1 run"},
+		"behind": {func(t *testing.T, q *queue.Queue) string {
+			enqueue(t, q, &queue.Options{Priority: 1})
+			id := enqueue(t, q, nil)
+			enqueue(t, q, nil)
+			return id
+		}, []queue.Cause{queue.CauseBehind}, "1 jobs of its type are ahead of it"},
+		"next": {func(t *testing.T, q *queue.Queue) string {
+			return enqueue(t, q, nil)
+		}, []queue.Cause{queue.CauseNextInLine}, "the next free worker takes it"},
+		"moving": {func(t *testing.T, q *queue.Queue) string {
+			id := enqueue(t, q, nil)
+			execute(t, q, "UPDATE jobs SET hold = 3")
+			return id
+		}, []queue.Cause{queue.CauseMoving}, "call it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db queue.DB) {
+				require.NoError(t, queue.Migrate(t.Context(), db))
+				q := on(t, db.(queue.Driver), nil)
+				_, err := db.(queue.Driver).Beat(t.Context(), queue.BeatRequest{WorkerID: "w", First: true, Types: []string{string(ping)}, Now: time.Now()})
+				require.NoError(t, err)
+				e := explain(t, q, c.given(t, q))
+				require.Equal(t, c.causes, causes(e), e.String())
+				require.Contains(t, e.String(), c.text)
+			})
+		})
+	}
+}
+
+func TestExplainMissesWorkers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.(queue.Driver), nil)
+		id := enqueue(t, q, nil)
+		require.Equal(t, []queue.Cause{queue.CauseNoWorker}, causes(explain(t, q, id)))
+		_, err := db.(queue.Driver).Beat(t.Context(), queue.BeatRequest{WorkerID: "w", First: true, Types: []string{"other"}, Now: time.Now()})
+		require.NoError(t, err)
+		e := explain(t, q, id)
+		require.Equal(t, []queue.Cause{queue.CauseUnhandled}, causes(e))
+		require.Contains(t, e.String(), "1 processes run jobs, and none of them has a handler for ping")
+
+		_, err = q.Explain(t.Context(), "none")
+		require.ErrorIs(t, err, queue.ErrJobNotFound)
+	})
+}

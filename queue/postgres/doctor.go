@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+var _ queue.Patient = (*DB)(nil)
+
+const selectHealth = `
+SELECT current_setting('server_version'),
+  pg_total_relation_size('jobs'),
+  COALESCE((SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'jobs'::regclass), 0),
+  COALESCE((SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'jobs'::regclass), 0),
+  COALESCE((SELECT EXTRACT(EPOCH FROM now() - MIN(xact_start)) FROM pg_stat_activity
+    WHERE datname = current_database() AND state <> 'idle' AND backend_type = 'client backend' AND pid <> pg_backend_pid()), 0)::float8,
+  (SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+  current_setting('max_connections')::bigint`
+
+// longTransaction keeps what was deleted since it began from being cleaned up.
+const longTransaction = 10 * time.Minute
+
+// Examine implements [queue.Patient].
+func (db *DB) Examine(ctx context.Context) ([]queue.Finding, error) {
+	var version string
+	var size, live, dead, connections, allowed int64
+	var oldest float64
+	row := db.pool.QueryRow(ctx, selectHealth)
+	if err := row.Scan(&version, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
+		return nil, err
+	}
+	findings := []queue.Finding{{
+		Severity: queue.SeverityOK, Text: fmt.Sprintf("PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
+	}}
+	if dead > 100_000 && dead > live {
+		findings = append(findings, queue.Finding{
+			Severity: queue.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones", dead, live),
+			Hint: "autovacuum does not keep up, or a long transaction keeps it from it; VACUUM jobs",
+		})
+	}
+	if age := time.Duration(oldest * float64(time.Second)); age > longTransaction {
+		findings = append(findings, queue.Finding{
+			Severity: queue.SeverityWarning, Text: fmt.Sprintf("a transaction has been open for %v", age.Round(time.Second)),
+			Hint: "find it in pg_stat_activity and end it: dead rows cannot be cleaned up while it lasts",
+		})
+	}
+	if connections*10 > allowed*9 {
+		findings = append(findings, queue.Finding{
+			Severity: queue.SeverityWarning, Text: "more than nine tenths of the connections are in use",
+			Hint: "lower pool_max_conns of the programs, or put a pooler before the server",
+		})
+	}
+	return findings, nil
+}

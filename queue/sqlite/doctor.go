@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+var _ queue.Patient = (*DB)(nil)
+
+// hugeLog is how large the write-ahead log may be before it is worth telling of: far above what a checkpoint leaves.
+const hugeLog = 256 << 20
+
+// Examine implements [queue.Patient].
+func (db *DB) Examine(ctx context.Context) ([]queue.Finding, error) {
+	var facts struct {
+		Version  string `db:"version"`
+		Pages    int64  `db:"pages"`
+		PageSize int64  `db:"page_size"`
+		Free     int64  `db:"free"`
+		Journal  string `db:"journal"`
+	}
+	err := db.reader.GetContext(ctx, &facts, `
+SELECT sqlite_version() AS version, page_count AS pages, page_size, freelist_count AS free, journal_mode AS journal
+FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_mode`)
+	if err != nil {
+		return nil, err
+	}
+	findings := []queue.Finding{{
+		Severity: queue.SeverityOK,
+		Text: fmt.Sprintf("SQLite %s, journal %s, %d MB of which %d MB are free", facts.Version, facts.Journal,
+			facts.Pages*facts.PageSize>>20, facts.Free*facts.PageSize>>20),
+	}}
+	if facts.Pages > 10_000 && facts.Free > facts.Pages/2 {
+		findings = append(findings, queue.Finding{
+			Severity: queue.SeverityWarning, Text: "more than half of the file is free", Hint: "it is used again; VACUUM gives it back, while nothing else writes",
+		})
+	}
+	findings = append(findings, db.examineLog()...)
+	checked, err := db.examinePages(ctx)
+	return append(findings, checked...), err
+}
+
+func (db *DB) examineLog() []queue.Finding {
+	if db.log == "" {
+		return nil
+	}
+	info, err := os.Stat(db.log)
+	if err != nil || info.Size() < hugeLog {
+		return nil
+	}
+	return []queue.Finding{{
+		Severity: queue.SeverityWarning, Text: fmt.Sprintf("the write-ahead log has %d MB", info.Size()>>20),
+		Hint: "some connection reads in a transaction that does not end, which keeps the log from being used anew; end it",
+	}}
+}
+
+func (db *DB) examinePages(ctx context.Context) ([]queue.Finding, error) {
+	var lines []string
+	if err := db.reader.SelectContext(ctx, &lines, "PRAGMA quick_check(10)"); err != nil {
+		return nil, err
+	}
+	if len(lines) == 1 && lines[0] == "ok" {
+		return []queue.Finding{{Severity: queue.SeverityOK, Text: "the file is sound (quick_check)"}}, nil
+	}
+	return []queue.Finding{{
+		Severity: queue.SeverityProblem, Text: "the file is damaged: " + strings.Join(lines, "; "),
+		Hint: "stop all programs, keep a copy, and restore a backup or use the recover command of SQLite's shell",
+	}}, nil
+}
