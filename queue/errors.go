@@ -99,8 +99,9 @@ func RetryAfter(err error, delay time.Duration) error {
 
 var errDeferred = errors.New("deferred")
 
-// Defer marks err as an interruption: the job runs again after delay and no attempt is spent. It is for what is nobody's
-// failure, such as a rate limit; how often one job may do so is bounded by [Budget]. A nil err defers all the same.
+// Defer marks err as an interruption: the job runs again after delay, at once when that is 0 or less, and no
+// attempt is spent. It is for what is nobody's failure, such as a rate limit; how often one job may do so is bounded by
+// [Budget]. A nil err defers all the same.
 func Defer(err error, delay time.Duration) error {
 	if err == nil {
 		err = errDeferred

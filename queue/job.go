@@ -103,8 +103,10 @@ func (t Type[P]) New(payload P, opts *Options) NewJob {
 
 // A NewJob is a job to be enqueued; [Type.New] makes one whose payload is checked by the compiler.
 type NewJob struct {
-	Type    string // not empty, at most 200 bytes
-	Payload any    // anything encoding/json takes; nil is stored as null
+	Type string // not empty, at most 200 bytes
+	// Payload is anything encoding/json takes, up to [Config].MaxPayload; nil is stored as null. Bytes of a Go string that are
+	// not UTF-8 become U+FFFD, as encoding/json has it.
+	Payload any
 	Options
 }
 
