@@ -39,7 +39,7 @@ func (m *marks) write(ctx context.Context, tx *queue.Tx) error {
 	if len(m.keys) == 0 {
 		return nil
 	}
-	return later(ctx, tx, markKeys, m.due, m.keys)
+	return store(ctx, tx, markKeys, m.due, m.keys)
 }
 
 // portionOfMarks bounds how long one claim admits; it is that of takeMarks.

@@ -8,30 +8,55 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Insert implements [queue.Enqueuer]: one statement, however many jobs, which waits for the commit; and one look at keys
-// where there are any.
+// Insert implements [queue.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit; and
+// one look at keys where there are any.
 func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
 	results, err := takeKeys(ctx, tx, jobs)
 	if err != nil {
 		return nil, err
 	}
-	var rows insertRows
+	fresh := make([]*queue.InsertJob, 0, len(jobs))
 	var limited marks
 	for i := range jobs {
 		if !results[i].Duplicate {
-			rows.add(&jobs[i], tx.Now())
+			fresh = append(fresh, &jobs[i])
 			limited.add(jobs[i].LimitKey, tx.Now())
 		}
 	}
-	if len(rows.id) == 0 {
-		return results, nil
-	}
-	err = later(ctx, tx, insertJobs, rows.id, rows.jobType, rows.payload, rows.priority, rows.hold, rows.notBefore, rows.maxAttempts,
-		rows.key, rows.scope, rows.limitKey, rows.user, rows.tags, rows.expires, rows.trace, tx.Now())
-	if err != nil {
+	if err := insert(ctx, tx, fresh); err != nil {
 		return nil, err
 	}
 	return results, limited.write(ctx, tx)
+}
+
+func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob) error {
+	own, ok := tx.Statements.(*transaction)
+	switch {
+	case len(jobs) == 0:
+		return nil
+	case len(jobs) == 1:
+		return store(ctx, tx, insertJob, insertRow(jobs[0], tx.Now())...)
+	case len(jobs) >= bulk && ok:
+		return own.copyJobs(ctx, jobs, tx.Now())
+	}
+	var rows insertRows
+	for _, job := range jobs {
+		rows.add(job, tx.Now())
+	}
+	return store(ctx, tx, insertJobs, rows.id, rows.jobType, rows.payload, rows.priority, rows.hold, rows.notBefore, rows.maxAttempts,
+		rows.key, rows.scope, rows.limitKey, rows.user, rows.tags, rows.expires, rows.trace, tx.Now())
+}
+
+// insertRow is a job as the arguments of a statement of its own.
+func insertRow(j *queue.InsertJob, now time.Time) []any {
+	hold, notBefore := jobrow.HoldFor(j.NotBefore, now, j.LimitKey), now
+	if hold == jobrow.HoldScheduled {
+		notBefore = j.NotBefore
+	}
+	return []any{
+		j.ID, j.Type, string(j.Payload), j.Priority, int(hold), notBefore, j.MaxAttempts, nullText(j.Key.Name), nullText(string(j.Key.Scope)),
+		nullText(j.LimitKey), nullText(j.UserID), nullText(jobrow.NullTags(j.Tags).String), nullTime(j.ExpiresAt), nullText(j.TraceParent), now,
+	}
 }
 
 // insertRows are jobs as the columns of one statement.

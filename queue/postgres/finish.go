@@ -192,5 +192,5 @@ func (r *attemptRows) insert(ctx context.Context, tx *queue.Tx) error {
 	if len(r.ids) == 0 {
 		return nil
 	}
-	return later(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started, r.finished)
+	return store(ctx, tx, insertAttempts, r.ids, r.attempts, r.workers, r.kinds, r.failures, r.stacks, r.started, r.finished)
 }

@@ -8,6 +8,11 @@ const (
 	planOurs = `
 SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 
+	insertJob = `
+INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
+  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
+VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)`
+
 	insertJobs = `
 INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
   idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
@@ -16,6 +21,11 @@ SELECT id, type, payload::json, priority, 'queued', hold, not_before, max_attemp
 FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::int[],
     $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::text[])
   AS j (id, type, payload, priority, hold, not_before, max_attempts, key, scope, limit_key, user_id, tags, expires_at, trace)`
+
+	copyJobs = `
+COPY jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
+  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
+FROM STDIN WITH (FORMAT binary)`
 
 	// The order keeps two transactions that take the same keys from waiting for each other.
 	insertKeys = `

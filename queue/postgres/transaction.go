@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -31,6 +32,8 @@ type step struct {
 	sql  string
 	args []any
 	read func(rows) error
+	// stores: it inserts and looks for nothing, so that there is nothing to plan.
+	stores bool
 }
 
 // rows are what jobrow reads.
@@ -66,7 +69,7 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 		t.begun = true
 		steps = append(steps, step{sql: "BEGIN"})
 	}
-	if !t.planned && len(t.waiting) > 0 {
+	if !t.planned && t.plans() {
 		t.planned = true
 		steps = append(steps, step{sql: planOurs})
 	}
@@ -135,15 +138,23 @@ func (t *transaction) rollback(ctx context.Context) error {
 	return err
 }
 
+// plans tells whether something waits that looks for rows.
+func (t *transaction) plans() bool {
+	return slices.ContainsFunc(t.waiting, func(s step) bool { return !s.stores })
+}
+
 // flush sends what waits, so that a user's statement comes after it, and is planned as the server is set up to.
 func (t *transaction) flush(ctx context.Context) error {
 	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.failed
 	}
-	if !t.planned && len(t.waiting) == 0 {
-		return t.send(ctx)
+	var last []step
+	if t.planned || t.plans() {
+		for _, text := range planTheirs {
+			last = append(last, step{sql: text})
+		}
 	}
-	err := t.send(ctx, step{sql: planTheirs[0]}, step{sql: planTheirs[1]}, step{sql: planTheirs[2]})
+	err := t.send(ctx, last...)
 	t.planned = false
 	return err
 }
@@ -186,6 +197,15 @@ func later(ctx context.Context, tx *queue.Tx, query string, args ...any) error {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, query, args...)
+	return err
+}
+
+// store is later for a statement that only inserts.
+func store(ctx context.Context, tx *queue.Tx, query string, args ...any) error {
+	err := later(ctx, tx, query, args...)
+	if own, ok := tx.Statements.(*transaction); ok {
+		own.waiting[len(own.waiting)-1].stores = true
+	}
 	return err
 }
 
