@@ -77,8 +77,14 @@
 //     ends the job.
 //   - A handler panics, or calls runtime.Goexit: that is a failure, kept with its stack. Other jobs do not notice.
 //   - A payload does not decode into its type: the job fails at once; no retry would mend it.
+//   - A handler takes longer than [WithTimeout] allows: its context is canceled with the cause [ErrTimeout], and the error it
+//     returns then is a failure that says how long it ran.
 //   - A job is canceled while it runs: its handler's context is canceled with the cause [ErrCanceled], at once in the
 //     same process, at the next beat in another. What the handler reports is ignored.
+//   - A handler ignores that its context was canceled: after [DispatcherConfig].Grace it is given up. The end of its attempt
+//     is written with its stack, as a failure after a timeout, so that the job runs again or has failed; its lease is gone,
+//     and whatever it still writes is refused. Another handler gets its slot, so that the pool goes on, for as many as there
+//     are Workers; beyond that, slots stay taken until their handlers return. [DispatcherConfig].Stuck is told.
 //   - The dispatcher is stopped: it claims no more, waits for its handlers, cancels them with the cause [ErrShutdown],
 //     waits again, and gives back unspent what did not end. A handler that does not even return then is named in Run's
 //     error; its lease is gone, so that it can write nothing.
@@ -99,6 +105,20 @@
 // again. [StepTx] does so in the transaction of the part's own writes, and then it happens exactly once. For what must not be
 // repeated blindly, such as a letter that is sent, [Attempt.StartStep] records the intent first: an attempt
 // that finds it, and no result, asks the other side what became of it.
+//
+// A part that takes long saves how far it has come: [SaveCursor] stores a position in a list, [SaveCursorTx] in the
+// transaction that has handled what came before it, and [Cursor] gives it to the attempt that goes on.
+//
+// # History and logs
+//
+// Every attempt is on record, with its error and stack where it has any: [Queue.Attempts]. One that succeeds costs no row
+// of its own. What a handler logs with [Attempt.Logger] goes to the dispatcher's logger and, the last lines of it, into the
+// transaction that ends the attempt: [Queue.Logs] shows it beside the job. A handler that logs nothing costs nothing.
+//
+// # Handlers
+//
+// [Handle] takes what is particular to a type: [WithTimeout], [WithRetry], [WithConcurrency]. What is common to all wraps
+// them: [DispatcherConfig].Middleware.
 //
 // # Goals
 //

@@ -280,6 +280,34 @@ func TestHandlerThatIgnoresItsCancelIsGivenUp(t *testing.T) {
 	})
 }
 
+// Nobody has taken the job over, so that the process which thought it lost gives it back itself.
+func TestHandlerThatIgnoresItsLostLeaseIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		cut := &faulty{Driver: driverOf(q)}
+		release, told := make(chan struct{}), make(chan queue.StuckHandler, 1)
+		cfg := &queue.DispatcherConfig{Lease: lease, Stuck: func(_ context.Context, h queue.StuckHandler) { told <- h }}
+		stop := start(t, on(t, cut, nil), cfg, func(_ context.Context, w *queue.Work[int]) error {
+			if w.Job.Attempt == 1 {
+				<-release
+			}
+			return nil
+		})
+		synctest.Wait()
+		cut.beats.Store(true)
+		time.Sleep(lease)
+		cut.beats.Store(false)
+		require.ErrorIs(t, (<-told).Cause, queue.ErrLeaseLost)
+		time.Sleep(lease)
+		got := job(t, q, id)
+		require.Equal(t, queue.StateCompleted, got.State)
+		require.Equal(t, []int{2, 0, 1, 0}, []int{got.Attempt, got.Failures, got.Interruptions, got.Crashes})
+		close(release)
+		synctest.Wait()
+		require.NoError(t, stop())
+	})
+}
+
 // All slots and as many handlers again may hang; beyond that, slots stay taken.
 func TestStuckHandlersDoNotStopThePool(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {

@@ -102,13 +102,23 @@ func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 	f.add("error", j.LastError)
 	for _, s := range steps {
 		state := "started, not finished"
-		if !s.FinishedAt.IsZero() {
+		switch {
+		case !s.FinishedAt.IsZero():
 			state = string(s.Result)
+		case s.Cursor != nil:
+			state += ", has come to " + string(s.Cursor)
 		}
 		f.add("step "+s.Name, state)
 	}
 	for _, a := range attempts {
-		f.add(fmt.Sprintf("attempt %d", a.Attempt), fmt.Sprintf("%s after %v: %s", a.Kind, a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond), a.Error))
+		how := a.Kind
+		if !a.FinishedAt.IsZero() {
+			how += fmt.Sprintf(" after %v", a.FinishedAt.Sub(a.StartedAt).Round(time.Millisecond))
+		}
+		if a.Error != "" {
+			how += ": " + a.Error
+		}
+		f.add(fmt.Sprintf("attempt %d", a.Attempt), how)
 		f.add("stack", a.Stack)
 	}
 	return f.flush()

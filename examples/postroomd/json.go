@@ -112,7 +112,7 @@ type attemptView struct {
 	Error      string    `json:"error"`
 	Stack      string    `json:"stack,omitempty"`
 	StartedAt  time.Time `json:"started_at"`
-	FinishedAt time.Time `json:"finished_at"`
+	FinishedAt time.Time `json:"finished_at,omitzero"`
 }
 
 func viewAttempt(a queue.AttemptRecord) attemptView {
@@ -124,8 +124,9 @@ type stepView struct {
 	StartedAt  time.Time       `json:"started_at"`
 	FinishedAt time.Time       `json:"finished_at,omitzero"`
 	Result     json.RawMessage `json:"result,omitempty"`
+	Cursor     json.RawMessage `json:"cursor,omitempty"`
 }
 
 func viewStep(s queue.StepRecord) stepView {
-	return stepView{s.Name, s.StartedAt, s.FinishedAt, s.Result}
+	return stepView{s.Name, s.StartedAt, s.FinishedAt, s.Result, s.Cursor}
 }
