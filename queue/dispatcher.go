@@ -149,7 +149,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 
 	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := context.WithoutCancel(ctx)
-	keepers := startRoles(background, newHeartbeater(d), newRescuer(d), &watchdog{d})
+	keepers := startRoles(background, newHeartbeater(d), newRescuer(d), &pruner{d}, &watchdog{d})
 	completer := startRoles(background, d.completer)
 
 	claiming, stopClaiming := context.WithCancel(ctx)

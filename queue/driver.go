@@ -18,6 +18,7 @@ type Driver interface {
 	Claimer
 	Finisher
 	Stepper
+	Pruner
 	LogKeeper
 	Inspector
 	Waker
@@ -183,6 +184,34 @@ type LogKeeper interface {
 	AddLogs(ctx context.Context, tx *Tx, lines []LogLine) error
 	// Logs lists a job's lines by attempt and line.
 	Logs(ctx context.Context, jobID string) ([]LogLine, error)
+}
+
+// A Pruner deletes what need not be kept any more.
+type Pruner interface {
+	// Finished lists the types that have jobs in the state, which is one of a finished job. Its cost is that of the types,
+	// not of the jobs.
+	Finished(ctx context.Context, state State) ([]FinishedType, error)
+	// Prune deletes jobs with their steps, attempts and logs, those first that finished first, and returns how many. Their
+	// keys stay.
+	Prune(ctx context.Context, tx *Tx, req PruneRequest) (int, error)
+	// FirstKeyExpiry is when the first key of scope period is free again; zero when there is none.
+	FirstKeyExpiry(ctx context.Context) (time.Time, error)
+	// PruneKeys deletes at most limit keys whose time is over at tx.Now(), and returns how many.
+	PruneKeys(ctx context.Context, tx *Tx, limit int) (int, error)
+}
+
+// A FinishedType is a type that has finished jobs, and when the first of them finished.
+type FinishedType struct {
+	Type  string
+	First time.Time
+}
+
+// A PruneRequest says what to delete.
+type PruneRequest struct {
+	State          State // of a finished job
+	Type           string
+	FinishedBefore time.Time
+	Limit          int // at least 1
 }
 
 // An Inspector reads.

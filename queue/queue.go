@@ -18,6 +18,8 @@ type Config struct {
 	// MaxPayload is how many bytes the JSON of a payload may have. Default 1 MiB; at least 1. What is larger belongs
 	// elsewhere, and its name into the payload.
 	MaxPayload int
+	// Retention is how long finished jobs are kept. Default: 7 days.
+	Retention Retention
 }
 
 // A Queue enqueues jobs, hands them to workers and keeps what becomes of them. It is safe for use by many goroutines;
@@ -30,6 +32,7 @@ type Queue struct {
 	local  dispatchers
 
 	maxPayload int
+	retention  Retention
 }
 
 // New makes a queue on a database whose tables [Migrate] has made; cfg may be nil.
@@ -52,6 +55,7 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 	}
 	return &Queue{
 		driver: driver, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), maxPayload: c.MaxPayload,
+		retention: c.Retention,
 	}, nil
 }
 

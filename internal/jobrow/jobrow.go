@@ -102,6 +102,15 @@ func Step(row Scanner) (queue.StepRecord, error) {
 	return s, err
 }
 
+// FinishedType reads type, finished_at.
+func FinishedType(row Scanner) (queue.FinishedType, error) {
+	var t queue.FinishedType
+	var first dbtime.Time
+	err := row.Scan(&t.Type, &first)
+	t.First = first.Time
+	return t, err
+}
+
 // Attempt reads job_id, attempt, worker_id, kind, error, stack, started_at, finished_at.
 func Attempt(row Scanner) (queue.AttemptRecord, error) {
 	var a queue.AttemptRecord

@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+const (
+	// A step of the index jobs_finished for each type, and not for each job.
+	selectFinished = `
+WITH RECURSIVE types AS (
+  SELECT (
+    SELECT type
+    FROM jobs
+    WHERE state = $1
+      AND finished_at IS NOT NULL
+    ORDER BY type
+    LIMIT 1) AS type
+  UNION ALL
+  SELECT (
+    SELECT jobs.type
+    FROM jobs
+    WHERE state = $1
+      AND finished_at IS NOT NULL
+      AND jobs.type > types.type
+    ORDER BY jobs.type
+    LIMIT 1)
+  FROM types
+  WHERE type IS NOT NULL)
+SELECT type, (
+  SELECT MIN(finished_at)
+  FROM jobs
+  WHERE state = $1
+    AND jobs.type = types.type
+    AND finished_at IS NOT NULL)
+FROM types
+WHERE type IS NOT NULL`
+
+	// Steps, attempts and logs go with their job. What others hold, such as another pruner, is left to them.
+	pruneJobs = `
+WITH pruned AS (
+  DELETE FROM jobs
+  WHERE id = ANY(ARRAY(
+    SELECT id
+    FROM jobs
+    WHERE state = $1
+      AND type = $2
+      AND finished_at < $3
+    ORDER BY finished_at
+    LIMIT $4
+    FOR UPDATE SKIP LOCKED))
+  RETURNING 1)
+SELECT COUNT(*)
+FROM pruned`
+
+	selectFirstKeyExpiry = `
+SELECT MIN(expires_at)
+FROM job_keys
+WHERE expires_at IS NOT NULL`
+
+	pruneKeys = `
+WITH pruned AS (
+  DELETE FROM job_keys
+  WHERE key = ANY(ARRAY(
+    SELECT key
+    FROM job_keys
+    WHERE expires_at <= $1
+    ORDER BY expires_at
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED))
+  RETURNING 1)
+SELECT COUNT(*)
+FROM pruned`
+)
+
+// Finished implements [queue.Pruner].
+func (db *DB) Finished(ctx context.Context, state queue.State) ([]queue.FinishedType, error) {
+	return read(ctx, db, jobrow.FinishedType, selectFinished, string(state))
+}
+
+// Prune implements [queue.Pruner].
+func (db *DB) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneRequest) (int, error) {
+	return queryOne(ctx, tx, scanCount, pruneJobs, string(req.State), req.Type, req.FinishedBefore, req.Limit)
+}
+
+// FirstKeyExpiry implements [queue.Pruner].
+func (db *DB) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
+	var first dbtime.Time
+	err := db.pool.QueryRow(ctx, selectFirstKeyExpiry).Scan(&first)
+	return first.Time, err
+}
+
+// PruneKeys implements [queue.Pruner].
+func (db *DB) PruneKeys(ctx context.Context, tx *queue.Tx, limit int) (int, error) {
+	return queryOne(ctx, tx, scanCount, pruneKeys, tx.Now(), limit)
+}
+
+func scanCount(row jobrow.Scanner) (n int, err error) {
+	err = row.Scan(&n)
+	return n, err
+}

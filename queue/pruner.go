@@ -1,0 +1,31 @@
+package queue
+
+import (
+	"context"
+	"time"
+)
+
+// pruneInterval is how often a dispatcher looks for what need not be kept any more.
+const pruneInterval = time.Minute
+
+// The pruner deletes what has been kept long enough. While there is nothing to delete, it only reads.
+type pruner struct{ d *Dispatcher }
+
+func (p *pruner) run(ctx context.Context) {
+	ticker := time.NewTicker(pruneInterval)
+	defer ticker.Stop()
+	for {
+		n, err := p.d.q.Prune(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.d.log.ErrorContext(ctx, "pruning finished jobs failed; trying again", logError, err)
+		}
+		if n > 0 {
+			p.d.log.InfoContext(ctx, "finished jobs were pruned", "jobs", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package queuetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (s *suite) prune(req queue.PruneRequest) (n int) {
+	s.Helper()
+	s.write(func(ctx context.Context, tx *queue.Tx) (err error) {
+		n, err = s.d.Prune(ctx, tx, req)
+		return err
+	})
+	return n
+}
+
+func (s *suite) count(table string) (n int) {
+	s.Helper()
+	require.NoError(s, s.d.Reader().Get(&n, "SELECT COUNT(*) FROM "+table))
+	return n
+}
+
+var pruneCases = []conformanceCase{
+	{
+		name:        "Finished/lists each type once, with its first end",
+		explanation: "who prunes must learn what there may be to prune, and of the oldest of each type",
+		run: func(s *suite) {
+			began := time.Now().Add(-time.Millisecond)
+			for _, name := range []string{"b", "a", "b", "c"} {
+				s.inState(queue.StateCompleted, ofType(name))
+			}
+			first := s.job(s.inState(queue.StateFailed, ofType("a")))
+			s.inState(queue.StateFailed, ofType("a"))
+			s.inState(queue.StateQueued, ofType("d"))
+			types, err := s.d.Finished(s.Context(), queue.StateCompleted)
+			require.NoError(s, err)
+			require.Len(s, types, 3)
+			for i, name := range []string{"a", "b", "c"} {
+				require.Equal(s, name, types[i].Type)
+				require.WithinRange(s, types[i].First, began, time.Now())
+			}
+			types, err = s.d.Finished(s.Context(), queue.StateFailed)
+			require.NoError(s, err)
+			require.Equal(s, []queue.FinishedType{{Type: "a", First: first.FinishedAt}}, types)
+			types, err = s.d.Finished(s.Context(), queue.StateCanceled)
+			require.NoError(s, err)
+			require.Empty(s, types)
+		},
+	},
+	{
+		name:        "Prune/deletes what finished first, with all that belongs to it",
+		explanation: "of one state and type, at most so many, in the order in which they finished; nothing else",
+		run: func(s *suite) {
+			old := s.inState(queue.StateFailed)
+			next := s.inState(queue.StateFailed)
+			young := s.inState(queue.StateFailed)
+			others := []string{
+				s.inState(queue.StateCompleted), s.inState(queue.StateFailed, ofType("u")), s.inState(queue.StateQueued),
+				s.inState(queue.StateRunning, ofType("v")),
+			}
+			require.Equal(s, 4, s.count("job_attempts"))
+			req := queue.PruneRequest{State: queue.StateFailed, Type: "t", FinishedBefore: s.job(young).FinishedAt, Limit: 1}
+			require.Equal(s, 1, s.prune(req))
+			_, err := s.d.Job(s.Context(), old)
+			require.ErrorIs(s, err, queue.ErrJobNotFound)
+			require.Equal(s, queue.StateFailed, s.state(next))
+			req.Limit = 10
+			require.Equal(s, 1, s.prune(req), "what finished at that instant stays")
+			require.Zero(s, s.prune(req))
+			for _, id := range append(others, young) {
+				s.job(id)
+			}
+			require.Equal(s, 2, s.count("job_attempts"))
+		},
+	},
+	{
+		name:        "Prune/leaves keys that still hold",
+		explanation: "a key forever outlives its job; one of scope period lives for its time, and no longer",
+		run: func(s *suite) {
+			for _, key := range []queue.Key{queue.Forever("f"), queue.ForPeriod("p", time.Hour), queue.ForPeriod("q", time.Hour)} {
+				job := newJob(withKey(key))
+				s.insertAt(time.Now().Add(-2*time.Hour), job)
+				require.NoError(s, s.finish(completed(s.claim(1)[0].Lease())))
+			}
+			s.insert(newJob(withKey(queue.ForPeriod("r", time.Hour))))
+			require.Equal(s, 3, s.prune(queue.PruneRequest{State: queue.StateCompleted, Type: "t", FinishedBefore: time.Now().Add(time.Hour), Limit: 10}))
+			first, err := s.d.FirstKeyExpiry(s.Context())
+			require.NoError(s, err)
+			require.WithinDuration(s, time.Now().Add(-time.Hour), first, time.Minute)
+			for _, want := range []int{1, 1, 0} {
+				s.write(func(ctx context.Context, tx *queue.Tx) error {
+					n, err := s.d.PruneKeys(ctx, tx, 1)
+					require.Equal(s, want, n)
+					return err
+				})
+			}
+			require.Equal(s, 2, s.count("job_keys"))
+			require.True(s, s.insert(newJob(withKey(queue.Forever("f"))))[0].Duplicate)
+			require.True(s, s.insert(newJob(withKey(queue.ForPeriod("r", time.Hour))))[0].Duplicate)
+		},
+	},
+}

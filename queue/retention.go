@@ -1,0 +1,117 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Keep is how long finished jobs are kept after they have finished, by their state. Zero is the default, 7 days; for a type
+// it is what holds for all types. Negative is for ever.
+type Keep struct {
+	Completed time.Duration
+	Failed    time.Duration
+	Canceled  time.Duration
+}
+
+// Retention is how long finished jobs, with their steps, attempts and logs, are kept. Jobs that are not finished are
+// always kept, and so are their keys and those of scope forever.
+type Retention struct {
+	Keep
+	// Types is what differs for jobs of single types.
+	Types map[string]Keep
+}
+
+const defaultKeep = 7 * 24 * time.Hour
+
+// of returns how long a job is kept; negative is for ever.
+func (r *Retention) of(jobType string, state State) time.Duration {
+	for _, keep := range []Keep{r.Types[jobType], r.Keep} {
+		if d := keep.of(state); d != 0 {
+			return d
+		}
+	}
+	return defaultKeep
+}
+
+func (k Keep) of(state State) time.Duration {
+	switch state {
+	case StateCompleted:
+		return k.Completed
+	case StateFailed:
+		return k.Failed
+	case StateCanceled:
+		return k.Canceled
+	default:
+		return -1
+	}
+}
+
+const (
+	// pruneBatch is how many rows one transaction deletes, so that others wait little for their own.
+	pruneBatch = 500
+	// minPrunePause is the least pause between two batches. It is at least as long as the batch took.
+	minPrunePause = 10 * time.Millisecond
+)
+
+// Prune deletes finished jobs that have been kept as long as [Config].Retention says, and keys of scope period whose time
+// is over, and returns how many jobs there were. It does so a few at a time, with pauses in which others write. Running
+// dispatchers do this every minute.
+func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
+	for _, state := range States() {
+		if !state.Finished() {
+			continue
+		}
+		types, err := q.driver.Finished(ctx, state)
+		if err != nil {
+			return jobs, wrap("prune", "", err)
+		}
+		for _, t := range types {
+			n, err := q.pruneType(ctx, state, t)
+			jobs += n
+			if err != nil {
+				return jobs, wrap("prune", "", fmt.Errorf("%s jobs of type %s: %w", state, t.Type, err))
+			}
+		}
+	}
+	return jobs, wrap("prune", "", q.pruneKeys(ctx))
+}
+
+func (q *Queue) pruneType(ctx context.Context, state State, t FinishedType) (int, error) {
+	keep := q.retention.of(t.Type, state)
+	before := time.Now().Add(-keep)
+	if keep < 0 || !t.First.Before(before) {
+		return 0, nil
+	}
+	req := PruneRequest{State: state, Type: t.Type, FinishedBefore: before, Limit: pruneBatch}
+	return q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) { return q.driver.Prune(ctx, tx, req) })
+}
+
+func (q *Queue) pruneKeys(ctx context.Context) error {
+	first, err := q.driver.FirstKeyExpiry(ctx)
+	if err != nil || first.IsZero() || first.After(time.Now()) {
+		return err
+	}
+	_, err = q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) { return q.driver.PruneKeys(ctx, tx, pruneBatch) })
+	return err
+}
+
+// inBatches repeats a deletion, each time in a transaction of its own, until it finds less than a batch.
+func (q *Queue) inBatches(ctx context.Context, fn func(ctx context.Context, tx *Tx) (int, error)) (total int, err error) {
+	for {
+		began, n := time.Now(), 0
+		err := q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+			n, err = fn(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		if total += n; n < pruneBatch {
+			return total, nil
+		}
+		if !sleep(ctx, max(minPrunePause, time.Since(began))) {
+			return total, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+const (
+	// A step of the index jobs_finished for each type, and not for each job.
+	selectFinished = `
+WITH RECURSIVE types (type) AS (
+  SELECT (
+    SELECT type
+    FROM jobs
+    WHERE state = $1
+      AND finished_at IS NOT NULL
+    ORDER BY type
+    LIMIT 1)
+  UNION ALL
+  SELECT (
+    SELECT jobs.type
+    FROM jobs
+    WHERE state = $1
+      AND finished_at IS NOT NULL
+      AND jobs.type > types.type
+    ORDER BY jobs.type
+    LIMIT 1)
+  FROM types
+  WHERE type IS NOT NULL)
+SELECT type, (
+  SELECT MIN(finished_at)
+  FROM jobs
+  WHERE state = $1
+    AND jobs.type = types.type
+    AND finished_at IS NOT NULL)
+FROM types
+WHERE type IS NOT NULL`
+
+	// Steps, attempts and logs go with their job.
+	pruneJobs = `
+DELETE FROM jobs
+WHERE id IN (
+  SELECT id
+  FROM jobs
+  WHERE state = $1
+    AND type = $2
+    AND finished_at < $3
+  ORDER BY finished_at
+  LIMIT $4)`
+
+	selectFirstKeyExpiry = `
+SELECT MIN(expires_at)
+FROM job_keys
+WHERE expires_at IS NOT NULL`
+
+	pruneKeys = `
+DELETE FROM job_keys
+WHERE key IN (
+  SELECT key
+  FROM job_keys
+  WHERE expires_at <= $1
+  ORDER BY expires_at
+  LIMIT $2)`
+)
+
+// Finished implements [queue.Pruner].
+func (db *DB) Finished(ctx context.Context, state queue.State) ([]queue.FinishedType, error) {
+	rows, err := db.reader.QueryxContext(ctx, selectFinished, string(state))
+	return jobrow.Collect(rows, err, jobrow.FinishedType)
+}
+
+// Prune implements [queue.Pruner].
+func (db *DB) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneRequest) (int, error) {
+	return affected(tx.ExecContext(ctx, pruneJobs, string(req.State), req.Type, dbtime.Of(req.FinishedBefore), req.Limit))
+}
+
+// FirstKeyExpiry implements [queue.Pruner].
+func (db *DB) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
+	var first dbtime.Time
+	err := db.reader.QueryRowxContext(ctx, selectFirstKeyExpiry).Scan(&first)
+	return first.Time, err
+}
+
+// PruneKeys implements [queue.Pruner].
+func (db *DB) PruneKeys(ctx context.Context, tx *queue.Tx, limit int) (int, error) {
+	return affected(tx.ExecContext(ctx, pruneKeys, dbtime.Of(tx.Now()), limit))
+}
+
+func affected(res interface{ RowsAffected() (int64, error) }, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
