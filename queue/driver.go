@@ -17,6 +17,7 @@ type Driver interface {
 	Enqueuer
 	Claimer
 	Finisher
+	Limiter
 	Stepper
 	Pruner
 	LogKeeper
@@ -69,8 +70,9 @@ type KeyHolder struct {
 type Claimer interface {
 	// Claim makes up to req.Limit due jobs of the types running, highest priority first, then earliest due, then lowest
 	// id, each with its attempt counted up. The answer is in that order. A worker that is not registered becomes so. Expired
-	// jobs are not claimed. Where very many scheduled jobs fall due at once, a driver may take them in by portions, the
-	// earliest due first; where jobs of very many types are due, it may answer with fewer than there are, and says so.
+	// jobs are not claimed, nor are those that a limit keeps back (see [Limiter]). Where very many scheduled jobs fall due
+	// at once, a driver may take them in by portions, the earliest due first; where jobs of very many types or limits are
+	// due, it may answer with fewer than there are, and says so.
 	Claim(ctx context.Context, req ClaimRequest) (ClaimResult, error)
 
 	// Beat records that the worker lives, registering it when it is new. It returns false, and registers nothing, when
@@ -114,7 +116,8 @@ type ClaimResult struct {
 	Jobs []Job
 	// More: there may be more jobs to claim at once.
 	More bool
-	// NextDue is when the next scheduled job of the types becomes due; zero when there is none, or when there are More.
+	// NextDue is when the next scheduled job of the types becomes due, or a rate lets the next start; zero when there is
+	// none, or when there are More.
 	NextDue time.Time
 }
 
@@ -166,6 +169,19 @@ type Outcome struct {
 	Error     string
 	Stack     string
 	At        time.Time
+}
+
+// A Limiter keeps limits and pauses, which claims honour: they count what runs and what has started in the transaction that
+// claims, so that no two of them give the same room away. A job's limit is that of its type and that of its key, which is
+// the key's own or else that of the longest prefix of it. Jobs whose key has no room are not in the way of others, and
+// become ready again when somebody makes room, by whatever means.
+type Limiter interface {
+	// SetLimit stores the target's limit in place of an earlier one, and leaves a pause as it is; nil removes it.
+	SetLimit(ctx context.Context, tx *Tx, target Target, limit *Limit) error
+	// SetPaused pauses or resumes the target, and leaves its limit as it is.
+	SetPaused(ctx context.Context, tx *Tx, target Target, paused bool) error
+	// Limits lists what is limited or paused, by kind and name.
+	Limits(ctx context.Context) ([]LimitStatus, error)
 }
 
 // A Stepper keeps the results of steps. All its writes need the lease, and fail as Finish answers.

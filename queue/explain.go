@@ -161,7 +161,7 @@ const selectLimitsOn = `
 SELECT l.kind, l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst, r.arrival,
   CASE l.kind
     WHEN 'type' THEN (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND type = l.name)
-    ELSE (SELECT COUNT(*) FROM jobs WHERE limit_key = $1 AND state IN ('queued', 'running') AND hold = 0)
+    ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = $1)
   END AS running
 FROM job_limits AS l
 LEFT JOIN job_rates AS r
@@ -201,7 +201,7 @@ func (e *explainer) limit(l *limitRow, cause Cause, what string) {
 		e.add(CausePaused, time.Time{}, "%s: paused", what)
 	}
 	if l.MaxRunning.Valid && int64(l.Running) >= l.MaxRunning.Int64 {
-		e.add(cause, time.Time{}, "%s: %d of at most %d run or are about to", what, l.Running, l.MaxRunning.Int64)
+		e.add(cause, time.Time{}, "%s: %d of at most %d run", what, l.Running, l.MaxRunning.Int64)
 	}
 	rate := joblimit.Limit{Rate: int(l.Rate.Int64), Period: time.Duration(l.Period.Int64) * time.Microsecond, Burst: int(l.Burst.Int64)}
 	if room, again := rate.Room(0, l.Arrival.Time, e.now); room == 0 {

@@ -95,12 +95,14 @@ func validTags(tags []string) error {
 }
 
 // validText tells whether every database takes s as text, and s is no longer than a name should be.
-func validText(field, s string, limit int) error {
+func validText(field, s string, limit int) error { return validTextOf(ErrInvalidJob, field, s, limit) }
+
+func validTextOf(kind error, field, s string, limit int) error {
 	switch {
 	case len(s) > limit:
-		return fmt.Errorf("%w: %s has %d bytes; at most %d are allowed", ErrInvalidJob, field, len(s), limit)
+		return fmt.Errorf("%w: %s has %d bytes; at most %d are allowed", kind, field, len(s), limit)
 	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return fmt.Errorf("%w: %s %q holds bytes that are no text", ErrInvalidJob, field, s)
+		return fmt.Errorf("%w: %s %q holds bytes that are no text", kind, field, s)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, q.FinishStep(t.Context(), jobs[0].Lease(), "s", 1))
 				require.NoError(t, q.Fail(t.Context(), &jobs[0], queue.RetryAfter(errDatabase, 1)))
+				require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("m"), queue.Limit{MaxRunning: 1}))
 				enqueue(t, q, &queue.Options{LimitKey: "m"})
 
 				found, err := q.Verify(t.Context())

@@ -3,12 +3,15 @@ package joblimit
 
 import (
 	"math"
-	"strings"
 	"time"
 )
 
 // Unlimited is the room of what has no limit.
 const Unlimited = math.MaxInt32
+
+// Coalesced is how the limit keys of jobs begin that coalesce: the queue's own. Of each, one job runs at once; that limit is
+// a row like others, which stands from the first such job on.
+const Coalesced = "coalesce:"
 
 // A Limit bounds what runs at once and what starts in a time; a zero field does not.
 type Limit struct {
@@ -19,19 +22,11 @@ type Limit struct {
 	Burst      int // starts at once, at least 1 with a Rate
 }
 
-// Coalesced is how the limit keys of jobs begin that coalesce: the queue's own.
-const Coalesced = "coalesce:"
+// Bounded tells whether the limit keeps anything from running.
+func (l Limit) Bounded() bool { return l.Paused || l.MaxRunning > 0 || l.Rate > 0 }
 
-// For is l, the stored limit that matches the key, unless the key is one of the queue's own: of those one job runs at once.
-func (l Limit) For(key string) Limit {
-	if strings.HasPrefix(key, Coalesced) {
-		return Limit{MaxRunning: 1}
-	}
-	return l
-}
-
-// Room is how many may start now, with so many running or admitted, and when to look again if a rate is what forbids more;
-// zero when it is not. Arrival is where the rate stands.
+// Room is how many may start now, with so many running, and when the rate, if it is what forbids more, will allow one more;
+// zero when it is not. Arrival is where the rate stands; it and now are whole microseconds, as they are stored.
 func (l Limit) Room(running int, arrival, now time.Time) (room int, again time.Time) {
 	room = Unlimited
 	if l.Paused {
@@ -41,16 +36,22 @@ func (l Limit) Room(running int, arrival, now time.Time) (room int, again time.T
 		room = max(0, l.MaxRunning-running)
 	}
 	if l.Rate > 0 {
-		allowed := l.allowed(arrival, now)
-		if allowed < room {
+		arrival = l.Settle(arrival, now)
+		if allowed := l.allowed(arrival, now); allowed < room {
 			room = allowed
-			again = l.Next(arrival.Add(time.Duration(allowed)*l.interval()), now)
+			if allowed < l.Burst {
+				again = arrival.Add(-time.Duration(l.Burst-1-allowed) * l.interval())
+			}
 		}
 	}
 	return room, again
 }
 
-func (l Limit) interval() time.Duration { return max(1, l.Period/time.Duration(l.Rate)) }
+// interval is rounded up to what is stored, so that no rate is exceeded by rounding.
+func (l Limit) interval() time.Duration {
+	n := time.Duration(l.Rate) * time.Microsecond
+	return (l.Period + n - 1) / n * time.Microsecond
+}
 
 // allowed is the generic cell rate algorithm: a start is allowed while the theoretical arrival time is not further ahead
 // than the burst permits.
@@ -63,19 +64,22 @@ func (l Limit) allowed(arrival, now time.Time) int {
 	return int(slack/l.interval()) + 1
 }
 
+// Settle is where the rate really stands: no further ahead than a whole burst puts it. It is so once the rate has been
+// raised, or a clock put back.
+func (l Limit) Settle(arrival, now time.Time) time.Time {
+	if l.Rate == 0 {
+		return arrival
+	}
+	if last := now.Add(time.Duration(l.Burst) * l.interval()); arrival.After(last) {
+		return last
+	}
+	return arrival
+}
+
 // Arrive is where the rate stands after n starts.
 func (l Limit) Arrive(arrival, now time.Time, n int) time.Time {
-	if arrival.Before(now) {
+	if arrival = l.Settle(arrival, now); arrival.Before(now) {
 		arrival = now
 	}
 	return arrival.Add(time.Duration(n) * l.interval())
-}
-
-// Next is when the next start is allowed.
-func (l Limit) Next(arrival, now time.Time) time.Time {
-	next := arrival.Add(-time.Duration(l.Burst-1) * l.interval())
-	if next.Before(now) {
-		return now
-	}
-	return next
 }

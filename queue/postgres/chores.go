@@ -11,7 +11,7 @@ import (
 // chores are what a claim has to see to before it claims, and finds nothing of nearly always.
 type chores struct {
 	expired, due, marks bool
-	limits              bool // of types, or rates: the claim has to count
+	limits              bool // are set: the claim has to count
 	more                bool // some are left for the next claim
 }
 

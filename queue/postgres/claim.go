@@ -38,8 +38,10 @@ func beginClaim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) error
 	return later(ctx, tx, ensureWorker, req.WorkerID, req.Now)
 }
 
-// claimCarefully sees to the chores first, keeps the limits of types and the rates, and passes over jobs that others hold.
+// claimCarefully sees to the chores first, keeps the limits, and passes over jobs that others hold.
 func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (result queue.ClaimResult, err error) {
+	// Limits reckon in what is stored.
+	req.Now = dbtime.Truncate(req.Now)
 	var todo chores
 	var limits *typeLimits
 	var jobs []queue.Job
@@ -57,16 +59,15 @@ func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (resul
 		if limits, err = readTypeLimits(ctx, tx, req.Now); err != nil {
 			return err
 		}
-		if err := claimInto(ctx, tx, &jobs, &ahead, req, limits.within(req.Types), true); err != nil {
+		var dropped bool
+		if jobs, dropped, err = claimWithin(ctx, tx, req, limits.within(req.Types)); err != nil {
 			return err
 		}
-		if err := flush(ctx, tx); err != nil {
-			return err
-		}
+		todo.more = todo.more || dropped
 		if err := limits.spend(ctx, tx, jobs); err != nil {
 			return err
 		}
-		return spendKeys(ctx, tx, jobs, req.Now)
+		return look(ctx, tx, &ahead, req)
 	})
 	if err != nil {
 		return queue.ClaimResult{}, err
@@ -75,9 +76,35 @@ func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (resul
 	if result.More = result.More || todo.more; result.More {
 		result.NextDue = time.Time{}
 	} else {
-		result.NextDue = earliest(result.NextDue, limits.next())
+		result.NextDue = earliest(result.NextDue, limits.next(req.Types))
 	}
 	return result, nil
+}
+
+// claimWithin takes what the limits of keys let run of the types, and tells whether they have dropped any.
+func claimWithin(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom) (jobs []queue.Job, dropped bool, err error) {
+	if len(types) == 0 {
+		return nil, false, nil
+	}
+	names, rooms := columns(types)
+	places, err := query(ctx, tx, scanPlace, selectPlaces, req.WorkerID, req.Now, names, rooms, true, req.Limit)
+	if err != nil || len(places) == 0 {
+		return nil, false, err
+	}
+	keys := keyLimits{now: req.Now}
+	ctids, err := keys.within(ctx, tx, places)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(ctids) > 0 {
+		if err := laterJobs(ctx, tx, &jobs, claimPlaces, req.WorkerID, req.Now, ctids); err != nil {
+			return nil, false, err
+		}
+		if err := flush(ctx, tx); err != nil {
+			return nil, false, err
+		}
+	}
+	return jobs, len(ctids) < len(places), keys.spend(ctx, tx, jobs)
 }
 
 // claimInto has the jobs, and what lies ahead, when the transaction has been flushed or has committed.
@@ -95,6 +122,10 @@ func claimInto(ctx context.Context, tx *queue.Tx, jobs *[]queue.Job, ahead *[]ou
 	if err != nil {
 		return err
 	}
+	return look(ctx, tx, ahead, req)
+}
+
+func look(ctx context.Context, tx *queue.Tx, ahead *[]outlook, req queue.ClaimRequest) error {
 	asked, _ := columns(req.Types)
 	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked)
 }

@@ -12,7 +12,7 @@ SELECT pg_advisory_xact_lock(1886352244, 'jobs'::regclass::oid::int)`
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
-  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type') OR EXISTS (SELECT 1 FROM job_limits WHERE rate IS NOT NULL)`
+  EXISTS (SELECT 1 FROM job_limits)`
 
 	selectChores = `
 SELECT
@@ -46,7 +46,7 @@ freed AS (
     AND job_keys.scope IN ('unfinished', 'coalesce')),
 marked AS (
   INSERT INTO job_admissions (due_at, limit_key)
-  SELECT DISTINCT $1::timestamptz, limit_key
+  SELECT DISTINCT to_timestamp(0), limit_key
   FROM ended
   WHERE limit_key IS NOT NULL)
 SELECT COUNT(*)
@@ -69,7 +69,7 @@ WITH due AS (
   RETURNING limit_key),
 marked AS (
   INSERT INTO job_admissions (due_at, limit_key)
-  SELECT DISTINCT $1::timestamptz, limit_key
+  SELECT DISTINCT to_timestamp(0), limit_key
   FROM due
   WHERE limit_key IS NOT NULL)
 SELECT COUNT(*)
@@ -80,8 +80,7 @@ FROM due`
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
-      OR EXISTS (SELECT 1 FROM job_limits WHERE rate IS NOT NULL)))`
+      OR EXISTS (SELECT 1 FROM job_limits)))`
 
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
 	claimSet = `
@@ -91,10 +90,10 @@ SET state = 'running',
   worker_id = $1,
   started_at = $2,
   updated_at = $2
-WHERE ctid = ANY(ARRAY(`
+WHERE ctid = ANY(`
 
 	// A job that another transaction holds is that one's to end.
-	claimOfType = claimSet + `
+	claimOfType = claimSet + `ARRAY(
     SELECT ctid
     FROM jobs
     WHERE state = 'queued'
@@ -158,7 +157,7 @@ candidates AS (
 	// next claim.
 	//
 	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_ready, once for each row.
-	claimChosen = `) AS ready) AS first),
+	chosenOf = `) AS ready) AS first),
 chosen AS (
   SELECT place
   FROM (
@@ -167,12 +166,14 @@ chosen AS (
     FROM candidates) AS ordered
   WHERE beyond IS NOT TRUE
   ORDER BY priority DESC, not_before, id
-  LIMIT $6)` + claimSet + `
-    SELECT ctid
+  LIMIT $6)`
+	stillReady = `
     FROM jobs
     WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
       AND state IS NOT DISTINCT FROM 'queued'
-      AND hold IS NOT DISTINCT FROM 0
+      AND hold IS NOT DISTINCT FROM 0`
+	claimChosen = chosenOf + claimSet + `ARRAY(
+    SELECT ctid` + stillReady + `
     FOR UPDATE SKIP LOCKED))
 RETURNING ` + jobrow.Columns
 
@@ -182,6 +183,18 @@ RETURNING ` + jobrow.Columns
 	// Passes over what others hold, but locks all that it looks at.
 	claimPastLocks = claimLanes + `
       FOR UPDATE SKIP LOCKED` + claimChosen
+
+	// The jobs of claimPastLocks and their limit keys, for claims that have limits to keep; $1 is the worker, as there. They
+	// are locked, so that they are where they were found when the claim takes them.
+	selectPlaces = claimLanes + `
+      FOR UPDATE SKIP LOCKED` + chosenOf + `
+    SELECT ctid::text, limit_key` + stillReady + `
+      AND $1::text IS NOT NULL
+    ORDER BY priority DESC, not_before, id
+    FOR UPDATE SKIP LOCKED`
+
+	claimPlaces = claimSet + `$3::text[]::tid[])
+RETURNING ` + jobrow.Columns
 
 	// What there is to do after a claim: chores; jobs to claim; when the next job falls due, of the first hundred scheduled
 	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.

@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -20,11 +23,16 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 	for i := range jobs {
 		if !results[i].Duplicate {
 			fresh = append(fresh, &jobs[i])
-			limited.add(jobs[i].LimitKey, tx.Now())
+			limited.add(jobs[i].LimitKey, atOnce)
 		}
 	}
 	if err := insert(ctx, tx, fresh); err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(limited.keys, func(key string) bool { return strings.HasPrefix(key, joblimit.Coalesced) }) {
+		if err := later(ctx, tx, limitCoalesced, tx.Now()); err != nil {
+			return nil, err
+		}
 	}
 	return results, limited.write(ctx, tx)
 }

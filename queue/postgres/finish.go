@@ -34,7 +34,7 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 			refused = true
 			continue
 		}
-		after.add(job, out.State.Finished(), tx.Now())
+		after.add(job, out.State.Finished())
 		if out.Kind != queue.KindCompleted && out.Kind != queue.KindReleased {
 			records.add(out, job)
 		}
@@ -144,7 +144,7 @@ type aftermath struct {
 	room             bool // there may be room under a limit now
 }
 
-func (a *aftermath) add(job *endedJob, finished bool, now time.Time) {
+func (a *aftermath) add(job *endedJob, finished bool) {
 	switch {
 	case finished && (job.scope == queue.KeyUnfinished || job.scope == queue.KeyCoalesce):
 		a.keys = append(a.keys, job.key)
@@ -153,7 +153,7 @@ func (a *aftermath) add(job *endedJob, finished bool, now time.Time) {
 		a.again = append(a.again, job.id)
 		a.againKeys = append(a.againKeys, job.key)
 	}
-	a.limited.add(job.limitKey, now)
+	a.limited.add(job.limitKey, atOnce)
 	a.room = a.room || job.limited || job.limitKey != ""
 }
 

@@ -69,7 +69,7 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 		return err
 	}
 	var after aftermath
-	after.add(&job, true, tx.Now())
+	after.add(&job, true)
 	if err := after.write(ctx, tx); err != nil || !after.room {
 		return err
 	}
@@ -118,6 +118,6 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 		return err
 	}
 	var limited marks
-	limited.add(job.LimitKey, tx.Now())
+	limited.add(job.LimitKey, atOnce)
 	return limited.write(ctx, tx)
 }

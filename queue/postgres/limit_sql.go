@@ -1,5 +1,7 @@
 package postgres
 
+import "github.com/postroom-go/postroom/internal/joblimit"
+
 const (
 	// Nothing is lost when a key is marked for nothing.
 	markKeys = `
@@ -7,9 +9,42 @@ INSERT INTO job_admissions (due_at, limit_key)
 SELECT due_at, limit_key
 FROM unnest($1::timestamptz[], $2::text[]) AS m (due_at, limit_key)`
 
-	// Each marked key with all that its room depends on: its limit (its own, else that of the longest beginning of it), how
-	// many it has admitted, how many of them have not begun, and where its rate stands. One snapshot sees a mark and what it
-	// was made for. The limit bounds how long one claim admits.
+	// A claim that looks at a key in vain says the same again.
+	markKeysOnce = markKeys + `
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM job_admissions AS a
+  WHERE a.due_at = m.due_at
+    AND a.limit_key = m.limit_key)`
+
+	// The limit of each key m.limit_key (its own, else that of the longest beginning of it), where its rate stands, how many
+	// run, and whether any wait. The limit takes two look-ups that an index answers, for keys that have limits of their own
+	// and for prefixes, of which there are few.
+	standingOf = `
+SELECT m.limit_key, COALESCE(l.paused, FALSE), l.max_running, l.rate, l.period_us, l.burst, r.arrival,
+  CASE WHEN l.max_running IS NULL THEN 0
+  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = m.limit_key) END,
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = m.limit_key)`
+	limitOf = `
+LEFT JOIN LATERAL (
+  SELECT *
+  FROM (
+    (SELECT kind, name, paused, max_running, rate, period_us, burst
+     FROM job_limits
+     WHERE kind = 'key' AND name = m.limit_key)
+    UNION ALL
+    (SELECT kind, name, paused, max_running, rate, period_us, burst
+     FROM job_limits
+     WHERE kind = 'prefix' AND starts_with(m.limit_key, name))) AS either
+  ORDER BY kind, LENGTH(name) DESC
+  LIMIT 1) AS l ON TRUE
+LEFT JOIN job_rates AS r ON l.rate IS NOT NULL AND r.kind = 'key' AND r.name = m.limit_key`
+
+	selectStandings = standingOf + `
+FROM unnest($1::text[]) AS m (limit_key)` + limitOf
+
+	// Each marked key with all that its room depends on, and how many marks it had. One snapshot sees a mark and what it was
+	// made for. The limit bounds how long one claim admits.
 	takeMarks = `
 WITH taken AS (
   DELETE FROM job_admissions
@@ -23,73 +58,86 @@ WITH taken AS (
 marked AS (
   SELECT limit_key, COUNT(*) AS marks
   FROM taken
-  GROUP BY limit_key)
-SELECT m.limit_key, m.marks, COALESCE(l.paused, FALSE), l.max_running, l.rate, l.period_us, l.burst, a.admitted, a.ready, r.arrival
-FROM marked AS m` + keyLimits + `
-CROSS JOIN LATERAL (
-  SELECT COUNT(*) AS admitted, COUNT(*) FILTER (WHERE state = 'queued') AS ready
-  FROM jobs
-  WHERE limit_key = m.limit_key
-    AND state IN ('queued', 'running')
-    AND hold = 0) AS a
-LEFT JOIN job_rates AS r ON r.kind = 'key' AND r.name = m.limit_key`
+  GROUP BY limit_key)` + standingOf + `, m.marks
+FROM marked AS m` + limitOf
 
-	// The limit of each key m.limit_key. Two look-ups that an index answers, for keys that have limits of their own and for
-	// prefixes, of which there are few.
-	keyLimits = `
-LEFT JOIN LATERAL (
-  SELECT *
-  FROM (
-    (SELECT kind, name, paused, max_running, rate, period_us, burst
-     FROM job_limits
-     WHERE kind = 'key' AND name = m.limit_key)
-    UNION ALL
-    (SELECT kind, name, paused, max_running, rate, period_us, burst
-     FROM job_limits
-     WHERE kind = 'prefix' AND starts_with(m.limit_key, name))) AS either
-  ORDER BY kind, LENGTH(name) DESC
-  LIMIT 1) AS l ON TRUE`
-
-	// Admits at most n of each key and tells how many it has admitted and how many it could have, had nobody held them.
+	// Of each type that waits for one of the keys, the first ones, unless as many of the type as there is room for (any
+	// number where that is negative) stand ready that come before them. Tells of each key how many were wanted and how many
+	// have become ready, which are fewer when others hold them.
 	admitJobs = `
-WITH wanted AS (
-  SELECT limit_key, n
-  FROM unnest($1::text[], $2::int[]) AS w (limit_key, n)),
+WITH RECURSIVE heads AS (
+  SELECT w.limit_key, w.portion, w.room, h.type, h.priority
+  FROM unnest($1::text[], $2::int[], $3::int[]) AS w (limit_key, portion, room)
+  CROSS JOIN LATERAL (
+    SELECT type, priority
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND limit_key = w.limit_key
+    ORDER BY type, priority DESC
+    LIMIT 1) AS h
+  UNION ALL
+  SELECT w.limit_key, w.portion, w.room, h.type, h.priority
+  FROM heads AS w
+  CROSS JOIN LATERAL (
+    SELECT type, priority
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND limit_key = w.limit_key
+      AND type > w.type
+    ORDER BY type, priority DESC
+    LIMIT 1) AS h),
+open AS (
+  SELECT *
+  FROM heads AS h
+  WHERE h.room < 0
+    OR h.room > (
+      SELECT COUNT(*)
+      FROM (
+        SELECT 1
+        FROM jobs
+        WHERE state = 'queued'
+          AND hold = 0
+          AND limit_key = h.limit_key
+          AND type = h.type
+          AND priority >= h.priority
+        LIMIT GREATEST(h.room, 0)) AS before)),
+wanted AS (
+  SELECT o.limit_key, COUNT(*) AS n
+  FROM open AS o
+  CROSS JOIN LATERAL (
+    SELECT 1
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND limit_key = o.limit_key
+      AND type = o.type
+    LIMIT o.portion) AS j
+  GROUP BY o.limit_key),
 admitted AS (
   UPDATE jobs
   SET hold = 0
   WHERE id = ANY(ARRAY(
     SELECT j.id
-    FROM wanted AS w
+    FROM open AS o
     CROSS JOIN LATERAL (
       SELECT id
       FROM jobs
-      WHERE limit_key = w.limit_key
-        AND state = 'queued'
+      WHERE state = 'queued'
         AND hold = 2
+        AND limit_key = o.limit_key
+        AND type = o.type
       ORDER BY priority DESC, not_before, id
-      LIMIT w.n
+      LIMIT o.portion
       FOR UPDATE SKIP LOCKED) AS j))
   RETURNING limit_key)
-SELECT w.limit_key, COALESCE(a.n, 0), v.n
-FROM wanted AS w
-LEFT JOIN (
-  SELECT limit_key, COUNT(*) AS n
-  FROM admitted
-  GROUP BY limit_key) AS a ON a.limit_key = w.limit_key
-CROSS JOIN LATERAL (
-  SELECT COUNT(*) AS n
-  FROM (
-    SELECT 1
-    FROM jobs
-    WHERE limit_key = w.limit_key
-      AND state = 'queued'
-      AND hold = 2
-    LIMIT w.n) AS visible) AS v`
+SELECT w.limit_key, w.n, (SELECT COUNT(*) FROM admitted WHERE admitted.limit_key = w.limit_key)
+FROM wanted AS w`
 
-	// The limits of types, how many run of each, and where its rate stands.
+	// The columns are those of standingOf.
 	selectTypeLimits = `
-SELECT l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst, COALESCE(c.n, 0), r.arrival
+SELECT l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst, r.arrival, COALESCE(c.n, 0), FALSE
 FROM job_limits AS l
 LEFT JOIN (
   SELECT type, COUNT(*) AS n
@@ -99,17 +147,70 @@ LEFT JOIN (
 LEFT JOIN job_rates AS r ON r.kind = 'type' AND r.name = l.name
 WHERE l.kind = 'type'`
 
-	// The rates that keys spend from.
-	selectKeyRates = `
-SELECT m.limit_key, COALESCE(l.paused, FALSE), l.max_running, l.rate, l.period_us, l.burst, r.arrival
-FROM unnest($1::text[]) AS m (limit_key)` + keyLimits + `
-LEFT JOIN job_rates AS r ON r.kind = 'key' AND r.name = m.limit_key
-WHERE l.rate IS NOT NULL`
+	putBackJobs = `
+UPDATE jobs
+SET hold = 2
+WHERE ctid = ANY($1::text[]::tid[])`
 
 	setArrivals = `
 INSERT INTO job_rates (kind, name, arrival)
-SELECT kind, name, arrival
-FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS r (kind, name, arrival)
+SELECT $1, name, arrival
+FROM unnest($2::text[], $3::timestamptz[]) AS r (name, arrival)
 ON CONFLICT (kind, name) DO UPDATE
 SET arrival = excluded.arrival`
+
+	setLimit = `
+INSERT INTO job_limits (kind, name, paused, max_running, rate, period_us, burst, updated_at)
+VALUES ($1, $2, FALSE, NULLIF($3::int, 0), NULLIF($4::int, 0), NULLIF($5::bigint, 0), NULLIF($6::int, 0), $7)
+ON CONFLICT (kind, name) DO UPDATE
+SET max_running = excluded.max_running,
+  rate = excluded.rate,
+  period_us = excluded.period_us,
+  burst = excluded.burst,
+  updated_at = excluded.updated_at`
+
+	setPaused = `
+INSERT INTO job_limits (kind, name, paused, updated_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (kind, name) DO UPDATE
+SET paused = excluded.paused,
+  updated_at = excluded.updated_at`
+
+	deleteNoLimit = `
+DELETE FROM job_limits
+WHERE kind = $1
+  AND name = $2
+  AND NOT paused
+  AND max_running IS NULL
+  AND rate IS NULL`
+
+	// The ready jobs of a key, or of all keys that begin so ($1).
+	putBackReady = `
+UPDATE jobs
+SET hold = 2
+WHERE state = 'queued'
+  AND hold = 0
+  AND ` + keyIn
+
+	markWaiting = `
+INSERT INTO job_admissions (due_at, limit_key)
+SELECT DISTINCT to_timestamp(0), limit_key
+FROM jobs
+WHERE state = 'queued'
+  AND hold = 2
+  AND ` + keyIn
+
+	keyIn = `limit_key >= $2 AND (limit_key = $2 OR ($1 AND starts_with(limit_key, $2)))`
+
+	limitCoalesced = `
+INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
+VALUES ('prefix', '` + joblimit.Coalesced + `', FALSE, 1, $1)
+ON CONFLICT (kind, name) DO NOTHING`
+
+	selectLimits = `
+SELECT kind, name, paused, max_running, rate, period_us, burst
+FROM job_limits
+WHERE kind <> 'prefix'
+  OR name <> '` + joblimit.Coalesced + `'
+ORDER BY kind COLLATE "C", name COLLATE "C"`
 )

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -12,9 +12,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Jobs with a limit key wait apart (hold 2) until their key has room, so that what cannot run is never in the way of what
-// can. Whatever changes a key's room or its waiting jobs marks the key in the same transaction; the next claim looks at
-// the marked keys and admits what has room. How many a key has admitted is counted, never kept.
+// Jobs whose limit key has no room wait apart (hold 2), so that what cannot run is not in the way of what can. Whatever
+// changes a key's room or its waiting jobs marks the key in the same transaction; the next claim looks at the marked keys
+// and makes ready, of each type that waits, as many as the key has room for. Of each type, because nobody may be there
+// who takes another: a job that is ready and not taken keeps no room from the others. So more may be ready than there is
+// room for, and the claim counts again what it takes (see keylimit.go): that is what a limit rests on. Waiting only
+// keeps it cheap.
 
 // marks are keys to look at.
 type marks map[string]struct{}
@@ -28,16 +31,47 @@ func (m marks) add(key string) {
 	}
 }
 
-func (m marks) write(ctx context.Context, tx *queue.Tx, due time.Time) error {
+func (m marks) list() []string {
+	keys := make([]string, 0, len(m))
 	for key := range m {
-		if _, err := tx.ExecContext(ctx, markKey, dbtime.Of(due), key); err != nil {
-			return err
-		}
+		keys = append(keys, key)
 	}
-	return nil
+	return keys
 }
 
-// portionOfMarks bounds how long one claim admits.
+// atOnce is when a mark is due that waits for nothing, whatever the clock of whoever claims says.
+var atOnce = time.Unix(0, 0)
+
+// limited tells whether any key is limited at all, as coalescing ones are of themselves.
+func (m marks) limited(ctx context.Context, tx *queue.Tx) (limited bool, err error) {
+	if len(m) == 0 {
+		return false, nil
+	}
+	for key := range m {
+		if strings.HasPrefix(key, joblimit.Coalesced) {
+			_, err := tx.ExecContext(ctx, limitCoalesced, dbtime.Of(tx.Now()))
+			return true, err
+		}
+	}
+	err = tx.QueryRowxContext(ctx, selectKeysLimited).Scan(&limited)
+	return limited, err
+}
+
+// write marks the keys, if any key is limited at all.
+func (m marks) write(ctx context.Context, tx *queue.Tx) error {
+	if len(m) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, markLimitedKeys, dbtime.Of(atOnce), list(m.list()))
+	return err
+}
+
+func mark(ctx context.Context, tx *queue.Tx, due time.Time, key string) error {
+	_, err := tx.ExecContext(ctx, markKeys, dbtime.Of(due), list([]string{key}))
+	return err
+}
+
+// portionOfMarks bounds how long one claim admits; it is the limit of takeMarks.
 const portionOfMarks = 100
 
 func (c *chores) admit(ctx context.Context, tx *queue.Tx, now time.Time) error {
@@ -47,126 +81,105 @@ func (c *chores) admit(ctx context.Context, tx *queue.Tx, now time.Time) error {
 		return err
 	}
 	c.more = c.more || len(keys) == portionOfMarks
-	seen := newMarks()
-	for _, key := range keys {
-		if _, ok := seen[key]; ok {
-			continue
-		}
-		seen.add(key)
-		again, err := admitKey(ctx, tx, key, now)
-		if err != nil {
-			return err
-		}
-		if again.IsZero() {
-			continue
-		}
-		c.more = c.more || !again.After(now)
-		if _, err := tx.ExecContext(ctx, markKey, dbtime.Of(again), key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxAdmitted bounds how many jobs of a key are admitted at once.
-const maxAdmitted = 1000
-
-// admitKey admits what the key has room for and tells when it must be looked at again, if nobody marks it before.
-func admitKey(ctx context.Context, tx *queue.Tx, key string, now time.Time) (again time.Time, err error) {
-	limit, err := keyLimit(ctx, tx, key)
-	if err != nil {
-		return again, err
-	}
-	var admitted, ready int
-	if err := tx.QueryRowxContext(ctx, countAdmitted, key).Scan(&admitted, &ready); err != nil {
-		return again, err
-	}
-	arrival, err := arrivalOf(ctx, tx, limit, "key", key)
-	if err != nil {
-		return again, err
-	}
-	// What is admitted and has not begun will spend from the rate, too.
-	if limit.Rate > 0 {
-		arrival = limit.Arrive(arrival, now, ready)
-	}
-	room, again := limit.Room(admitted, arrival, now)
-	n := min(room, maxAdmitted)
-	if n == 0 {
-		return again, nil
-	}
-	res, err := tx.ExecContext(ctx, admitJobs, key, n)
-	if err != nil {
-		return again, err
-	}
-	done, err := res.RowsAffected()
-	switch {
-	case err != nil:
-		return again, err
-	case int(done) < n:
-		return time.Time{}, nil // nothing waits any more
-	case n < room:
-		return now, nil
-	}
-	return again, nil
-}
-
-func keyLimit(ctx context.Context, tx *queue.Tx, key string) (joblimit.Limit, error) {
-	limit, err := scanLimit(tx.QueryRowxContext(ctx, selectKeyLimit, key))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return limit.For(key), err
-}
-
-func scanLimit(row jobrow.Scanner, before ...any) (l joblimit.Limit, err error) {
-	var maxRunning, rate, period, burst sql.NullInt64
-	err = row.Scan(append(before, &l.Paused, &maxRunning, &rate, &period, &burst)...)
-	l.MaxRunning, l.Rate, l.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)
-	l.Period = time.Duration(period.Int64) * time.Microsecond
-	return l, err
-}
-
-// arrivalOf is where the rate stands; nothing is read when there is none.
-func arrivalOf(ctx context.Context, tx *queue.Tx, limit joblimit.Limit, kind, name string) (time.Time, error) {
-	if limit.Rate == 0 {
-		return time.Time{}, nil
-	}
-	var at dbtime.Time
-	err := tx.QueryRowxContext(ctx, selectArrival, kind, name).Scan(&at)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return at.Time, err
-}
-
-// spendKeys takes what has been claimed off the rates of its keys.
-func spendKeys(ctx context.Context, tx *queue.Tx, jobs []queue.Job, now time.Time) error {
-	started := make(map[string]int)
-	for i := range jobs {
-		if key := jobs[i].LimitKey; key != "" {
-			started[key]++
-		}
-	}
-	for key, n := range started {
-		limit, err := keyLimit(ctx, tx, key)
-		if err != nil {
-			return err
-		}
-		if err := spend(ctx, tx, limit, "key", key, n, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func spend(ctx context.Context, tx *queue.Tx, limit joblimit.Limit, kind, name string, n int, now time.Time) error {
-	if limit.Rate == 0 || n == 0 {
-		return nil
-	}
-	arrival, err := arrivalOf(ctx, tx, limit, kind, name)
+	standings, err := keyStandings(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, setArrival, kind, name, dbtime.Of(limit.Arrive(arrival, now, n)))
+	for _, s := range standings {
+		if !s.waiting {
+			continue
+		}
+		again, err := s.admit(ctx, tx, now)
+		if err != nil {
+			return err
+		}
+		c.more = c.more || again.Equal(now)
+		if again.IsZero() {
+			continue
+		}
+		if err := mark(ctx, tx, again, s.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portionOfAdmitted bounds how many jobs of a key and type are made ready at once.
+const portionOfAdmitted = 1000
+
+// admit makes ready what there is room for and tells when to look again, if nobody marks the key before.
+func (s *standing) admit(ctx context.Context, tx *queue.Tx, now time.Time) (again time.Time, err error) {
+	room, again := s.limit.Room(s.running, s.arrival, now)
+	if err := s.settle(ctx, tx, now); err != nil || room == 0 {
+		return again, err
+	}
+	var res sql.Result
+	n := min(room, portionOfAdmitted)
+	if s.limit.Bounded() {
+		res, err = tx.ExecContext(ctx, admitJobs, s.name, n, room)
+	} else {
+		res, err = tx.ExecContext(ctx, admitAny, s.name, n)
+	}
+	if err != nil {
+		return again, err
+	}
+	admitted, err := res.RowsAffected()
+	if n < room && admitted >= int64(n) {
+		again = now
+	}
+	return again, err
+}
+
+// A standing is a limit and how much of it is used.
+type standing struct {
+	kind    string
+	name    string // of the type or key that is limited
+	limit   joblimit.Limit
+	arrival time.Time // of the rate
+	running int
+	waiting bool // some jobs wait for the key
+}
+
+func keyStandings(ctx context.Context, tx *queue.Tx, keys []string) ([]*standing, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.QueryxContext(ctx, selectKeys, list(keys))
+	return jobrow.Collect(rows, err, func(row jobrow.Scanner) (*standing, error) { return scanStanding(row, "key") })
+}
+
+// scanStanding reads the columns of selectKeys.
+func scanStanding(row jobrow.Scanner, kind string) (*standing, error) {
+	s := &standing{kind: kind}
+	var maxRunning, rate, period, burst sql.NullInt64
+	var arrival dbtime.Time
+	err := row.Scan(&s.name, &s.limit.Paused, &maxRunning, &rate, &period, &burst, &arrival, &s.running, &s.waiting)
+	s.limit.MaxRunning, s.limit.Rate, s.limit.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)
+	s.limit.Period = time.Duration(period.Int64) * time.Microsecond
+	s.arrival = arrival.Time
+	return s, err
+}
+
+// settle puts the rate where it can be, when it is further ahead.
+func (s *standing) settle(ctx context.Context, tx *queue.Tx, now time.Time) error {
+	settled := s.limit.Settle(s.arrival, now)
+	if settled.Equal(s.arrival) {
+		return nil
+	}
+	return s.arrive(ctx, tx, settled)
+}
+
+// spend takes n starts off the rate.
+func (s *standing) spend(ctx context.Context, tx *queue.Tx, n int, now time.Time) error {
+	s.running += n
+	if s.limit.Rate == 0 || n == 0 {
+		return nil
+	}
+	return s.arrive(ctx, tx, s.limit.Arrive(s.arrival, now, n))
+}
+
+func (s *standing) arrive(ctx context.Context, tx *queue.Tx, arrival time.Time) error {
+	s.arrival = arrival
+	_, err := tx.ExecContext(ctx, setArrival, s.kind, s.name, dbtime.Of(arrival))
 	return err
 }

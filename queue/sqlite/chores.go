@@ -14,12 +14,13 @@ import (
 type chores struct {
 	expired, due, marks bool
 	typeLimits          bool
+	keyLimits           bool
 	more                bool // some are left for the next claim
 }
 
 func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, err error) {
 	at := dbtime.Of(now)
-	err = tx.QueryRowxContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits)
+	err = tx.QueryRowxContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.keyLimits)
 	if err != nil {
 		return todo, err
 	}
@@ -33,8 +34,8 @@ func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, er
 			return todo, err
 		}
 	}
-	// A promotion may have marked keys.
-	if todo.marks || todo.due {
+	// The others may have marked keys.
+	if todo.marks || todo.due || todo.expired {
 		return todo, todo.admit(ctx, tx, now)
 	}
 	return todo, nil
@@ -48,19 +49,14 @@ func (c *chores) expire(ctx context.Context, tx *queue.Tx, at dbtime.Time) error
 	ended, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (e endedJob, err error) {
 		var key, scope, limitKey sql.NullString
 		err = row.Scan(&e.id, &key, &scope, &limitKey)
-		e.key, e.scope, e.limitKey = key.String, queue.KeyScope(scope.String), limitKey.String
+		e.finished, e.key, e.scope, e.limitKey = true, key.String, queue.KeyScope(scope.String), limitKey.String
 		return e, err
 	})
 	if err != nil {
 		return err
 	}
 	c.more = c.more || len(ended) == portionOfChores
-	for i := range ended {
-		if err := ended[i].release(ctx, tx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return release(ctx, tx, ended)
 }
 
 func (c *chores) promote(ctx context.Context, tx *queue.Tx, at dbtime.Time) error {
@@ -74,7 +70,7 @@ func (c *chores) promote(ctx context.Context, tx *queue.Tx, at dbtime.Time) erro
 	for _, key := range keys {
 		marks.add(key)
 	}
-	return marks.write(ctx, tx, at.Time)
+	return marks.write(ctx, tx)
 }
 
 func limitKey(row jobrow.Scanner) (string, error) {

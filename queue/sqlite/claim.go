@@ -20,6 +20,8 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 			return err
 		}
+		// Limits reckon in what is stored.
+		req.Now = dbtime.Truncate(req.Now)
 		result, err = claim(ctx, tx, req)
 		return err
 	})
@@ -34,59 +36,68 @@ func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) (result qu
 	if err != nil {
 		return result, err
 	}
-	types := req.Types
 	var limits *typeLimits
 	if todo.typeLimits {
 		if limits, err = readTypeLimits(ctx, tx, req.Now); err != nil {
 			return result, err
 		}
-		types = limits.within(types)
 	}
-	rows, more, err := pick(ctx, tx, req, types)
+	jobs, more, err := pick(ctx, tx, req, limits.within(req.Types), todo.keyLimits)
 	if err != nil {
 		return result, err
 	}
-	result.Jobs, result.More = rows, more || todo.more || len(rows) == req.Limit
-	if err := limits.spend(ctx, tx, rows); err != nil {
-		return result, err
-	}
-	if err := spendKeys(ctx, tx, rows, req.Now); err != nil || result.More {
+	result.Jobs, result.More = jobs, more || todo.more || len(jobs) == req.Limit
+	if err := limits.spend(ctx, tx, jobs); err != nil || result.More {
 		return result, err
 	}
 	result.NextDue, err = nextDue(ctx, tx, req.Types, limits)
 	return result, err
 }
 
-// pick makes the first of the types' jobs running.
-func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom) (jobs []queue.Job, more bool, err error) {
-	lanes, err := lanesOf(ctx, tx, types)
-	if err != nil || len(lanes) == 0 {
-		return nil, false, err
-	}
-	now := dbtime.Of(req.Now)
-	var wanted int
-	if len(lanes) == 1 {
-		wanted = min(lanes[0].room, req.Limit)
-		rows, err := tx.QueryxContext(ctx, claimOfType, req.WorkerID, now, lanes[0].name, wanted)
-		if jobs, err = jobrow.Jobs(rows, err, min(wanted, 16)); err != nil {
-			return nil, false, err
-		}
-		wanted = len(jobs)
-	} else {
-		ids, err := merge(ctx, tx, lanes, req.Limit)
+// pick makes the first of the types' jobs running, and tells whether there may be more of them.
+func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, limited bool) (jobs []queue.Job, more bool, err error) {
+	switch {
+	case len(types) == 0:
+		return nil, false, nil
+	case len(types) == 1 && !limited:
+		wanted := min(types[0].Room, req.Limit)
+		rows, err := tx.QueryxContext(ctx, claimOfType, req.WorkerID, dbtime.Of(req.Now), types[0].Type, wanted)
+		jobs, err = jobrow.Jobs(rows, err, min(wanted, 16))
 		if err != nil {
 			return nil, false, err
 		}
-		rows, err := tx.QueryxContext(ctx, claimByID, req.WorkerID, now, list(ids))
-		if jobs, err = jobrow.Jobs(rows, err, len(ids)); err != nil {
+	default:
+		places, err := merge(ctx, tx, types, req.Limit, limited)
+		if err != nil || len(places) == 0 {
 			return nil, false, err
 		}
-		wanted = len(ids)
+		if jobs, err = take(ctx, tx, req, places, limited); err != nil {
+			return nil, false, err
+		}
+		more = len(jobs) < len(places)
 	}
 	slices.SortFunc(jobs, func(a, b queue.Job) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
 	})
-	return jobs, len(jobs) < wanted, nil
+	return jobs, more, nil
+}
+
+// take makes running what the limits of keys let run.
+func take(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, places []place, limited bool) ([]queue.Job, error) {
+	keys := keyLimits{now: req.Now}
+	ids := idsOf(places)
+	if limited {
+		var err error
+		if ids, err = keys.within(ctx, tx, places); err != nil || len(ids) == 0 {
+			return nil, errors.Join(err, keys.spend(ctx, tx, nil))
+		}
+	}
+	rows, err := tx.QueryxContext(ctx, claimByID, req.WorkerID, dbtime.Of(req.Now), list(ids))
+	jobs, err := jobrow.Jobs(rows, err, len(ids))
+	if err != nil {
+		return nil, err
+	}
+	return jobs, keys.spend(ctx, tx, jobs)
 }
 
 // nextDue is when there may be something to claim again, without anybody's saying so.
@@ -104,7 +115,7 @@ func nextDue(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limits *
 	if err := tx.QueryRowxContext(ctx, selectNextMark).Scan(&mark); err != nil {
 		return time.Time{}, err
 	}
-	return earliest(due.Time, mark.Time, limits.next()), nil
+	return earliest(due.Time, mark.Time, limits.next(types)), nil
 }
 
 func earliest(times ...time.Time) (first time.Time) {

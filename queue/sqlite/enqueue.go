@@ -34,12 +34,16 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 		keys.add(job.LimitKey)
 		fresh = append(fresh, job)
 	}
+	limited, err := keys.limited(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	for chunk := range slices.Chunk(fresh, maxRows) {
-		if err := insert(ctx, tx, chunk); err != nil {
+		if err := insert(ctx, tx, chunk, limited); err != nil {
 			return nil, err
 		}
 	}
-	return results, keys.write(ctx, tx, tx.Now())
+	return results, keys.write(ctx, tx)
 }
 
 // insertRow is how many values one job has behind the instant, which all share.
@@ -57,14 +61,18 @@ var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string
 	return row.String() + ")"
 }, insertRow)
 
-func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob) error {
+// insert keeps jobs with a limit key waiting where keys are limited.
+func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob, limited bool) error {
 	args := make([]any, 1, len(jobs)*insertRow+1)
 	now := dbtime.Format(tx.Now())
 	args[0] = now
 	for _, job := range jobs {
 		hold, notBefore := jobrow.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
-		if hold == jobrow.HoldScheduled {
+		switch {
+		case hold == jobrow.HoldScheduled:
 			notBefore = dbtime.Format(job.NotBefore)
+		case !limited:
+			hold = jobrow.HoldNone
 		}
 		args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, int(hold), notBefore, job.MaxAttempts,
 			null(job.Key.Name), null(string(job.Key.Scope)), null(job.LimitKey), null(job.UserID),

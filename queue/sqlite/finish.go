@@ -35,9 +35,13 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 			}
 			continue
 		}
-		if err := job.settle(ctx, tx, &outcomes[i]); err != nil {
+		if err := job.record(ctx, tx, &outcomes[i]); err != nil {
 			return nil, err
 		}
+		job.finished = outcomes[i].State.Finished()
+	}
+	if err := release(ctx, tx, ended); err != nil {
+		return nil, err
 	}
 	return answers, db.wakeLimited(ctx, tx, ended)
 }
@@ -82,15 +86,8 @@ func complete(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) ([]e
 	return jobrow.Collect(rows, err, scanEnded)
 }
 
-// settle writes what follows from the end of an attempt besides the job's own row.
-func (e *endedJob) settle(ctx context.Context, tx *queue.Tx, out *queue.Outcome) error {
-	if out.State.Finished() {
-		if err := e.release(ctx, tx); err != nil {
-			return err
-		}
-	} else if err := e.again(ctx, tx); err != nil {
-		return err
-	}
+// record keeps how an attempt ended that did not simply succeed.
+func (e *endedJob) record(ctx context.Context, tx *queue.Tx, out *queue.Outcome) error {
 	if out.Kind == queue.KindCompleted || out.Kind == queue.KindReleased {
 		return nil
 	}
@@ -108,6 +105,7 @@ type endedJob struct {
 	key      string
 	scope    queue.KeyScope
 	limitKey string
+	finished bool // and not to be run again
 }
 
 func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
@@ -117,31 +115,25 @@ func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
 	return e, err
 }
 
-// release frees what a finished job held.
-func (e *endedJob) release(ctx context.Context, tx *queue.Tx) error {
-	if e.scope == queue.KeyUnfinished || e.scope == queue.KeyCoalesce {
-		if _, err := tx.ExecContext(ctx, deleteKey, e.key, e.id); err != nil {
+// release frees what the jobs held.
+func release(ctx context.Context, tx *queue.Tx, ended []endedJob) error {
+	freed := newMarks()
+	for i := range ended {
+		freed.add(ended[i].limitKey)
+		if err := ended[i].releaseKey(ctx, tx); err != nil {
 			return err
 		}
 	}
-	return e.mark(ctx, tx)
+	return freed.write(ctx, tx)
 }
 
-// again settles what a job holds that is queued again.
-func (e *endedJob) again(ctx context.Context, tx *queue.Tx) error {
-	if e.scope == queue.KeyCoalesce {
-		if _, err := tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key); err != nil {
-			return err
-		}
+func (e *endedJob) releaseKey(ctx context.Context, tx *queue.Tx) (err error) {
+	switch {
+	case e.finished && (e.scope == queue.KeyUnfinished || e.scope == queue.KeyCoalesce):
+		_, err = tx.ExecContext(ctx, deleteKey, e.key, e.id)
+	case !e.finished && e.scope == queue.KeyCoalesce:
+		_, err = tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key)
 	}
-	return e.mark(ctx, tx)
-}
-
-func (e *endedJob) mark(ctx context.Context, tx *queue.Tx) error {
-	if e.limitKey == "" {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, markKey, dbtime.Of(tx.Now()), e.limitKey)
 	return err
 }
 
@@ -230,11 +222,13 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 	if err != nil {
 		return err
 	}
-	ended := endedJob{id: jobID, key: key.String, scope: queue.KeyScope(scope.String), limitKey: limitKey.String}
-	if err := ended.release(ctx, tx); err != nil {
+	ended := []endedJob{{
+		id: jobID, key: key.String, scope: queue.KeyScope(scope.String), limitKey: limitKey.String, finished: true,
+	}}
+	if err := release(ctx, tx, ended); err != nil {
 		return err
 	}
-	return db.wakeLimited(ctx, tx, []endedJob{ended})
+	return db.wakeLimited(ctx, tx, ended)
 }
 
 // Retry implements [queue.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
@@ -266,5 +260,7 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 	if _, err := tx.ExecContext(ctx, retryJob, dbtime.Of(tx.Now()), jobID); err != nil {
 		return err
 	}
-	return (&endedJob{limitKey: limitKey.String}).mark(ctx, tx)
+	keys := newMarks()
+	keys.add(limitKey.String)
+	return keys.write(ctx, tx)
 }

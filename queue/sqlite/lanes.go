@@ -3,6 +3,7 @@ package sqlite
 import (
 	"container/heap"
 	"context"
+	"database/sql"
 
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
@@ -16,6 +17,8 @@ type lane struct {
 	read  int // how many have been read
 	ready []place
 	all   bool // no more can be read
+	// limited: the limit keys are wanted, too. They are not in the index.
+	limited bool
 }
 
 // A place is where a job stands in the order of claims.
@@ -23,6 +26,7 @@ type place struct {
 	priority  int
 	notBefore string
 	id        string
+	limitKey  string // empty without one, or when no key is limited
 }
 
 func (p *place) before(q *place) bool {
@@ -35,48 +39,51 @@ func (p *place) before(q *place) bool {
 	return p.id < q.id
 }
 
-// lanesOf returns the types that have something to claim, each with its head. A single type needs no look.
-func lanesOf(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom) ([]*lane, error) {
-	if len(types) == 1 {
-		return []*lane{{name: types[0].Type, room: types[0].Room}}, nil
+func idsOf(places []place) []string {
+	ids := make([]string, len(places))
+	for i := range places {
+		ids[i] = places[i].id
 	}
+	return ids
+}
+
+// lanesOf returns the types that have something to claim, each with its head, as many as may come into a claim.
+func lanesOf(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limit int, limited bool) ([]*lane, error) {
+	names := make([]string, len(types))
 	rooms := make(map[string]int, len(types))
-	for _, t := range types {
-		rooms[t.Type] = t.Room
+	for i, t := range types {
+		names[i], rooms[t.Type] = t.Type, t.Room
 	}
-	if len(rooms) == 0 {
-		return nil, nil
+	query := selectHeads
+	if limited {
+		query = selectLimitedHeads
 	}
-	rows, err := tx.QueryxContext(ctx, selectHeads)
-	heads, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (*lane, error) {
-		l, head := &lane{read: 1}, place{}
-		err := row.Scan(&l.name, &head.priority, &head.notBefore, &head.id)
-		l.ready = []place{head}
+	rows, err := tx.QueryxContext(ctx, query, list(names), limit)
+	return jobrow.Collect(rows, err, func(row jobrow.Scanner) (*lane, error) {
+		l, head := &lane{read: 1, limited: limited}, place{}
+		var key sql.NullString
+		err := row.Scan(&l.name, &head.priority, &head.notBefore, &head.id, &key)
+		head.limitKey = key.String
+		l.room, l.ready = rooms[l.name], []place{head}
 		return l, err
 	})
+}
+
+// merge returns the first jobs of all types, at most limit.
+func merge(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limit int, limited bool) ([]place, error) {
+	lanes, err := lanesOf(ctx, tx, types, limit, limited)
 	if err != nil {
 		return nil, err
 	}
-	var lanes []*lane
-	for _, l := range heads {
-		if l.room = rooms[l.name]; l.room > 0 {
-			lanes = append(lanes, l)
-		}
-	}
-	return lanes, nil
-}
-
-// merge returns the ids of the first jobs of all lanes, at most limit.
-func merge(ctx context.Context, tx *queue.Tx, lanes []*lane, limit int) ([]string, error) {
 	h := byHead(lanes)
 	heap.Init(&h)
-	ids := make([]string, 0, limit)
-	for len(ids) < limit && len(h) > 0 {
+	places := make([]place, 0, limit)
+	for len(places) < limit && len(h) > 0 {
 		first := h[0]
-		ids = append(ids, first.ready[0].id)
+		places = append(places, first.ready[0])
 		first.ready = first.ready[1:]
 		first.room--
-		if err := first.fill(ctx, tx, limit-len(ids)); err != nil {
+		if err := first.fill(ctx, tx, limit-len(places)); err != nil {
 			return nil, err
 		}
 		if len(first.ready) == 0 {
@@ -85,7 +92,7 @@ func merge(ctx context.Context, tx *queue.Tx, lanes []*lane, limit int) ([]strin
 			heap.Fix(&h, 0)
 		}
 	}
-	return ids, nil
+	return places, nil
 }
 
 // portion is how many places of a lane are read at a time.
@@ -99,9 +106,15 @@ func (l *lane) fill(ctx context.Context, tx *queue.Tx, wanted int) error {
 		return nil
 	}
 	n := min(l.room, wanted, max(portion, l.read))
-	rows, err := tx.QueryxContext(ctx, selectReady, l.name, n, l.read)
+	query := selectReady
+	if l.limited {
+		query = selectLimitedReady
+	}
+	rows, err := tx.QueryxContext(ctx, query, l.name, n, l.read)
 	l.ready, err = jobrow.Collect(rows, err, func(row jobrow.Scanner) (p place, err error) {
-		err = row.Scan(&p.priority, &p.notBefore, &p.id)
+		var key sql.NullString
+		err = row.Scan(&p.priority, &p.notBefore, &p.id, &key)
+		p.limitKey = key.String
 		return p, err
 	})
 	l.all = len(l.ready) < n

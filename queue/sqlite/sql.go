@@ -57,7 +57,8 @@ SELECT
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
-  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
+  ` + keysLimited
 
 	expireJobs = `
 UPDATE jobs
@@ -79,7 +80,7 @@ RETURNING id, idempotency_key, key_scope, limit_key`
 	// Uses the partial index jobs_scheduled; the limit keeps the writer free for others.
 	promoteJobs = `
 UPDATE jobs
-SET hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END
+SET hold = ` + holdOfDue + `
 WHERE id IN (
   SELECT id
   FROM jobs
@@ -90,39 +91,39 @@ WHERE id IN (
   LIMIT 1000)
 RETURNING limit_key`
 
-	// Each type that has jobs to claim, with its first: a step for each type and not for each job.
-	selectHeads = `
-WITH RECURSIVE heads (head) AS (
+	// The first job of each type, those that come first of them: what does not, and what stands behind it, cannot be among
+	// so many. MATERIALIZED, or each head would be looked for once for each of its parts.
+	headsOf = `
+WITH heads AS MATERIALIZED (
   SELECT (
-    SELECT json_array(type, priority, not_before, id)
+    SELECT json_array(type, priority, not_before, id, `
+	ofEachType = `)
     FROM jobs
     WHERE state = 'queued'
       AND hold = 0
-    ORDER BY type, priority DESC, not_before, id
-    LIMIT 1)
-  UNION ALL
-  SELECT (
-    SELECT json_array(type, priority, not_before, id)
-    FROM jobs
-    WHERE state = 'queued'
-      AND hold = 0
-      AND type > head ->> 0
-    ORDER BY type, priority DESC, not_before, id
-    LIMIT 1)
-  FROM heads
-  WHERE head IS NOT NULL)
-SELECT head ->> 0, head ->> 1, head ->> 2, head ->> 3
+      AND type = types.value
+    ORDER BY priority DESC, not_before, id
+    LIMIT 1) AS head
+  FROM json_each($1) AS types)
+SELECT head ->> 0, head ->> 1, head ->> 2, head ->> 3, head ->> 4
 FROM heads
-WHERE head IS NOT NULL`
+WHERE head IS NOT NULL
+ORDER BY head ->> 1 DESC, head ->> 2, head ->> 3
+LIMIT $2`
 
-	selectReady = `
-SELECT priority, not_before, id
+	selectHeads        = headsOf + `NULL` + ofEachType
+	selectLimitedHeads = headsOf + `limit_key` + ofEachType
+
+	ready = `
 FROM jobs
 WHERE state = 'queued'
   AND hold = 0
   AND type = $1
 ORDER BY priority DESC, not_before, id
 LIMIT $2 OFFSET $3`
+
+	selectReady        = `SELECT priority, not_before, id, NULL` + ready
+	selectLimitedReady = `SELECT priority, not_before, id, limit_key` + ready
 
 	claimSet = `
 UPDATE jobs
@@ -220,7 +221,7 @@ RETURNING jobs.id, attempt, NULL, NULL, idempotency_key, key_scope, limit_key`
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
-  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' AND limit_key IS NOT NULL THEN 2 ELSE o.hold END,
+  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' THEN ` + holdOfDue + ` ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
   failures = failures + o.failed,
   interruptions = interruptions + o.interrupted,
@@ -264,7 +265,7 @@ RETURNING idempotency_key, key_scope, limit_key`
 	retryJob = `
 UPDATE jobs
 SET state = 'queued',
-  hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END,
+  hold = ` + holdOfDue + `,
   not_before = $1,
   failures = 0,
   interruptions = 0,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -14,59 +13,56 @@ const allTypes = "*"
 
 // typeLimits are the limits of types over all machines, as they stand in one claim. A nil one limits nothing.
 type typeLimits struct {
-	now    time.Time
-	limits map[string]joblimit.Limit
-	rooms  map[string]int
-	again  time.Time // when the first rate that forbids a type allows it again
+	now       time.Time
+	standings map[string]*standing
 }
 
 func readTypeLimits(ctx context.Context, tx *queue.Tx, now time.Time) (*typeLimits, error) {
-	t := &typeLimits{now: now, limits: make(map[string]joblimit.Limit), rooms: make(map[string]int)}
 	rows, err := tx.QueryxContext(ctx, selectTypeLimits)
-	names, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (name string, err error) {
-		limit, err := scanLimit(row, &name)
-		t.limits[name] = limit
-		return name, err
-	})
+	standings, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (*standing, error) { return scanStanding(row, "type") })
 	if err != nil {
 		return nil, err
 	}
-	running, err := runningByType(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		arrival, err := arrivalOf(ctx, tx, t.limits[name], "type", name)
-		if err != nil {
+	t := &typeLimits{now: now, standings: make(map[string]*standing, len(standings))}
+	counted := false
+	for _, s := range standings {
+		t.standings[s.name] = s
+		counted = counted || s.limit.MaxRunning > 0
+		if err := s.settle(ctx, tx, now); err != nil {
 			return nil, err
 		}
-		room, again := t.limits[name].Room(running[name], arrival, now)
-		t.rooms[name] = room
-		t.again = earliest(t.again, again)
 	}
-	return t, nil
+	if !counted {
+		return t, nil
+	}
+	return t, t.count(ctx, tx)
 }
 
-func runningByType(ctx context.Context, tx *queue.Tx) (map[string]int, error) {
-	running := make(map[string]int)
+func (t *typeLimits) count(ctx context.Context, tx *queue.Tx) error {
 	rows, err := tx.QueryxContext(ctx, countRunning)
 	_, err = jobrow.Collect(rows, err, func(row jobrow.Scanner) (n int, err error) {
 		var name string
 		err = row.Scan(&name, &n)
-		running[name] = n
+		if s := t.standings[name]; s != nil {
+			s.running = n
+		}
 		return n, err
 	})
-	return running, err
+	return err
 }
 
 // within narrows the rooms and leaves out the types that have none.
 func (t *typeLimits) within(types []queue.TypeRoom) []queue.TypeRoom {
-	if t.limits[allTypes].Paused {
+	if t == nil {
+		return types
+	}
+	if all := t.standings[allTypes]; all != nil && all.limit.Paused {
 		return nil
 	}
 	var open []queue.TypeRoom
 	for _, one := range types {
-		if room, ok := t.rooms[one.Type]; ok {
+		if s := t.standings[one.Type]; s != nil {
+			room, _ := s.limit.Room(s.running, s.arrival, t.now)
 			one.Room = min(one.Room, room)
 		}
 		if one.Room > 0 {
@@ -86,16 +82,29 @@ func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) 
 		started[jobs[i].Type]++
 	}
 	for name, n := range started {
-		if err := spend(ctx, tx, t.limits[name], "type", name, n, t.now); err != nil {
-			return err
+		if s := t.standings[name]; s != nil {
+			if err := s.spend(ctx, tx, n, t.now); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (t *typeLimits) next() time.Time {
+// next is when the first of the types that a rate forbids is allowed again. What a rate allows has been claimed.
+func (t *typeLimits) next(types []queue.TypeRoom) (first time.Time) {
 	if t == nil {
-		return time.Time{}
+		return first
 	}
-	return t.again
+	if all := t.standings[allTypes]; all != nil && all.limit.Paused {
+		return first
+	}
+	for _, one := range types {
+		if s := t.standings[one.Type]; s != nil {
+			if room, again := s.limit.Room(s.running, s.arrival, t.now); room == 0 {
+				first = earliest(first, again)
+			}
+		}
+	}
+	return first
 }

@@ -31,10 +31,11 @@ CREATE TABLE jobs (
 -- Jobs that may be claimed and jobs that wait are kept apart, so that neither slows the claim of the other.
 CREATE INDEX jobs_ready ON jobs (type, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 0;
 CREATE INDEX jobs_scheduled ON jobs (not_before, type) WHERE state = 'queued' AND hold = 1;
-CREATE INDEX jobs_waiting ON jobs (limit_key, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 2;
+CREATE INDEX jobs_waiting ON jobs (limit_key, type, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 2;
 CREATE INDEX jobs_running ON jobs (worker_id, type) WHERE state = 'running';
--- What has its place under a limit key.
-CREATE INDEX jobs_admitted ON jobs (limit_key) WHERE limit_key IS NOT NULL AND state IN ('queued', 'running') AND hold = 0;
+-- What is ready, and what runs, under a limit key.
+CREATE INDEX jobs_admitted ON jobs (limit_key, type, priority) WHERE state = 'queued' AND hold = 0 AND limit_key IS NOT NULL;
+CREATE INDEX jobs_occupying ON jobs (limit_key) WHERE state = 'running' AND limit_key IS NOT NULL;
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'queued' AND expires_at IS NOT NULL;
 CREATE INDEX jobs_finished ON jobs (state, type, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_user ON jobs (user_id, id) WHERE user_id IS NOT NULL;
@@ -70,13 +71,12 @@ CREATE TABLE job_rates (
   PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
 
--- Limit keys that the next claim after due_at looks at, because something about them has changed. A key may be here twice.
+-- Limit keys that the next claim after due_at looks at, because something about them has changed.
 CREATE TABLE job_admissions (
-  id INTEGER PRIMARY KEY,
-  due_at TEXT NOT NULL,
-  limit_key TEXT NOT NULL
-);
-CREATE INDEX job_admissions_due ON job_admissions (due_at, limit_key);
+  limit_key TEXT NOT NULL PRIMARY KEY,
+  due_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX job_admissions_due ON job_admissions (due_at);
 
 CREATE TABLE job_steps (
   job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

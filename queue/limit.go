@@ -1,0 +1,187 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/joblimit"
+)
+
+// ErrInvalidLimit: what was given cannot be a limit, or the target of one.
+var ErrInvalidLimit = errors.New("invalid limit")
+
+// A Target is what is limited or paused. Make one with [ForType], [ForKey], [ForKeyPrefix] or [ForAll].
+type Target struct {
+	Kind TargetKind
+	Name string // of the type, the limit key, or its beginning
+}
+
+// A TargetKind is how jobs are chosen.
+type TargetKind string
+
+// The kinds of targets.
+const (
+	TargetType      TargetKind = "type"
+	TargetKey       TargetKind = "key"
+	TargetKeyPrefix TargetKind = "prefix"
+)
+
+// allTypes is the name that stands for all types.
+const allTypes = "*"
+
+// ForType is the jobs of a type.
+func ForType[T ~string](name T) Target { return Target{Kind: TargetType, Name: string(name)} }
+
+// ForKey is the jobs with this limit key, of whatever types; see [Options].
+func ForKey(key string) Target { return Target{Kind: TargetKey, Name: key} }
+
+// ForKeyPrefix is the jobs whose limit key begins so, each key for itself: a limit of 2 for "gmail:" lets two jobs of
+// each account run. The limit of a longer prefix goes before that of a shorter one, and that of the key itself before both.
+func ForKeyPrefix(prefix string) Target { return Target{Kind: TargetKeyPrefix, Name: prefix} }
+
+// ForAll is all jobs; they can be paused, not limited.
+func ForAll() Target { return Target{Kind: TargetType, Name: allTypes} }
+
+// A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs room under both
+// limits.
+type Limit struct {
+	// MaxRunning is how many run at once, at most. A job runs from its claim to its end, or until a dead worker's jobs are
+	// taken back. Zero: as many as like; at most 1,000,000.
+	MaxRunning int
+	// Rate is how many start in each Per, evenly: one every Per ÷ Rate. A start is a claim; a job that is tried again
+	// starts again. Zero: as many as like. At most one a microsecond.
+	Rate int
+	// Per is the time that Rate is about: from 1 ms to 366 days; zero when Rate is.
+	Per time.Duration
+	// Burst is how many may start at once when few have of late. In no time of length Per do more than Rate + Burst − 1
+	// start. Default 1: never more than Rate; at most Rate.
+	Burst int
+}
+
+// A LimitStatus is a limit that is set, or a pause.
+type LimitStatus struct {
+	Target
+	Limit       // zero when it is only paused
+	Paused bool // by name: what [ForAll] or a prefix pauses besides does not show here
+}
+
+const (
+	maxRunningLimit = 1_000_000
+	minPer          = time.Millisecond
+	maxPer          = 366 * 24 * time.Hour
+)
+
+// SetLimit limits the target from now on, in place of the limit it had. What runs goes on, also where it is more than the
+// limit allows now. A pause stays. Jobs that the limit keeps from running wait apart, and slow no others; where very many
+// are queued, to put them there takes the database a while.
+func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.SetLimitTx(ctx, tx, target, limit) })
+}
+
+// SetLimitTx is SetLimit as part of a transaction.
+func (q *Queue) SetLimitTx(ctx context.Context, tx *Tx, target Target, limit Limit) error {
+	if err := errors.Join(target.validate(), limit.validate()); err != nil {
+		return wrap("set limit", "", err)
+	}
+	if target == ForAll() {
+		return wrap("set limit", "", fmt.Errorf("%w: all jobs can be paused, not limited: limit their types", ErrInvalidLimit))
+	}
+	if limit.Rate > 0 {
+		limit.Burst = max(1, limit.Burst)
+	}
+	return q.limited(ctx, tx, "set limit", q.driver.SetLimit(ctx, tx, target, &limit))
+}
+
+// RemoveLimit lets the jobs of the target run freely again, unless another limit is about them or they are paused. It is
+// no error when there is no limit.
+func (q *Queue) RemoveLimit(ctx context.Context, target Target) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.RemoveLimitTx(ctx, tx, target) })
+}
+
+// RemoveLimitTx is RemoveLimit as part of a transaction.
+func (q *Queue) RemoveLimitTx(ctx context.Context, tx *Tx, target Target) error {
+	if err := target.validate(); err != nil {
+		return wrap("remove limit", "", err)
+	}
+	return q.limited(ctx, tx, "remove limit", q.driver.SetLimit(ctx, tx, target, nil))
+}
+
+// Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. What runs goes on, and jobs
+// can be enqueued. A pause is durable; to pause what is paused is no error.
+func (q *Queue) Pause(ctx context.Context, target Target) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.PauseTx(ctx, tx, target) })
+}
+
+// PauseTx is Pause as part of a transaction.
+func (q *Queue) PauseTx(ctx context.Context, tx *Tx, target Target) error {
+	return q.setPaused(ctx, tx, "pause", target, true)
+}
+
+// Resume ends the pause of exactly this target: a type stays paused while [ForAll] is. It is no error when there is none.
+func (q *Queue) Resume(ctx context.Context, target Target) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.ResumeTx(ctx, tx, target) })
+}
+
+// ResumeTx is Resume as part of a transaction.
+func (q *Queue) ResumeTx(ctx context.Context, tx *Tx, target Target) error {
+	return q.setPaused(ctx, tx, "resume", target, false)
+}
+
+// Limits lists what is limited or paused, by kind and name.
+func (q *Queue) Limits(ctx context.Context) ([]LimitStatus, error) {
+	limits, err := q.driver.Limits(ctx)
+	return limits, wrap("limits", "", err)
+}
+
+func (q *Queue) setPaused(ctx context.Context, tx *Tx, op string, target Target, paused bool) error {
+	if err := target.validate(); err != nil {
+		return wrap(op, "", err)
+	}
+	return q.limited(ctx, tx, op, q.driver.SetPaused(ctx, tx, target, paused))
+}
+
+// limited wakes the dispatchers: there may be room now.
+func (q *Queue) limited(ctx context.Context, tx *Tx, op string, err error) error {
+	if err == nil {
+		err = q.driver.Notify(ctx, tx)
+	}
+	return wrap(op, "", err)
+}
+
+func (t Target) validate() error {
+	switch {
+	case t.Kind != TargetType && t.Kind != TargetKey && t.Kind != TargetKeyPrefix:
+		return fmt.Errorf("%w: Target.Kind is %q; use ForType, ForKey, ForKeyPrefix or ForAll", ErrInvalidLimit, t.Kind)
+	case t.Name == "":
+		return fmt.Errorf("%w: Target.Name is empty", ErrInvalidLimit)
+	}
+	if t.Kind != TargetType && strings.HasPrefix(t.Name, joblimit.Coalesced) {
+		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, t.Name, joblimit.Coalesced)
+	}
+	return validTextOf(ErrInvalidLimit, "Target.Name", t.Name, maxNameLength)
+}
+
+func (l Limit) validate() error {
+	switch {
+	case l.MaxRunning < 0 || l.MaxRunning > maxRunningLimit:
+		return fmt.Errorf("%w: Limit.MaxRunning is %d; it must be within 0 and %d", ErrInvalidLimit, l.MaxRunning, maxRunningLimit)
+	case l.Rate < 0:
+		return fmt.Errorf("%w: Limit.Rate is %d; it must be at least 0", ErrInvalidLimit, l.Rate)
+	case l.Rate == 0 && (l.Per != 0 || l.Burst != 0):
+		return fmt.Errorf("%w: Limit.Rate is 0, but Per (%v) or Burst (%d) is not", ErrInvalidLimit, l.Per, l.Burst)
+	case l.Rate == 0 && l.MaxRunning == 0:
+		return fmt.Errorf("%w: Limit.MaxRunning and Limit.Rate are both 0; use RemoveLimit to lift a limit, Pause to let nothing run", ErrInvalidLimit)
+	case l.Rate == 0:
+		return nil
+	case l.Per < minPer || l.Per > maxPer:
+		return fmt.Errorf("%w: Limit.Per is %v; it must be within %v and %v", ErrInvalidLimit, l.Per, minPer, maxPer)
+	case int64(l.Rate) > l.Per.Microseconds():
+		return fmt.Errorf("%w: Limit.Rate is %d in %v; it must be at most one a microsecond", ErrInvalidLimit, l.Rate, l.Per)
+	case l.Burst < 0 || l.Burst > l.Rate:
+		return fmt.Errorf("%w: Limit.Burst is %d; it must be within 0 and Limit.Rate (%d)", ErrInvalidLimit, l.Burst, l.Rate)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A standing is the limit of a type or a key and how much of it is used.
+type standing struct {
+	name    string
+	limit   joblimit.Limit
+	arrival time.Time // of the rate
+	running int
+	waiting bool // some jobs wait for the key
+}
+
+// scanStanding reads the columns of standingOf after the name, and those that come after them.
+func scanStanding(row jobrow.Scanner, more ...any) (s standing, err error) {
+	var maxRunning, rate, period, burst sql.NullInt64
+	var arrival dbtime.Time
+	err = row.Scan(append([]any{&s.name, &s.limit.Paused, &maxRunning, &rate, &period, &burst, &arrival, &s.running, &s.waiting}, more...)...)
+	s.limit.MaxRunning, s.limit.Rate, s.limit.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)
+	s.limit.Period = time.Duration(period.Int64) * time.Microsecond
+	s.arrival = arrival.Time
+	return s, err
+}
+
+// A markedKey is a key to look at, and how many marks said so.
+type markedKey struct {
+	standing
+	marks int
+}
+
+func scanMarked(row jobrow.Scanner) (m markedKey, err error) {
+	m.standing, err = scanStanding(row, &m.marks)
+	return m, err
+}
+
+// arrivals are where rates of targets of one kind stand from now on.
+type arrivals struct {
+	kind queue.TargetKind
+	at   map[string]time.Time
+}
+
+func newArrivals(kind queue.TargetKind) *arrivals {
+	return &arrivals{kind: kind, at: make(map[string]time.Time)}
+}
+
+// settle puts a rate where it can be, when it is further ahead.
+func (a *arrivals) settle(s *standing, now time.Time) {
+	if settled := s.limit.Settle(s.arrival, now); !settled.Equal(s.arrival) {
+		s.arrival, a.at[s.name] = settled, settled
+	}
+}
+
+// spend takes n starts off a rate.
+func (a *arrivals) spend(s *standing, n int, now time.Time) {
+	s.running += n
+	if s.limit.Rate > 0 && n > 0 {
+		s.arrival = s.limit.Arrive(s.arrival, now, n)
+		a.at[s.name] = s.arrival
+	}
+}
+
+func (a *arrivals) write(ctx context.Context, tx *queue.Tx) error {
+	if len(a.at) == 0 {
+		return nil
+	}
+	names, at := make([]string, 0, len(a.at)), make([]time.Time, 0, len(a.at))
+	for name, t := range a.at {
+		names, at = append(names, name), append(at, t)
+	}
+	return later(ctx, tx, setArrivals, string(a.kind), names, at)
+}

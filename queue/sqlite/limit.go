@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// SetLimit implements [queue.Limiter].
+func (db *DB) SetLimit(ctx context.Context, tx *queue.Tx, target queue.Target, limit *queue.Limit) error {
+	var l queue.Limit
+	if limit != nil {
+		l = *limit
+	}
+	_, err := tx.ExecContext(ctx, setLimit, string(target.Kind), target.Name,
+		nullInt(l.MaxRunning), nullInt(l.Rate), nullInt(int(l.Per.Microseconds())), nullInt(l.Burst), dbtime.Of(tx.Now()))
+	if err != nil {
+		return err
+	}
+	return limitChanged(ctx, tx, target)
+}
+
+// SetPaused implements [queue.Limiter].
+func (db *DB) SetPaused(ctx context.Context, tx *queue.Tx, target queue.Target, paused bool) error {
+	if _, err := tx.ExecContext(ctx, setPaused, string(target.Kind), target.Name, paused, dbtime.Of(tx.Now())); err != nil {
+		return err
+	}
+	return limitChanged(ctx, tx, target)
+}
+
+// limitChanged puts the ready jobs of the keys concerned back to wait, and marks the keys: the next claim makes ready what
+// there is room for now. Types need nothing, their limits are looked at by each claim.
+func limitChanged(ctx context.Context, tx *queue.Tx, target queue.Target) error {
+	if _, err := tx.ExecContext(ctx, deleteNoLimit, string(target.Kind), target.Name); err != nil {
+		return err
+	}
+	var which string
+	switch target.Kind {
+	case queue.TargetKey:
+		which = theKey
+	case queue.TargetKeyPrefix:
+		which = keysWithPrefix
+	default:
+		return nil
+	}
+	for _, statement := range []string{putBackReady + which, markWaiting + which + onceMarked} {
+		if _, err := tx.ExecContext(ctx, statement, target.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Limits implements [queue.Limiter].
+func (db *DB) Limits(ctx context.Context) ([]queue.LimitStatus, error) {
+	rows, err := db.reader.QueryxContext(ctx, selectLimits)
+	return jobrow.Collect(rows, err, func(row jobrow.Scanner) (s queue.LimitStatus, err error) {
+		var maxRunning, rate, period, burst sql.NullInt64
+		err = row.Scan(&s.Kind, &s.Name, &s.Paused, &maxRunning, &rate, &period, &burst)
+		s.MaxRunning, s.Rate, s.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)
+		s.Per = time.Duration(period.Int64) * time.Microsecond
+		return s, err
+	})
+}
+
+// nullInt is NULL for zero.
+func nullInt(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
