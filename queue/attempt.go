@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // An Attempt is one run of one job, as its handler sees it. Everything it writes carries its lease: once another attempt
@@ -18,6 +20,9 @@ type Attempt struct {
 	log       *slog.Logger // the dispatcher's
 	completed atomic.Bool
 	result    atomic.Pointer[any]
+
+	span  trace.Span                // of the handler, on its goroutine
+	began atomic.Pointer[beginning] // nil until the handler runs
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
@@ -72,7 +77,7 @@ func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		// First, so that a stale attempt is refused before fn does anything.
-		if err := a.q.CompleteTx(ctx, tx, a.Job.Lease(), a.resultValue()); err != nil {
+		if err := a.q.complete(ctx, tx, a.Job.Lease(), a.resultValue(), a); err != nil {
 			return err
 		}
 		if fn != nil {

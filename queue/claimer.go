@@ -62,6 +62,7 @@ func (c *claimer) claim(ctx context.Context, rooms []TypeRoom, limit int) (Claim
 	if err != nil {
 		return result, err
 	}
+	c.d.q.telemetry.countClaimed(ctx, result.Jobs)
 	c.d.start(ctx, result.Jobs)
 	if c.d.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.

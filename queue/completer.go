@@ -114,6 +114,9 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
 			return err
 		}
+		if err := c.d.q.recordEndings(ctx, tx, batch, answers); err != nil {
+			return err
+		}
 		if err := c.d.q.addLogs(ctx, tx, logsOf(batch, answers)); err != nil || !again {
 			return err
 		}
@@ -124,7 +127,7 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	written := make([]*Attempt, len(batch))
 	for i, e := range batch {
-		c.report(ctx, e, answers[i])
+		c.report(e.attempt.traced(ctx), e, answers[i])
 		written[i] = e.attempt
 	}
 	c.d.running.forget(written...)

@@ -49,12 +49,14 @@ type Statements interface {
 // A Tx is a write transaction: statements, one frozen clock, and what to do once it has committed.
 type Tx struct {
 	Statements
-	dialect  Dialect
-	now      time.Time
-	onCommit []func()
+	dialect    Dialect
+	now        time.Time
+	onCommit   []func()
+	onRollback []func()
 }
 
-// NewTx makes a Tx of a transaction that the caller begins and commits, such as a *sqlx.Tx. Its clock stands at now.
+// NewTx makes a Tx of a transaction that the caller begins and commits, such as a *sqlx.Tx. Its clock stands at now. The
+// caller calls [Tx.Committed] after the commit, or [Tx.RolledBack] before the rollback.
 func NewTx(tx Statements, dialect Dialect, now time.Time) *Tx {
 	return &Tx{Statements: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
@@ -72,7 +74,17 @@ func (tx *Tx) OnCommit(fn func()) { tx.onCommit = append(tx.onCommit, fn) }
 // Committed runs what OnCommit has registered, once. It is called by whoever committed the transaction.
 func (tx *Tx) Committed() {
 	fns := tx.onCommit
-	tx.onCommit = nil
+	tx.onCommit, tx.onRollback = nil, nil
+	for _, fn := range fns {
+		fn()
+	}
+}
+
+// RolledBack lets go of what waits for the commit. It is called before the rollback, so that nobody can see that without
+// this, and does nothing after [Tx.Committed].
+func (tx *Tx) RolledBack() {
+	fns := tx.onRollback
+	tx.onCommit, tx.onRollback = nil, nil
 	for _, fn := range fns {
 		fn()
 	}

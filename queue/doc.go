@@ -120,6 +120,51 @@
 // [Handle] takes what is particular to a type: [WithTimeout], [WithRetry], [WithConcurrency]. What is common to all wraps
 // them: [DispatcherConfig].Middleware.
 //
+// # Events
+//
+// [Queue.Subscribe] tells of jobs as they are enqueued, start, are retried, complete, fail and are canceled: each event after
+// its transaction has committed, and those of one job in order. It tells what this Queue value and its dispatchers do. Other
+// processes, other Queue values on the same database and jobs that expire are not heard; nothing is kept for those who
+// subscribe later, and a slow subscriber loses the oldest events and is told how many ([Event].Missed). Events are for screens
+// and logs: what must happen after a job belongs in its transaction, as a job that follows.
+//
+// [Queue.Wait] waits for the end of one job, wherever it runs, and [Result] reads what it has stored.
+//
+// # Telemetry
+//
+// Traces and metrics go to OpenTelemetry: to the providers in [Config], else to the global ones. Without an SDK that costs next
+// to nothing.
+//
+// A job carries the W3C trace context of the span it was enqueued in ([Job].TraceParent; trace state and baggage are not
+// kept). Each attempt is a consumer span named queue.job, in the context of its handler. It begins a trace of its own that
+// links to the span of the enqueueing; with [Config].ChildSpans it is a child of that span. Enqueueing makes no span. Spans
+// have the attributes
+//
+//	messaging.system           postroom
+//	messaging.operation.type   process
+//	messaging.destination.name type of the job
+//	messaging.message.id       id of the job
+//	messaging.client.id        worker
+//	postroom.job.type          type of the job
+//	postroom.job.attempt       number of the attempt
+//	postroom.job.wait          seconds from due to start
+//	postroom.job.outcome       see below
+//
+// and the status Error when the attempt failed; that of a panic has an exception event with the stack. The metrics are
+//
+//	postroom.queue.enqueued          {job}      counter    type            jobs stored, without duplicates
+//	postroom.queue.claimed           {job}      counter    type            jobs claimed
+//	postroom.queue.ended             {attempt}  counter    type, outcome   ends that were written, and jobs canceled
+//	postroom.queue.running           {job}      up-down    type            handlers that run
+//	postroom.queue.handler.duration  s          histogram  type, outcome   how long a handler ran
+//	postroom.queue.wait              s          histogram  type            from due to start
+//
+// with type as postroom.job.type and outcome as postroom.job.outcome: completed; failed, for good; retried, which is failed and
+// runs again; interrupted; crashed; canceled; and of spans and durations lost, when the lease was.
+//
+// Lines of the logger are written with a context that holds the span of the attempt they are about, and have the keys job_id,
+// job_type, attempt, worker_id and error.
+//
 // # Goals
 //
 //   - Whatever was accepted survives the death of the process at any instruction.

@@ -38,7 +38,7 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 
 // EnqueueMany stores all jobs or, on any error, none. The receipts are in the order of the jobs.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, error) {
-	rows, err := q.prepare(jobs)
+	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
@@ -55,7 +55,7 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, erro
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
 func (q *Queue) EnqueueManyTx(ctx context.Context, tx *Tx, jobs []NewJob) ([]Receipt, error) {
-	rows, err := q.prepare(jobs)
+	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
@@ -71,13 +71,15 @@ func one(receipts []Receipt, err error) (Receipt, error) {
 }
 
 // prepare does outside the transaction what needs no database.
-func (q *Queue) prepare(jobs []NewJob) ([]InsertJob, error) {
+func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]InsertJob, error) {
+	parent := traceParent(ctx)
 	rows := make([]InsertJob, len(jobs))
 	for i := range jobs {
 		row, err := q.row(&jobs[i])
 		if err != nil {
 			return nil, err
 		}
+		row.TraceParent = parent
 		rows[i] = row
 	}
 	return rows, nil
@@ -126,6 +128,11 @@ func (q *Queue) insert(ctx context.Context, tx *Tx, rows []InsertJob) ([]Receipt
 			return nil, conflict(rows, i, &results[i])
 		}
 		receipts[i] = Receipt{ID: results[i].ID, Duplicate: results[i].Duplicate}
+	}
+	if q.observed(ctx) {
+		if err := q.record(ctx, tx, enqueuedEvents(tx, rows, receipts)...); err != nil {
+			return nil, err
+		}
 	}
 	return receipts, q.driver.Notify(ctx, tx)
 }

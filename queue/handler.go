@@ -113,7 +113,7 @@ func (d *Dispatcher) runOne(e *entry) (goesOn bool) {
 	if cause := context.Cause(e.ctx); cause != nil {
 		err = cause // while it waited
 	} else {
-		err = d.handlers[e.attempt.Job.Type].run(e.ctx, e.attempt)
+		err = d.handlers[e.attempt.Job.Type].run(d.q.begin(e), e.attempt)
 	}
 	returned = true
 	return true
@@ -123,6 +123,7 @@ func (d *Dispatcher) runOne(e *entry) (goesOn bool) {
 func (d *Dispatcher) ended(e *entry, err error) {
 	a := e.attempt
 	outcome := d.outcome(e, err)
+	d.q.telemetry.end(e, &outcome)
 	if !d.running.leave(e) {
 		d.log.InfoContext(e.ctx, "handler that was given up has returned",
 			logJobID, a.Job.ID, logJobType, a.Job.Type, logAttempt, a.Job.Attempt, logError, err)

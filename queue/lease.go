@@ -20,6 +20,7 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 		rooms[i] = TypeRoom{Type: t, Room: limit}
 	}
 	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit, Now: time.Now()})
+	q.claimed(ctx, result.Jobs)
 	return result.Jobs, wrap("claim", "", err)
 }
 
@@ -52,6 +53,11 @@ func (q *Queue) Complete(ctx context.Context, lease Lease, result any) error {
 
 // CompleteTx is Complete as part of a transaction: the job is completed if and when that commits.
 func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any) error {
+	return q.complete(ctx, tx, lease, result, nil)
+}
+
+// complete knows the attempt where a dispatcher runs it.
+func (q *Queue) complete(ctx context.Context, tx *Tx, lease Lease, result any, a *Attempt) error {
 	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now()}
 	if result != nil {
 		stored, err := encode(result)
@@ -60,7 +66,11 @@ func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any)
 		}
 		out.Result = stored
 	}
-	return wrap("complete", lease.JobID, q.finish(ctx, tx, out))
+	err := q.finish(ctx, tx, out)
+	if err == nil {
+		err = q.recordEnd(ctx, tx, &out, a)
+	}
+	return wrap("complete", lease.JobID, err)
 }
 
 // Fail ends an attempt that a claim returned with an error: the job is retried or, when its attempts are spent or the
@@ -74,7 +84,11 @@ func (q *Queue) FailTx(ctx context.Context, tx *Tx, job *Job, cause error) error
 	if cause == nil {
 		return wrap("fail", job.ID, errors.New("no error was given"))
 	}
-	err := q.finish(ctx, tx, judge(job, cause, tx.Now(), q.retry, q.budget))
+	out := judge(job, cause, tx.Now(), q.retry, q.budget)
+	err := q.finish(ctx, tx, out)
+	if err == nil && q.observed(ctx) {
+		err = q.record(ctx, tx, out.event(job, job.StartedAt))
+	}
 	if err != nil {
 		return wrap("fail", job.ID, err)
 	}

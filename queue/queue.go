@@ -5,12 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Config is how a queue behaves; the zero value is the usual.
 type Config struct {
 	// Logger takes what is worth a line; nil means silence.
 	Logger *slog.Logger
+	// TracerProvider and MeterProvider are where spans and metrics go; nil: OpenTelemetry's global ones.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
+	// ChildSpans makes the span of an attempt a child of the span its job was enqueued in. Otherwise it begins a trace of its
+	// own and links to that span, so that jobs that enqueue jobs do not make one trace without end.
+	ChildSpans bool
 	// Retry is the wait between attempts. Default [DefaultRetry].
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
@@ -25,6 +34,9 @@ type Config struct {
 // A Queue enqueues jobs, hands them to workers and keeps what becomes of them. It is safe for use by many goroutines;
 // every method that changes something returns when the change is durable.
 type Queue struct {
+	events    bus
+	telemetry *telemetry
+
 	driver Driver
 	log    *slog.Logger
 	retry  RetryPolicy
@@ -53,9 +65,13 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload)); err != nil {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
+	t, err := newTelemetry(&c)
+	if err != nil {
+		return nil, fmt.Errorf("queue: Config.MeterProvider: %w", err)
+	}
 	return &Queue{
 		driver: driver, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), maxPayload: c.MaxPayload,
-		retention: c.Retention,
+		retention: c.Retention, telemetry: t,
 	}, nil
 }
 
@@ -74,6 +90,11 @@ func (q *Queue) CancelTx(ctx context.Context, tx *Tx, jobID string) error {
 	if err := q.driver.Cancel(ctx, tx, jobID); err != nil {
 		return wrap("cancel", jobID, err)
 	}
+	if q.observed(ctx) {
+		if err := q.record(ctx, tx, Event{Kind: EventCanceled, JobID: jobID}); err != nil {
+			return wrap("cancel", jobID, err)
+		}
+	}
 	tx.OnCommit(func() { q.local.cancel(jobID) })
 	return nil
 }
@@ -89,6 +110,11 @@ func (q *Queue) Retry(ctx context.Context, jobID string) error {
 func (q *Queue) RetryTx(ctx context.Context, tx *Tx, jobID string) error {
 	if err := q.driver.Retry(ctx, tx, jobID); err != nil {
 		return wrap("retry", jobID, err)
+	}
+	if q.observed(ctx) {
+		if err := q.record(ctx, tx, Event{Kind: EventRetried, JobID: jobID, NotBefore: tx.Now()}); err != nil {
+			return wrap("retry", jobID, err)
+		}
 	}
 	return q.driver.Notify(ctx, tx)
 }

@@ -81,7 +81,11 @@ func (r *rescuer) bury(ctx context.Context, w Worker) error {
 		for i := range jobs {
 			outcomes[i] = judgeCrash(&jobs[i], tx.Now(), q.budget)
 		}
-		if _, err := q.driver.Finish(ctx, tx, outcomes); err != nil {
+		answers, err := q.driver.Finish(ctx, tx, outcomes)
+		if err != nil {
+			return err
+		}
+		if err := q.recordCrashes(ctx, tx, jobs, outcomes, answers); err != nil {
 			return err
 		}
 		return q.driver.Notify(ctx, tx)

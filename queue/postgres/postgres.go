@@ -90,14 +90,15 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.
 	if err != nil {
 		return err
 	}
+	tx := queue.NewTx(t, queue.Postgres, time.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.
 	defer func() {
 		if !committing || err != nil {
+			tx.RolledBack()
 			err = errors.Join(err, t.rollback(ctx))
 		}
 	}()
-	tx := queue.NewTx(t, queue.Postgres, time.Now())
 	if err := fn(context.WithValue(ctx, writeKey{}, true), tx); err != nil {
 		if t.failed != nil && !errors.Is(err, t.failed) {
 			err = errors.Join(err, t.failed)

@@ -149,6 +149,9 @@ func (w *writer) await(ctx context.Context, r *request) error {
 func (r *request) call(ctx context.Context, fn func(context.Context, *queue.Tx) error) {
 	r.err = errAborted
 	defer func() {
+		if r.err != nil {
+			r.tx.RolledBack()
+		}
 		close(r.ran)
 		<-r.done
 	}()
@@ -219,6 +222,11 @@ func (w *writer) group(first *request) {
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: transaction: %w", err)
+		for _, r := range group {
+			if r.tx != nil {
+				r.tx.RolledBack()
+			}
+		}
 		// What the rollback says is of no use to anyone: the transaction is gone either way.
 		_, _ = w.conn.ExecContext(context.Background(), "ROLLBACK")
 	}

@@ -1,0 +1,105 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An EventKind is what happened to a job.
+type EventKind string
+
+// The kinds of events, in the order of a job's life.
+const (
+	// EventEnqueued: the job was stored. A duplicate is not.
+	EventEnqueued EventKind = "enqueued"
+	// EventStarted: its handler begins, or [Queue.Claim] has returned it.
+	EventStarted EventKind = "started"
+	// EventRetried: it will run again, after a failure, an interruption or a crash, or because of [Queue.Retry].
+	EventRetried EventKind = "retried"
+	// EventCompleted: it is done.
+	EventCompleted EventKind = "completed"
+	// EventFailed: it has failed for good.
+	EventFailed EventKind = "failed"
+	// EventCanceled: [Queue.Cancel] has ended it.
+	EventCanceled EventKind = "canceled"
+)
+
+// EventKinds lists all kinds.
+func EventKinds() []EventKind {
+	return []EventKind{EventEnqueued, EventStarted, EventRetried, EventCompleted, EventFailed, EventCanceled}
+}
+
+// An Event is something that happened to a job, told once it is durable.
+type Event struct {
+	Kind    EventKind
+	JobID   string
+	JobType string
+	// Attempt is the attempt that started or ended; 0 before the first.
+	Attempt int
+	// Ended is how the attempt ended: KindCompleted, KindFailed, KindInterrupted or KindCrashed. Empty where none did.
+	Ended string
+	// Error is why, unless it succeeded.
+	Error string
+	At    time.Time
+	// Duration is how long the attempt took that ended. 0 where none did, and where its process died.
+	Duration time.Duration
+	// NotBefore is when the job is due that was enqueued or will run again.
+	NotBefore time.Time
+	// Missed is how many events were lost before this one, because the subscriber was slow. Usually 0.
+	Missed int
+}
+
+// An EventFilter selects events; empty fields do not restrict.
+type EventFilter struct {
+	Kinds  []EventKind
+	Types  []string // of jobs
+	JobIDs []string
+	// Buffer is how many events wait for a slow subscriber; then the oldest are dropped and counted in [Event].Missed.
+	// Default 1024; bounds 1 to 1,000,000.
+	Buffer int
+}
+
+const (
+	defaultEventBuffer = 1024
+	maxEventBuffer     = 1_000_000
+)
+
+func (f *EventFilter) validate() error {
+	if f.Buffer < 0 || f.Buffer > maxEventBuffer {
+		return fmt.Errorf("queue: subscribe: EventFilter.Buffer is %d; it must be within 1 and %d", f.Buffer, maxEventBuffer)
+	}
+	for _, kind := range f.Kinds {
+		if !slices.Contains(EventKinds(), kind) {
+			return fmt.Errorf("queue: subscribe: EventFilter.Kinds has %q; it must be one of %q", kind, EventKinds())
+		}
+	}
+	return nil
+}
+
+func (f *EventFilter) match(e *Event) bool {
+	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) &&
+		(len(f.Types) == 0 || slices.Contains(f.Types, e.JobType)) &&
+		(len(f.JobIDs) == 0 || slices.Contains(f.JobIDs, e.JobID))
+}
+
+// ErrSubscriptionClosed is what [Subscription.Next] answers after [Subscription.Close].
+var ErrSubscriptionClosed = errors.New("queue: the subscription is closed")
+
+// Subscribe tells of what this Queue and its dispatchers do from now on: each event after its transaction has committed,
+// those of one job in order. Nothing waits for a subscriber: one that is slow loses the oldest events and is told how
+// many. What other processes do is not told, nor are jobs that expire; see [Queue.Wait] and [Queue.Jobs] for those.
+//
+// Close the subscription when it is of no more use.
+func (q *Queue) Subscribe(filter EventFilter) (*Subscription, error) {
+	if err := filter.validate(); err != nil {
+		return nil, err
+	}
+	if filter.Buffer == 0 {
+		filter.Buffer = defaultEventBuffer
+	}
+	s := &Subscription{bus: &q.events, filter: filter, ready: make(chan struct{}, 1), done: make(chan struct{})}
+	q.events.add(s)
+	return s, nil
+}

@@ -1,0 +1,160 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+)
+
+// observed tells whether anybody listens or measures: while nobody does, events cost this question.
+func (q *Queue) observed(ctx context.Context) bool {
+	return q.events.listeners.Load() > 0 || q.telemetry.counts(ctx)
+}
+
+// record tells of events once tx has committed.
+func (q *Queue) record(ctx context.Context, tx *Tx, events ...Event) error {
+	for i := range events {
+		if err := describe(ctx, tx, &events[i]); err != nil {
+			return err
+		}
+	}
+	tx.OnCommit(func() { q.telemetry.count(events) })
+	if q.events.listeners.Load() > 0 {
+		staged := q.events.stage(events)
+		tx.OnCommit(func() { q.events.tell(staged) })
+		tx.onRollback = append(tx.onRollback, func() { q.events.drop(staged) })
+	}
+	return nil
+}
+
+// recordEnd is record for the end of an attempt; a is nil where no dispatcher runs it.
+func (q *Queue) recordEnd(ctx context.Context, tx *Tx, out *Outcome, a *Attempt) error {
+	if !q.observed(ctx) {
+		return nil
+	}
+	if a == nil {
+		return q.record(ctx, tx, out.event(nil, time.Time{}))
+	}
+	return q.record(ctx, tx, out.event(&a.Job, a.beganAt()))
+}
+
+// describe completes an event of which only the job's id is known.
+func describe(ctx context.Context, tx *Tx, e *Event) error {
+	if e.At.IsZero() {
+		e.At = tx.Now()
+	}
+	if e.JobType != "" {
+		return nil
+	}
+	var started dbtime.Time
+	err := tx.QueryRowxContext(ctx, "SELECT type, attempt, started_at FROM jobs WHERE id = $1", e.JobID).Scan(&e.JobType, &e.Attempt, &started)
+	if err == nil && e.Ended != "" {
+		e.Duration = max(0, e.At.Sub(started.Time))
+	}
+	return err
+}
+
+// event tells of an attempt's end; job is nil where only its id is known. Of jobs that are given back without
+// having begun there is nothing to tell.
+func (out *Outcome) event(job *Job, began time.Time) Event {
+	e := Event{
+		Kind: EventRetried, JobID: out.Lease.JobID, Attempt: out.Lease.Attempt,
+		Ended: out.Kind, Error: out.Error, At: out.At, NotBefore: out.NotBefore,
+	}
+	switch out.State {
+	case StateCompleted:
+		e.Kind = EventCompleted
+	case StateFailed:
+		e.Kind, e.NotBefore = EventFailed, time.Time{}
+	}
+	if job != nil {
+		e.JobType = job.Type
+	}
+	if !began.IsZero() {
+		e.Duration = max(0, out.At.Sub(began))
+	}
+	return e
+}
+
+func enqueuedEvents(tx *Tx, rows []InsertJob, receipts []Receipt) []Event {
+	events := make([]Event, 0, len(rows))
+	for i := range rows {
+		if receipts[i].Duplicate {
+			continue
+		}
+		due := rows[i].NotBefore
+		if due.Before(tx.Now()) {
+			due = tx.Now()
+		}
+		events = append(events, Event{Kind: EventEnqueued, JobID: rows[i].ID, JobType: rows[i].Type, At: tx.Now(), NotBefore: due})
+	}
+	return events
+}
+
+// recordEndings is record for what a completer has written, as far as the answers are nil.
+func (q *Queue) recordEndings(ctx context.Context, tx *Tx, batch []ending, answers []error) error {
+	if !q.observed(ctx) {
+		return nil
+	}
+	events := make([]Event, 0, len(batch))
+	for i, e := range batch {
+		if answers[i] == nil && e.outcome.Kind != KindReleased {
+			events = append(events, e.outcome.event(&e.attempt.Job, e.attempt.beganAt()))
+		}
+	}
+	return q.record(ctx, tx, events...)
+}
+
+// recordCrashes is record for the jobs of a dead worker. How long they ran, nobody knows.
+func (q *Queue) recordCrashes(ctx context.Context, tx *Tx, jobs []Job, outcomes []Outcome, answers []error) error {
+	if !q.observed(ctx) {
+		return nil
+	}
+	events := make([]Event, 0, len(jobs))
+	for i := range jobs {
+		if answers[i] == nil {
+			events = append(events, outcomes[i].event(&jobs[i], time.Time{}))
+		}
+	}
+	return q.record(ctx, tx, events...)
+}
+
+// claimed tells of jobs that a claim has returned to the program itself.
+func (q *Queue) claimed(ctx context.Context, jobs []Job) {
+	q.telemetry.countClaimed(ctx, jobs)
+	if q.events.listeners.Load() == 0 {
+		return
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		q.events.started(Event{Kind: EventStarted, JobID: j.ID, JobType: j.Type, Attempt: j.Attempt, At: j.StartedAt})
+	}
+}
+
+// A beginning is when an attempt's handler began, and in which span.
+type beginning struct {
+	at   time.Time
+	span trace.SpanContext
+}
+
+func (a *Attempt) beganAt() time.Time {
+	if b := a.began.Load(); b != nil {
+		return b.at
+	}
+	return time.Time{}
+}
+
+// begin is called when a handler is; its context is the handler's.
+func (q *Queue) begin(e *entry) context.Context {
+	job, now := &e.attempt.Job, time.Now()
+	ctx, span := q.telemetry.begin(e.ctx, job, now)
+	e.attempt.span = span
+	e.attempt.began.Store(&beginning{at: now, span: span.SpanContext()})
+	if q.events.listeners.Load() > 0 {
+		q.events.started(Event{Kind: EventStarted, JobID: job.ID, JobType: job.Type, Attempt: job.Attempt, At: now})
+	}
+	return ctx
+}

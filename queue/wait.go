@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A Wait looks again after as long as it has waited, so that it reads little and is never much late.
+const (
+	waitFirst = 20 * time.Millisecond
+	waitMost  = 2 * time.Second
+)
+
+// Wait returns the job once it is completed, failed or canceled, by whatever process; at once if it is already. What ends
+// in this process is noticed immediately, what ends elsewhere by looking: after 20 ms, then after twice as long each time,
+// at most 2 s. The error is ctx's, [ErrJobNotFound] (also of a job whose transaction has not committed), or the database's;
+// that the job failed is no error here, see [Result].
+func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
+	// Before the first look, so that no end falls between.
+	ended, stop := q.events.await(jobID)
+	defer stop()
+	timer := time.NewTimer(waitFirst)
+	defer timer.Stop()
+	for pause := waitFirst; ; {
+		job, err := q.driver.Job(ctx, jobID)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return nil, wrap("wait", jobID, err)
+		}
+		if job.State.Finished() {
+			return job, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, wrap("wait", jobID, ctx.Err())
+		case <-ended:
+		case <-timer.C:
+			pause = min(2*pause, waitMost)
+			timer.Reset(pause)
+		}
+	}
+}
+
+// A JobError says that a job has ended without success. It is [ErrCanceled] when the job was canceled.
+type JobError struct {
+	JobID     string
+	JobType   string
+	State     State // StateFailed or StateCanceled
+	LastError string
+}
+
+// Error names the job, its end and its last error.
+func (e *JobError) Error() string {
+	s := fmt.Sprintf("queue: job %s (%s) is %s", e.JobID, e.JobType, e.State)
+	if e.LastError != "" {
+		s += ": " + e.LastError
+	}
+	return s
+}
+
+// Unwrap returns [ErrCanceled] for a canceled job.
+func (e *JobError) Unwrap() error {
+	if e.State == StateCanceled {
+		return ErrCanceled
+	}
+	return nil
+}
+
+// Result decodes what a completed job has stored with [Attempt.SetResult] or [Queue.Complete]; T's zero value when it has
+// stored nothing. The error is a [JobError] when the job failed or was canceled, [ErrNotFinished] when it has not ended, or
+// that of decoding.
+func Result[T any](job *Job) (T, error) {
+	var result T
+	switch {
+	case !job.State.Finished():
+		return result, wrap("result", job.ID, ErrNotFinished)
+	case job.State != StateCompleted:
+		return result, &JobError{JobID: job.ID, JobType: job.Type, State: job.State, LastError: job.LastError}
+	case job.Result == nil:
+		return result, nil
+	}
+	if err := json.Unmarshal(job.Result, &result); err != nil {
+		return result, wrap("result", job.ID, fmt.Errorf("it does not fit %T: %w", result, err))
+	}
+	return result, nil
+}
