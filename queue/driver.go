@@ -236,6 +236,8 @@ type Inspector interface {
 	Job(ctx context.Context, jobID string) (*Job, error)
 	// Jobs lists jobs, newest first.
 	Jobs(ctx context.Context, filter Filter) ([]Job, error)
+	// JobIDs lists the ids of jobs as Jobs does.
+	JobIDs(ctx context.Context, filter Filter) ([]string, error)
 	// Counts counts the jobs by state; states without jobs are absent.
 	Counts(ctx context.Context, filter Filter) (map[State]int, error)
 	// Attempts lists a job's attempts in order: those that left records, and from the job's own row the one that runs or
@@ -245,10 +247,20 @@ type Inspector interface {
 	Stats(ctx context.Context, query StatsQuery) (*Stats, error)
 }
 
-// A Filter selects jobs; empty fields do not restrict.
+// A Filter selects jobs; empty fields do not restrict. States, Types, UserID and Key are looked up in an index; all others
+// are compared with each job that those leave.
 type Filter struct {
 	States []State
 	Types  []string
+	// UserID, Key and LimitKey are those of [Options]; the name of a Key, whether or not the job still holds it.
+	UserID   string
+	Key      string
+	LimitKey string
+	// Tags are such that a job must have all of them.
+	Tags []string
+	// CreatedFrom and CreatedBefore bound when the job was enqueued.
+	CreatedFrom   time.Time
+	CreatedBefore time.Time
 	// Before is a job id: only jobs with lower ids, which are older, are listed.
 	Before string
 	// Limit bounds a listing. Default 20; bounds 1 to 1000.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"github.com/postroom-go/postroom/internal/joblist"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/internal/jobstats"
 	"github.com/postroom-go/postroom/queue"
@@ -22,12 +23,23 @@ func (db *DB) Job(ctx context.Context, jobID string) (*queue.Job, error) {
 
 // Jobs implements [queue.Inspector].
 func (db *DB) Jobs(ctx context.Context, f queue.Filter) ([]queue.Job, error) {
-	return read(ctx, db, jobrow.Job, listJobs, texts(f.States), texts(f.Types), f.Before, f.Limit)
+	query, args := joblist.Jobs(queue.Postgres, f)
+	return read(ctx, db, jobrow.Job, query, args...)
+}
+
+// JobIDs implements [queue.Inspector].
+func (db *DB) JobIDs(ctx context.Context, f queue.Filter) ([]string, error) {
+	query, args := joblist.IDs(queue.Postgres, f)
+	return read(ctx, db, func(row jobrow.Scanner) (id string, err error) {
+		err = row.Scan(&id)
+		return id, err
+	}, query, args...)
 }
 
 // Counts implements [queue.Inspector].
 func (db *DB) Counts(ctx context.Context, f queue.Filter) (map[queue.State]int, error) {
-	answer, err := db.pool.Query(ctx, countJobs, texts(f.States), texts(f.Types), f.Before)
+	query, args := joblist.Counts(queue.Postgres, f)
+	answer, err := db.pool.Query(ctx, query, args...)
 	return jobrow.Counts(rows{answer}, err)
 }
 

@@ -177,22 +177,6 @@ SELECT ` + jobrow.Columns + `
 FROM jobs
 WHERE id = $1`
 
-	// An empty list of states or types does not restrict.
-	filterJobs = `
-FROM jobs
-WHERE (cardinality($1::text[]) = 0 OR state = ANY($1))
-  AND (cardinality($2::text[]) = 0 OR type = ANY($2))
-  AND ($3 = '' OR id < $3)`
-
-	listJobs = `
-SELECT ` + jobrow.Columns + filterJobs + `
-ORDER BY id DESC
-LIMIT $4`
-
-	countJobs = `
-SELECT state, COUNT(*)` + filterJobs + `
-GROUP BY state`
-
 	notify = `SELECT pg_notify('` + channel + `', $1)`
 	listen = `LISTEN ` + channel
 )

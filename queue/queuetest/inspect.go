@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"slices"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,6 +48,61 @@ var inspectCases = []conformanceCase{
 				jobs, err := s.d.Jobs(s.Context(), c.filter)
 				require.NoError(s, err, c.name)
 				require.Equal(s, c.want, ids(jobs), c.name)
+			}
+		},
+	},
+	{
+		name:        "Jobs/are found by user, tags, key, limit key and time",
+		explanation: "all conditions combine, in lists, ids and counts alike; a job must have all the tags",
+		run: func(s *suite) {
+			long := time.Now().Add(-time.Hour)
+			with := func(user, limit string, key queue.Key, tags ...string) queue.InsertJob {
+				return newJob(withKey(key), func(j *queue.InsertJob) { j.UserID, j.LimitKey, j.Tags = user, limit, tags })
+			}
+			a := with("ann", "l", queue.Key{}, "red", "big")
+			b := with("ann", "", queue.WhileUnfinished("k"), "red")
+			c := with("bob", "l", queue.Key{}, "b'ig")
+			s.insertAt(long, a)
+			s.insert(b, c)
+			require.NoError(s, s.cancel(b.ID))
+			d := with("", "", queue.WhileUnfinished("k"))
+			s.insert(d)
+			for name, f := range map[string]struct {
+				filter queue.Filter
+				want   []string
+			}{
+				"a user":           {queue.Filter{UserID: "ann"}, []string{b.ID, a.ID}},
+				"a user's state":   {queue.Filter{UserID: "ann", States: []queue.State{queue.StateCanceled, queue.StateFailed}}, []string{b.ID}},
+				"a user's type":    {queue.Filter{UserID: "ann", Types: []string{"u"}}, []string{}},
+				"a tag":            {queue.Filter{Tags: []string{"red"}}, []string{b.ID, a.ID}},
+				"two tags":         {queue.Filter{Tags: []string{"red", "big"}}, []string{a.ID}},
+				"a quoted tag":     {queue.Filter{Tags: []string{"b'ig"}, Types: []string{"t"}}, []string{c.ID}},
+				"part of a tag":    {queue.Filter{Tags: []string{"re"}}, []string{}},
+				"a key":            {queue.Filter{Key: "k"}, []string{d.ID, b.ID}},
+				"a limit key":      {queue.Filter{LimitKey: "l", States: []queue.State{queue.StateQueued}}, []string{c.ID, a.ID}},
+				"from a time on":   {queue.Filter{CreatedFrom: long.Add(time.Minute)}, []string{d.ID, c.ID, b.ID}},
+				"before a time":    {queue.Filter{CreatedBefore: long.Add(time.Minute)}, []string{a.ID}},
+				"an unknown state": {queue.Filter{States: []queue.State{"lost"}}, []string{}},
+				"a page":           {queue.Filter{Types: []string{"t"}, Before: d.ID, Limit: 2}, []string{c.ID, b.ID}},
+			} {
+				if f.filter.Limit == 0 {
+					f.filter.Limit = 10
+				}
+				jobs, err := s.d.Jobs(s.Context(), f.filter)
+				require.NoError(s, err, name)
+				require.Equal(s, f.want, ids(jobs), name)
+				got, err := s.d.JobIDs(s.Context(), f.filter)
+				require.NoError(s, err, name)
+				require.ElementsMatch(s, f.want, got, name)
+				counts, err := s.d.Counts(s.Context(), f.filter)
+				require.NoError(s, err, name)
+				total := 0
+				for _, n := range counts {
+					total += n
+				}
+				if f.filter.Limit == 10 {
+					require.Equal(s, len(f.want), total, name)
+				}
 			}
 		},
 	},

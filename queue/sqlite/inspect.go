@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/postroom-go/postroom/internal/joblist"
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/internal/jobstats"
 	"github.com/postroom-go/postroom/queue"
@@ -24,13 +25,22 @@ func (db *DB) Job(ctx context.Context, jobID string) (*queue.Job, error) {
 
 // Jobs implements [queue.Inspector].
 func (db *DB) Jobs(ctx context.Context, f queue.Filter) ([]queue.Job, error) {
-	rows, err := db.reader.QueryxContext(ctx, listJobs, list(f.States), list(f.Types), f.Before, f.Limit)
+	query, args := joblist.Jobs(queue.SQLite, f)
+	rows, err := db.reader.QueryxContext(ctx, query, args...)
 	return jobrow.Collect(rows, err, jobrow.Job)
+}
+
+// JobIDs implements [queue.Inspector].
+func (db *DB) JobIDs(ctx context.Context, f queue.Filter) (ids []string, err error) {
+	query, args := joblist.IDs(queue.SQLite, f)
+	err = db.reader.SelectContext(ctx, &ids, query, args...)
+	return ids, err
 }
 
 // Counts implements [queue.Inspector].
 func (db *DB) Counts(ctx context.Context, f queue.Filter) (map[queue.State]int, error) {
-	return jobrow.Counts(db.reader.QueryxContext(ctx, countJobs, list(f.States), list(f.Types), f.Before))
+	query, args := joblist.Counts(queue.SQLite, f)
+	return jobrow.Counts(db.reader.QueryxContext(ctx, query, args...))
 }
 
 // Attempts implements [queue.Inspector].

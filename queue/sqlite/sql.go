@@ -305,20 +305,4 @@ ORDER BY started_at, name`
 SELECT ` + jobrow.Columns + `
 FROM jobs
 WHERE id = $1`
-
-	// An empty list of states or types does not restrict.
-	filterJobs = `
-FROM jobs
-WHERE ($1 = '[]' OR state IN (SELECT value FROM json_each($1)))
-  AND ($2 = '[]' OR type IN (SELECT value FROM json_each($2)))
-  AND ($3 = '' OR id < $3)`
-
-	listJobs = `
-SELECT ` + jobrow.Columns + filterJobs + `
-ORDER BY id DESC
-LIMIT $4`
-
-	countJobs = `
-SELECT state, COUNT(*)` + filterJobs + `
-GROUP BY state`
 )

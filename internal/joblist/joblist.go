@@ -1,0 +1,198 @@
+// Package joblist builds the statements that list and count jobs. They differ only little between engines, and each says
+// no more than it was asked for, so that an index answers it.
+package joblist
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/jobrow"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// standings are, for each state, where its jobs are found: each is the condition of a partial index.
+var standings = map[queue.State][]string{
+	queue.StateQueued:    {"state = 'queued' AND hold = 0", "state = 'queued' AND hold = 1", "state = 'queued' AND hold = 2"},
+	queue.StateRunning:   {"state = 'running'"},
+	queue.StateCompleted: {"state = 'completed' AND finished_at IS NOT NULL"},
+	queue.StateFailed:    {"state = 'failed' AND finished_at IS NOT NULL"},
+	queue.StateCanceled:  {"state = 'canceled' AND finished_at IS NOT NULL"},
+}
+
+type statement struct {
+	strings.Builder
+	dialect queue.Dialect
+	args    []any
+}
+
+// Jobs lists whole jobs, newest first.
+func Jobs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	if s.byState(f) {
+		s.WriteString("SELECT " + jobrow.Columns + "\nFROM jobs\nWHERE id IN (\n")
+		s.ids(f)
+		s.WriteString(")\nORDER BY id DESC\nLIMIT ")
+		s.arg(f.Limit)
+	} else {
+		s.page(jobrow.Columns, f, "")
+	}
+	return s.String(), s.args
+}
+
+// IDs lists the ids of jobs, newest first.
+func IDs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	if s.byState(f) {
+		s.ids(f)
+	} else {
+		s.page("id", f, "")
+	}
+	return s.String(), s.args
+}
+
+// Counts counts jobs by state.
+func Counts(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	if len(f.States) == 0 && !s.selective(f) {
+		f.States = queue.States()
+	}
+	if !s.byState(f) {
+		s.WriteString("SELECT state, COUNT(*)\nFROM jobs")
+		s.where(f, "")
+		s.WriteString("\nGROUP BY state")
+		return s.String(), s.args
+	}
+	s.WriteString("SELECT state, CAST(SUM(n) AS BIGINT)\nFROM (\n")
+	s.each(f, func(state queue.State, standing string) {
+		fmt.Fprintf(s, "SELECT '%s' AS state, COUNT(*) AS n\nFROM jobs", state)
+		s.where(withoutState(f), standing)
+	})
+	s.WriteString(") AS counts\nGROUP BY state\nHAVING SUM(n) > 0")
+	return s.String(), s.args
+}
+
+// selective tells whether an index answers the filter that is not one of states.
+func (s *statement) selective(f queue.Filter) bool { return f.UserID != "" || f.Key != "" }
+
+// byState tells whether to look in each state apart. What is asked of one type only is looked for in all states.
+func (s *statement) byState(f queue.Filter) bool {
+	return !s.selective(f) && len(f.States)+len(f.Types) > 0
+}
+
+// each writes what fn does of each standing.
+func (s *statement) each(f queue.Filter, fn func(state queue.State, standing string)) {
+	states := f.States
+	if len(states) == 0 {
+		states = queue.States()
+	}
+	first := true
+	for _, state := range states {
+		for _, standing := range standings[state] {
+			if !first {
+				s.WriteString("\nUNION ALL\n")
+			}
+			first = false
+			fn(state, standing)
+		}
+	}
+	if first { // no such state
+		fn("", "state IS NULL")
+	}
+}
+
+func withoutState(f queue.Filter) queue.Filter {
+	f.States = nil
+	return f
+}
+
+// ids writes the first of each standing, and of those the first.
+func (s *statement) ids(f queue.Filter) {
+	n := 0
+	s.WriteString("SELECT id\nFROM (\n")
+	s.each(f, func(_ queue.State, standing string) {
+		n++
+		s.WriteString("SELECT id\nFROM (\n")
+		s.page("id", withoutState(f), standing)
+		fmt.Fprintf(s, ") AS standing%d", n)
+	})
+	s.WriteString(") AS standings\nORDER BY id DESC\nLIMIT ")
+	s.arg(f.Limit)
+}
+
+func (s *statement) page(columns string, f queue.Filter, standing string) {
+	s.WriteString("SELECT " + columns + "\nFROM jobs")
+	s.where(f, standing)
+	s.WriteString("\nORDER BY " + s.id(standing) + " DESC\nLIMIT ")
+	s.arg(f.Limit)
+}
+
+// id keeps SQLite, which knows nothing of how many jobs stand where, from going through the whole table in the order of ids
+// in search of the few of one standing.
+func (s *statement) id(standing string) string {
+	if standing != "" && s.dialect == queue.SQLite {
+		return "+id"
+	}
+	return "id"
+}
+
+func (s *statement) arg(v any) {
+	s.args = append(s.args, v)
+	fmt.Fprintf(s, "$%d", len(s.args))
+}
+
+// where writes the conditions that the filter has; the standing, unless empty, comes first.
+func (s *statement) where(f queue.Filter, standing string) {
+	next := "\nWHERE "
+	condition := func(text string, v any, after string) {
+		s.WriteString(next + text)
+		s.arg(v)
+		s.WriteString(after)
+		next = "\n  AND "
+	}
+	if standing != "" {
+		s.WriteString(next + standing)
+		next = "\n  AND "
+	}
+	for _, c := range []struct{ column, value string }{
+		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key = ", f.LimitKey}, {s.id(standing) + " < ", f.Before},
+	} {
+		if c.value != "" {
+			condition(c.column, c.value, "")
+		}
+	}
+	states := make([]string, len(f.States))
+	for i, state := range f.States {
+		states[i] = string(state)
+	}
+	next = s.in(next, "state", states)
+	next = s.in(next, "type", f.Types)
+	if !f.CreatedFrom.IsZero() {
+		condition("created_at >= ", dbtime.Of(f.CreatedFrom), "")
+	}
+	if !f.CreatedBefore.IsZero() {
+		condition("created_at < ", dbtime.Of(f.CreatedBefore), "")
+	}
+	for _, tag := range f.Tags {
+		if s.dialect == queue.Postgres {
+			condition("tags_json::jsonb @> to_jsonb(", tag, "::text)")
+		} else {
+			condition("EXISTS (SELECT 1 FROM json_each(tags_json) WHERE value = ", tag, ")")
+		}
+	}
+}
+
+func (s *statement) in(next, column string, values []string) string {
+	if len(values) == 0 {
+		return next
+	}
+	s.WriteString(next + column + " IN (")
+	for i, v := range values {
+		if i > 0 {
+			s.WriteString(", ")
+		}
+		s.arg(v)
+	}
+	s.WriteString(")")
+	return "\n  AND "
+}

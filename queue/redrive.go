@@ -1,0 +1,113 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Redriven is what became of the jobs that [Queue.Redrive] found.
+type Redriven struct {
+	// Queued jobs are due again.
+	Queued int
+	// KeyTaken is how many were left as they are because other jobs have taken their keys since.
+	KeyTaken int
+}
+
+// redriveBatch is how many jobs one transaction retries.
+const redriveBatch = 100
+
+// Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may
+// be failed and canceled. A Limit of 0 means all; it may be as large as is wished. Jobs are retried newest first, by
+// transactions of 100; on an error, what was told by then has been done. A job that is no longer finished when its turn comes
+// is passed over.
+func (q *Queue) Redrive(ctx context.Context, filter Filter) (Redriven, error) {
+	if len(filter.States) == 0 {
+		filter.States = []State{StateFailed}
+	}
+	for _, state := range filter.States {
+		if state != StateFailed && state != StateCanceled {
+			return Redriven{}, fmt.Errorf("queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
+		}
+	}
+	var done Redriven
+	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *Tx, ids []string) error {
+		var batch Redriven
+		for _, id := range ids {
+			err := q.driver.Retry(ctx, tx, id)
+			switch {
+			case errors.Is(err, ErrKeyConflict):
+				batch.KeyTaken++
+			case err == nil:
+				batch.Queued++
+			case !passedBy(err):
+				return wrap("redrive", id, err)
+			}
+		}
+		tx.OnCommit(func() {
+			done.Queued += batch.Queued
+			done.KeyTaken += batch.KeyTaken
+		})
+		return q.driver.Notify(ctx, tx)
+	})
+	return done, wrap("redrive", "", err)
+}
+
+// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and tells how many there were: queued and running ones,
+// or those of the filter's States among them. A Limit of 0 means all. It goes newest first, by transactions of 100; on an
+// error, what was told by then has been done.
+func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
+	if len(filter.States) == 0 {
+		filter.States = []State{StateQueued, StateRunning}
+	}
+	for _, state := range filter.States {
+		if state.Finished() {
+			return 0, fmt.Errorf("queue: cancel all: Filter.States has %s; only queued and running jobs can be canceled", state)
+		}
+	}
+	done := 0
+	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *Tx, ids []string) error {
+		canceled := 0
+		for _, id := range ids {
+			err := q.CancelTx(ctx, tx, id)
+			if err == nil {
+				canceled++
+			} else if !passedBy(err) {
+				return err
+			}
+		}
+		tx.OnCommit(func() { done += canceled })
+		return nil
+	})
+	return done, wrap("cancel all", "", err)
+}
+
+// passedBy tells whether the job has changed since it was listed, so that nothing is to be done about it.
+func passedBy(err error) bool {
+	return errors.Is(err, ErrFinished) || errors.Is(err, ErrNotFinished) || errors.Is(err, ErrJobNotFound)
+}
+
+// eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
+func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx context.Context, tx *Tx, ids []string) error) error {
+	left := filter.Limit
+	for {
+		filter.Limit = redriveBatch
+		if left > 0 {
+			filter.Limit = min(left, redriveBatch)
+		}
+		ids, err := q.driver.JobIDs(ctx, filter)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if err := q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return fn(ctx, tx, ids) }); err != nil {
+			return err
+		}
+		if left > 0 {
+			if left -= len(ids); left == 0 {
+				return nil
+			}
+		}
+		filter.Before = slices.Min(ids)
+	}
+}
