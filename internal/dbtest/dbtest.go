@@ -40,6 +40,15 @@ func SQLite(t *testing.T) *sqlite.DB {
 // Postgres opens a new schema that is dropped with the test.
 func Postgres(t testing.TB) *postgres.DB {
 	t.Helper()
+	db, err := postgres.Open(t.Context(), PostgresDSN(t), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// PostgresDSN is the URL of a new schema that is dropped with the test.
+func PostgresDSN(t testing.TB) string {
+	t.Helper()
 	dsn := os.Getenv(PostgresEnv)
 	if dsn == "" {
 		message := "PostgreSQL is not tested: set " + PostgresEnv + " to the URL of a server, as postgres://root@127.0.0.1:5432/test"
@@ -51,16 +60,18 @@ func Postgres(t testing.TB) *postgres.DB {
 	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	exec(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
 	t.Cleanup(func() { exec(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
+	return With(t, dsn, "search_path", schema)
+}
 
+// With is dsn, which is a URL, with one more parameter.
+func With(t testing.TB, dsn, name, value string) string {
+	t.Helper()
 	scoped, err := url.Parse(dsn)
 	require.NoError(t, err, "%s must be a URL", PostgresEnv)
 	query := scoped.Query()
-	query.Set("search_path", schema)
+	query.Set(name, value)
 	scoped.RawQuery = query.Encode()
-	db, err := postgres.Open(t.Context(), scoped.String(), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db
+	return scoped.String()
 }
 
 func exec(ctx context.Context, t testing.TB, dsn, statement string) {

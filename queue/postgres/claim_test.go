@@ -1,0 +1,124 @@
+package postgres_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+)
+
+func openQueue(t *testing.T) *postgres.DB {
+	t.Helper()
+	db := dbtest.Postgres(t)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	return db
+}
+
+func insertJobs(t *testing.T, db *postgres.DB, jobs ...queue.InsertJob) {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := db.Insert(ctx, tx, jobs)
+		return err
+	}))
+}
+
+func jobOf(jobType string, priority int) queue.InsertJob {
+	return queue.InsertJob{ID: uuid.Must(uuid.NewV7()).String(), Type: jobType, Payload: []byte("1"), Priority: priority, MaxAttempts: 1}
+}
+
+func roomsOf(room int, types ...string) []queue.TypeRoom {
+	rooms := make([]queue.TypeRoom, len(types))
+	for i, name := range types {
+		rooms[i] = queue.TypeRoom{Type: name, Room: room}
+	}
+	return rooms
+}
+
+func claimOf(t *testing.T, db *postgres.DB, limit int, rooms ...queue.TypeRoom) queue.ClaimResult {
+	t.Helper()
+	result, err := db.Claim(t.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+	require.NoError(t, err)
+	return result
+}
+
+// However the jobs are spread over types, and however few of a type one claim reads, claims one after the other take them
+// in the one order, each as many as it has room for of each type.
+func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
+	db := openQueue(t)
+	const types, total = 60, 6000
+	names := make([]string, types)
+	for i := range names {
+		names[i] = fmt.Sprintf("type%02d", i)
+	}
+	jobs := make([]queue.InsertJob, total)
+	for i := range jobs {
+		// Half of all are of one type, and the most urgent are, too: more than a claim reads of it.
+		name, priority := names[rand.IntN(types)], rand.IntN(3)
+		if i%2 == 0 {
+			name, priority = names[7], i%4
+		}
+		jobs[i] = jobOf(name, priority)
+	}
+	insertJobs(t, db, jobs...)
+	slices.SortFunc(jobs, func(a, b queue.InsertJob) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
+	taken := 0
+	for _, limit := range []int{1, 7, 100, 300, 1000, 1000, 1000} {
+		for left := limit; left > 0; {
+			result := claimOf(t, db, left, roomsOf(1<<20, names...)...)
+			require.NotEmpty(t, result.Jobs)
+			for _, job := range result.Jobs {
+				require.Equal(t, jobs[taken].ID, job.ID, "claimed %d", taken)
+				taken++
+			}
+			require.True(t, result.More)
+			left -= len(result.Jobs)
+		}
+	}
+}
+
+func TestClaimKeepsToTheRoomOfEachType(t *testing.T) {
+	db := openQueue(t)
+	for range 10 {
+		insertJobs(t, db, jobOf("a", 2), jobOf("b", 1), jobOf("c", 0))
+	}
+	result := claimOf(t, db, 12, queue.TypeRoom{Type: "a", Room: 3}, queue.TypeRoom{Type: "b", Room: 20}, queue.TypeRoom{Type: "c", Room: 4})
+	counts := map[string]int{}
+	for _, job := range result.Jobs {
+		counts[job.Type]++
+	}
+	require.Equal(t, map[string]int{"a": 3, "b": 9}, counts)
+}
+
+// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end.
+func TestClaimPassesOverWhatOthersHold(t *testing.T) {
+	for _, types := range [][]string{{"a"}, {"a", "b"}} {
+		t.Run(fmt.Sprint(types), func(t *testing.T) {
+			db := openQueue(t)
+			first, second := jobOf("a", 1), jobOf("a", 0)
+			insertJobs(t, db, first, second)
+			undone := errors.New("undone")
+			require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				require.NoError(t, db.Cancel(ctx, tx, first.ID))
+				result := claimOf(t, db, 1, roomsOf(5, types...)...)
+				require.Len(t, result.Jobs, 1)
+				require.Equal(t, second.ID, result.Jobs[0].ID)
+				result = claimOf(t, db, 1, roomsOf(5, types...)...)
+				require.Empty(t, result.Jobs)
+				require.False(t, result.More)
+				return undone // lets go of it unchanged
+			}), undone)
+			require.Len(t, claimOf(t, db, 1, roomsOf(5, types...)...).Jobs, 1)
+		})
+	}
+}

@@ -1,0 +1,11 @@
+package postgres
+
+// PlanOurs and Planned are what is planned without regard to statistics, for tests.
+const PlanOurs = planOurs
+
+// Planned are the statements that look for jobs while jobs are run.
+var Planned = map[string]string{
+	"claimOfType": claimOfType, "claimOfTypes": claimOfTypes, "claimPastLocks": claimPastLocks, "lookAhead": lookAhead,
+	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "takeMarks": takeMarks, "admitJobs": admitJobs, "finishJobs": finishJobs,
+	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
+}

@@ -1,0 +1,45 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+)
+
+// A plan that is made while the tables are empty, and kept, must not read all of a table that is not.
+func TestPlansOfEmptyTablesUseIndexes(t *testing.T) {
+	db := openQueue(t)
+	_, err := db.Reader().ExecContext(t.Context(), "VACUUM ANALYZE")
+	require.NoError(t, err)
+	for name, statement := range postgres.Planned {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				var arguments []string
+				for i := 1; strings.Contains(statement, fmt.Sprint("$", i)); i++ {
+					arguments = append(arguments, "NULL")
+				}
+				for _, text := range []string{postgres.PlanOurs, "PREPARE planned AS " + statement} {
+					_, err := tx.ExecContext(ctx, text)
+					require.NoError(t, err)
+				}
+				rows, err := tx.QueryContext(ctx, "EXPLAIN EXECUTE planned ("+strings.Join(arguments, ", ")+")")
+				require.NoError(t, err)
+				defer rows.Close()
+				for rows.Next() {
+					var line string
+					require.NoError(t, rows.Scan(&line))
+					require.NotContains(t, line, "Seq Scan on job")
+				}
+				require.NoError(t, rows.Err())
+				_, err = tx.ExecContext(ctx, "DEALLOCATE planned")
+				return err
+			}))
+		})
+	}
+}
