@@ -100,6 +100,7 @@ type Dispatcher struct {
 	identity  *identity
 	running   *runningSet
 	completer *completer
+	scheduler *scheduler
 }
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
@@ -113,6 +114,7 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 		identity: newIdentity(), running: newRunningSet(c.Workers),
 	}
 	d.completer = newCompleter(d)
+	d.scheduler = newScheduler(d)
 	return d, nil
 }
 
@@ -154,7 +156,8 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 
 	claiming, stopClaiming := context.WithCancel(ctx)
 	c := newClaimer(d, untilIdle)
-	listener := startRoles(claiming, roleFunc(func(ctx context.Context) { d.listen(ctx, c.wake) }))
+	d.scheduler.look(claiming) // a dispatcher that runs until it is idle fires what is due as it begins
+	listener := startRoles(claiming, d.scheduler, roleFunc(func(ctx context.Context) { d.listen(ctx, c.wake) }))
 	c.run(claiming)
 	stopClaiming()
 	listener.stop()

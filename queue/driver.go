@@ -19,6 +19,7 @@ type Driver interface {
 	Finisher
 	Limiter
 	Stepper
+	Scheduler
 	Pruner
 	LogKeeper
 	Inspector
@@ -228,6 +229,24 @@ type PruneRequest struct {
 	Type           string
 	FinishedBefore time.Time
 	Limit          int // at least 1
+}
+
+// A Scheduler keeps schedules. It computes no instants, and reads neither their Cron nor their Zone.
+type Scheduler interface {
+	// AddSchedule stores a schedule, unless there is one of its name: then it returns false and changes nothing.
+	AddSchedule(ctx context.Context, tx *Tx, s StoredSchedule) (added bool, err error)
+	// LockSchedule returns a schedule and keeps others from writing about it until the transaction ends, or
+	// [ErrScheduleNotFound].
+	LockSchedule(ctx context.Context, tx *Tx, name string) (*StoredSchedule, error)
+	// UpdateSchedule stores all of a schedule in place of what there is under its name, or returns [ErrScheduleNotFound].
+	UpdateSchedule(ctx context.Context, tx *Tx, s StoredSchedule) error
+	// DeleteSchedule removes a schedule, or returns [ErrScheduleNotFound].
+	DeleteSchedule(ctx context.Context, tx *Tx, name string) error
+	// Schedules lists all schedules by name.
+	Schedules(ctx context.Context) ([]StoredSchedule, error)
+	// DueSchedules lists, by NextAt, those whose NextAt has come by now, and the next that will, with any others of the same
+	// instant. One without a NextAt is never due.
+	DueSchedules(ctx context.Context, now time.Time) ([]StoredSchedule, error)
 }
 
 // An Inspector reads.

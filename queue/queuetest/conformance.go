@@ -23,7 +23,7 @@ type conformanceCase struct {
 // TestDriver checks that a driver keeps what [queue.Driver] promises. Each case gets a new, empty database from open,
 // which closes it with the test; the suite makes the tables.
 func TestDriver(t *testing.T, open func(t *testing.T) queue.Driver) {
-	cases := slices.Concat(writeCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, historyCases, logCases, workerCases, inspectCases, statsCases,
+	cases := slices.Concat(writeCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
 		limitCases, rateCases, concurrencyCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,229 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// A Schedule enqueues a job again and again, at the instants that a cron expression names. It is a row in the database:
+// whichever [Dispatcher] looks first when an instant has come enqueues the job and moves the schedule on, in one
+// transaction, so that each instant fires once over all machines, and none is forgotten by a restart or a crash.
+//
+// A job that a schedule has enqueued carries two tags, "schedule:" with the schedule's name and "fires:" with the instant;
+// [Job.Firing] reads them.
+type Schedule struct {
+	// Name identifies the schedule. Not empty, at most 80 bytes.
+	Name string
+
+	// Cron says when it fires:
+	//
+	//   - five fields, minute, hour, day of month, month and day of week, such as "0 7 * * MON", or six with seconds in
+	//     front. Each is *, a number, a name (JAN, MON), a range 1-5, a step */15, or several of those with commas. When both
+	//     the day of month and the day of week are named, either will do.
+	//   - @hourly, @daily, @weekly (Sunday), @monthly or @yearly: at the beginning of each, in the zone.
+	//   - @every and a duration, such as "@every 90m", of whole seconds and at least 1s: counted on from when the schedule was
+	//     set, restarts notwithstanding.
+	Cron string
+
+	// Zone is the time zone of Cron, by its name in the IANA database, such as "Europe/Berlin". Default "UTC". It is looked up
+	// on the machine; a program for machines that have no such database (small containers) imports time/tzdata.
+	//
+	// Where clocks are changed, a schedule for certain hours follows the wall clock: what falls into a gap fires once, when
+	// the gap ends, and what the clocks show twice fires the first time. A schedule for every hour follows the flow of time:
+	// nothing is left out and nothing put off.
+	Zone string
+
+	// Job is what is enqueued, with its options; any dispatcher may run it, and its type need not be known where it is
+	// enqueued. A [WhileUnfinished] key keeps firings from overlapping: one that comes while the job of an earlier one is not
+	// finished enqueues nothing. NotBefore, ExpiresAt and [Forever] keys have no place in what is repeated; at most 18 Tags.
+	Job NewJob
+
+	// CatchUp says what becomes of instants at which no dispatcher ran. Default [CatchUpOnce].
+	CatchUp CatchUp
+}
+
+// A CatchUp is what a schedule does about the instants it has missed: those it finds more than a minute late because no
+// dispatcher ran, the database was away, or a clock was set forward.
+type CatchUp string
+
+// The ways to catch up.
+const (
+	// CatchUpOnce fires once for all that was missed, as of the latest.
+	CatchUpOnce CatchUp = "once"
+	// CatchUpSkip leaves out what was missed.
+	CatchUpSkip CatchUp = "skip"
+	// CatchUpAll fires for each instant that was missed, all at once and in order, at most for the latest 1000.
+	CatchUpAll CatchUp = "all"
+)
+
+const (
+	maxCatchUp      = 1000
+	onTime          = time.Minute
+	maxScheduleName = 80
+	maxFiringTags   = maxTags - 2
+)
+
+// The conditions of schedules that a caller can act on.
+var (
+	// ErrInvalidSchedule: what was set cannot be a schedule.
+	ErrInvalidSchedule = errors.New("invalid schedule")
+	// ErrScheduleNotFound: no schedule has the name.
+	ErrScheduleNotFound = errors.New("schedule not found")
+)
+
+// A StoredSchedule is a schedule as it is kept.
+type StoredSchedule struct {
+	// Schedule has its Zone and CatchUp filled in; the payload of its Job is a json.RawMessage.
+	Schedule
+
+	Paused bool
+	// NextAt is when it fires next; zero while it is paused.
+	NextAt time.Time
+	// LastAt is the latest instant it has fired for; zero before the first.
+	LastAt time.Time
+	// Fault is why it cannot fire as it is stored, on this machine: its zone is not known here, or its Cron is not
+	// understood by this version. Empty: it can.
+	Fault string
+
+	CreatedAt time.Time
+	UpdatedAt time.Time // when it was last set, paused or resumed
+}
+
+// normal checks the schedule and returns it as it is stored, with its timetable.
+func (s Schedule) normal() (Schedule, timetable, error) {
+	if s.Zone == "" {
+		s.Zone = "UTC"
+	}
+	if s.CatchUp == "" {
+		s.CatchUp = CatchUpOnce
+	}
+	if err := s.validate(); err != nil {
+		return s, nil, err
+	}
+	table, err := newTimetable(s.Cron, s.Zone)
+	if err != nil {
+		return s, nil, fmt.Errorf("%w: Schedule.%w", ErrInvalidSchedule, err)
+	}
+	if table.next(time.Now()).IsZero() {
+		return s, nil, fmt.Errorf("%w: Schedule.Cron is %q, which never comes", ErrInvalidSchedule, s.Cron)
+	}
+	payload, err := encode(s.Job.Payload)
+	if err != nil {
+		return s, nil, fmt.Errorf("%w: Schedule.Job: payload of %s: %w", ErrInvalidSchedule, s.Job.Type, err)
+	}
+	s.Job.Payload = payload
+	return s, table, nil
+}
+
+func (s *Schedule) validate() error {
+	invalid := func(format string, args ...any) error {
+		return fmt.Errorf("%w: Schedule."+format, append([]any{ErrInvalidSchedule}, args...)...)
+	}
+	switch {
+	case s.Name == "":
+		return invalid("Name is empty")
+	case validText("Name", s.Name, maxScheduleName) != nil:
+		return invalid("Name is %q; it must be text of at most %d bytes", s.Name, maxScheduleName)
+	case s.CatchUp != CatchUpOnce && s.CatchUp != CatchUpSkip && s.CatchUp != CatchUpAll:
+		return invalid("CatchUp is %q; use queue.CatchUpOnce, CatchUpSkip or CatchUpAll", s.CatchUp)
+	case !s.Job.NotBefore.IsZero():
+		return invalid("Job.NotBefore is set; Cron says when the job is due")
+	case !s.Job.ExpiresAt.IsZero():
+		return invalid("Job.ExpiresAt is set; it would be over for all firings after it")
+	case s.Job.Key.Scope == KeyForever:
+		return invalid("Job.Key is for ever; there would be no second firing")
+	case len(s.Job.Tags) > maxFiringTags:
+		return invalid("Job.Tags are %d; at most %d are allowed beside the two of the firing", len(s.Job.Tags), maxFiringTags)
+	}
+	if err := s.Job.validate(); err != nil {
+		return invalid("Job: %w", err)
+	}
+	return nil
+}
+
+// same tells whether the schedules, as they are stored, say the same.
+func (s Schedule) same(other Schedule) bool {
+	payload, _ := s.Job.Payload.(json.RawMessage)
+	others, _ := other.Job.Payload.(json.RawMessage)
+	s.Job.Payload, other.Job.Payload = nil, nil
+	return string(payload) == string(others) && reflect.DeepEqual(s, other)
+}
+
+// A Firing is for which schedule, and for which of its instants, a job was enqueued.
+type Firing struct {
+	Schedule string
+	// At is the instant the schedule named, which may be long before the job was enqueued; see [CatchUp].
+	At time.Time
+}
+
+const (
+	tagSchedule = "schedule:"
+	tagFires    = "fires:"
+)
+
+// Firing tells which firing of a schedule the job is; false when it is none.
+func (j *Job) Firing() (Firing, bool) {
+	var f Firing
+	for _, tag := range j.Tags {
+		if name, ok := strings.CutPrefix(tag, tagSchedule); ok {
+			f.Schedule = name
+		}
+		if at, ok := strings.CutPrefix(tag, tagFires); ok {
+			f.At, _ = time.Parse(time.RFC3339Nano, at)
+		}
+	}
+	return f, f.Schedule != "" && !f.At.IsZero()
+}
+
+// jobFor is the job of one firing.
+func (s *Schedule) jobFor(at time.Time) NewJob {
+	job := s.Job
+	job.Tags = append([]string{tagSchedule + s.Name, tagFires + at.UTC().Format(time.RFC3339Nano)}, job.Tags...)
+	return job
+}
+
+// SetSchedule stores a schedule under its name. Call it at every start: setting what is set already changes nothing.
+//
+// A schedule of that name that differs is changed, also while dispatchers run: with another Cron or Zone it begins anew, at
+// the first instant from now on, and otherwise its next instant stands. One that is paused stays so. What is no longer set
+// goes on until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
+func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
+	s, table, err := s.normal()
+	if err != nil {
+		return scheduleError("set", s.Name, err)
+	}
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.setSchedule(ctx, tx, s, table) })
+}
+
+// SetScheduleTx is SetSchedule as part of a transaction.
+func (q *Queue) SetScheduleTx(ctx context.Context, tx *Tx, s Schedule) error {
+	s, table, err := s.normal()
+	if err != nil {
+		return scheduleError("set", s.Name, err)
+	}
+	return q.setSchedule(ctx, tx, s, table)
+}
+
+func (q *Queue) setSchedule(ctx context.Context, tx *Tx, s Schedule, table timetable) error {
+	next := table.next(tx.Now())
+	added, err := q.driver.AddSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
+	if err != nil || added {
+		q.rescheduled(tx)
+		return scheduleError("set", s.Name, err)
+	}
+	return q.editSchedule(ctx, tx, "set", s.Name, func(stored *StoredSchedule) bool {
+		if stored.Fault == "" && stored.same(s) {
+			return false
+		}
+		if !stored.Paused && (stored.Cron != s.Cron || stored.Zone != s.Zone) {
+			stored.NextAt = next
+		}
+		stored.Schedule = s
+		return true
+	})
+}

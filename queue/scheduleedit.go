@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Schedules lists all schedules by name.
+func (q *Queue) Schedules(ctx context.Context) ([]StoredSchedule, error) {
+	all, err := q.driver.Schedules(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("queue: schedules: %w", err)
+	}
+	for i := range all {
+		if _, err := all[i].timetable(); err != nil {
+			all[i].Fault = err.Error()
+		}
+	}
+	return all, nil
+}
+
+// timetable fails when the schedule cannot fire as it is stored.
+func (s *StoredSchedule) timetable() (timetable, error) {
+	if s.Fault != "" {
+		return nil, errors.New(s.Fault)
+	}
+	return newTimetable(s.Cron, s.Zone)
+}
+
+// RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] when there is none.
+func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.RemoveScheduleTx(ctx, tx, name) })
+}
+
+// RemoveScheduleTx is RemoveSchedule as part of a transaction.
+func (q *Queue) RemoveScheduleTx(ctx context.Context, tx *Tx, name string) error {
+	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, tx, name))
+}
+
+// PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error is
+// [ErrScheduleNotFound] when there is none.
+func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.PauseScheduleTx(ctx, tx, name) })
+}
+
+// PauseScheduleTx is PauseSchedule as part of a transaction.
+func (q *Queue) PauseScheduleTx(ctx context.Context, tx *Tx, name string) error {
+	return q.editSchedule(ctx, tx, "pause", name, func(stored *StoredSchedule) bool {
+		if stored.Paused {
+			return false
+		}
+		stored.Paused, stored.NextAt = true, time.Time{}
+		return true
+	})
+}
+
+// ResumeSchedule lets a paused schedule fire again, from its first instant from now on: what fell into the pause is not
+// caught up with. Resuming one that is not paused changes nothing. The error is [ErrScheduleNotFound] when there is none.
+func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.ResumeScheduleTx(ctx, tx, name) })
+}
+
+// ResumeScheduleTx is ResumeSchedule as part of a transaction.
+func (q *Queue) ResumeScheduleTx(ctx context.Context, tx *Tx, name string) error {
+	var fault error
+	err := q.editSchedule(ctx, tx, "resume", name, func(stored *StoredSchedule) bool {
+		if !stored.Paused {
+			return false
+		}
+		var table timetable
+		if table, fault = stored.timetable(); fault != nil {
+			return false
+		}
+		stored.Paused, stored.NextAt = false, table.next(tx.Now())
+		return true
+	})
+	return errors.Join(err, scheduleError("resume", name, fault))
+}
+
+// FireSchedule enqueues a schedule's job now, as a firing for this instant; a paused schedule's as well. Its next instant
+// stands. The error is [ErrScheduleNotFound], or what [Queue.Enqueue] answers.
+func (q *Queue) FireSchedule(ctx context.Context, name string) (receipt Receipt, err error) {
+	err = q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		receipt, err = q.FireScheduleTx(ctx, tx, name)
+		return err
+	})
+	return receipt, err
+}
+
+// FireScheduleTx is FireSchedule as part of a transaction.
+func (q *Queue) FireScheduleTx(ctx context.Context, tx *Tx, name string) (Receipt, error) {
+	stored, err := q.driver.LockSchedule(ctx, tx, name)
+	if err == nil && stored.Fault != "" {
+		err = errors.New(stored.Fault)
+	}
+	if err != nil {
+		return Receipt{}, scheduleError("fire", name, err)
+	}
+	stored.LastAt = tx.Now()
+	if err := q.driver.UpdateSchedule(ctx, tx, *stored); err != nil {
+		return Receipt{}, scheduleError("fire", name, err)
+	}
+	return q.EnqueueTx(ctx, tx, stored.jobFor(tx.Now()))
+}
+
+// editSchedule changes a stored schedule as fn does, if it does.
+func (q *Queue) editSchedule(ctx context.Context, tx *Tx, op, name string, fn func(stored *StoredSchedule) (changed bool)) error {
+	stored, err := q.driver.LockSchedule(ctx, tx, name)
+	if err != nil {
+		return scheduleError(op, name, err)
+	}
+	if !fn(stored) {
+		return nil
+	}
+	stored.UpdatedAt = tx.Now()
+	q.rescheduled(tx)
+	return scheduleError(op, name, q.driver.UpdateSchedule(ctx, tx, *stored))
+}
+
+// rescheduled has the schedulers of this process look again once the transaction has committed.
+func (q *Queue) rescheduled(tx *Tx) { tx.OnCommit(q.local.reschedule) }
+
+func scheduleError(op, name string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("queue: %s schedule %q: %w", op, name, err)
+	}
+	return err
+}

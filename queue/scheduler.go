@@ -1,0 +1,165 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const logSchedule = "schedule"
+
+// The scheduler fires the schedules that are due. It looks when the next one becomes so, when one is changed in this
+// process, and in any case every half minute: others may have changed some, and the clock may have been set.
+type scheduler struct {
+	d     *Dispatcher
+	woken chan struct{}
+	// faults are what keeps schedules from firing, so that it is told once.
+	faults map[string]string
+}
+
+const maxSchedulerPause = 30 * time.Second
+
+func newScheduler(d *Dispatcher) *scheduler {
+	return &scheduler{d: d, woken: make(chan struct{}, 1), faults: make(map[string]string)}
+}
+
+func (s *scheduler) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+func (s *scheduler) run(ctx context.Context) {
+	for {
+		timer := time.NewTimer(s.look(ctx))
+		select {
+		case <-ctx.Done():
+		case <-s.woken:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// look fires what is due and returns how long to wait before the next look.
+func (s *scheduler) look(ctx context.Context) time.Duration {
+	now := time.Now()
+	schedules, err := s.d.q.driver.DueSchedules(ctx, now)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.d.log.ErrorContext(ctx, "looking for due schedules failed; trying again", logError, err)
+		}
+		return s.d.cfg.PollInterval
+	}
+	pause := maxSchedulerPause
+	for i := range schedules {
+		next := schedules[i].NextAt
+		if !next.After(now) && ctx.Err() == nil {
+			next = s.fire(ctx, &schedules[i])
+		}
+		if !next.IsZero() {
+			pause = min(pause, time.Until(next))
+		}
+	}
+	return pause
+}
+
+// fire returns when the schedule is to be looked at again; zero when that need not be soon.
+func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.Time) {
+	table, err := seen.timetable()
+	if err != nil {
+		s.complain(ctx, seen.Name, err)
+		return time.Time{}
+	}
+	err = s.d.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		next, err = s.fireTx(ctx, tx, seen, table)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrScheduleNotFound) || ctx.Err() != nil:
+		return time.Time{}
+	case err != nil:
+		s.complain(ctx, seen.Name, err)
+		return time.Now().Add(s.d.cfg.PollInterval)
+	}
+	delete(s.faults, seen.Name)
+	return next
+}
+
+func (s *scheduler) complain(ctx context.Context, name string, err error) {
+	if fault := err.Error(); s.faults[name] != fault {
+		s.faults[name] = fault
+		s.d.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError, err)
+	}
+}
+
+// fireTx enqueues the jobs and moves the schedule on, unless another machine has done so, or it was changed, since it was
+// seen.
+func (s *scheduler) fireTx(ctx context.Context, tx *Tx, seen *StoredSchedule, table timetable) (next time.Time, err error) {
+	stored, err := s.d.q.driver.LockSchedule(ctx, tx, seen.Name)
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case stored.NextAt.IsZero() || stored.NextAt.After(tx.Now()):
+		return stored.NextAt, nil
+	case stored.Cron != seen.Cron || stored.Zone != seen.Zone:
+		return tx.Now(), nil // look again
+	}
+	instants, next := stored.CatchUp.choose(table, stored.NextAt, tx.Now())
+	stored.NextAt = next
+	if len(instants) > 0 {
+		stored.LastAt = instants[len(instants)-1]
+	}
+	if err := s.d.q.driver.UpdateSchedule(ctx, tx, *stored); err != nil {
+		return time.Time{}, err
+	}
+	return next, s.enqueue(ctx, tx, &stored.Schedule, instants)
+}
+
+// choose picks, of the instants from first to now, those to fire for, and tells the one after now.
+func (c CatchUp) choose(table timetable, first, now time.Time) (instants []time.Time, next time.Time) {
+	limit := 1
+	if c == CatchUpAll {
+		limit = maxCatchUp
+	}
+	instants = table.due(first, now, limit)
+	if len(instants) == 0 {
+		// The zone's rules, as this machine knows them, have changed since first was reckoned.
+		return nil, table.next(now)
+	}
+	latest := instants[len(instants)-1]
+	if c == CatchUpSkip && now.Sub(latest) > onTime {
+		instants = nil
+	}
+	return instants, table.next(latest)
+}
+
+func (s *scheduler) enqueue(ctx context.Context, tx *Tx, schedule *Schedule, instants []time.Time) error {
+	if len(instants) == 0 {
+		return nil
+	}
+	jobs := make([]NewJob, len(instants))
+	for i, at := range instants {
+		jobs[i] = schedule.jobFor(at)
+	}
+	_, err := s.d.q.EnqueueManyTx(ctx, tx, jobs)
+	if errors.Is(err, ErrKeyConflict) {
+		// Nothing is written: the firings have one key. That another job has it must not hold the schedule up.
+		s.d.log.WarnContext(ctx, "schedule has fired for nothing", logSchedule, schedule.Name, logError, err)
+		return nil
+	}
+	return err
+}
+
+// reschedule has all look anew at what is due.
+func (s *dispatchers) reschedule() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for d := range s.all {
+		d.scheduler.wake()
+	}
+}
