@@ -29,12 +29,17 @@ func (c *claimer) wake() {
 
 func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
+		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
 		load := c.d.running.load()
 		ahead := c.pace.ahead(load.ended, c.d.cfg.Ahead)
 		rooms := c.rooms()
 		limit := load.idle + max(0, ahead-load.backlog)
-		if limit == 0 || (load.idle == 0 && load.backlog > ahead/2) || len(rooms) == 0 {
-			c.waitHungry(ctx, ahead/2)
+		switch {
+		case len(rooms) == 0:
+			c.waitForRoom(ctx, changed, nil)
+			continue
+		case limit == 0, load.idle == 0 && load.backlog > ahead/2:
+			c.waitForRoom(ctx, changed, c.d.running.hungryBelow(ahead/2))
 			continue
 		}
 		result, err := c.claim(ctx, rooms, limit)
@@ -50,7 +55,7 @@ func (c *claimer) run(ctx context.Context) {
 			return
 		}
 		// A slot that becomes free is no reason to look again: there was nothing more to claim.
-		c.wait(ctx, c.pause(result.NextDue))
+		c.wait(ctx, changed, c.pause(result.NextDue))
 	}
 }
 
@@ -108,16 +113,17 @@ func (c *claimer) pause(nextDue time.Time) time.Duration {
 	return min(c.d.cfg.PollInterval, time.Until(nextDue)+time.Microsecond)
 }
 
-// wait returns when woken, when a type that was full has room again, or after the pause; at once when that is over already.
-// A dispatcher that runs until it is idle looks again when a job has ended.
-func (c *claimer) wait(ctx context.Context, pause time.Duration) {
-	var changed <-chan struct{}
+// changed closes when a job has ended, where that is a reason to look again: a type that was full has room, or a dispatcher
+// that runs until it is idle has become so.
+func (c *claimer) changed() <-chan struct{} {
 	if c.untilIdle || c.d.bounded {
-		changed = c.d.running.watch()
-		if c.untilIdle && c.d.running.empty() {
-			pause = min(pause, c.d.cfg.PollInterval)
-		}
+		return c.d.running.watch()
 	}
+	return nil
+}
+
+// wait returns when woken, when a job has ended and that matters, or after the pause; at once when that is over already.
+func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -128,13 +134,11 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// waitHungry returns when a slot is idle or the backlog is short. Where it does not become so, jobs that were claimed ahead
-// turn out to take long: they are given back, for whoever is free.
-func (c *claimer) waitHungry(ctx context.Context, low int) {
-	hungry := c.d.running.hungryBelow(low)
-	var changed <-chan struct{}
-	if c.d.bounded {
-		changed = c.d.running.watch()
+// waitForRoom returns when hungry tells that a slot is idle or the backlog short, or a type has room again. Where neither
+// comes about, jobs that were claimed ahead turn out to take long: they are given back, for whoever is free.
+func (c *claimer) waitForRoom(ctx context.Context, changed, hungry <-chan struct{}) {
+	if !c.d.bounded {
+		changed = nil // an end that leaves no slot idle changes nothing
 	}
 	patience := max(10*c.d.cfg.Ahead, 100*time.Millisecond)
 	timer := time.NewTimer(patience)

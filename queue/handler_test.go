@@ -124,6 +124,24 @@ func TestConcurrencyOfATypeLeavesTheOtherSlotsToOthers(t *testing.T) {
 	})
 }
 
+// Idle slots are of no use to a type that is full: the dispatcher waits for an end, and goes on at once then.
+func TestConcurrencyOfTheOnlyType(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		for range 20 {
+			enqueue(t, q, nil)
+		}
+		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Hour})
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error {
+			time.Sleep(time.Second)
+			return nil
+		}, queue.WithConcurrency(2))
+		began := time.Now()
+		require.NoError(t, d.RunUntilIdle(t.Context()))
+		require.Equal(t, 10*time.Second, time.Since(began))
+	})
+}
+
 func TestHandlerOptionsAreChecked(t *testing.T) {
 	nothing := func(context.Context, *queue.Work[int]) error { return nil }
 	for name, c := range map[string]struct {

@@ -150,7 +150,7 @@ func (h *logHandler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 // Handle implements [slog.Handler].
-func (h *logHandler) Handle(ctx context.Context, record slog.Record) error { //nolint:gocritic // slog's signature
+func (h *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	var err error
 	if h.next.Enabled(ctx, record.Level) {
 		err = h.next.Handle(ctx, record.Clone())

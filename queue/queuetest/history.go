@@ -3,6 +3,7 @@ package queuetest
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,34 @@ var historyCases = []conformanceCase{
 			require.NoError(s, s.cancel(between.ID))
 			require.Empty(s, s.history(never.ID))
 			require.Equal(s, []string{queue.KindFailed}, s.history(between.ID))
+		},
+	},
+	{
+		name:        "Attempts/has one record when the end and a cancel meet",
+		explanation: "whichever comes first tells how the attempt ended; the other finds it ended, and nothing fails",
+		run: func(s *suite) {
+			for range 30 {
+				job := s.started()
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					err := s.d.Write(s.Context(), func(ctx context.Context, tx *queue.Tx) error {
+						_, err := s.d.Finish(ctx, tx, []queue.Outcome{{Lease: job.Lease(), State: queue.StateQueued, Kind: queue.KindFailed,
+							NotBefore: time.Now().Add(time.Hour), Error: "again", At: time.Now()}})
+						return err
+					})
+					if err != nil {
+						s.Errorf("Finish: %v", err)
+					}
+				})
+				wg.Go(func() {
+					if err := s.cancel(job.ID); err != nil {
+						s.Errorf("Cancel: %v", err)
+					}
+				})
+				wg.Wait()
+				require.Equal(s, queue.StateCanceled, s.state(job.ID))
+				require.Len(s, s.history(job.ID), 1)
+			}
 		},
 	},
 }
