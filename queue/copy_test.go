@@ -52,6 +52,11 @@ func TestCopyKeepsJobsAsTheyAre(t *testing.T) {
 		require.Equal(t, failing, claimed[0].ID)
 		require.NoError(t, from.FinishStep(ctx, claimed[0].Lease(), "half", 42))
 		require.NoError(t, from.Fail(ctx, &claimed[0], errors.New("not yet")))
+		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 2})}))
+		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "paused", Cron: "@daily", Job: ping.New(1, nil)}))
+		require.NoError(t, from.PauseSchedule(ctx, "paused"))
+		schedules, err := from.Schedules(ctx)
+		require.NoError(t, err)
 		want, err := from.Jobs(ctx, queue.Filter{Limit: 100})
 		require.NoError(t, err)
 		steps, err := from.Steps(ctx, failing)
@@ -61,6 +66,14 @@ func TestCopyKeepsJobsAsTheyAre(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, len(want), report.Jobs)
 		require.Zero(t, count(t, from))
+
+		movedSchedules, err := to.Schedules(ctx)
+		require.NoError(t, err)
+		require.Equal(t, schedules, movedSchedules)
+		require.Equal(t, 2, report.Schedules)
+		none, err := from.Schedules(ctx)
+		require.NoError(t, err)
+		require.Empty(t, none)
 
 		got, err := to.Jobs(ctx, queue.Filter{Limit: 100})
 		require.NoError(t, err)
@@ -187,6 +200,7 @@ func TestCopyGoesOnAfterDyingAnywhere(t *testing.T) {
 		for range jobs {
 			enqueue(t, old, nil)
 		}
+		require.NoError(t, old.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: ping.New(1, nil)}))
 		left := n
 		_, err = queue.Copy(t.Context(), dying{from, &left}, dying{to, &left}, &queue.CopyConfig{Batch: 2})
 		died := err != nil
@@ -209,6 +223,10 @@ func TestCopyGoesOnAfterDyingAnywhere(t *testing.T) {
 		require.Equal(t, jobs, len(here)+len(there)+len(rest), "died at write %d", n)
 		require.Equal(t, jobs, count(t, young))
 		require.Zero(t, count(t, old))
+		schedules, err := young.Schedules(t.Context())
+		require.NoError(t, err)
+		require.Len(t, schedules, 1, "died at write %d", n)
+		require.NotZero(t, schedules[0].NextAt)
 		require.NoError(t, errors.Join(from.Close(), to.Close()))
 		if !died {
 			return
