@@ -17,6 +17,10 @@ test: ## run all tests
 race: ## run all tests under the race detector
 	go test -race ./...
 
+.PHONY: soak
+soak: ## kill 100 processes at work on each engine: minutes, and a PostgreSQL server
+	POSTROOM_TEST_KILLS=100 go test -count=1 -v -timeout 30m -run '^TestKilledProcesses' ./queue/sqlite ./queue/postgres
+
 .PHONY: lint
 lint: ## format, vet and lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

@@ -1,0 +1,161 @@
+// Package forest is work for a queue that shows afterwards whether anything was lost or done twice. A job is a node of a
+// tree: it notes two effects in a table of the user's own, one in a step and one with its completion, which also enqueues its
+// two children. Some nodes have keys, some wait for a limit, some fail at first.
+package forest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+type node struct {
+	Name  string // that of the root, a dash, and the way from there
+	Depth int    // 1 for a root
+}
+
+const (
+	growth queue.Type[node] = "grow"
+	depth                   = 5
+	// TreeSize is how many jobs one root becomes.
+	TreeSize = 1<<depth - 1
+)
+
+// A Forest is a queue on which trees grow.
+type Forest struct {
+	*queue.Queue
+}
+
+// Open makes what is not there yet. It may be called by several processes, once one call has returned.
+func Open(ctx context.Context, db queue.Driver) (*Forest, error) {
+	if err := queue.Migrate(ctx, db); err != nil {
+		return nil, err
+	}
+	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		// No key: an effect that happens twice must be seen.
+		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS effects (name TEXT NOT NULL)")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	q, err := queue.New(db, &queue.Config{
+		Retry:  queue.RetryPolicy{Base: 10 * time.Millisecond, Factor: 2, Cap: 100 * time.Millisecond},
+		Budget: queue.Budget{Crashes: 1000, Interruptions: 1000},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Forest{q}, q.SetLimit(ctx, queue.ForKeyPrefix("side:"), queue.Limit{MaxRunning: 4})
+}
+
+// Plant enqueues a root. It may be repeated until it succeeds; there is one tree in the end.
+func (f *Forest) Plant(ctx context.Context, root string) error {
+	_, err := f.Enqueue(ctx, newNode(node{Name: root + "-", Depth: 1}))
+	return err
+}
+
+func newNode(n node) queue.NewJob {
+	// What a database that is away makes of an attempt is a failure like others; it must not end the job.
+	opts := &queue.Options{Key: queue.WhileUnfinished(n.Name), Priority: n.Depth % 3, MaxAttempts: 1000}
+	if n.Depth%2 == 1 {
+		opts.Key = queue.Forever(n.Name)
+	}
+	if n.Depth == 4 {
+		opts.LimitKey = "side:" + n.Name[len(n.Name)-1:]
+	}
+	return growth.New(n, opts)
+}
+
+// Handle registers the work; grown is called after each node that is complete.
+func (f *Forest) Handle(d *queue.Dispatcher, grown func(name string)) {
+	queue.Handle(d, growth, func(ctx context.Context, w *queue.Work[node]) error {
+		err := f.grow(ctx, w)
+		if err == nil {
+			grown(w.Payload.Name)
+		}
+		return err
+	})
+}
+
+var errFirst = errors.New("the first attempt fails")
+
+func (f *Forest) grow(ctx context.Context, w *queue.Work[node]) error {
+	n := w.Payload
+	begun, err := queue.StepTx(ctx, w, "begin", func(ctx context.Context, tx *queue.Tx) (bool, error) {
+		return true, note(ctx, tx, n.Name+" begun")
+	})
+	if err != nil || !begun {
+		return err
+	}
+	if strings.HasSuffix(n.Name, "rl") && w.Job.Attempt == 1 {
+		return queue.RetryAfter(errFirst, time.Millisecond)
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		if err := note(ctx, tx, n.Name); err != nil || n.Depth == depth {
+			return err
+		}
+		for _, side := range []string{"l", "r"} {
+			if _, err := f.EnqueueTx(ctx, tx, newNode(node{Name: n.Name + side, Depth: n.Depth + 1})); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func note(ctx context.Context, tx *queue.Tx, effect string) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO effects (name) VALUES ($1)", effect)
+	return err
+}
+
+// Finish lets a dispatcher work until nothing is left to do, in any process.
+func (f *Forest) Finish(ctx context.Context, cfg *queue.DispatcherConfig) error {
+	d, err := queue.NewDispatcher(f.Queue, cfg)
+	if err != nil {
+		return err
+	}
+	f.Handle(d, func(string) {})
+	return d.RunUntilIdle(ctx)
+}
+
+// RequireWhole fails the test unless all that was planted has grown exactly once and left nothing behind. It is called when
+// nothing is left to do.
+func (f *Forest) RequireWhole(t *testing.T, planted []string) {
+	t.Helper()
+	count := func(query string) (n int) {
+		t.Helper()
+		require.NoError(t, f.DB().Reader().Get(&n, query), query)
+		return n
+	}
+	var roots []string
+	require.NoError(t, f.DB().Reader().Select(&roots, "SELECT name FROM effects WHERE name LIKE '%-'"))
+	for i := range roots {
+		roots[i] = strings.TrimSuffix(roots[i], "-")
+	}
+	require.Subset(t, roots, planted, "what was acknowledged is there")
+
+	// There may be more than was acknowledged: the answer can get lost.
+	jobs := len(roots) * TreeSize
+	require.Equal(t, jobs, count("SELECT COUNT(*) FROM jobs"))
+	require.Equal(t, jobs, count("SELECT COUNT(*) FROM jobs WHERE state = 'completed'"))
+	require.Equal(t, 2*jobs, count("SELECT COUNT(DISTINCT name) FROM effects"), "every effect")
+	require.Equal(t, 2*jobs, count("SELECT COUNT(*) FROM effects"), "exactly once")
+	require.Equal(t, jobs, count("SELECT COUNT(*) FROM job_steps WHERE finished_at IS NOT NULL"))
+	require.Equal(t, jobs, count("SELECT COUNT(*) FROM job_steps"))
+	require.Zero(t, count("SELECT COUNT(*) FROM job_workers"))
+	require.Zero(t, count("SELECT COUNT(*) FROM job_keys WHERE scope = 'unfinished'"))
+	require.Equal(t, count("SELECT COUNT(*) FROM jobs WHERE key_scope = 'forever'"), count("SELECT COUNT(*) FROM job_keys"))
+	violations, err := f.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, violations)
+	t.Logf("%d jobs, %d attempts, of which %d failed, %d were interrupted and %d crashed", jobs, count("SELECT COALESCE(SUM(attempt), 0) FROM jobs"),
+		count("SELECT COALESCE(SUM(failures), 0) FROM jobs"), count("SELECT COALESCE(SUM(interruptions), 0) FROM jobs"),
+		count("SELECT COALESCE(SUM(crashes), 0) FROM jobs"))
+}

@@ -1,0 +1,22 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+)
+
+func TestMain(m *testing.M) { forest.Main(m, openForest) }
+
+func openForest(ctx context.Context, dsn string) (queue.Driver, error) {
+	return postgres.Open(ctx, dsn, nil)
+}
+
+func TestKilledProcessesLoseAndDoubleNothing(t *testing.T) {
+	// The server lives on, and what it has told is safe with it, on the disk or not yet.
+	forest.Kill(t, openForest, dbtest.PostgresDSN(t)+"&synchronous_commit=off")
+}
