@@ -21,8 +21,10 @@ type Attempt struct {
 	completed atomic.Bool
 	result    atomic.Pointer[any]
 
-	span  trace.Span                // of the handler, on its goroutine
-	began atomic.Pointer[beginning] // nil until the handler runs
+	began time.Time  // zero until its turn comes
+	span  trace.Span // of the handler, on its goroutine
+	// spanContext is that of span, for others; nil without one.
+	spanContext atomic.Pointer[trace.SpanContext]
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read

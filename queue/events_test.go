@@ -119,6 +119,14 @@ func TestEventsOfOtherEnds(t *testing.T) {
 			require.NoError(t, q.Cancel(t.Context(), id))
 			require.NoError(t, q.Retry(t.Context(), id))
 		}, []string{"enqueued", "canceled", "retried "}},
+		"is among many": {func(t *testing.T, q *queue.Queue, _ string) {
+			n, err := q.CancelAll(t.Context(), queue.Filter{})
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			redriven, err := q.Redrive(t.Context(), queue.Filter{States: []queue.State{queue.StateCanceled}})
+			require.NoError(t, err)
+			require.Equal(t, 1, redriven.Queued)
+		}, []string{"enqueued", "canceled", "retried "}},
 		"is run by a worker of the program's own": {func(t *testing.T, q *queue.Queue, _ string) {
 			jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 			require.NoError(t, err)

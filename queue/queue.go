@@ -108,13 +108,15 @@ func (q *Queue) Retry(ctx context.Context, jobID string) error {
 
 // RetryTx is Retry as part of a transaction.
 func (q *Queue) RetryTx(ctx context.Context, tx *Tx, jobID string) error {
-	if err := q.driver.Retry(ctx, tx, jobID); err != nil {
+	if err := q.retryOne(ctx, tx, jobID); err != nil {
 		return wrap("retry", jobID, err)
 	}
-	if q.observed(ctx) {
-		if err := q.record(ctx, tx, Event{Kind: EventRetried, JobID: jobID, NotBefore: tx.Now()}); err != nil {
-			return wrap("retry", jobID, err)
-		}
-	}
 	return q.driver.Notify(ctx, tx)
+}
+
+func (q *Queue) retryOne(ctx context.Context, tx *Tx, jobID string) error {
+	if err := q.driver.Retry(ctx, tx, jobID); err != nil || !q.observed(ctx) {
+		return err
+	}
+	return q.record(ctx, tx, Event{Kind: EventRetried, JobID: jobID, NotBefore: tx.Now()})
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
@@ -38,7 +36,7 @@ func (q *Queue) recordEnd(ctx context.Context, tx *Tx, out *Outcome, a *Attempt)
 	if a == nil {
 		return q.record(ctx, tx, out.event(nil, time.Time{}))
 	}
-	return q.record(ctx, tx, out.event(&a.Job, a.beganAt()))
+	return q.record(ctx, tx, out.event(&a.Job, a.began))
 }
 
 // describe completes an event of which only the job's id is known.
@@ -102,7 +100,7 @@ func (q *Queue) recordEndings(ctx context.Context, tx *Tx, batch []ending, answe
 	events := make([]Event, 0, len(batch))
 	for i, e := range batch {
 		if answers[i] == nil && e.outcome.Kind != KindReleased {
-			events = append(events, e.outcome.event(&e.attempt.Job, e.attempt.beganAt()))
+			events = append(events, e.outcome.event(&e.attempt.Job, e.attempt.began))
 		}
 	}
 	return q.record(ctx, tx, events...)
@@ -134,27 +132,16 @@ func (q *Queue) claimed(ctx context.Context, jobs []Job) {
 	}
 }
 
-// A beginning is when an attempt's handler began, and in which span.
-type beginning struct {
-	at   time.Time
-	span trace.SpanContext
-}
-
-func (a *Attempt) beganAt() time.Time {
-	if b := a.began.Load(); b != nil {
-		return b.at
-	}
-	return time.Time{}
-}
-
 // begin is called when a handler is; its context is the handler's.
 func (q *Queue) begin(e *entry) context.Context {
-	job, now := &e.attempt.Job, time.Now()
-	ctx, span := q.telemetry.begin(e.ctx, job, now)
-	e.attempt.span = span
-	e.attempt.began.Store(&beginning{at: now, span: span.SpanContext()})
+	a, job := e.attempt, &e.attempt.Job
+	ctx, span := q.telemetry.begin(e.ctx, job, a.began)
+	a.span = span
+	if sc := span.SpanContext(); sc.IsValid() {
+		a.spanContext.Store(&sc)
+	}
 	if q.events.listeners.Load() > 0 {
-		q.events.started(Event{Kind: EventStarted, JobID: job.ID, JobType: job.Type, Attempt: job.Attempt, At: now})
+		q.events.started(Event{Kind: EventStarted, JobID: job.ID, JobType: job.Type, Attempt: job.Attempt, At: a.began})
 	}
 	return ctx
 }

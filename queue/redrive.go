@@ -35,7 +35,7 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (Redriven, error) {
 	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *Tx, ids []string) error {
 		var batch Redriven
 		for _, id := range ids {
-			err := q.driver.Retry(ctx, tx, id)
+			err := q.retryOne(ctx, tx, id)
 			switch {
 			case errors.Is(err, ErrKeyConflict):
 				batch.KeyTaken++

@@ -63,7 +63,8 @@ type attributes struct {
 
 type typeAttributes struct {
 	attributes
-	span     []trace.SpanStartOption
+	child    []trace.SpanStartOption
+	root     []trace.SpanStartOption
 	outcomes map[string]attributes
 }
 
@@ -132,16 +133,12 @@ func (t *telemetry) begin(ctx context.Context, job *Job, now time.Time) (context
 	t.running.Add(ctx, 1, attrs.add...)
 	t.wait.Record(ctx, wait, attrs.record...)
 
-	opts := attrs.span
-	remote := parseTraceParent(job.TraceParent)
-	if remote.IsValid() {
+	opts := attrs.root
+	if remote := parseTraceParent(job.TraceParent); remote.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, remote)
-	}
-	switch {
-	case !remote.IsValid():
-		opts = append(opts, trace.WithNewRoot())
-	case !t.children:
-		opts = append(opts, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: remote}))
+		if opts = attrs.child; !t.children {
+			opts = append(attrs.root, trace.WithLinks(trace.Link{SpanContext: remote}))
+		}
 	}
 	ctx, span := t.tracer.Start(ctx, "queue.job", opts...)
 	if span.IsRecording() {
@@ -167,7 +164,7 @@ func (t *telemetry) end(e *entry, out *Outcome) {
 	}
 	attrs := t.of(e.attempt.Job.Type)
 	t.running.Add(e.ctx, -1, attrs.add...)
-	t.duration.Record(e.ctx, time.Since(e.attempt.beganAt()).Seconds(), attrs.outcomes[outcome].record...)
+	t.duration.Record(e.ctx, time.Since(e.attempt.began).Seconds(), attrs.outcomes[outcome].record...)
 	if span.IsRecording() {
 		span.SetAttributes(keyOutcome.String(outcome))
 		if outcome == KindFailed || outcome == outcomeRetried {
@@ -212,11 +209,11 @@ func newTypeAttributes(jobType string) *typeAttributes {
 	for _, outcome := range outcomes {
 		a.outcomes[outcome] = measured(name, keyOutcome.String(outcome))
 	}
-	span := []trace.SpanStartOption{
+	a.child = []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(name, keySystem.String("postroom"), keyOperation.String("process"), keyQueue.String(jobType)),
 	}
-	a.span = slices.Clip(span) // appending copies
+	a.root = slices.Clip(append(slices.Clip(a.child), trace.WithNewRoot())) // appending copies
 	return a
 }
 
@@ -227,8 +224,8 @@ func measured(attrs ...attribute.KeyValue) attributes {
 
 // traced is ctx with the span of the attempt, so that log lines that are written later belong to it.
 func (a *Attempt) traced(ctx context.Context) context.Context {
-	if b := a.began.Load(); b != nil && b.span.IsValid() {
-		return trace.ContextWithSpanContext(ctx, b.span)
+	if sc := a.spanContext.Load(); sc != nil {
+		return trace.ContextWithSpanContext(ctx, *sc)
 	}
 	return ctx
 }
