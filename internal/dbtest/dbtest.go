@@ -58,8 +58,8 @@ func PostgresDSN(t testing.TB) string {
 		t.Skip(message)
 	}
 	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	exec(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { exec(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
+	execute(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { execute(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
 	return With(t, dsn, "search_path", schema)
 }
 
@@ -74,7 +74,7 @@ func With(t testing.TB, dsn, name, value string) string {
 	return scoped.String()
 }
 
-func exec(ctx context.Context, t testing.TB, dsn, statement string) {
+func execute(ctx context.Context, t testing.TB, dsn, statement string) {
 	t.Helper()
 	db, err := postgres.Open(ctx, dsn, nil)
 	require.NoError(t, err, "the server that %s names must answer", PostgresEnv)

@@ -1,0 +1,91 @@
+package dbtest
+
+import (
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A Cluster is a PostgreSQL server of the test's own, which may be stopped and broken. It listens on a socket in its folder.
+type Cluster struct {
+	bin, folder string
+}
+
+// NewCluster makes and starts a server that goes with the test. Where PostgreSQL's programs are not installed the test is
+// skipped, except under CI, where it fails.
+func NewCluster(t *testing.T) *Cluster {
+	t.Helper()
+	bin := binaries()
+	if bin == "" {
+		message := "a PostgreSQL server that is stopped under load is not tested: initdb and pg_ctl are not installed in /usr/lib/postgresql or the PATH"
+		if os.Getenv("CI") != "" {
+			t.Fatal(message)
+		}
+		t.Skip(message)
+	}
+	// Not t.TempDir, which the server's own user may not enter. Sockets want short paths.
+	folder, err := os.MkdirTemp("", "postroom-pg-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	c := &Cluster{bin: bin, folder: folder}
+	if os.Getuid() == 0 {
+		owner, err := user.Lookup("postgres")
+		require.NoError(t, err, "PostgreSQL does not run as root")
+		uid, _ := strconv.Atoi(owner.Uid)
+		gid, _ := strconv.Atoi(owner.Gid)
+		require.NoError(t, os.Chown(folder, uid, gid))
+	}
+	c.run(t, "initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+	c.Start(t)
+	t.Cleanup(func() { c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", "immediate") })
+	return c
+}
+
+// binaries is the folder of PostgreSQL's programs, where Debian or the PATH has them.
+func binaries() string {
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(found) > 0 {
+		return filepath.Dir(found[len(found)-1])
+	}
+	if found, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(found)
+	}
+	return ""
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.folder, "data") }
+
+// DSN names the server's database.
+func (c *Cluster) DSN() string {
+	return "postgres:///postgres?user=postgres&host=" + url.QueryEscape(c.folder)
+}
+
+// Start starts the server and waits until it takes connections.
+func (c *Cluster) Start(t *testing.T) {
+	t.Helper()
+	options := "-c listen_addresses='' -k " + c.folder
+	c.run(t, "pg_ctl", "start", "-D", c.data(), "-w", "-l", filepath.Join(c.folder, "log"), "-o", options)
+}
+
+// Crash stops the server at once, as a loss of power would: it goes on from its log at the next start.
+func (c *Cluster) Crash(t *testing.T) {
+	t.Helper()
+	c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", "immediate")
+}
+
+func (c *Cluster) run(t *testing.T, program string, args ...string) {
+	t.Helper()
+	args = append([]string{filepath.Join(c.bin, program)}, args...)
+	if os.Getuid() == 0 {
+		args = append([]string{"runuser", "-u", "postgres", "--"}, args...)
+	}
+	command := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // PostgreSQL's own programs; they end by themselves
+	command.Dir = c.folder
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s: %s", program, out)
+}

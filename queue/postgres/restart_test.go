@@ -1,0 +1,119 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+)
+
+// A tally counts what each machine has grown.
+type tally struct {
+	mu    sync.Mutex
+	moved *sync.Cond
+	grown [2]int
+	over  bool // nobody waits any more
+}
+
+func newTally() *tally {
+	c := &tally{}
+	c.moved = sync.NewCond(&c.mu)
+	return c
+}
+
+func (c *tally) add(machine int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.grown[machine]++
+	c.moved.Broadcast()
+}
+
+// wait returns true when every machine has grown so many more than now, false when it is over.
+func (c *tally) wait(more int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.grown
+	for !c.over && (c.grown[0] < before[0]+more || c.grown[1] < before[1]+more) {
+		c.moved.Wait()
+	}
+	return !c.over
+}
+
+func (c *tally) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	c.moved.Broadcast()
+}
+
+// startMachine is a connection pool and a dispatcher of its own.
+func startMachine(t *testing.T, dsn string, grown func()) (stop func()) {
+	t.Helper()
+	db, f := openMachine(t, dsn)
+	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: 2 * time.Second, PollInterval: 50 * time.Millisecond})
+	require.NoError(t, err)
+	f.Handle(d, func(string) { grown() })
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	return func() {
+		cancel()
+		require.NoError(t, <-ended)
+		require.NoError(t, db.Close())
+	}
+}
+
+func openMachine(t *testing.T, dsn string) (*postgres.DB, *forest.Forest) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), dsn, nil)
+	require.NoError(t, err)
+	f, err := forest.Open(t.Context(), db)
+	require.NoError(t, err)
+	return db, f
+}
+
+// The server dies under load and comes back, again and again. Programs that enqueue try again; dispatchers go on by
+// themselves.
+func TestServerThatDiesUnderLoadLosesAndDoublesNothing(t *testing.T) {
+	const deaths = 5
+	cluster := dbtest.NewCluster(t)
+	db, f := openMachine(t, cluster.DSN())
+	defer func() { require.NoError(t, db.Close()) }()
+	grown := newTally()
+	first := startMachine(t, cluster.DSN(), func() { grown.add(0) })
+	second := startMachine(t, cluster.DSN(), func() { grown.add(1) })
+
+	var planted []string
+	refused := 0
+	var planter sync.WaitGroup
+	planter.Go(func() {
+		for len(planted) < 4 || grown.wait(forest.TreeSize/4) {
+			root := fmt.Sprint("tree", len(planted))
+			for f.Plant(context.Background(), root) != nil {
+				refused++
+			}
+			planted = append(planted, root)
+		}
+	})
+	for range deaths {
+		grown.wait(10)
+		cluster.Crash(t)
+		cluster.Start(t)
+	}
+	grown.wait(10) // both go on
+	grown.end()
+	planter.Wait()
+	require.NoError(t, f.Finish(t.Context(), &queue.DispatcherConfig{Lease: 2 * time.Second}))
+	first()
+	second()
+	f.RequireWhole(t, planted)
+	t.Logf("the server died %d times; %d trees were planted, %d times in vain", deaths, len(planted), refused)
+}
