@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// conflict tells what is different about the job that has the key of rows[i].
-func conflict(rows []InsertJob, i int, result *InsertResult) error {
+// conflict tells what is different about the job that has the key of rows[i]. It returns nil when nothing is: another codec, or
+// another key of it, has made the holder's fingerprint.
+func (q *Queue) conflict(rows []InsertJob, i int, result *InsertResult) error {
 	given, held := &rows[i], result.Holder
 	if held == nil {
 		held = &KeyHolder{}
@@ -20,6 +21,10 @@ func conflict(rows []InsertJob, i int, result *InsertResult) error {
 			held = &KeyHolder{Type: rows[j].Type, Payload: rows[j].Payload}
 		}
 	}
+	payload, err := q.codecs.decode(given.Payload, payloadPlace(given.Type, given.ID))
+	if err == nil && slices.Contains(q.codecs.fingerprints(given.Type, payload), held.Fingerprint) {
+		return nil
+	}
 	var hint string
 	switch {
 	case held.Type == "":
@@ -27,13 +32,18 @@ func conflict(rows []InsertJob, i int, result *InsertResult) error {
 	case held.Type != given.Type:
 		hint = fmt.Sprintf("that job is of type %s, this one of type %s", held.Type, given.Type)
 	default:
-		hint = difference(held.Payload, given.Payload)
+		// What a codec hides is not shown in an error.
+		hidden := isEncoded(held.Payload) || isEncoded(given.Payload)
+		there, errThere := q.codecs.decode(held.Payload, payloadPlace(held.Type, result.ID))
+		if hint = difference(there, payload, hidden); err != nil || errThere != nil {
+			hint = "the payloads differ"
+		}
 	}
 	return &Error{Op: "enqueue", JobID: result.ID, Err: fmt.Errorf("%w: %q", ErrKeyConflict, given.Key.Name), Hint: hint + "; use another key"}
 }
 
-// difference names the first place in which two payloads differ, and what they have there.
-func difference(held, given []byte) string {
+// difference names the first place in which two payloads differ and, unless that is hidden, what they have there.
+func difference(held, given []byte, hidden bool) string {
 	a, errA := decodeAny(held)
 	b, errB := decodeAny(given)
 	if errA != nil || errB != nil {
@@ -42,6 +52,9 @@ func difference(held, given []byte) string {
 	path, x, y := firstDifference("payload", a, b)
 	if path == "" {
 		return "the payloads differ only in how they are written"
+	}
+	if hidden {
+		return cut(path, maxPath) + " is another there"
 	}
 	return fmt.Sprintf("%s is %s there, %s here", cut(path, maxPath), brief(x), brief(y))
 }

@@ -17,8 +17,8 @@ func Cursor[T any](ctx context.Context, w running, name string) (T, bool, error)
 	if err != nil || step.Cursor == nil {
 		return value, false, err
 	}
-	if err := json.Unmarshal(step.Cursor, &value); err != nil {
-		return value, false, wrap("cursor", a.Job.ID, Fatal(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
+	if err := unmarshal(step.Cursor, &value); err != nil {
+		return value, false, wrap("cursor", a.Job.ID, undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
 	}
 	return value, true, nil
 }
@@ -45,15 +45,19 @@ func SaveCursorTx(ctx context.Context, tx *Tx, w running, name string, value any
 	if name == "" {
 		return wrap("save cursor", a.Job.ID, errors.New("a step needs a name"))
 	}
-	stored, err := encode(value)
+	plain, err := encode(value)
 	if err != nil {
 		return wrap("save cursor "+name, a.Job.ID, Fatal(fmt.Errorf("value: %w", err)))
+	}
+	stored, err := a.q.codecs.encode(plain, cursorPlace(a.Job.ID, name), "")
+	if err != nil {
+		return wrap("save cursor "+name, a.Job.ID, err)
 	}
 	if err := a.q.driver.SaveCursor(ctx, tx, a.Job.Lease(), name, stored); err != nil {
 		return wrap("save cursor "+name, a.Job.ID, err)
 	}
 	now := tx.Now()
-	tx.OnCommit(func() { a.rememberCursor(name, stored, now) })
+	tx.OnCommit(func() { a.rememberCursor(name, plain, now) })
 	return nil
 }
 

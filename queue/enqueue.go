@@ -112,7 +112,10 @@ func (q *Queue) row(j *NewJob) (InsertJob, error) {
 		row.LimitKey = joblimit.Coalesced + row.Key.Name
 	}
 	if row.Key.Name != "" {
-		row.Fingerprint = Fingerprint(row.Type, row.Payload)
+		row.Fingerprint = q.codecs.fingerprints(row.Type, row.Payload)[0]
+	}
+	if row.Payload, err = q.codecs.encode(payload, payloadPlace(row.Type, row.ID), row.Fingerprint); err != nil {
+		return InsertJob{}, fmt.Errorf("payload of %s: %w", j.Type, err)
 	}
 	return row, nil
 }
@@ -125,7 +128,9 @@ func (q *Queue) insert(ctx context.Context, tx *Tx, rows []InsertJob) ([]Receipt
 	receipts := make([]Receipt, len(results))
 	for i := range results {
 		if results[i].Conflict {
-			return nil, conflict(rows, i, &results[i])
+			if err := q.conflict(rows, i, &results[i]); err != nil {
+				return nil, err
+			}
 		}
 		receipts[i] = Receipt{ID: results[i].ID, Duplicate: results[i].Duplicate}
 	}

@@ -29,7 +29,7 @@ type handler struct {
 // up, see [DispatcherConfig].Grace.
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {
 	decode := func(stored json.RawMessage) (payload P, err error) {
-		if err = json.Unmarshal(stored, &payload); err != nil {
+		if err = unmarshal(stored, &payload); err != nil {
 			err = fmt.Errorf("payload does not fit %T: %w", payload, err)
 		}
 		return payload, err
@@ -37,7 +37,7 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 	run := func(ctx context.Context, a *Attempt) error {
 		payload, err := decode(a.Job.Payload)
 		if err != nil {
-			return Fatal(err)
+			return undecided(err)
 		}
 		return fn(ctx, &Work[P]{Attempt: a, Payload: payload})
 	}
@@ -54,7 +54,7 @@ func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMe
 		return
 	}
 	run, err := wrapHandler(run, d.cfg.Middleware)
-	h := &handler{run: run, retry: d.q.retry, fits: fits}
+	h := &handler{run: d.q.codecs.decoding(run), retry: d.q.retry, fits: fits}
 	for _, opt := range opts {
 		err = errors.Join(err, opt(h))
 	}
@@ -170,7 +170,7 @@ func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
 	}
 	out = Outcome{Lease: a.Job.Lease(), State: StateCompleted, Kind: KindCompleted, At: time.Now()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
-		if out.Result, err = encode(result); err != nil {
+		if out.Result, err = d.q.encode(result, resultPlace(a.Job.ID)); err != nil {
 			return d.judge(a, Fatal(fmt.Errorf("result: %w", err)))
 		}
 	}

@@ -13,6 +13,9 @@ const (
 // Job returns one job, or [ErrJobNotFound].
 func (q *Queue) Job(ctx context.Context, jobID string) (*Job, error) {
 	job, err := q.driver.Job(ctx, jobID)
+	if err == nil {
+		_ = q.codecs.readJob(job) // what cannot be read is shown as it is stored
+	}
 	return job, wrap("job", jobID, err)
 }
 
@@ -25,6 +28,9 @@ func (q *Queue) Jobs(ctx context.Context, filter Filter) ([]Job, error) {
 		return nil, fmt.Errorf("queue: jobs: Filter.Limit is %d; it must be within 1 and %d", filter.Limit, maxListing)
 	}
 	jobs, err := q.driver.Jobs(ctx, filter)
+	for i := range jobs {
+		_ = q.codecs.readJob(&jobs[i])
+	}
 	return jobs, wrap("jobs", "", err)
 }
 
@@ -52,5 +58,6 @@ func (q *Queue) Logs(ctx context.Context, jobID string) ([]LogLine, error) {
 // Steps lists the steps of a job in the order they were started.
 func (q *Queue) Steps(ctx context.Context, jobID string) ([]StepRecord, error) {
 	steps, err := q.driver.Steps(ctx, jobID)
+	q.codecs.readSteps(steps)
 	return steps, wrap("steps", jobID, err)
 }

@@ -235,11 +235,21 @@ func encode(v any) (json.RawMessage, error) {
 	if err == nil && !utf8.Valid(b) {
 		err = errors.New("not valid UTF-8")
 	}
+	if err == nil && isEncoded(b) {
+		err = errors.New(`an object must not begin with the member "$codec", which is the queue's own`)
+	}
 	return b, err
 }
 
-// Fingerprint tells jobs that share a key apart by what they are to do.
+// Fingerprint tells jobs that share a key apart by what they are to do. That of a payload that a codec has encoded is
+// stored in it.
 func Fingerprint(jobType string, payload []byte) string {
+	if isEncoded(payload) {
+		var e encoded
+		if json.Unmarshal(payload, &e) == nil && e.Fingerprint != "" {
+			return e.Fingerprint
+		}
+	}
 	h := sha256.New()
 	h.Write([]byte(jobType))
 	h.Write([]byte{0})

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,7 +22,34 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	}
 	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit, Now: time.Now()})
 	q.claimed(ctx, result.Jobs)
-	return result.Jobs, wrap("claim", "", err)
+	if err != nil {
+		return nil, wrap("claim", "", err)
+	}
+	return q.readClaimed(ctx, result.Jobs)
+}
+
+// readClaimed decodes what was claimed. Jobs that cannot be read here are given back as a dispatcher does it.
+func (q *Queue) readClaimed(ctx context.Context, jobs []Job) ([]Job, error) {
+	readable := jobs[:0]
+	var errs []error
+	for i := range jobs {
+		job := jobs[i]
+		if err := q.codecs.readJob(&job); err == nil {
+			readable = append(readable, job)
+		} else {
+			errs = append(errs, q.Fail(ctx, &job, undecided(err)))
+		}
+	}
+	return readable, errors.Join(errs...)
+}
+
+// encode makes of a value what is stored of it at the place.
+func (q *Queue) encode(v any, place string) (json.RawMessage, error) {
+	plain, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	return q.codecs.encode(plain, place, "")
 }
 
 // Heartbeat says that the worker lives and checks the leases it believes to hold. The error joins an [Error] for each
@@ -60,7 +88,7 @@ func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any)
 func (q *Queue) complete(ctx context.Context, tx *Tx, lease Lease, result any, a *Attempt) error {
 	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now()}
 	if result != nil {
-		stored, err := encode(result)
+		stored, err := q.encode(result, resultPlace(lease.JobID))
 		if err != nil {
 			return wrap("complete", lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 		}
@@ -120,11 +148,16 @@ func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result
 }
 
 func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step StepRecord, result any) (StepRecord, error) {
-	stored, err := encode(result)
+	plain, err := encode(result)
 	if err != nil {
 		// Not to be retried: the step would take effect each time, and its result never be kept.
 		return step, wrap("finish step "+step.Name, lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 	}
-	step.JobID, step.Attempt, step.Result, step.FinishedAt = lease.JobID, lease.Attempt, stored, tx.Now()
-	return step, wrap("finish step "+step.Name, lease.JobID, q.driver.FinishStep(ctx, tx, lease, step))
+	step.JobID, step.Attempt, step.FinishedAt = lease.JobID, lease.Attempt, tx.Now()
+	if step.Result, err = q.codecs.encode(plain, stepPlace(lease.JobID, step.Name), ""); err != nil {
+		return step, wrap("finish step "+step.Name, lease.JobID, err)
+	}
+	err = q.driver.FinishStep(ctx, tx, lease, step)
+	step.Result = plain
+	return step, wrap("finish step "+step.Name, lease.JobID, err)
 }

@@ -29,6 +29,12 @@ type Config struct {
 	MaxPayload int
 	// Retention is how long finished jobs are kept. Default: 7 days.
 	Retention Retention
+	// Codec encodes what is stored from now on of payloads, results and steps. Default: none, they are stored plainly. Values
+	// that cannot be decoded are shown as they are stored, a JSON object with the member "$codec"; a handler is not given them:
+	// its job is deferred for a minute while the codec or key is not known, and fails when the value is damaged.
+	Codec Codec
+	// Decoders decode what other codecs have encoded.
+	Decoders []Codec
 }
 
 // A Queue enqueues jobs, hands them to workers and keeps what becomes of them. It is safe for use by many goroutines;
@@ -45,6 +51,7 @@ type Queue struct {
 
 	maxPayload int
 	retention  Retention
+	codecs     codecs
 }
 
 // New makes a queue on a database whose tables [Migrate] has made; cfg may be nil.
@@ -69,9 +76,13 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: Config.MeterProvider: %w", err)
 	}
+	codecs, err := newCodecs(c.Codec, c.Decoders)
+	if err != nil {
+		return nil, fmt.Errorf("queue: Config: %w", err)
+	}
 	return &Queue{
 		driver: driver, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), maxPayload: c.MaxPayload,
-		retention: c.Retention, telemetry: t,
+		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }
 

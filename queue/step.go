@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -94,8 +93,8 @@ func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, er
 	if err != nil || !ok || step.FinishedAt.IsZero() {
 		return false, err
 	}
-	if err := json.Unmarshal(step.Result, result); err != nil {
-		return false, wrap("step", a.Job.ID, Fatal(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
+	if err := unmarshal(step.Result, result); err != nil {
+		return false, wrap("step", a.Job.ID, undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
 	}
 	return true, nil
 }

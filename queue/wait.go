@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -32,6 +31,7 @@ func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
 			return nil, wrap("wait", jobID, err)
 		}
 		if job.State.Finished() {
+			_ = q.codecs.readJob(job) // Result tells when it cannot be read
 			return job, nil
 		}
 		select {
@@ -83,7 +83,7 @@ func Result[T any](job *Job) (T, error) {
 	case job.Result == nil:
 		return result, nil
 	}
-	if err := json.Unmarshal(job.Result, &result); err != nil {
+	if err := unmarshal(job.Result, &result); err != nil {
 		return result, wrap("result", job.ID, fmt.Errorf("it does not fit %T: %w", result, err))
 	}
 	return result, nil

@@ -1,0 +1,163 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Codec changes how payloads, results, and the results and cursors of steps are stored: [EncryptingCodec] encrypts them. What
+// it has encoded is stored under its name, beside what is stored plainly, so that a queue can be given a codec, or another one,
+// at any time. It is used by many goroutines at once.
+type Codec interface {
+	// Name is stored with all that the codec has encoded: not empty, and never that of another way of encoding.
+	Name() string
+	// Encode and Decode are given the same place: what the bytes are and which job they belong to. A codec that
+	// authenticates includes it, so that nobody can put them elsewhere. Decode answers with [ErrNoCodec] what another
+	// configuration could decode.
+	Encode(plain []byte, place string) ([]byte, error)
+	Decode(encoded []byte, place string) ([]byte, error)
+}
+
+// A Fingerprinter is a Codec that says which jobs with a [Key] do the same. Without it a SHA-256 of type and payload is stored
+// in the open, from which short payloads can be guessed.
+type Fingerprinter interface {
+	// Fingerprints are those of a job, the first being the one to store. The others are such as were stored before.
+	Fingerprints(jobType string, payload []byte) []string
+}
+
+// ErrNoCodec: what is stored was encoded with a codec, or with a key, that this queue was not given.
+var ErrNoCodec = errors.New("encoded with a codec or a key that this queue was not given")
+
+// An encoded value is what is stored of it, one line of JSON that begins with its first member.
+type encoded struct {
+	Codec       string `json:"$codec"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Data        []byte `json:"data"`
+}
+
+const encodedPrefix = `{"$codec":`
+
+func isEncoded(stored []byte) bool { return bytes.HasPrefix(stored, []byte(encodedPrefix)) }
+
+// unmarshal is how what was stored is read by its users: never what could not be decoded as if it were the value.
+func unmarshal(stored json.RawMessage, v any) error {
+	if isEncoded(stored) {
+		return ErrNoCodec
+	}
+	return json.Unmarshal(stored, v)
+}
+
+// undecided is the verdict on an attempt that could not read what is stored: a process that has the codec may.
+func undecided(err error) error {
+	if errors.Is(err, ErrNoCodec) {
+		return Defer(err, time.Minute)
+	}
+	return Fatal(err)
+}
+
+type codecs struct {
+	first Codec // nil: values are stored plainly
+	all   map[string]Codec
+}
+
+func newCodecs(first Codec, others []Codec) (codecs, error) {
+	c := codecs{first: first, all: make(map[string]Codec)}
+	if first != nil {
+		others = append([]Codec{first}, others...)
+	}
+	for _, codec := range others {
+		name := codec.Name()
+		if _, ok := c.all[name]; ok || name == "" {
+			return c, fmt.Errorf("Codec or Decoders: the name %q is empty, or that of two codecs", name)
+		}
+		c.all[name] = codec
+	}
+	return c, nil
+}
+
+// The places of what is encoded.
+func payloadPlace(jobType, jobID string) string { return "payload " + jobType + " " + jobID }
+func resultPlace(jobID string) string           { return "result " + jobID }
+func stepPlace(jobID, name string) string       { return "step " + jobID + " " + name }
+func cursorPlace(jobID, name string) string     { return "cursor " + jobID + " " + name }
+
+// encode makes of JSON what is stored.
+func (c *codecs) encode(plain json.RawMessage, place, fingerprint string) (json.RawMessage, error) {
+	if c.first == nil {
+		return plain, nil
+	}
+	data, err := c.first.Encode(plain, place)
+	if err != nil {
+		return nil, fmt.Errorf("codec %s: %w", c.first.Name(), err)
+	}
+	return json.Marshal(encoded{Codec: c.first.Name(), Fingerprint: fingerprint, Data: data})
+}
+
+// decode makes JSON of what is stored; with an error it returns that.
+func (c *codecs) decode(stored json.RawMessage, place string) (json.RawMessage, error) {
+	if !isEncoded(stored) {
+		return stored, nil
+	}
+	var e encoded
+	if err := json.Unmarshal(stored, &e); err != nil {
+		return stored, fmt.Errorf("stored value of a codec: %w", err)
+	}
+	codec, ok := c.all[e.Codec]
+	if !ok {
+		return stored, fmt.Errorf("codec %q: %w", e.Codec, ErrNoCodec)
+	}
+	plain, err := codec.Decode(e.Data, place)
+	if err != nil {
+		return stored, fmt.Errorf("codec %s: %w", e.Codec, err)
+	}
+	return plain, nil
+}
+
+// fingerprints are those by which a job may be known, the first being the one to store.
+func (c *codecs) fingerprints(jobType string, payload []byte) (all []string) {
+	plain := Fingerprint(jobType, payload)
+	if c.first == nil {
+		all = append(all, plain)
+	} else if f, ok := c.first.(Fingerprinter); ok {
+		all = append(all, f.Fingerprints(jobType, payload)...)
+	}
+	for _, codec := range c.all {
+		if f, ok := codec.(Fingerprinter); ok && codec != c.first {
+			all = append(all, f.Fingerprints(jobType, payload)...)
+		}
+	}
+	return append(all, plain)
+}
+
+// readJob decodes what can be decoded; the rest stays as it is stored.
+func (c *codecs) readJob(job *Job) error {
+	payload, err := c.decode(job.Payload, payloadPlace(job.Type, job.ID))
+	if err != nil {
+		err = fmt.Errorf("payload: %w", err)
+	}
+	job.Payload = payload
+	job.Result, _ = c.decode(job.Result, resultPlace(job.ID))
+	return err
+}
+
+func (c *codecs) readSteps(steps []StepRecord) {
+	for i := range steps {
+		s := &steps[i]
+		s.Result, _ = c.decode(s.Result, stepPlace(s.JobID, s.Name))
+		s.Cursor, _ = c.decode(s.Cursor, cursorPlace(s.JobID, s.Name))
+	}
+}
+
+// decoding runs a handler with the payload as it was enqueued.
+func (c *codecs) decoding(run HandlerFunc) HandlerFunc {
+	return func(ctx context.Context, a *Attempt) error {
+		if err := c.readJob(&a.Job); err != nil {
+			return undecided(err)
+		}
+		return run(ctx, a)
+	}
+}

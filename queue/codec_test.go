@@ -1,0 +1,222 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func key(id string) queue.EncryptionKey {
+	return queue.EncryptionKey{ID: id, Secret: bytes.Repeat([]byte(id[:1]), 32)}
+}
+
+func encrypting(t *testing.T, ids ...string) *queue.EncryptingCodec {
+	t.Helper()
+	keys := make([]queue.EncryptionKey, len(ids))
+	for i, id := range ids {
+		keys[i] = key(id)
+	}
+	c, err := queue.NewEncryptingCodec(keys...)
+	require.NoError(t, err)
+	return c
+}
+
+const letter queue.Type[string] = "letter"
+
+func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.(queue.Driver), &queue.Config{Codec: encrypting(t, "a")})
+		receipt, err := q.Enqueue(t.Context(), letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
+		require.NoError(t, err)
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		queue.Handle(d, letter, func(ctx context.Context, w *queue.Work[string]) error {
+			require.Equal(t, "secret payload", w.Payload)
+			step, err := queue.Step(ctx, w, "s", func(context.Context) (string, error) { return "secret step", nil })
+			require.NoError(t, err)
+			require.NoError(t, queue.SaveCursor(ctx, w, "c", "secret cursor"))
+			if w.Job.Attempt == 1 {
+				return queue.Defer(errBroken, 0)
+			}
+			cursor, _, err := queue.Cursor[string](ctx, w, "c")
+			require.NoError(t, err)
+			w.SetResult([]string{"secret result", step, cursor})
+			return nil
+		})
+		require.NoError(t, d.RunUntilIdle(t.Context()))
+
+		got := job(t, q, receipt.ID)
+		require.Equal(t, `"secret payload"`, string(got.Payload))
+		result, err := queue.Result[[]string](got)
+		require.NoError(t, err)
+		require.Equal(t, []string{"secret result", "secret step", "secret cursor"}, result)
+		steps, err := q.Steps(t.Context(), receipt.ID)
+		require.NoError(t, err)
+		require.Equal(t, `"secret step"`, string(steps[0].Result))
+
+		var stored []string
+		require.NoError(t, db.Reader().Select(&stored, `SELECT payload_json FROM jobs UNION ALL SELECT result_json FROM jobs
+UNION ALL SELECT result_json FROM job_steps`))
+		require.Len(t, stored, 4)
+		for _, s := range stored {
+			require.True(t, strings.HasPrefix(s, `{"$codec":"aes-256-gcm"`), s)
+			require.NotContains(t, s, "secret")
+		}
+
+		without := on(t, db.(queue.Driver), nil)
+		blind := job(t, without, receipt.ID)
+		require.Equal(t, stored[0], string(blind.Payload), "who has no key sees what is stored")
+		_, err = queue.Result[[]string](blind)
+		require.ErrorIs(t, err, queue.ErrNoCodec)
+		require.NoError(t, without.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE jobs SET state = 'failed'")
+			return err
+		}))
+		require.NoError(t, without.Retry(t.Context(), receipt.ID), "a retry needs no key")
+		again, err := q.Enqueue(t.Context(), letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
+		require.NoError(t, err)
+		require.Equal(t, queue.Receipt{ID: receipt.ID, Duplicate: true}, again)
+	})
+}
+
+func TestKeysAreRotatedAndCodecsAddedUnderWay(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		driver := db.(queue.Driver)
+		once := func(name string) *queue.Options { return &queue.Options{Key: queue.Forever(name)} }
+		var jobs []string
+		queues := []*queue.Queue{
+			on(t, driver, nil),
+			on(t, driver, &queue.Config{Codec: encrypting(t, "a")}),
+			on(t, driver, &queue.Config{Codec: encrypting(t, "b", "a")}),
+		}
+		for i, q := range queues {
+			name := fmt.Sprint(i)
+			receipt, err := q.Enqueue(t.Context(), letter.New(name, once(name)))
+			require.NoError(t, err)
+			jobs = append(jobs, receipt.ID)
+			last := queues[2]
+			require.Equal(t, `"`+name+`"`, string(job(t, last, receipt.ID).Payload))
+			same, err := last.Enqueue(t.Context(), letter.New(name, once(name)))
+			require.NoError(t, err, "the same job under another key")
+			require.Equal(t, queue.Receipt{ID: receipt.ID, Duplicate: true}, same)
+			_, err = last.Enqueue(t.Context(), letter.New("another secret", once(name)))
+			require.ErrorIs(t, err, queue.ErrKeyConflict)
+			require.NotContains(t, err.Error(), "secret")
+			require.ErrorContains(t, err, "(payload is another there; use another key)")
+		}
+		plain := on(t, driver, &queue.Config{Decoders: []queue.Codec{encrypting(t, "a", "b")}})
+		for i, id := range jobs {
+			require.Equal(t, fmt.Sprintf("%q", fmt.Sprint(i)), string(job(t, plain, id).Payload))
+		}
+		receipt, err := plain.Enqueue(t.Context(), letter.New("in the open", nil))
+		require.NoError(t, err)
+		require.Equal(t, `"in the open"`, string(job(t, queues[0], receipt.ID).Payload))
+	})
+}
+
+func TestJobsThatCannotBeReadWaitAndDamagedOnesFail(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		keyed := on(t, driverOf(q), &queue.Config{Codec: encrypting(t, "a")})
+		receipt, err := keyed.Enqueue(t.Context(), ping.New(7, nil))
+		require.NoError(t, err)
+		for i, cfg := range []*queue.Config{nil, {Codec: encrypting(t, "b")}} {
+			reader := on(t, driverOf(q), cfg)
+			jobs, err := reader.Claim(t.Context(), "w", []string{string(ping)}, 10)
+			require.NoError(t, err)
+			require.Empty(t, jobs)
+			got := job(t, q, receipt.ID)
+			require.Equal(t, queue.StateQueued, got.State)
+			require.Equal(t, i+1, got.Interruptions)
+			require.Contains(t, got.LastError, queue.ErrNoCodec.Error())
+			time.Sleep(time.Minute)
+		}
+		jobs, err := keyed.Claim(t.Context(), "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Equal(t, "7", string(jobs[0].Payload))
+		require.NoError(t, keyed.Complete(t.Context(), jobs[0].Lease(), nil))
+
+		// The payload of one job under the id of another.
+		moved, err := keyed.Enqueue(t.Context(), ping.New(8, nil))
+		require.NoError(t, err)
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE jobs SET payload_json = (SELECT payload_json FROM jobs WHERE id = $1) WHERE id = $2", receipt.ID, moved.ID)
+			return err
+		}))
+		work(t, keyed, func(context.Context, *queue.Work[int]) error {
+			t.Error("the handler is not given what was moved")
+			return nil
+		})
+		got := job(t, q, moved.ID)
+		require.Equal(t, queue.StateFailed, got.State)
+		require.Contains(t, got.LastError, "what is stored was changed, or belongs elsewhere")
+	})
+}
+
+func TestCodecsAreChecked(t *testing.T) {
+	q, err := queue.New(driverOf(on(t, dbtest.SQLite(t), nil)), &queue.Config{Codec: encrypting(t, "a"), Decoders: []queue.Codec{encrypting(t, "b")}})
+	require.Nil(t, q)
+	require.EqualError(t, err, `queue: Config: Codec or Decoders: the name "aes-256-gcm" is empty, or that of two codecs`)
+	for text, keys := range map[string][]queue.EncryptionKey{
+		"queue: an encrypting codec needs a key":                            nil,
+		"queue: EncryptionKey(a): the Secret has 3 bytes; it must have 32":  {{ID: "a", Secret: []byte("abc")}},
+		"queue: EncryptionKey(): the ID has 0 bytes; it must have 1 to 100": {{Secret: key("a").Secret}},
+		"queue: EncryptionKey(a) is given twice":                            {key("a"), key("a")},
+	} {
+		_, err := queue.NewEncryptingCodec(keys...)
+		require.EqualError(t, err, text)
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	var out strings.Builder
+	k, c := key("a"), encrypting(t, "a")
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%q"} {
+		fmt.Fprintf(&out, verb+verb+verb, k, &k, c)
+	}
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("keys", "key", k, "codec", c, "keys", []queue.EncryptionKey{k})
+	text, err := json.Marshal(k)
+	require.NoError(t, err)
+	out.Write(text)
+	require.NotContains(t, out.String(), "aaaa")
+	require.NotContains(t, out.String(), "6161")
+	require.NotContains(t, out.String(), "YWFh")
+	require.NotContains(t, out.String(), "97, 97")
+	require.NotContains(t, out.String(), "0x61")
+}
+
+func TestTheQueuesOwnJSONIsRefused(t *testing.T) {
+	q := on(t, dbtest.SQLite(t), nil)
+	_, err := q.Enqueue(t.Context(), queue.NewJob{Type: "t", Payload: map[string]int{"$codec": 1}})
+	require.ErrorIs(t, err, queue.ErrInvalidJob)
+	require.ErrorContains(t, err, `an object must not begin with the member "$codec"`)
+}
+
+func FuzzEncryptingCodecDecode(f *testing.F) {
+	c, err := queue.NewEncryptingCodec(key("a"))
+	require.NoError(f, err)
+	good, err := c.Encode([]byte("plain"), "place")
+	require.NoError(f, err)
+	f.Add(good, "place")
+	f.Add([]byte{}, "")
+	f.Add([]byte{255, 1}, "x")
+	f.Fuzz(func(t *testing.T, data []byte, place string) {
+		plain, err := c.Decode(data, place)
+		if err == nil {
+			require.Equal(t, good, data)
+			require.Equal(t, "place", place)
+			require.Equal(t, "plain", string(plain))
+		}
+	})
+}

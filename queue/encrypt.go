@@ -1,0 +1,150 @@
+package queue
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+)
+
+// An EncryptionKey is one of the keys of an [EncryptingCodec]. Printed or logged, it shows its ID alone.
+type EncryptionKey struct {
+	// ID names the key in what is stored: 1 to 100 bytes, and never that of another key.
+	ID string
+	// Secret is 32 random bytes.
+	Secret []byte `json:"-"`
+}
+
+// Format implements fmt.Formatter.
+func (k EncryptionKey) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "EncryptionKey(%s)", k.ID) }
+
+// LogValue implements slog.LogValuer.
+func (k EncryptionKey) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
+
+// An EncryptingCodec encrypts with AES-256-GCM, so that who reads the database, or a copy of it, learns nothing of payloads,
+// results, and the results and cursors of steps, and cannot change them or move them to other jobs unnoticed.
+//
+// It hides nothing else: types, keys, limit keys, users, tags, times, the names of steps, log lines, and the texts of errors
+// are stored as they are, and the length of what is encrypted shows. Keep secrets out of those. Fingerprints of jobs with a [Key]
+// are HMACs.
+type EncryptingCodec struct {
+	first *sealer
+	keys  map[string]*sealer
+	order []*sealer
+}
+
+var (
+	_ Codec         = (*EncryptingCodec)(nil)
+	_ Fingerprinter = (*EncryptingCodec)(nil)
+)
+
+// A sealer is what is derived from one key.
+type sealer struct {
+	id          string
+	aead        cipher.AEAD
+	fingerprint []byte
+}
+
+// NewEncryptingCodec makes a codec that encrypts with the first key and decrypts with all. To rotate, give all processes the new
+// key as a second one, then make it the first; an old key must stay until nothing that it encrypted is left, and as long as
+// there are jobs with keys of scope forever whose duplicates are to be known. No key should encrypt more than 2³² values.
+func NewEncryptingCodec(keys ...EncryptionKey) (*EncryptingCodec, error) {
+	if len(keys) == 0 {
+		return nil, errors.New("queue: an encrypting codec needs a key")
+	}
+	c := &EncryptingCodec{keys: make(map[string]*sealer, len(keys))}
+	for _, key := range keys {
+		s, err := newSealer(key)
+		if err != nil {
+			return nil, fmt.Errorf("queue: %v: %w", key, err)
+		}
+		if c.keys[key.ID] != nil {
+			return nil, fmt.Errorf("queue: %v is given twice", key)
+		}
+		c.keys[key.ID] = s
+		c.order = append(c.order, s)
+	}
+	c.first = c.order[0]
+	return c, nil
+}
+
+const (
+	secretSize  = 32
+	maxKeyIDLen = 100
+)
+
+func newSealer(key EncryptionKey) (*sealer, error) {
+	switch {
+	case key.ID == "" || len(key.ID) > maxKeyIDLen:
+		return nil, fmt.Errorf("the ID has %d bytes; it must have 1 to %d", len(key.ID), maxKeyIDLen)
+	case len(key.Secret) != secretSize:
+		return nil, fmt.Errorf("the Secret has %d bytes; it must have %d", len(key.Secret), secretSize)
+	}
+	// One secret for each purpose.
+	encryption, err := hkdf.Key(sha256.New, key.Secret, nil, "postroom queue encryption", secretSize)
+	if err != nil {
+		return nil, err
+	}
+	fingerprint, err := hkdf.Key(sha256.New, key.Secret, nil, "postroom queue fingerprint", secretSize)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(encryption)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	return &sealer{id: key.ID, aead: aead, fingerprint: fingerprint}, err
+}
+
+// Format implements fmt.Formatter: it shows which key encrypts.
+func (c *EncryptingCodec) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "EncryptingCodec(%s)", c.first.id)
+}
+
+// LogValue implements slog.LogValuer.
+func (c *EncryptingCodec) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(c)) }
+
+// Name implements [Codec].
+func (c *EncryptingCodec) Name() string { return "aes-256-gcm" }
+
+// Encode implements [Codec]: the length of the key's ID, the ID, and what the cipher makes, nonce first.
+func (c *EncryptingCodec) Encode(plain []byte, place string) ([]byte, error) {
+	out := append([]byte{byte(len(c.first.id))}, c.first.id...)
+	return c.first.aead.Seal(out, nil, plain, []byte(place)), nil
+}
+
+// Decode implements [Codec].
+func (c *EncryptingCodec) Decode(data []byte, place string) ([]byte, error) {
+	if len(data) == 0 || len(data) <= int(data[0]) {
+		return nil, errors.New("what is stored is too short")
+	}
+	id, sealed := string(data[1:1+data[0]]), data[1+data[0]:]
+	s := c.keys[id]
+	if s == nil {
+		return nil, fmt.Errorf("key %q: %w", id, ErrNoCodec)
+	}
+	plain, err := s.aead.Open(nil, nil, sealed, []byte(place))
+	if err != nil {
+		return nil, fmt.Errorf("key %q: what is stored was changed, or belongs elsewhere: %w", id, err)
+	}
+	return plain, nil
+}
+
+// Fingerprints implements [Fingerprinter].
+func (c *EncryptingCodec) Fingerprints(jobType string, payload []byte) []string {
+	all := make([]string, len(c.order))
+	for i, s := range c.order {
+		mac := hmac.New(sha256.New, s.fingerprint)
+		mac.Write([]byte(jobType))
+		mac.Write([]byte{0})
+		mac.Write(payload)
+		all[i] = hex.EncodeToString(mac.Sum(nil))
+	}
+	return all
+}
