@@ -21,7 +21,6 @@ type Driver interface {
 	Stepper
 	Scheduler
 	Pruner
-	LogKeeper
 	Inspector
 	Waker
 }
@@ -158,6 +157,9 @@ type Finisher interface {
 	// Retry makes a failed or canceled job queued and due, its budgets unspent; [ErrNotFinished], [ErrFinished] for a
 	// completed one, [ErrJobNotFound], or [ErrKeyConflict] when its key has been taken by another since.
 	Retry(ctx context.Context, tx *Tx, jobID string) error
+
+	// AddLogs stores what handlers have logged. It names no lease: the same transaction has ended their attempts.
+	AddLogs(ctx context.Context, tx *Tx, lines []LogLine) error
 }
 
 // An Outcome is how an attempt ended and what becomes of its job.
@@ -193,14 +195,6 @@ type Stepper interface {
 	// SaveCursor stores how far a step has come, started or not; [ErrStepFinished] when it is finished.
 	SaveCursor(ctx context.Context, tx *Tx, lease Lease, name string, value json.RawMessage) error
 	Steps(ctx context.Context, jobID string) ([]StepRecord, error)
-}
-
-// A LogKeeper keeps what handlers log.
-type LogKeeper interface {
-	// AddLogs stores lines of attempts that the same transaction has ended, which is why they name no lease.
-	AddLogs(ctx context.Context, tx *Tx, lines []LogLine) error
-	// Logs lists a job's lines by attempt and line.
-	Logs(ctx context.Context, jobID string) ([]LogLine, error)
 }
 
 // A Pruner deletes what need not be kept any more.
@@ -264,6 +258,8 @@ type Inspector interface {
 	Attempts(ctx context.Context, jobID string) ([]AttemptRecord, error)
 	// Stats reads the figures of [Queue.Stats], and a bounded part of the index for each of them.
 	Stats(ctx context.Context, query StatsQuery) (*Stats, error)
+	// Logs lists a job's lines by attempt and line.
+	Logs(ctx context.Context, jobID string) ([]LogLine, error)
 }
 
 // A Filter selects jobs; empty fields do not restrict. States, Types, UserID and Key are looked up in an index; all others

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// AddLogs implements [queue.LogKeeper].
+// AddLogs implements [queue.Finisher].
 func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) error {
 	n := len(lines)
 	ids, levels, messages := make([]string, n), make([]string, n), make([]string, n)
@@ -22,7 +22,7 @@ func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) 
 	return later(ctx, tx, insertLogs, ids, attempts, numbers, at, levels, messages, attrs)
 }
 
-// Logs implements [queue.LogKeeper].
+// Logs implements [queue.Inspector].
 func (db *DB) Logs(ctx context.Context, jobID string) ([]queue.LogLine, error) {
 	return read(ctx, db, jobrow.LogLine, selectLogs, jobID)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// AddLogs implements [queue.LogKeeper].
+// AddLogs implements [queue.Finisher].
 func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) error {
 	var rows jsonRows
 	for i := range lines {
@@ -25,7 +25,7 @@ func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) 
 	return err
 }
 
-// Logs implements [queue.LogKeeper].
+// Logs implements [queue.Inspector].
 func (db *DB) Logs(ctx context.Context, jobID string) ([]queue.LogLine, error) {
 	rows, err := db.reader.QueryxContext(ctx, selectLogs, jobID)
 	return jobrow.Collect(rows, err, jobrow.LogLine)
