@@ -96,8 +96,16 @@
 //
 // A [Key] makes enqueueing idempotent. [Forever] names what happens once, ever: the key outlives its job's row.
 // [WhileUnfinished] names what must not overlap: it is free again when its job completes, fails for good or is canceled,
-// and a job that is retried by hand must get it back. While a key is taken, the same type and payload are answered with
-// the holder's id, and anything else with [ErrKeyConflict].
+// and a job that is retried by hand must get it back. [ForPeriod] names what happens at most once in a time, whatever becomes
+// of the job. [Coalesce] names what one run does for all that ask meanwhile: one job runs and at most one waits. While a key is
+// taken, the same type and payload are answered with the holder's id, and anything else with [ErrKeyConflict], which shows
+// the first difference.
+//
+// # What is kept, and what can be read
+//
+// Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all that a [Filter] finds.
+// A [Codec], such as [EncryptingCodec], encodes payloads, results and steps. Jobs are stored under the codec of their time, so
+// that one can be added, and its keys rotated, while jobs wait. Types, keys, tags, errors and log lines stay readable.
 //
 // # Steps
 //

@@ -1,0 +1,140 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// A digest at most once a day, whatever becomes of it.
+func ExampleForPeriod() {
+	ctx := context.Background()
+	q, closeDB := exampleQueue(ctx)
+	defer closeDB()
+	daily := &queue.Options{Key: queue.ForPeriod("digest:ada", 24*time.Hour)}
+	first, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, daily))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := q.Cancel(ctx, first.ID); err != nil {
+		log.Fatal(err)
+	}
+	second, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, daily))
+	fmt.Println(second.Duplicate, err)
+
+	_, err = q.Enqueue(ctx, Greet.New(Greeting{Name: "Bob"}, daily))
+	var e *queue.Error
+	fmt.Println(errors.Is(err, queue.ErrKeyConflict), errors.As(err, &e))
+	fmt.Println(e.Hint)
+	// Output:
+	// true <nil>
+	// true true
+	// payload.Name is "Ada" there, "Bob" here; use another key
+}
+
+// However often something changes while one job works, one more is enough.
+func ExampleCoalesce() {
+	ctx := context.Background()
+	q, closeDB := exampleQueue(ctx)
+	defer closeDB()
+	job := Greet.New(Greeting{Name: "Ada"}, &queue.Options{Key: queue.Coalesce("index:ada")})
+	runs := 0
+	if _, err := q.Enqueue(ctx, job); err != nil {
+		log.Fatal(err)
+	}
+	exampleRun(ctx, q, func(d *queue.Dispatcher) {
+		queue.Handle(d, Greet, func(ctx context.Context, _ *queue.Work[Greeting]) error {
+			if runs++; runs > 1 {
+				return nil
+			}
+			for range 3 { // while this one runs
+				receipt, err := q.Enqueue(ctx, job)
+				if err != nil {
+					return err
+				}
+				fmt.Println("duplicate:", receipt.Duplicate)
+			}
+			return nil
+		})
+	})
+	fmt.Println("runs:", runs)
+	// Output:
+	// duplicate: false
+	// duplicate: true
+	// duplicate: true
+	// runs: 2
+}
+
+// All failed jobs of one user are tried again.
+func ExampleQueue_Redrive() {
+	ctx := context.Background()
+	q, closeDB := exampleQueue(ctx)
+	defer closeDB()
+	for _, user := range []string{"ada", "bob", "ada"} {
+		if _, err := q.Enqueue(ctx, Greet.New(Greeting{}, &queue.Options{UserID: user})); err != nil {
+			log.Fatal(err)
+		}
+	}
+	exampleRun(ctx, q, func(d *queue.Dispatcher) {
+		queue.Handle(d, Greet, func(context.Context, *queue.Work[Greeting]) error {
+			return queue.Fatal(errors.New("the printer is on fire"))
+		})
+	})
+	done, err := q.Redrive(ctx, queue.Filter{UserID: "ada"})
+	fmt.Println(done.Queued, err)
+	// Output: 2 <nil>
+}
+
+// Finished jobs are kept for a day, failed ones of a type that matters for ever.
+func ExampleRetention() {
+	cfg := queue.Config{Retention: queue.Retention{
+		Keep:  queue.Keep{Completed: 24 * time.Hour, Failed: 30 * 24 * time.Hour},
+		Types: map[string]queue.Keep{string(Greet): {Failed: -1}},
+	}}
+	_ = cfg // for queue.New
+}
+
+// The database sees nothing of what the jobs are about.
+func ExampleNewEncryptingCodec() {
+	ctx := context.Background()
+	secret := bytes.Repeat([]byte{7}, 32) // 32 random bytes, from where the program keeps its secrets
+	codec, err := queue.NewEncryptingCodec(queue.EncryptionKey{ID: "2026-11", Secret: secret})
+	if err != nil {
+		log.Fatal(err)
+	}
+	db, err := sqlite.OpenMemory(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	if err := queue.Migrate(ctx, db); err != nil {
+		log.Fatal(err)
+	}
+	q, err := queue.New(db, &queue.Config{Codec: codec})
+	if err != nil {
+		log.Fatal(err)
+	}
+	receipt, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored, err := db.Job(ctx, receipt.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(stored.Payload[:24]), bytes.Contains(stored.Payload, []byte("Ada")))
+	job, err := q.Job(ctx, receipt.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(job.Payload))
+	// Output:
+	// {"$codec":"aes-256-gcm", false
+	// {"Name":"Ada"}
+}
