@@ -144,6 +144,7 @@ func BenchmarkClaim(b *testing.B) {
 		{"finished", 1, func(b *testing.B, q *queue.Queue, d queue.Driver) {
 			fill(b, q, many, 1, nil)
 			run(b, d, "UPDATE jobs SET state = 'completed', finished_at = updated_at")
+			run(b, d, "VACUUM jobs")
 		}},
 		{"types", 200, func(b *testing.B, q *queue.Queue, d queue.Driver) {
 			fill(b, q, 2*many, 200, nil)

@@ -14,6 +14,9 @@ import (
 // Claim implements [queue.Claimer]. It is one round trip: the statement that claims does nothing when it finds that there
 // is something to see to first, such as jobs that have become due; only then the long way is gone.
 func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	if db.limited.Load() {
+		return db.claimCarefully(ctx, req)
+	}
 	var jobs []queue.Job
 	var ahead []outlook
 	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
@@ -72,6 +75,7 @@ func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (resul
 	if err != nil {
 		return queue.ClaimResult{}, err
 	}
+	db.limited.Store(ahead[0].limits)
 	result = answer(req, jobs, &ahead[0])
 	if result.More = result.More || todo.more; result.More {
 		result.NextDue = time.Time{}

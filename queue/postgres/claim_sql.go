@@ -135,7 +135,7 @@ lanes AS (
   ORDER BY heads.priority DESC, heads.not_before, heads.id
   LIMIT $6),
 portion AS (
-  SELECT GREATEST(1, 2000 / GREATEST(1, COUNT(*)))::int AS size
+  SELECT GREATEST(10, 4 * $6 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (
   SELECT first.*, first.nth = portion.size AND first.nth < lanes.room AS cut

@@ -71,7 +71,9 @@ func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 		jobs[i] = jobOf(name, priority)
 	}
 	insertJobs(t, db, jobs...)
-	slices.SortFunc(jobs, func(a, b queue.InsertJob) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(jobs, func(a, b queue.InsertJob) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
+	})
 	taken := 0
 	for _, limit := range []int{1, 7, 100, 300, 1000, 1000, 1000} {
 		for left := limit; left > 0; {

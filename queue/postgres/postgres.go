@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,9 @@ type DB struct {
 	db     *sqlx.DB
 	news   *news
 	pooled bool
+	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
+	// where it is wrong, and nothing else.
+	limited atomic.Bool
 }
 
 var _ queue.Driver = (*DB)(nil)
