@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,7 +103,7 @@ func TestKeysAreRotatedAndCodecsAddedUnderWay(t *testing.T) {
 			on(t, driver, &queue.Config{Codec: encrypting(t, "b", "a")}),
 		}
 		for i, q := range queues {
-			name := fmt.Sprint(i)
+			name := strconv.Itoa(i)
 			receipt, err := q.Enqueue(t.Context(), letter.New(name, once(name)))
 			require.NoError(t, err)
 			jobs = append(jobs, receipt.ID)
@@ -118,7 +119,7 @@ func TestKeysAreRotatedAndCodecsAddedUnderWay(t *testing.T) {
 		}
 		plain := on(t, driver, &queue.Config{Decoders: []queue.Codec{encrypting(t, "a", "b")}})
 		for i, id := range jobs {
-			require.Equal(t, fmt.Sprintf("%q", fmt.Sprint(i)), string(job(t, plain, id).Payload))
+			require.Equal(t, strconv.Quote(strconv.Itoa(i)), string(job(t, plain, id).Payload))
 		}
 		receipt, err := plain.Enqueue(t.Context(), letter.New("in the open", nil))
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ package joblist
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -21,7 +22,7 @@ var standings = map[queue.State][]string{
 }
 
 type statement struct {
-	strings.Builder
+	text    strings.Builder
 	dialect queue.Dialect
 	args    []any
 }
@@ -30,14 +31,14 @@ type statement struct {
 func Jobs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
 	if s.byState(f) {
-		s.WriteString("SELECT " + jobrow.Columns + "\nFROM jobs\nWHERE id IN (\n")
+		s.add("SELECT " + jobrow.Columns + "\nFROM jobs\nWHERE id IN (\n")
 		s.ids(f)
-		s.WriteString(")\nORDER BY id DESC\nLIMIT ")
+		s.add(")\nORDER BY id DESC\nLIMIT ")
 		s.arg(f.Limit)
 	} else {
 		s.page(jobrow.Columns, f, "")
 	}
-	return s.String(), s.args
+	return s.text.String(), s.args
 }
 
 // IDs lists the ids of jobs, newest first.
@@ -48,7 +49,7 @@ func IDs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 	} else {
 		s.page("id", f, "")
 	}
-	return s.String(), s.args
+	return s.text.String(), s.args
 }
 
 // Counts counts jobs by state.
@@ -58,18 +59,18 @@ func Counts(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 		f.States = queue.States()
 	}
 	if !s.byState(f) {
-		s.WriteString("SELECT state, COUNT(*)\nFROM jobs")
+		s.add("SELECT state, COUNT(*)\nFROM jobs")
 		s.where(f, "")
-		s.WriteString("\nGROUP BY state")
-		return s.String(), s.args
+		s.add("\nGROUP BY state")
+		return s.text.String(), s.args
 	}
-	s.WriteString("SELECT state, CAST(SUM(n) AS BIGINT)\nFROM (\n")
+	s.add("SELECT state, CAST(SUM(n) AS BIGINT)\nFROM (\n")
 	s.each(f, func(state queue.State, standing string) {
-		fmt.Fprintf(s, "SELECT '%s' AS state, COUNT(*) AS n\nFROM jobs", state)
+		s.add(fmt.Sprintf("SELECT '%s' AS state, COUNT(*) AS n\nFROM jobs", state))
 		s.where(withoutState(f), standing)
 	})
-	s.WriteString(") AS counts\nGROUP BY state\nHAVING SUM(n) > 0")
-	return s.String(), s.args
+	s.add(") AS counts\nGROUP BY state\nHAVING SUM(n) > 0")
+	return s.text.String(), s.args
 }
 
 // selective tells whether an index answers the filter that is not one of states.
@@ -90,7 +91,7 @@ func (s *statement) each(f queue.Filter, fn func(state queue.State, standing str
 	for _, state := range states {
 		for _, standing := range standings[state] {
 			if !first {
-				s.WriteString("\nUNION ALL\n")
+				s.add("\nUNION ALL\n")
 			}
 			first = false
 			fn(state, standing)
@@ -109,21 +110,21 @@ func withoutState(f queue.Filter) queue.Filter {
 // ids writes the first of each standing, and of those the first.
 func (s *statement) ids(f queue.Filter) {
 	n := 0
-	s.WriteString("SELECT id\nFROM (\n")
+	s.add("SELECT id\nFROM (\n")
 	s.each(f, func(_ queue.State, standing string) {
 		n++
-		s.WriteString("SELECT id\nFROM (\n")
+		s.add("SELECT id\nFROM (\n")
 		s.page("id", withoutState(f), standing)
-		fmt.Fprintf(s, ") AS standing%d", n)
+		s.add(fmt.Sprintf(") AS standing%d", n))
 	})
-	s.WriteString(") AS standings\nORDER BY id DESC\nLIMIT ")
+	s.add(") AS standings\nORDER BY id DESC\nLIMIT ")
 	s.arg(f.Limit)
 }
 
 func (s *statement) page(columns string, f queue.Filter, standing string) {
-	s.WriteString("SELECT " + columns + "\nFROM jobs")
+	s.add("SELECT " + columns + "\nFROM jobs")
 	s.where(f, standing)
-	s.WriteString("\nORDER BY " + s.id(standing) + " DESC\nLIMIT ")
+	s.add("\nORDER BY " + s.id(standing) + " DESC\nLIMIT ")
 	s.arg(f.Limit)
 }
 
@@ -136,22 +137,24 @@ func (s *statement) id(standing string) string {
 	return "id"
 }
 
+func (s *statement) add(text string) { _, _ = s.text.WriteString(text) } // a Builder takes all
+
 func (s *statement) arg(v any) {
 	s.args = append(s.args, v)
-	fmt.Fprintf(s, "$%d", len(s.args))
+	s.add("$" + strconv.Itoa(len(s.args)))
 }
 
 // where writes the conditions that the filter has; the standing, unless empty, comes first.
 func (s *statement) where(f queue.Filter, standing string) {
 	next := "\nWHERE "
 	condition := func(text string, v any, after string) {
-		s.WriteString(next + text)
+		s.add(next + text)
 		s.arg(v)
-		s.WriteString(after)
+		s.add(after)
 		next = "\n  AND "
 	}
 	if standing != "" {
-		s.WriteString(next + standing)
+		s.add(next + standing)
 		next = "\n  AND "
 	}
 	for _, c := range []struct{ column, value string }{
@@ -186,13 +189,13 @@ func (s *statement) in(next, column string, values []string) string {
 	if len(values) == 0 {
 		return next
 	}
-	s.WriteString(next + column + " IN (")
+	s.add(next + column + " IN (")
 	for i, v := range values {
 		if i > 0 {
-			s.WriteString(", ")
+			s.add(", ")
 		}
 		s.arg(v)
 	}
-	s.WriteString(")")
+	s.add(")")
 	return "\n  AND "
 }

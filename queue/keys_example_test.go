@@ -97,7 +97,8 @@ func ExampleRetention() {
 		Keep:  queue.Keep{Completed: 24 * time.Hour, Failed: 30 * 24 * time.Hour},
 		Types: map[string]queue.Keep{string(Greet): {Failed: -1}},
 	}}
-	_ = cfg // for queue.New
+	fmt.Println(cfg.Retention.Completed) // for queue.New
+	// Output: 24h0m0s
 }
 
 // The database sees nothing of what the jobs are about.
