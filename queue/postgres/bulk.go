@@ -69,7 +69,7 @@ func (r *copyRows) add(j *queue.InsertJob, now time.Time) {
 
 // text is also how JSON is read.
 func (r *copyRows) text(s string) {
-	r.buf = binary.BigEndian.AppendUint32(r.buf, uint32(len(s))) //nolint:gosec // the server refuses what is longer
+	r.buf = binary.BigEndian.AppendUint32(r.buf, uint32(len(s)))
 	r.buf = append(r.buf, s...)
 }
 
@@ -86,12 +86,12 @@ func (r *copyRows) nullText(s string) {
 
 func (r *copyRows) int4(n int) {
 	r.buf = append(r.buf, 0, 0, 0, 4)
-	r.buf = binary.BigEndian.AppendUint32(r.buf, uint32(n)) //nolint:gosec // within the bounds of the column; see queue.Options
+	r.buf = binary.BigEndian.AppendUint32(r.buf, uint32(n))
 }
 
 func (r *copyRows) int2(n int) {
 	r.buf = append(r.buf, 0, 0, 0, 2)
-	r.buf = binary.BigEndian.AppendUint16(r.buf, uint16(n)) //nolint:gosec // a Hold
+	r.buf = binary.BigEndian.AppendUint16(r.buf, uint16(n))
 }
 
 // epoch is what PostgreSQL counts microseconds from.
@@ -104,5 +104,5 @@ func (r *copyRows) time(t time.Time) {
 		return
 	}
 	r.buf = append(r.buf, 0, 0, 0, 8)
-	r.buf = binary.BigEndian.AppendUint64(r.buf, uint64(t.UnixMicro()-epoch)) //nolint:gosec // as PostgreSQL reads it: signed
+	r.buf = binary.BigEndian.AppendUint64(r.buf, uint64(t.UnixMicro()-epoch))
 }

@@ -62,12 +62,3 @@ func read[T any](ctx context.Context, db *DB, scan func(jobrow.Scanner) (T, erro
 	answer, err := db.pool.Query(ctx, query, args...)
 	return jobrow.Collect(rows{answer}, err, scan)
 }
-
-// texts is a list of strings as an array, empty and not NULL when there are none.
-func texts[S ~string](values []S) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
-	}
-	return list
-}

@@ -27,7 +27,7 @@ SELECT m.limit_key, COALESCE(l.paused, FALSE), l.max_running, l.rate, l.period_u
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = m.limit_key)`
 	limitOf = `
 LEFT JOIN LATERAL (
-  SELECT *
+  SELECT paused, max_running, rate, period_us, burst
   FROM (
     (SELECT kind, name, paused, max_running, rate, period_us, burst
      FROM job_limits

@@ -60,17 +60,17 @@ func pooler(t *testing.T, program string) string {
 	config := fmt.Sprintf(poolerConfig, server.Host, server.Port, server.Database, server.User, password,
 		server.RuntimeParams["search_path"], port)
 	// It gives up the rights of root, and must be able to read this all the same.
-	folder, err := os.MkdirTemp("", "pooler")
+	folder, err := os.MkdirTemp("", "pooler") //nolint:usetesting // t.TempDir is closed to others
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
-	require.NoError(t, os.Chmod(folder, 0o755)) //nolint:gosec // see above
+	require.NoError(t, os.Chmod(folder, 0o755))
 	file := filepath.Join(folder, "pgbouncer.ini")
-	require.NoError(t, os.WriteFile(file, []byte(config), 0o644)) //nolint:gosec // see above
+	require.NoError(t, os.WriteFile(file, []byte(config), 0o644))
 	arguments := []string{file}
 	if os.Getuid() == 0 {
 		arguments = append(arguments, "-u", "nobody")
 	}
-	command := exec.Command(program, arguments...) //nolint:gosec // found by LookPath
+	command := exec.Command(program, arguments...)
 	output, err := command.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
