@@ -137,7 +137,7 @@ func (t *telemetry) begin(ctx context.Context, job *Job, now time.Time) (context
 	if remote := parseTraceParent(job.TraceParent); remote.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, remote)
 		if opts = attrs.child; !t.children {
-			opts = append(attrs.root, trace.WithLinks(trace.Link{SpanContext: remote}))
+			opts = slices.Concat(attrs.root, []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: remote})})
 		}
 	}
 	ctx, span := t.tracer.Start(ctx, "queue.job", opts...)
@@ -213,7 +213,7 @@ func newTypeAttributes(jobType string) *typeAttributes {
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(name, keySystem.String("postroom"), keyOperation.String("process"), keyQueue.String(jobType)),
 	}
-	a.root = slices.Clip(append(slices.Clip(a.child), trace.WithNewRoot())) // appending copies
+	a.root = slices.Concat(a.child, []trace.SpanStartOption{trace.WithNewRoot()})
 	return a
 }
 
