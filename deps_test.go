@@ -17,6 +17,7 @@ var mayImport = map[string][]string{
 	"queue/sqlite":            {"queue"},
 	"queue/postgres":          {"queue"},
 	"queue/queuetest":         {"queue", "queue/sqlite"},
+	"queue/queueui":           {"queue"},
 	"mime":                    {},
 	"gmail":                   {"", "queue", "mime"},
 	"gmail/gmailtest":         {"queue", "queue/sqlite", "gmail/gmailtest/"},
@@ -68,13 +69,14 @@ func TestEveryRoomIsListed(t *testing.T) {
 // These are imported by programs that bring no C compiler, no database and no Google account.
 func TestLightRoomsStayLight(t *testing.T) {
 	forbidden := map[string]string{
+		"github.com/chromedp":            "a browser belongs to tests only",
 		"github.com/jackc/pgx/v5":        "it is a database driver; only queue/postgres links it",
 		"google.golang.org/api/gmail/v1": "it is the Google client; only gmail links it",
 		"go.opentelemetry.io/otel/sdk":   "which SDK exports traces and metrics is the program's choice; the API is enough",
 		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
-	for _, room := range []string{".", "./mime", "./rules", "./safety", "./undo", "./queue", "./llm"} {
+	for _, room := range []string{".", "./mime", "./rules", "./safety", "./undo", "./queue", "./queue/queueui", "./llm"} {
 		t.Run("room "+room, func(t *testing.T) {
 			for _, dep := range list(t, room, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {

@@ -1,0 +1,148 @@
+package queueui
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// pageSize is how many jobs a list shows.
+const pageSize = 50
+
+// maxAll bounds how many jobs one press of a button retries or cancels.
+const maxAll = 10_000
+
+// maxTrail is how many pages can be gone back one by one.
+const maxTrail = 20
+
+// A jobsPage is a list of jobs, newest first.
+type jobsPage struct {
+	jobsFilter
+	States  []queue.State
+	Types   []string // to choose from
+	Jobs    []queue.Job
+	First   bool         // nothing newer is left out
+	Newer   template.URL // the query of the page before; empty on the first
+	Older   template.URL // the query of the next page; empty on the last
+	MaxAll  int
+	Caption string
+}
+
+// A jobsFilter is what people may choose.
+type jobsFilter struct{ State, Type, User, Tag string }
+
+func filterFrom(form url.Values) (jobsFilter, error) {
+	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
+	f := jobsFilter{State: text("state"), Type: text("type"), User: text("user"), Tag: text("tag")}
+	if f.State != "" && !slices.Contains(queue.States(), queue.State(f.State)) {
+		return f, badRequestError("The state is queued, running, completed, failed or canceled.")
+	}
+	return f, nil
+}
+
+// Narrow tells whether a filter is set.
+func (f jobsFilter) Narrow() bool { return f != (jobsFilter{}) }
+
+func (f jobsFilter) filter() queue.Filter {
+	filter := queue.Filter{UserID: f.User}
+	if f.State != "" {
+		filter.States = []queue.State{queue.State(f.State)}
+	}
+	if f.Type != "" {
+		filter.Types = []string{f.Type}
+	}
+	if f.Tag != "" {
+		filter.Tags = []string{f.Tag}
+	}
+	return filter
+}
+
+func (f jobsFilter) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{"state": f.State, "type": f.Type, "user": f.User, "tag": f.Tag} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+func (h *Handler) jobs(ctx context.Context, u *url.URL) (*view, error) {
+	query := u.Query()
+	chosen, err := filterFrom(query)
+	if err != nil {
+		return nil, err
+	}
+	before := query.Get("before")
+	p := &jobsPage{jobsFilter: chosen, States: queue.States(), First: before == "", MaxAll: maxAll}
+	filter := chosen.filter()
+	filter.Before, filter.Limit = before, pageSize+1
+	if p.Jobs, err = h.q.Jobs(ctx, filter); err != nil {
+		return nil, err
+	}
+	if p.Types, err = h.types(ctx); err != nil {
+		return nil, err
+	}
+	p.page(before, query.Get("trail"))
+	return &view{name: "jobs", title: "Jobs", live: self(u), data: p}, nil
+}
+
+// types are those that have jobs.
+func (h *Handler) types(ctx context.Context) ([]string, error) {
+	stats, err := h.q.Stats(ctx, &queue.StatsRequest{Window: time.Minute, MaxCount: 1})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(stats.Types))
+	for i := range stats.Types {
+		names[i] = stats.Types[i].Type
+	}
+	return names, nil
+}
+
+// page makes the links to the pages beside this one. Those that led here are the trail: jobs are found from newer to older
+// and not the other way.
+func (p *jobsPage) page(before, trail string) {
+	ids := strings.FieldsFunc(trail, func(r rune) bool { return r == ',' })
+	if !p.First {
+		newer := p.query()
+		if n := len(ids); n > 0 {
+			newer.Set("before", ids[n-1])
+			newer.Set("trail", strings.Join(ids[:n-1], ","))
+		}
+		p.Newer = encoded(newer)
+		ids = append(ids, before)
+	}
+	if len(p.Jobs) > pageSize {
+		p.Jobs = p.Jobs[:pageSize]
+		older := p.query()
+		older.Set("before", p.Jobs[pageSize-1].ID)
+		older.Set("trail", strings.Join(ids[max(0, len(ids)-maxTrail):], ","))
+		p.Older = encoded(older)
+	}
+	p.Caption = strconv.Itoa(len(p.Jobs)) + " jobs, newest first"
+}
+
+func encoded(query url.Values) template.URL {
+	if query.Get("trail") == "" {
+		query.Del("trail")
+	}
+	return template.URL(query.Encode()) //nolint:gosec // nothing is left in it that means something
+}
+
+// find leads to the job with an id.
+func (h *Handler) find(w http.ResponseWriter, r *http.Request) {
+	id := strings.TrimSpace(r.URL.Query().Get("id"))
+	if id == "" {
+		redirect(w, "jobs")
+		return
+	}
+	redirect(w, "jobs/"+url.PathEscape(id))
+}

@@ -1,0 +1,102 @@
+package queueui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// keepAlive is how often a quiet stream says that it is there, so that one whose reader has gone is noticed.
+	keepAlive = 15 * time.Second
+	// writeWait is how long a reader may take for what it is sent.
+	writeWait = 10 * time.Second
+)
+
+// events streams what changes on the page that is named.
+func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
+	page, err := watchable(r.URL.Query().Get("page"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	viewer, err := h.hub.join(page)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer h.hub.leave(viewer)
+
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream; charset=utf-8")
+	header.Set("X-Accel-Buffering", "no") // nginx holds back what it is not told to pass on
+	s := stream{w: w, control: http.NewResponseController(w)}
+	if err := s.send("retry: 3000\n\n"); err != nil {
+		return
+	}
+	s.follow(r.Context(), viewer)
+}
+
+// watchable are the pages that change.
+func watchable(page string) (*url.URL, error) {
+	u, err := url.ParseRequestURI(page)
+	if err != nil || len(page) > 2000 || u.Host != "" {
+		return nil, errors.New("page must be the path of a page, with its query")
+	}
+	id, isJob := strings.CutPrefix(u.Path, "/jobs/")
+	if u.Path != "/" && u.Path != "/jobs" && (!isJob || id == "" || strings.Contains(id, "/")) {
+		return nil, fmt.Errorf("the page %s does not change", printable(u.Path, maxLine))
+	}
+	return u, nil
+}
+
+// A stream is one reader's connection.
+type stream struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+func (s *stream) follow(ctx context.Context, v *viewer) {
+	quiet := time.NewTicker(keepAlive)
+	defer quiet.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case fragment, open := <-v.news:
+			if !open {
+				return
+			}
+			err = s.send(event(fragment))
+		case <-quiet.C:
+			err = s.send(":\n\n")
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *stream) send(text string) error {
+	// The server's own bound on writing is for answers that end. Not every writer knows deadlines.
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeWait)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := io.WriteString(s.w, text); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// event is a fragment in the form of server-sent events, in which a line's end begins a new field.
+func event(fragment []byte) string {
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(bytes.TrimSpace(fragment)))
+	return "event: fragment\ndata: " + strings.ReplaceAll(text, "\n", "\ndata: ") + "\n\n"
+}

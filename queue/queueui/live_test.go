@@ -1,0 +1,193 @@
+package queueui_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
+	"github.com/postroom-go/postroom/queue/queueui"
+)
+
+// counted counts how often the overview is read.
+type counted struct {
+	queue.Driver
+	reads atomic.Int64
+}
+
+func (c *counted) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, error) {
+	c.reads.Add(1)
+	return c.Driver.Stats(ctx, query)
+}
+
+func (c *counted) queue(t *testing.T) *queue.Queue {
+	t.Helper()
+	c.Driver = queuetest.New(t).DB().(queue.Driver)
+	q, err := queue.New(c, nil)
+	require.NoError(t, err)
+	return q
+}
+
+// A reader of events without a network, so that a bubble's time can pass.
+type reader struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	*httptest.ResponseRecorder
+}
+
+func watch(t *testing.T, ui http.Handler, page string) *reader {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &reader{cancel: cancel, done: make(chan struct{}), ResponseRecorder: httptest.NewRecorder()}
+	req := httptest.NewRequest(http.MethodGet, "/events?page="+url.QueryEscape(page), nil).WithContext(ctx)
+	go func() {
+		defer close(r.done)
+		ui.ServeHTTP(r, req)
+	}()
+	return r
+}
+
+// leave ends the stream and returns what has come.
+func (r *reader) leave() string {
+	r.cancel()
+	<-r.done
+	return r.Body.String()
+}
+
+func TestAPageIsReadOncePerIntervalHoweverManyWatch(t *testing.T) {
+	var c counted
+	synctest.Test(t, func(t *testing.T) {
+		ui, err := queueui.New(c.queue(t), &queueui.Config{Interval: time.Second})
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		require.Zero(t, c.reads.Load(), "nobody watches")
+
+		var readers []*reader
+		for range 50 {
+			readers = append(readers, watch(t, ui, "/"))
+		}
+		synctest.Wait()
+		time.Sleep(10*time.Second + time.Millisecond)
+		require.EqualValues(t, 10, c.reads.Load())
+		for _, r := range readers {
+			text := r.leave()
+			require.Equal(t, 1, strings.Count(text, "event: fragment\n"), "it has not changed since")
+			require.Equal(t, "text/event-stream; charset=utf-8", r.Header().Get("Content-Type"))
+		}
+		synctest.Wait()
+		time.Sleep(time.Hour)
+		require.EqualValues(t, 10, c.reads.Load(), "nobody watches any more")
+		ui.Close()
+	})
+}
+
+func TestAStreamTellsWhatHasChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := queuetest.New(t)
+		ui, err := queueui.New(q, nil)
+		require.NoError(t, err)
+		receipt, err := q.Enqueue(t.Context(), classify.New(letter{Subject: "two\nlines\r\nof it"}, nil))
+		require.NoError(t, err)
+		overview, list, job := watch(t, ui, "/?window=24h"), watch(t, ui, "/jobs?state=canceled"), watch(t, ui, "/jobs/"+receipt.ID)
+		time.Sleep(3 * time.Second)
+		require.NoError(t, q.Cancel(t.Context(), receipt.ID))
+		time.Sleep(3 * time.Second)
+		require.Contains(t, overview.leave(), "1 canceled")
+		text := list.leave()
+		require.Contains(t, text, "No jobs are like that")
+		require.Contains(t, text, `href="./jobs/`+receipt.ID)
+		text = job.leave()
+		require.Contains(t, text, "Retry the job")
+		for line := range strings.SplitSeq(text, "\n") {
+			require.True(t, line == "" || line == ":" || strings.HasPrefix(line, "data: ") || strings.HasPrefix(line, "event: ") || strings.HasPrefix(line, "retry: "), line)
+		}
+		ui.Close()
+	})
+}
+
+func TestAQuietStreamSaysThatItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ui, err := queueui.New(queuetest.New(t), nil)
+		require.NoError(t, err)
+		r := watch(t, ui, "/jobs")
+		time.Sleep(time.Minute + time.Millisecond)
+		require.Equal(t, 4, strings.Count(r.leave(), "\n:\n"))
+	})
+}
+
+func TestCloseEndsStreamsAndLetsNoneBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ui, err := queueui.New(queuetest.New(t), nil)
+		require.NoError(t, err)
+		r := watch(t, ui, "/")
+		synctest.Wait()
+		ui.Close()
+		<-r.done
+		late := watch(t, ui, "/")
+		<-late.done
+		require.Equal(t, http.StatusServiceUnavailable, late.Code)
+		require.Contains(t, late.leave(), "the server is shutting down")
+		ui.Close()
+	})
+}
+
+func TestNotAnyNumberOfPagesIsWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ui, err := queueui.New(queuetest.New(t), nil)
+		require.NoError(t, err)
+		for i := range 100 {
+			watch(t, ui, "/jobs?type="+strings.Repeat("x", i+1))
+		}
+		synctest.Wait()
+		r := watch(t, ui, "/")
+		<-r.done
+		require.Equal(t, http.StatusServiceUnavailable, r.Code)
+		require.Contains(t, r.leave(), "too many pages are being watched")
+		ui.Close()
+	})
+}
+
+// Over a real connection, with a server that ends answers which take long and then shuts down.
+func TestAStreamOutlivesTheWriteTimeoutAndNotTheServer(t *testing.T) {
+	q := queuetest.New(t)
+	ui, err := queueui.New(q, &queueui.Config{Interval: 100 * time.Millisecond})
+	require.NoError(t, err)
+	server := httptest.NewUnstartedServer(ui)
+	server.Config.WriteTimeout = 300 * time.Millisecond
+	server.Config.RegisterOnShutdown(ui.Close)
+	server.Start()
+	defer server.Close()
+	response, err := client.Do(httptestRequest(t, server.URL+"/events?page=/jobs"))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	fragment := func() string {
+		var text strings.Builder
+		for lines.Scan() && lines.Text() != "event: fragment" {
+		}
+		for lines.Scan() && lines.Text() != "" {
+			text.WriteString(lines.Text())
+		}
+		return text.String()
+	}
+	require.Contains(t, fragment(), "No jobs are stored")
+	for range 5 { // each takes an interval
+		receipt, err := q.Enqueue(t.Context(), classify.New(letter{}, nil))
+		require.NoError(t, err)
+		require.Contains(t, fragment(), receipt.ID)
+	}
+	require.NoError(t, server.Config.Shutdown(t.Context()))
+	for lines.Scan() {
+	}
+	require.NoError(t, lines.Err())
+}

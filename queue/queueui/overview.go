@@ -1,0 +1,144 @@
+package queueui
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A window is how far back the overview looks.
+type window struct {
+	Name   string // in the URL
+	Label  string
+	length time.Duration
+	bucket time.Duration
+}
+
+var windows = []window{
+	{"1h", "last hour", time.Hour, time.Minute},
+	{"24h", "last 24 hours", 24 * time.Hour, 30 * time.Minute},
+	{"7d", "last 7 days", 7 * 24 * time.Hour, 3 * time.Hour},
+}
+
+// An overviewPage is the queue at a glance.
+type overviewPage struct {
+	Stats   *queue.Stats
+	Windows []window
+	Window  window
+	Totals  totals
+	Charts  []chart
+	Types   []typeRow
+	Cut     bool // the window begins later than was asked
+
+	Paused    bool                // all types
+	Limits    []queue.LimitStatus // of keys and types, without those that only say that a type is paused
+	Schedules []queue.StoredSchedule
+}
+
+// totals are over all types.
+type totals struct {
+	Ready, Scheduled, Limited, Running, Failed int
+	OldestDue                                  time.Time
+	Completed, Failures, Canceled              int // in the window
+}
+
+// A typeRow is a type's line.
+type typeRow struct {
+	queue.TypeStats
+	Done, Failures int // in the window
+	Paused         bool
+	Spark          []bar
+	Wait, Run      span
+}
+
+func (h *Handler) overview(ctx context.Context, u *url.URL) (*view, error) {
+	p := &overviewPage{Windows: windows, Window: windows[0]}
+	if name := u.Query().Get("window"); name != "" {
+		found := false
+		for _, w := range windows {
+			if w.Name == name {
+				p.Window, found = w, true
+			}
+		}
+		if !found {
+			return nil, badRequestError("The window is 1h, 24h or 7d.")
+		}
+	}
+	var err error
+	p.Stats, err = h.q.Stats(ctx, &queue.StatsRequest{Window: p.Window.length, Bucket: p.Window.bucket})
+	if err != nil {
+		return nil, err
+	}
+	p.Cut = p.Stats.At.Sub(p.Stats.Since) < p.Window.length-2*p.Window.bucket
+	if p.Limits, err = h.q.Limits(ctx); err != nil {
+		return nil, err
+	}
+	if p.Schedules, err = h.q.Schedules(ctx); err != nil {
+		return nil, err
+	}
+	p.sum()
+	p.hold()
+	return &view{name: "overview", title: "Overview", live: self(u), data: p}, nil
+}
+
+// hold marks the types that are paused. One that has no jobs gets a line all the same, so that it can be resumed.
+func (p *overviewPage) hold() {
+	for _, l := range p.Limits {
+		switch {
+		case !l.Paused:
+		case l.Target == queue.ForAll():
+			p.Paused = true
+		case l.Kind == queue.TargetType:
+			i := slices.IndexFunc(p.Types, func(t typeRow) bool { return t.Type == l.Name })
+			if i < 0 {
+				i = len(p.Types)
+				p.Types = append(p.Types, typeRow{TypeStats: queue.TypeStats{Type: l.Name}})
+			}
+			p.Types[i].Paused = true
+		}
+	}
+	p.Limits = slices.DeleteFunc(p.Limits, func(l queue.LimitStatus) bool {
+		return l.Kind == queue.TargetType && l.Limit == (queue.Limit{})
+	})
+}
+
+func (p *overviewPage) sum() {
+	var finished []queue.Throughput
+	for i := range p.Stats.Types {
+		t := &p.Stats.Types[i]
+		if finished == nil {
+			finished = make([]queue.Throughput, len(t.Finished))
+		}
+		row := typeRow{TypeStats: *t, Wait: spanOf(t.Wait), Run: spanOf(t.Run)}
+		completed := make([]int, len(t.Finished))
+		for j, n := range t.Finished {
+			finished[j].Completed += n.Completed
+			finished[j].Failed += n.Failed
+			finished[j].Canceled += n.Canceled
+			completed[j] = n.Completed
+			row.Done += n.Completed
+			row.Failures += n.Failed
+			p.Totals.Canceled += n.Canceled
+		}
+		row.Spark = bars(completed, maxOf(completed))
+		p.Types = append(p.Types, row)
+		p.Totals.add(&row)
+	}
+	p.Charts = charts(p.Stats, finished)
+}
+
+func (s *totals) add(t *typeRow) {
+	s.Ready += t.Ready
+	s.Scheduled += t.Scheduled
+	s.Limited += t.Limited
+	s.Running += t.Running
+	s.Failed += t.Failed
+	s.Completed += t.Done
+	s.Failures += t.Failures
+	if !t.OldestDue.IsZero() && (s.OldestDue.IsZero() || t.OldestDue.Before(s.OldestDue)) {
+		s.OldestDue = t.OldestDue
+	}
+}

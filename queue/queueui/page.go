@@ -1,0 +1,189 @@
+package queueui
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+//go:embed static
+var staticFiles embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"ago":      ago,
+	"clock":    clock,
+	"count":    count,
+	"duration": duration,
+	"fromNow":  fromNow,
+	"instant":  instant,
+	"iso":      iso,
+	"mark":     func(s any) string { return mark(fmt.Sprint(s)) },
+	"printable": func(s string) string {
+		return printable(s, maxText)
+	},
+	"dict": dict,
+	"line": func(s string) string { return printable(s, maxLine) },
+}).ParseFS(templateFiles, "templates/*.html"))
+
+// dict gives a template several values by name.
+func dict(pairs ...any) map[string]any {
+	values := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return values
+}
+
+// A view is one page: which template shows which data.
+type view struct {
+	name  string
+	title string
+	live  string // the page's own address from the mount, to be watched; empty: it does not change
+	data  any
+}
+
+// A frame is what a template gets.
+type frame struct {
+	Root     string // leads to the mount
+	Name     string
+	Title    string
+	Site     string
+	Live     string
+	ReadOnly bool
+	Done     string // what has just been done; empty on most pages
+	Now      time.Time
+	Data     any
+	Content  template.HTML
+}
+
+// said is what a page says after the action that led to it.
+func said(query url.Values) string {
+	n, err := strconv.Atoi(query.Get("n"))
+	if err != nil {
+		n = 0
+	}
+	switch query.Get("done") {
+	case "retry":
+		return "The job is due again, with all its attempts ahead of it."
+	case "cancel":
+		return "The job is canceled."
+	case "retry-all":
+		text := "Due again: " + jobCount(n) + "."
+		if taken, err := strconv.Atoi(query.Get("taken")); err == nil && taken > 0 {
+			text += " Left as they are, because others have taken their keys since: " + jobCount(taken) + "."
+		}
+		return text
+	case "cancel-all":
+		return "Canceled: " + jobCount(n) + "."
+	case "pause":
+		return "Paused. What runs goes on; nothing more is begun."
+	case "resume":
+		return "Resumed."
+	}
+	return ""
+}
+
+func jobCount(n int) string {
+	if n == 1 {
+		return "1 job"
+	}
+	return count(n, 0) + " jobs"
+}
+
+func (h *Handler) frame(v *view, root string) *frame {
+	return &frame{
+		Root: root, Name: v.name, Title: v.title, Site: h.cfg.Title, Live: v.live, ReadOnly: h.cfg.ReadOnly, Now: time.Now(), Data: v.data,
+	}
+}
+
+// content is the part of a page that changes.
+func (h *Handler) content(v *view, root string) ([]byte, error) {
+	var b bytes.Buffer
+	err := templates.ExecuteTemplate(&b, v.name+".html", h.frame(v, root))
+	return b.Bytes(), err
+}
+
+func (h *Handler) page(w http.ResponseWriter, r *http.Request, status int, v *view) {
+	at := root(r.URL.Path)
+	content, err := h.content(v, at)
+	if err != nil {
+		h.failed(w, r, err)
+		return
+	}
+	f := h.frame(v, at)
+	f.Content = template.HTML(content) //nolint:gosec // made by a template
+	f.Done = said(r.URL.Query())
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, "layout.html", f); err != nil {
+		h.cfg.Logger.ErrorContext(r.Context(), "queueui: page cannot be made", "path", r.URL.Path, "error", err)
+		http.Error(w, "The page cannot be shown.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// A problem is a page that says in words what is wrong.
+type problem struct{ Heading, Text string }
+
+func (h *Handler) problem(w http.ResponseWriter, r *http.Request, status int, heading, text string) {
+	h.page(w, r, status, &view{name: "problem", title: heading, data: problem{heading, text}})
+}
+
+// errBadRequest is about what the URL asks for.
+type badRequestError string
+
+func (e badRequestError) Error() string { return string(e) }
+
+func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
+	var bad badRequestError
+	switch {
+	case r.Context().Err() != nil:
+		return // nobody is there to be told
+	case errors.As(err, &bad):
+		h.problem(w, r, http.StatusBadRequest, "Not understood", bad.Error())
+	case errors.Is(err, queue.ErrJobNotFound):
+		h.problem(w, r, http.StatusNotFound, "Job not found", "There is no job with this id. It may have been pruned since.")
+	default:
+		h.cfg.Logger.ErrorContext(r.Context(), "queueui: request failed", "path", r.URL.Path, "error", err)
+		h.problem(w, r, http.StatusInternalServerError, "Something went wrong",
+			"The database did not answer as it should. The host's log has the details.")
+	}
+}
+
+func static() http.Handler {
+	files, err := fs.Sub(staticFiles, "static")
+	if err != nil {
+		panic(err) // the folder is compiled in
+	}
+	serve := http.StripPrefix("/static/", http.FileServerFS(files))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// They are nobody's secret, and change with the program.
+		w.Header().Set("Cache-Control", "no-cache")
+		serve.ServeHTTP(w, r)
+	})
+}
+
+// self is a page's address from the mount.
+func self(u *url.URL) string {
+	clean := *u
+	query := clean.Query()
+	for _, told := range []string{"done", "n", "taken"} {
+		query.Del(told)
+	}
+	clean.RawQuery = query.Encode()
+	return clean.RequestURI()
+}

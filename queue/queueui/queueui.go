@@ -1,0 +1,219 @@
+package queueui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Config is how a dashboard behaves; the zero value is the usual.
+type Config struct {
+	// Title is what the queue is called on the pages. Default: "Queue".
+	Title string
+	// Prefix is the path under which the handler is mounted, such as "/jobs", for hosts that do not take it away by
+	// [http.StripPrefix]. Default: none.
+	Prefix string
+	// Interval is how often a page that is watched is read anew. Default 2 s; at least 100 ms.
+	Interval time.Duration
+	// ReadOnly offers no actions, and refuses them.
+	ReadOnly bool
+	// HidePayloads leaves out payloads, results, cursors and the attributes of log lines. Errors and messages are shown: what
+	// is in those is the handlers' choice.
+	HidePayloads bool
+	// Authorize is asked before every page and every action. An error refuses the request, and its text is shown. Default:
+	// all may do all.
+	Authorize func(r *http.Request, action Action) error
+	// Logger takes what goes wrong. Default: silence.
+	Logger *slog.Logger
+}
+
+// An Action is what somebody wants to do, for [Config.Authorize].
+type Action string
+
+// The actions.
+const (
+	ActionView   Action = "view"
+	ActionRetry  Action = "retry"
+	ActionCancel Action = "cancel"
+	ActionPause  Action = "pause" // or resume: types, limit keys and schedules
+)
+
+const minInterval = 100 * time.Millisecond
+
+func (c *Config) withDefaults() (Config, error) {
+	var cfg Config
+	if c != nil {
+		cfg = *c
+	}
+	if cfg.Title == "" {
+		cfg.Title = "Queue"
+	}
+	if cfg.Interval == 0 {
+		cfg.Interval = 2 * time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	switch {
+	case cfg.Interval < minInterval:
+		return cfg, fmt.Errorf("queueui: Config.Interval is %v; it must be at least %v", cfg.Interval, minInterval)
+	case cfg.Prefix != "" && (cfg.Prefix[0] != '/' || path.Clean(cfg.Prefix) != cfg.Prefix || cfg.Prefix == "/"):
+		return cfg, fmt.Errorf("queueui: Config.Prefix is %q; it must begin with a slash and not end with one, as in /jobs", cfg.Prefix)
+	}
+	return cfg, nil
+}
+
+// A Handler is a dashboard. It is safe for use by many goroutines.
+type Handler struct {
+	q     *queue.Queue
+	cfg   Config
+	pages *http.ServeMux
+	serve http.Handler
+	hub   *hub
+}
+
+// New makes a dashboard of a queue; cfg may be nil.
+func New(q *queue.Queue, cfg *Config) (*Handler, error) {
+	if q == nil {
+		return nil, errors.New("queueui: the queue is nil")
+	}
+	c, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{q: q, cfg: c}
+	h.hub = newHub(c.Interval, h.fragment)
+	h.route()
+	return h, nil
+}
+
+// ServeHTTP serves the dashboard.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.serve.ServeHTTP(w, r) }
+
+// Close ends the streams of events, and lets no new ones begin; pages are served all the same. It returns once nothing
+// runs in the background any more.
+func (h *Handler) Close() { h.hub.close() }
+
+func (h *Handler) route() {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", h.allowed(ActionView, h.view(h.overview)))
+	mux.Handle("GET /jobs", h.allowed(ActionView, h.view(h.jobs)))
+	mux.Handle("GET /jobs/{id}", h.allowed(ActionView, h.view(h.job)))
+	mux.Handle("GET /find", h.allowed(ActionView, http.HandlerFunc(h.find)))
+	mux.Handle("GET /events", h.allowed(ActionView, http.HandlerFunc(h.events)))
+	mux.Handle("POST /jobs/{id}/retry", h.changing(ActionRetry, h.retry))
+	mux.Handle("POST /jobs/{id}/cancel", h.changing(ActionCancel, h.cancel))
+	mux.Handle("POST /jobs/retry", h.changing(ActionRetry, h.retryAll))
+	mux.Handle("POST /jobs/cancel", h.changing(ActionCancel, h.cancelAll))
+	mux.Handle("POST /pause", h.changing(ActionPause, h.pause))
+	mux.Handle("POST /resume", h.changing(ActionPause, h.resume))
+	mux.Handle("GET /static/", static())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { h.unknown(w, r) })
+	h.pages = mux
+	h.serve = secured(http.HandlerFunc(h.enter))
+	if h.cfg.Prefix != "" {
+		h.serve = http.StripPrefix(h.cfg.Prefix, h.serve)
+	}
+}
+
+// enter refuses what another site makes a browser do, and sends those who left out the last slash of the mount to it: links
+// are relative to that.
+func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		h.problem(w, r, http.StatusForbidden, "Refused",
+			"This request came from another site. Go back, reload the page and try again.")
+		return
+	}
+	if r.URL.Path == "" {
+		if original, err := url.ParseRequestURI(r.RequestURI); err == nil {
+			redirect(w, path.Base(original.Path)+"/")
+			return
+		}
+	}
+	h.pages.ServeHTTP(w, r)
+}
+
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.problem(w, r, http.StatusMethodNotAllowed, "Not possible", "Nothing here can be changed that way.")
+		return
+	}
+	h.problem(w, r, http.StatusNotFound, "Page not found", "There is no such page. The address may be mistyped.")
+}
+
+func (h *Handler) allowed(action Action, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.cfg.Authorize != nil {
+			if err := h.cfg.Authorize(r, action); err != nil {
+				h.problem(w, r, http.StatusForbidden, "Not allowed", err.Error())
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (h *Handler) changing(action Action, next http.HandlerFunc) http.Handler {
+	if h.cfg.ReadOnly {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.problem(w, r, http.StatusForbidden, "Read-only", "This dashboard shows jobs and does not change them.")
+		})
+	}
+	return h.allowed(action, next)
+}
+
+// A builder makes the view that the URL asks for. It depends on nothing else, so that all who watch a URL can share it.
+type builder func(ctx context.Context, u *url.URL) (*view, error)
+
+func (h *Handler) view(build builder) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := build(r.Context(), r.URL)
+		if err != nil {
+			h.failed(w, r, err)
+			return
+		}
+		h.page(w, r, http.StatusOK, v)
+	})
+}
+
+// fragment is the changing part of a page, for those who watch it.
+func (h *Handler) fragment(ctx context.Context, u *url.URL) ([]byte, error) {
+	v, err := h.builder(u)(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return h.content(v, root(u.Path))
+}
+
+func (h *Handler) builder(u *url.URL) builder {
+	switch u.Path {
+	case "/":
+		return h.overview
+	case "/jobs":
+		return h.jobs
+	default:
+		return h.job
+	}
+}
+
+// root leads from a page to the handler's mount: links know no more of where that is.
+func root(p string) string {
+	if depth := strings.Count(p, "/") - 1; depth > 0 {
+		return strings.Repeat("../", depth)
+	}
+	return "./"
+}
+
+// redirect sends to a place relative to the request's own, as the browser sees it.
+func redirect(w http.ResponseWriter, location string) {
+	w.Header().Set("Location", location)
+	w.WriteHeader(http.StatusSeeOther)
+}

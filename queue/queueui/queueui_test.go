@@ -1,0 +1,457 @@
+package queueui_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
+	"github.com/postroom-go/postroom/queue/queueui"
+)
+
+// client follows no redirects.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (s *site) do(req *http.Request) answer {
+	s.Helper()
+	response, err := client.Do(req)
+	require.NoError(s, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(s, err)
+	client.CloseIdleConnections()
+	return answer{response, string(body)}
+}
+
+func (s *site) get(path string) answer {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.url+path, nil)
+	require.NoError(s, err)
+	return s.do(req)
+}
+
+// post sends a form as a browser does from a page of the given site: same-origin, same-site, cross-site or none.
+func (s *site) post(path, from string, form url.Values) answer {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), http.MethodPost, s.url+path, strings.NewReader(form.Encode()))
+	require.NoError(s, err)
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Sec-Fetch-Site", from)
+	return s.do(req)
+}
+
+// act posts, and follows the way back.
+func (s *site) act(path string, form url.Values) answer {
+	s.Helper()
+	a := s.post(path, "same-origin", form)
+	require.Equal(s, http.StatusSeeOther, a.StatusCode, a.body)
+	base, err := url.Parse(s.url + path)
+	require.NoError(s, err)
+	location, err := base.Parse(a.Header.Get("Location"))
+	require.NoError(s, err)
+	require.True(s, strings.HasPrefix(location.String(), s.url), location)
+	return s.get(strings.TrimPrefix(location.String(), s.url))
+}
+
+func (s *site) state(id string) queue.State {
+	s.Helper()
+	job, err := s.q.Job(s.Context(), id)
+	require.NoError(s, err)
+	return job.State
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	q := queuetest.New(t)
+	for _, c := range []struct {
+		cfg  queueui.Config
+		want string
+	}{
+		{queueui.Config{Interval: time.Millisecond}, "queueui: Config.Interval is 1ms; it must be at least 100ms"},
+		{queueui.Config{Prefix: "jobs"}, `queueui: Config.Prefix is "jobs"; it must begin with a slash and not end with one`},
+		{queueui.Config{Prefix: "/jobs/"}, "must begin with a slash and not end with one"},
+		{queueui.Config{Prefix: "/"}, "must begin with a slash and not end with one"},
+	} {
+		_, err := queueui.New(q, &c.cfg)
+		require.ErrorContains(t, err, c.want)
+	}
+	_, err := queueui.New(nil, nil)
+	require.EqualError(t, err, "queueui: the queue is nil")
+}
+
+func TestEmptyPagesSayWhatIsMissing(t *testing.T) {
+	s := newSite(t, nil)
+	overview := s.get("")
+	require.Equal(t, http.StatusOK, overview.StatusCode)
+	require.Contains(t, overview.body, "No jobs are stored.")
+	require.Contains(t, overview.body, "No process is registered that runs jobs.")
+	require.Contains(t, s.get("jobs").body, "No jobs are stored.")
+	require.Contains(t, s.get("jobs?type=none").body, "No jobs are like that.")
+	require.Contains(t, s.get("jobs?before=0").body, "There are no older jobs.")
+}
+
+func TestMountedAnywhere(t *testing.T) {
+	q := queuetest.New(t)
+	receipt, err := q.Enqueue(t.Context(), classify.New(letter{}, nil))
+	require.NoError(t, err)
+	for name, mount := range map[string]struct {
+		prefix  string
+		handler func(ui http.Handler) http.Handler
+		cfg     *queueui.Config
+	}{
+		"at the root":    {"", func(ui http.Handler) http.Handler { return ui }, nil},
+		"stripped":       {"/a/b", func(ui http.Handler) http.Handler { return http.StripPrefix("/a/b", ui) }, nil},
+		"by its config":  {"/a/b", func(ui http.Handler) http.Handler { return ui }, &queueui.Config{Prefix: "/a/b"}},
+		"behind a proxy": {"/outside", func(ui http.Handler) http.Handler { return http.StripPrefix("/outside", ui) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ui, err := queueui.New(q, mount.cfg)
+			require.NoError(t, err)
+			server := httptest.NewServer(mount.handler(ui))
+			defer server.Close()
+			s := &site{T: t, q: q, url: server.URL + mount.prefix + "/"}
+			require.Contains(t, s.get("").body, `href="./jobs"`)
+			require.Contains(t, s.get("jobs").body, `href="./jobs/`+receipt.ID)
+			require.Contains(t, s.get("jobs/"+receipt.ID).body, `href="../static/style.css"`)
+			require.Equal(t, http.StatusOK, s.get("static/style.css").StatusCode)
+			require.Equal(t, "jobs/"+receipt.ID, s.get("find?id=+"+receipt.ID).Header.Get("Location"))
+			if mount.prefix != "" {
+				a := s.do(httptestRequest(t, strings.TrimSuffix(s.url, "/")))
+				require.Equal(t, http.StatusSeeOther, a.StatusCode)
+				require.Equal(t, mount.prefix[strings.LastIndex(mount.prefix, "/")+1:]+"/", a.Header.Get("Location"))
+			}
+		})
+	}
+}
+
+func httptestRequest(t *testing.T, address string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	require.NoError(t, err)
+	return req
+}
+
+func TestActionsFromOtherSitesAreRefused(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.enqueue(classify.New(letter{}, nil))
+	for _, from := range []string{"cross-site", "same-site"} {
+		a := s.post("jobs/"+id+"/cancel", from, nil)
+		require.Equal(t, http.StatusForbidden, a.StatusCode)
+		require.Contains(t, a.body, "This request came from another site.")
+	}
+	// A browser that does not tell the site tells the origin.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"jobs/"+id+"/cancel", nil)
+	require.NoError(t, err)
+	req.Header.Set("Origin", "https://attacker.example")
+	require.Equal(t, http.StatusForbidden, s.do(req).StatusCode)
+	require.Equal(t, queue.StateQueued, s.state(id))
+	// What only a form can do no link does.
+	require.Equal(t, http.StatusNotFound, s.get("jobs/"+id+"/cancel").StatusCode)
+	require.Equal(t, queue.StateQueued, s.state(id))
+}
+
+func TestRetryAndCancel(t *testing.T) {
+	s := newSite(t, nil)
+	failed, queued := s.failed(), s.enqueue(classify.New(letter{}, nil))
+
+	require.Contains(t, s.act("jobs/"+failed+"/retry", nil).body, "The job is due again")
+	require.Equal(t, queue.StateQueued, s.state(failed))
+	again := s.post("jobs/"+failed+"/retry", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "The job is queued or running already.")
+
+	require.Contains(t, s.act("jobs/"+queued+"/cancel", nil).body, "The job is canceled.")
+	require.Equal(t, queue.StateCanceled, s.state(queued))
+	again = s.post("jobs/"+queued+"/cancel", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "The job has already finished")
+
+	completed := s.enqueue(archive.New(letter{}, nil))
+	s.work(archive, succeed)
+	again = s.post("jobs/"+completed+"/retry", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "Only failed and canceled jobs can be retried.")
+	require.Equal(t, http.StatusNotFound, s.post("jobs/none/retry", "same-origin", nil).StatusCode)
+}
+
+func TestRetryOfWhatHasLostItsKeyIsRefused(t *testing.T) {
+	s := newSite(t, nil)
+	key := &queue.Options{Key: queue.WhileUnfinished("k")}
+	id := s.enqueue(send.New(letter{}, key))
+	require.NoError(t, s.q.Cancel(t.Context(), id))
+	s.enqueue(send.New(letter{}, key))
+	a := s.post("jobs/"+id+"/retry", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, a.StatusCode)
+	require.Contains(t, a.body, "Another job has taken this job&#39;s idempotency key")
+}
+
+func TestAllThatMatchAreRetriedOrCanceled(t *testing.T) {
+	s := newSite(t, nil)
+	a, b := s.failed(), s.failed()
+	other := s.enqueue(classify.New(letter{}, nil))
+	s.work(classify, fail)
+	page := s.act("jobs/retry", url.Values{"state": {"failed"}, "type": {"mail.send"}})
+	require.Contains(t, page.body, "Due again: 2 jobs.")
+	require.Equal(t, []queue.State{"queued", "queued", "failed"}, []queue.State{s.state(a), s.state(b), s.state(other)})
+
+	page = s.act("jobs/cancel", url.Values{"state": {"queued"}})
+	require.Contains(t, page.body, "Canceled: 2 jobs.")
+	require.Equal(t, queue.StateCanceled, s.state(a))
+
+	for path, state := range map[string]string{"jobs/retry": "completed", "jobs/cancel": "failed", "jobs/retry?": "", "jobs/cancel?": "running?"} {
+		require.Equal(t, http.StatusBadRequest, s.post(path, "same-origin", url.Values{"state": {state}}).StatusCode, path)
+	}
+	require.Equal(t, queue.StateFailed, s.state(other))
+}
+
+func TestPauseAndResume(t *testing.T) {
+	s := newSite(t, nil)
+	require.NoError(t, s.q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: send.New(letter{}, nil)}))
+	for kind, name := range map[string]string{"type": "mail.send", "key": "k", "prefix": "gmail:", "schedule": "daily"} {
+		form := url.Values{"kind": {kind}, "name": {name}}
+		page := s.act("pause", form)
+		require.Contains(t, page.body, "Paused. What runs goes on")
+		require.Contains(t, page.body, "‖ paused")
+		page = s.act("resume", form)
+		require.Contains(t, page.body, "Resumed.")
+		require.NotContains(t, page.body, "‖ paused")
+	}
+	all := url.Values{"kind": {"type"}, "name": {"*"}}
+	require.Contains(t, s.act("pause", all).body, "All types are paused.")
+	require.NotContains(t, s.act("resume", all).body, "All types are paused.")
+
+	require.Equal(t, http.StatusBadRequest, s.post("pause", "same-origin", url.Values{"kind": {"moon"}, "name": {"x"}}).StatusCode)
+	require.Equal(t, http.StatusNotFound, s.post("pause", "same-origin", url.Values{"kind": {"schedule"}, "name": {"none"}}).StatusCode)
+}
+
+func TestReadOnlyOffersAndDoesNothing(t *testing.T) {
+	s := newSite(t, &queueui.Config{ReadOnly: true})
+	id := s.failed()
+	for _, path := range []string{"", "jobs?state=failed", "jobs/" + id} {
+		require.NotContains(t, s.get(path).body, `method="post"`)
+	}
+	for _, path := range []string{"jobs/" + id + "/retry", "jobs/" + id + "/cancel", "jobs/retry", "jobs/cancel", "pause", "resume"} {
+		a := s.post(path, "same-origin", url.Values{"state": {"failed"}})
+		require.Equal(t, http.StatusForbidden, a.StatusCode, path)
+		require.Contains(t, a.body, "does not change them")
+	}
+	require.Equal(t, queue.StateFailed, s.state(id))
+}
+
+func TestTheHostDecidesWhoMayWhat(t *testing.T) {
+	asked := make(map[queueui.Action]bool)
+	refused := queueui.Action("")
+	s := newSite(t, &queueui.Config{Authorize: func(_ *http.Request, action queueui.Action) error {
+		asked[action] = true
+		if action == refused {
+			return errors.New("ask an <operator>")
+		}
+		return nil
+	}})
+	id := s.failed()
+	for action, path := range map[queueui.Action]string{
+		queueui.ActionRetry: "jobs/" + id + "/retry", queueui.ActionCancel: "jobs/" + id + "/cancel", queueui.ActionPause: "pause",
+	} {
+		refused = action
+		a := s.post(path, "same-origin", nil)
+		require.Equal(t, http.StatusForbidden, a.StatusCode)
+		require.Contains(t, a.body, "ask an &lt;operator&gt;")
+		require.True(t, asked[action])
+	}
+	refused = queueui.ActionView
+	for _, path := range []string{"", "jobs", "jobs/" + id, "find", "events?page=/"} {
+		require.Equal(t, http.StatusForbidden, s.get(path).StatusCode, path)
+	}
+	require.Equal(t, queue.StateFailed, s.state(id))
+}
+
+// What jobs carry comes from strangers.
+func TestWhatJobsCarryIsEscapedCutAndMadeVisible(t *testing.T) {
+	s := newSite(t, nil)
+	const evil = `</pre><script>alert(1)</script>"' onload=x`
+	hostile := queue.Type[letter](`<img src=x onerror=alert(1)>&"'`)
+	id := s.enqueue(hostile.New(letter{To: evil, Subject: "nul \x00, bell \x07 and \u202egnp.exe"}, &queue.Options{
+		UserID: evil, Tags: []string{evil}, Key: queue.Forever(evil), LimitKey: evil,
+	}))
+	s.work(hostile, func(ctx context.Context, w *queue.Work[letter]) error {
+		w.Logger().Error(evil, evil, evil)
+		_, err := queue.Step(ctx, w, evil, func(context.Context) (string, error) { return evil, nil })
+		require.NoError(t, err)
+		return queue.Fatal(errors.New(evil + "\x00\u202e"))
+	})
+	job := s.get("jobs/" + id)
+	require.Equal(t, http.StatusOK, job.StatusCode)
+	query := url.Values{"type": {string(hostile)}, "user": {evil}, "tag": {evil}}.Encode()
+	for name, a := range map[string]answer{
+		"overview": s.get(""), "jobs": s.get("jobs?" + query), "job": job,
+		"unknown": s.get("jobs/" + url.PathEscape(evil)), "bad": s.get("jobs?state=" + url.QueryEscape(evil)),
+	} {
+		require.NotContains(t, a.body, "<script>alert", name)
+		require.NotContains(t, a.body, "<img", name)
+		require.NotContains(t, a.body, "\x00", name)
+		require.NotContains(t, a.body, "\u202e", name)
+		require.Equal(t, 1, strings.Count(a.body, "<script"), name)
+	}
+	require.Contains(t, job.body, "{\n  &#34;to&#34;: &#34;&lt;/pre&gt;", "as it was written, without the escapes of encoding/json")
+	require.Contains(t, job.body, "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;")
+	require.Contains(t, job.body, "onload=x��", "a turned direction and a NUL are to be seen")
+}
+
+func TestHugePayloadsAreCut(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.enqueue(classify.New(letter{Subject: strings.Repeat("ä", 200<<10)}, nil))
+	page := s.get("jobs/" + id)
+	require.Less(t, len(page.body), 100<<10)
+	require.Contains(t, page.body, "… (400 KB in all)")
+
+	deep := queue.Type[any]("deep")
+	var nested any
+	for range 5000 {
+		nested = []any{nested}
+	}
+	id = s.enqueue(deep.New(nested, nil))
+	require.Less(t, len(s.get("jobs/"+id).body), 50<<10)
+}
+
+func TestPayloadsCanBeHidden(t *testing.T) {
+	s := newSite(t, &queueui.Config{HidePayloads: true})
+	id := s.enqueue(send.New(letter{To: "secret-to"}, nil))
+	s.work(send, func(ctx context.Context, w *queue.Work[letter]) error {
+		w.Logger().Info("said", "attr", "secret-attr")
+		_, err := queue.Step(ctx, w, "draft", func(context.Context) (string, error) { return "secret-step", nil })
+		require.NoError(t, err)
+		return nil
+	})
+	page := s.get("jobs/" + id)
+	require.NotContains(t, page.body, "secret")
+	require.Contains(t, page.body, "said")
+	require.Contains(t, page.body, "This dashboard does not show what jobs carry.")
+}
+
+func TestAJobShowsItsHistory(t *testing.T) {
+	s := newSite(t, nil)
+	page := s.get("jobs/" + s.populate()).body
+	for _, part := range []string{
+		"Why it does not run", "no process is registered that runs jobs", "smtp: 451 4.3.0 try again later", "handler panicked: no such template",
+		"<summary>Stack</summary>", `aria-label="attempts: 2 in`, "draft", "r-771", "quota is low", "grace@example.org", "outbound.send:17:4711", "user-17",
+		"outbound, reply", "2 of 5", "Cancel the job",
+	} {
+		require.Contains(t, page, part)
+	}
+	require.NotContains(t, page, "Retry the job")
+}
+
+func TestListsAreFilteredAndGoBackAndForth(t *testing.T) {
+	s := newSite(t, nil)
+	var ids []string
+	for i := range 120 {
+		opts := &queue.Options{}
+		if i%2 == 0 {
+			opts = &queue.Options{UserID: "ada", Tags: []string{"even"}}
+		}
+		ids = append(ids, s.enqueue(classify.New(letter{}, opts)))
+	}
+	shown := func(a answer) int { return strings.Count(a.body, `<th scope="row" class="mono id">`) }
+	first := s.get("jobs")
+	require.Equal(t, 50, shown(first))
+	require.Contains(t, first.body, ids[119])
+	second := s.get(link(t, first.body, "older"))
+	third := s.get(link(t, second.body, "older"))
+	require.Equal(t, 20, shown(third))
+	require.Contains(t, third.body, ids[0])
+	require.Contains(t, third.body, "these are the oldest")
+	require.Contains(t, s.get(link(t, third.body, "newer")).body, ids[69])
+	require.Contains(t, s.get(link(t, s.get(link(t, third.body, "newer")).body, "newer")).body, ids[119])
+
+	for query, want := range map[string]int{"user=ada&before=" + ids[20]: 10, "tag=even&before=" + ids[20]: 10, "state=failed": 0, "type=mail.send": 0, "state=queued&type=mail.classify&user=ada": 50} {
+		require.Equal(t, want, shown(s.get("jobs?"+query)), query)
+	}
+	bad := s.get("jobs?state=lost")
+	require.Equal(t, http.StatusBadRequest, bad.StatusCode)
+	require.Contains(t, bad.body, "The state is queued, running, completed, failed or canceled.")
+}
+
+// link is where the link with the id leads, from the mount.
+func link(t *testing.T, body, id string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(body, `<a id="`+id+`" href="./`)
+	require.True(t, found, id)
+	href, _, _ := strings.Cut(rest, `"`)
+	return strings.ReplaceAll(href, "&amp;", "&")
+}
+
+func TestProblemsArePagesInWords(t *testing.T) {
+	s := newSite(t, nil)
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"jobs/none":        {http.StatusNotFound, "There is no job with this id."},
+		"nowhere":          {http.StatusNotFound, "There is no such page."},
+		"?window=2h":       {http.StatusBadRequest, "The window is 1h, 24h or 7d."},
+		"static/none":      {http.StatusNotFound, "404"},
+		"events?page=none": {http.StatusBadRequest, "page must be the path of a page"},
+		"events?page=/x":   {http.StatusBadRequest, "does not change"},
+	} {
+		a := s.get(path)
+		require.Equal(t, want.status, a.StatusCode, path)
+		require.Contains(t, a.body, want.text, path)
+	}
+	a := s.post("nowhere", "same-origin", nil)
+	require.Equal(t, http.StatusMethodNotAllowed, a.StatusCode)
+	require.Contains(t, a.body, "Nothing here can be changed that way.")
+}
+
+func TestADatabaseThatFailsIsNotTold(t *testing.T) {
+	s := newSite(t, nil)
+	require.NoError(t, s.q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "ALTER TABLE jobs RENAME TO secret_name")
+		return err
+	}))
+	for _, path := range []string{"", "jobs", "jobs/x"} {
+		a := s.get(path)
+		require.Equal(t, http.StatusInternalServerError, a.StatusCode)
+		require.Contains(t, a.body, "Something went wrong")
+		require.NotContains(t, a.body, "no such table")
+	}
+}
+
+func TestBrowsersAreToldToBeStrict(t *testing.T) {
+	s := newSite(t, nil)
+	for _, path := range []string{"", "jobs", "jobs/none", "static/live.js"} {
+		header := s.get(path).Header
+		policy := header.Get("Content-Security-Policy")
+		require.Contains(t, policy, "default-src 'none'")
+		require.Contains(t, policy, "frame-ancestors 'none'")
+		require.NotContains(t, policy, "unsafe")
+		require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"))
+		require.Equal(t, "same-origin", header.Get("Referrer-Policy"))
+	}
+	require.Equal(t, "no-store", s.get("jobs").Header.Get("Cache-Control"))
+}
+
+func TestTheOverviewCounts(t *testing.T) {
+	s := newSite(t, nil)
+	s.populate()
+	for _, window := range []string{"", "?window=24h", "?window=7d"} {
+		page := s.get(window)
+		require.Equal(t, http.StatusOK, page.StatusCode)
+		require.Contains(t, page.body, "54 completed, 6 failed, 1 canceled", window)
+		require.Contains(t, page.body, "weekly digest")
+		require.Contains(t, page.body, "keys that begin with")
+		require.Contains(t, page.body, "‖ paused")
+	}
+}
