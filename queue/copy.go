@@ -174,12 +174,15 @@ SET hold = CASE
 WHERE hold = 3
   AND id IN (?)`
 
+	// A key that is marked already is looked at when it has room.
 	markReleased = `
 INSERT INTO job_admissions (due_at, limit_key)
-SELECT DISTINCT not_before, limit_key
+SELECT MIN(not_before), limit_key
 FROM jobs
-WHERE limit_key IS NOT NULL
-  AND id IN (?)`
+WHERE hold = 2
+  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = jobs.limit_key)
+  AND id IN (?)
+GROUP BY limit_key`
 )
 
 // hold takes jobs out of reach in the old database: a hold of 3 is one that no claim looks at.

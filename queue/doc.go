@@ -101,6 +101,20 @@
 // taken, the same type and payload are answered with the holder's id, and anything else with [ErrKeyConflict], which shows
 // the first difference.
 //
+// # Limits
+//
+// [Queue.SetLimit] bounds how many jobs of a type, of a limit key ([Options].LimitKey), or of each key that begins so, run at
+// once, and how many start in a time; [Queue.Pause] lets none start. Both are rows, in force for all machines from the commit
+// on. A claim counts what runs and what has started in the transaction that claims, so that no limit is exceeded, and nothing
+// is counted up and forgotten: a job has its place from its claim to its end, a dead worker's jobs until they are
+// taken back and never after.
+//
+// Rates follow the generic cell rate algorithm: a start every Per ÷ Rate, and Burst at once after a quiet time. What starts is
+// what is claimed, also what is claimed ahead and given back.
+//
+// Jobs that their key keeps back wait apart and are not in the way of others, however many and urgent they are. Jobs with a
+// key that nobody has limited run freely.
+//
 // # What is kept, and what can be read
 //
 // Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all that a [Filter] finds.

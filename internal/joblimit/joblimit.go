@@ -49,8 +49,8 @@ func (l Limit) Room(running int, arrival, now time.Time) (room int, again time.T
 
 // interval is rounded up to what is stored, so that no rate is exceeded by rounding.
 func (l Limit) interval() time.Duration {
-	n := time.Duration(l.Rate) * time.Microsecond
-	return (l.Period + n - 1) / n * time.Microsecond
+	n := int64(l.Rate)
+	return time.Duration((l.Period.Microseconds()+n-1)/n) * time.Microsecond
 }
 
 // allowed is the generic cell rate algorithm: a start is allowed while the theoretical arrival time is not further ahead

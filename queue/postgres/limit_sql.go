@@ -89,7 +89,7 @@ WITH RECURSIVE heads AS (
     ORDER BY type, priority DESC
     LIMIT 1) AS h),
 open AS (
-  SELECT *
+  SELECT limit_key, portion, type
   FROM heads AS h
   WHERE h.room < 0
     OR h.room > (

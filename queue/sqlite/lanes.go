@@ -95,9 +95,8 @@ func merge(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limit int,
 	return places, nil
 }
 
-// portion is how many places of a lane are read at a time.
-const portion = 16
-
+// fill reads as many places of the lane as have been read of it: one where many lanes share the claim, many where one has
+// the most of it.
 func (l *lane) fill(ctx context.Context, tx *queue.Tx, wanted int) error {
 	if l.room == 0 {
 		l.ready = nil
@@ -105,7 +104,7 @@ func (l *lane) fill(ctx context.Context, tx *queue.Tx, wanted int) error {
 	if len(l.ready) > 0 || l.all || l.room == 0 || wanted == 0 {
 		return nil
 	}
-	n := min(l.room, wanted, max(portion, l.read))
+	n := min(l.room, wanted, l.read)
 	query := selectReady
 	if l.limited {
 		query = selectLimitedReady

@@ -70,32 +70,28 @@ GROUP BY type`
 
 	// Of each type that waits for the key, the first $2, unless $3 jobs of the type stand ready that come before them.
 	admitJobs = `
-WITH RECURSIVE heads (head) AS (
-  SELECT (
-    SELECT json_array(type, priority)
-    FROM jobs
-    WHERE state = 'queued'
-      AND hold = 2
-      AND limit_key = $1
-    ORDER BY type, priority DESC
-    LIMIT 1)
+WITH RECURSIVE types (name) AS (
+  SELECT MIN(type)
+  FROM jobs
+  WHERE state = 'queued'
+    AND hold = 2
+    AND limit_key = $1
   UNION ALL
   SELECT (
-    SELECT json_array(type, priority)
+    SELECT MIN(type)
     FROM jobs
     WHERE state = 'queued'
       AND hold = 2
       AND limit_key = $1
-      AND type > head ->> 0
-    ORDER BY type, priority DESC
-    LIMIT 1)
-  FROM heads
-  WHERE head IS NOT NULL)
+      AND type > types.name)
+  FROM types
+  WHERE name IS NOT NULL)
 UPDATE jobs
 SET hold = 0
 WHERE id IN (
   SELECT first.value
-  FROM heads, json_each((
+  FROM types
+  CROSS JOIN json_each((
     SELECT json_group_array(id)
     FROM (
       SELECT id
@@ -103,10 +99,10 @@ WHERE id IN (
       WHERE state = 'queued'
         AND hold = 2
         AND limit_key = $1
-        AND type = head ->> 0
+        AND type = types.name
       ORDER BY priority DESC, not_before, id
       LIMIT $2))) AS first
-  WHERE head IS NOT NULL
+  WHERE types.name IS NOT NULL
     AND $3 > (
       SELECT COUNT(*)
       FROM (
@@ -115,8 +111,14 @@ WHERE id IN (
         WHERE state = 'queued'
           AND hold = 0
           AND limit_key = $1
-          AND type = head ->> 0
-          AND priority >= head ->> 1
+          AND type = types.name
+          AND priority >= (
+            SELECT MAX(priority)
+            FROM jobs
+            WHERE state = 'queued'
+              AND hold = 2
+              AND limit_key = $1
+              AND type = types.name)
         LIMIT $3)))`
 
 	admitAny = `

@@ -1,0 +1,245 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// A limited is a queue under random limits, seen from outside: what runs, and since when.
+type limited struct {
+	q       *queue.Queue
+	now     time.Time
+	running []queue.Job
+	starts  map[queue.Target][]time.Time
+	limits  map[queue.Target]queue.Limit
+	since   map[queue.Target]time.Time // the rate has been as it is
+	paused  map[queue.Target]bool
+}
+
+var (
+	limitedTypes = []string{"t1", "t2"}
+	limitedKeys  = []string{"", "k1", "k2", "m"}
+	limitTargets = []queue.Target{
+		queue.ForType("t1"), queue.ForType("t2"), queue.ForKey("k1"), queue.ForKeyPrefix("k"), queue.ForKeyPrefix("m"),
+	}
+)
+
+// Whatever is done to jobs and limits in whatever order: no limit is exceeded, and whatever may run is claimed.
+func TestLimitsAreKeptAndKeepNothingForEver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		db, err := sqlite.OpenMemory(context.Background())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, db.Close()) }()
+		require.NoError(t, queue.Migrate(context.Background(), db))
+		q, err := queue.New(db, nil)
+		require.NoError(t, err)
+		l := &limited{
+			q: q, now: time.Now().Add(time.Hour).Truncate(time.Microsecond), starts: map[queue.Target][]time.Time{},
+			limits: map[queue.Target]queue.Limit{}, since: map[queue.Target]time.Time{}, paused: map[queue.Target]bool{},
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"enqueue": l.enqueue, "claim": l.claim, "end": l.end, "cancel": l.cancel, "limit": l.limit, "pause": l.pause, "advance": l.advance,
+		})
+		l.settle(t)
+	})
+}
+
+func (l *limited) enqueue(t *rapid.T) {
+	batch := make([]queue.NewJob, rapid.IntRange(1, 6).Draw(t, "jobs"))
+	for i := range batch {
+		opts := &queue.Options{LimitKey: rapid.SampledFrom(limitedKeys).Draw(t, "key"), Priority: rapid.IntRange(0, 2).Draw(t, "priority")}
+		if rapid.IntRange(0, 4).Draw(t, "scheduled") == 0 {
+			opts.NotBefore = l.now.Add(time.Second)
+		}
+		batch[i] = queue.NewJob{Type: rapid.SampledFrom(limitedTypes).Draw(t, "type"), Options: *opts}
+	}
+	_, err := l.q.EnqueueMany(context.Background(), batch)
+	require.NoError(t, err)
+}
+
+func (l *limited) claim(t *rapid.T) {
+	types := limitedTypes
+	if n := rapid.IntRange(0, 2).Draw(t, "types"); n < 2 {
+		types = types[n : n+1]
+	}
+	l.take(t, types, rapid.IntRange(1, 5).Draw(t, "limit"))
+}
+
+func (l *limited) take(t *rapid.T, types []string, limit int) queue.ClaimResult {
+	rooms := make([]queue.TypeRoom, len(types))
+	for i, name := range types {
+		rooms[i] = queue.TypeRoom{Type: name, Room: limit}
+	}
+	result, err := driverOf(l.q).Claim(context.Background(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: l.now})
+	require.NoError(t, err)
+	l.running = append(l.running, result.Jobs...)
+	for i := range result.Jobs {
+		l.started(t, &result.Jobs[i])
+	}
+	return result
+}
+
+// started checks a start against every limit that is about it.
+func (l *limited) started(t *rapid.T, job *queue.Job) {
+	for _, target := range []queue.Target{queue.ForType(job.Type), l.limitOf(job.LimitKey)} {
+		require.False(t, l.paused[target], "%v is paused", target)
+		limit, ok := l.limits[target]
+		if !ok {
+			continue
+		}
+		// A prefix limits each key for itself.
+		of := target
+		if target.Kind == queue.TargetKeyPrefix {
+			of = queue.ForKey(job.LimitKey)
+		}
+		if limit.MaxRunning > 0 {
+			require.LessOrEqual(t, l.runningOf(of), limit.MaxRunning, "%v", target)
+		}
+		if limit.Rate > 0 {
+			l.starts[of] = append(l.starts[of], l.now)
+			recent := 0
+			for _, at := range l.starts[of] {
+				if !at.Before(l.since[target]) && at.After(l.now.Add(-limit.Per)) {
+					recent++
+				}
+			}
+			require.LessOrEqual(t, recent, limit.Rate+limit.Burst-1, "%v", target)
+		}
+	}
+	require.False(t, l.paused[queue.ForAll()])
+}
+
+// limitOf is the target whose limit or pause holds for the key.
+func (l *limited) limitOf(key string) queue.Target {
+	set := func(target queue.Target) bool { _, ok := l.limits[target]; return ok || l.paused[target] }
+	if own := queue.ForKey(key); set(own) {
+		return own
+	}
+	if key == "" {
+		return queue.Target{}
+	}
+	return queue.ForKeyPrefix(key[:1])
+}
+
+func (l *limited) runningOf(target queue.Target) (n int) {
+	for i := range l.running {
+		if target == queue.ForType(l.running[i].Type) || target == queue.ForKey(l.running[i].LimitKey) {
+			n++
+		}
+	}
+	return n
+}
+
+func (l *limited) end(t *rapid.T) {
+	if len(l.running) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(l.running)-1).Draw(t, "which")
+	job := l.running[i]
+	l.running = slices.Delete(l.running, i, i+1)
+	out := queue.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
+	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, queue.KindReleased, queue.KindInterrupted}).Draw(t, "how"); kind {
+	case queue.KindCompleted:
+	case queue.KindInterrupted:
+		out.State, out.Kind, out.Error, out.NotBefore = queue.StateQueued, kind, "later", l.now.Add(time.Second)
+	default:
+		out.State, out.Kind, out.Error = queue.StateQueued, kind, "again"
+	}
+	l.finish(t, out)
+}
+
+func (l *limited) finish(t *rapid.T, outcomes ...queue.Outcome) {
+	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+		answers, err := driverOf(l.q).Finish(ctx, tx, outcomes)
+		for _, answer := range answers {
+			require.NoError(t, answer)
+		}
+		return err
+	}))
+}
+
+func (l *limited) cancel(t *rapid.T) {
+	jobs, err := l.q.Jobs(context.Background(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 1000})
+	require.NoError(t, err)
+	if len(jobs) == 0 {
+		return
+	}
+	id := jobs[rapid.IntRange(0, len(jobs)-1).Draw(t, "which")].ID
+	require.NoError(t, l.q.Cancel(context.Background(), id))
+	l.running = slices.DeleteFunc(l.running, func(j queue.Job) bool { return j.ID == id })
+	if rapid.Bool().Draw(t, "retry") {
+		require.NoError(t, l.q.Retry(context.Background(), id))
+	}
+}
+
+func (l *limited) limit(t *rapid.T) {
+	target := rapid.SampledFrom(limitTargets).Draw(t, "target")
+	// What has started under another limit does not count by this one.
+	for key := range l.starts {
+		delete(l.starts, key)
+	}
+	if rapid.IntRange(0, 2).Draw(t, "lift") == 0 {
+		delete(l.limits, target)
+		require.NoError(t, l.q.RemoveLimit(context.Background(), target))
+		return
+	}
+	limit := queue.Limit{MaxRunning: rapid.IntRange(0, 3).Draw(t, "running")}
+	if limit.MaxRunning == 0 || rapid.Bool().Draw(t, "rated") {
+		limit.Rate, limit.Per = rapid.IntRange(1, 4).Draw(t, "rate"), 10*time.Second
+		limit.Burst = rapid.IntRange(1, limit.Rate).Draw(t, "burst")
+	}
+	l.limits[target], l.since[target] = limit, l.now
+	require.NoError(t, l.q.SetLimit(context.Background(), target, limit))
+}
+
+func (l *limited) pause(t *rapid.T) {
+	target := rapid.SampledFrom(append(limitTargets, queue.ForAll())).Draw(t, "target")
+	if l.paused[target] {
+		delete(l.paused, target)
+		require.NoError(t, l.q.Resume(context.Background(), target))
+		return
+	}
+	l.paused[target] = true
+	require.NoError(t, l.q.Pause(context.Background(), target))
+}
+
+func (l *limited) advance(t *rapid.T) {
+	l.now = l.now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(t, "ms")) * time.Millisecond)
+}
+
+// settle resumes what is paused and runs what there is, looking again only when the claims say so: nothing may be left.
+func (l *limited) settle(t *rapid.T) {
+	for target := range l.paused {
+		require.NoError(t, l.q.Resume(context.Background(), target))
+	}
+	clear(l.paused)
+	for range 10_000 {
+		result := l.take(t, limitedTypes, 3)
+		ended := len(l.running) > 0
+		for _, job := range l.running {
+			l.finish(t, queue.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})
+		}
+		l.running = nil
+		switch {
+		case result.More || ended:
+		case result.NextDue.IsZero():
+			counts, err := l.q.Counts(context.Background(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}})
+			require.NoError(t, err)
+			require.Empty(t, counts, "no claim would ever take them")
+			return
+		default:
+			require.True(t, result.NextDue.After(l.now), "%v at %v", result.NextDue, l.now)
+			l.now = result.NextDue
+		}
+	}
+	require.Fail(t, "claims go on for ever", fmt.Sprint(l.limits))
+}
