@@ -128,7 +128,7 @@ var ErrStarted = errors.New("queue: the dispatcher has been run before; make a n
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
 // RunUntilIdle is Run that also stops when no job of the types it handles is queued, scheduled or running any more,
-// in any process: for command lines and tests.
+// in any process: for command lines and tests. It fires the schedules that are due as it begins, and waits for no others.
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
 
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
@@ -156,7 +156,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 
 	claiming, stopClaiming := context.WithCancel(ctx)
 	c := newClaimer(d, untilIdle)
-	d.scheduler.look(claiming) // a dispatcher that runs until it is idle fires what is due as it begins
+	d.scheduler.look(claiming) // before the claimer may find nothing to do
 	listener := startRoles(claiming, d.scheduler, roleFunc(func(ctx context.Context) { d.listen(ctx, c.wake) }))
 	c.run(claiming)
 	stopClaiming()

@@ -42,10 +42,10 @@ type Patient interface {
 }
 
 // Doctor looks at the database's health and the queue's, for an operator: the engine's own state, workers, jobs that wait
-// for long, and [Queue.Verify]. It only reads; on a large database it takes seconds.
+// for long, schedules that do not fire, and [Queue.Verify]. It only reads; on a large database it takes seconds.
 func (q *Queue) Doctor(ctx context.Context) ([]Finding, error) {
 	var findings []Finding
-	looks := []func(context.Context) ([]Finding, error){q.lookAtWorkers, q.lookAtJobs, q.lookAtRules}
+	looks := []func(context.Context) ([]Finding, error){q.lookAtWorkers, q.lookAtJobs, q.lookAtSchedules, q.lookAtRules}
 	if patient, ok := q.driver.(Patient); ok {
 		looks = append([]func(context.Context) ([]Finding, error){patient.Examine}, looks...)
 	}

@@ -128,3 +128,24 @@ func scheduleError(op, name string, err error) error {
 	}
 	return err
 }
+
+// lookAtSchedules is a part of [Queue.Doctor].
+func (q *Queue) lookAtSchedules(ctx context.Context) ([]Finding, error) {
+	schedules, err := q.Schedules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var findings []Finding
+	for i := range schedules {
+		s := &schedules[i]
+		switch late := time.Since(s.NextAt); {
+		case s.Fault != "":
+			findings = append(findings, Finding{SeverityProblem,
+				fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault), "set it anew, or give this machine what it lacks"})
+		case !s.NextAt.IsZero() && late > longWait:
+			findings = append(findings, Finding{SeverityWarning,
+				fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)), "a Dispatcher that runs would have fired it"})
+		}
+	}
+	return findings, nil
+}

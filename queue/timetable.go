@@ -26,13 +26,17 @@ var cronParser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | 
 func newTimetable(expression, zone string) (timetable, error) {
 	location, err := loadZone(zone)
 	if err != nil {
-		return nil, fmt.Errorf("Zone is %q: %w", zone, err)
+		return nil, unusable("Zone", zone, err)
 	}
 	table, err := parseCron(expression, location)
 	if err != nil {
-		return nil, fmt.Errorf("Cron is %q: %w", expression, err)
+		return nil, unusable("Cron", expression, err)
 	}
 	return table, nil
+}
+
+func unusable(field, value string, err error) error {
+	return fmt.Errorf("%s is %q: %w", field, value, err)
 }
 
 func loadZone(name string) (*time.Location, error) {
@@ -47,8 +51,8 @@ func loadZone(name string) (*time.Location, error) {
 }
 
 func parseCron(expression string, zone *time.Location) (timetable, error) {
-	if strings.HasPrefix(expression, everyPrefix) {
-		return parseEvery(strings.TrimPrefix(expression, everyPrefix))
+	if interval, ok := strings.CutPrefix(expression, everyPrefix); ok {
+		return parseEvery(interval)
 	}
 	if strings.Contains(expression, "TZ=") {
 		return nil, errors.New("the time zone goes into Zone")

@@ -83,7 +83,7 @@ func write(ctx context.Context, tx *queue.Tx, statement string, s *queue.StoredS
 	if err != nil {
 		return false, err
 	}
-	options, err := json.Marshal(s.Job.Options)
+	options, err := json.Marshal(s.Job.Options) //nolint:musttag // the names of its fields are a promise to users already
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +144,7 @@ func scan(row jobrow.Scanner) (queue.StoredSchedule, error) {
 		return s, err
 	}
 	// One that cannot be read must not keep the others from firing.
-	if err := json.Unmarshal(options, &s.Job.Options); err != nil {
+	if err := json.Unmarshal(options, &s.Job.Options); err != nil { //nolint:musttag // as above
 		s.Fault = fmt.Sprintf("its options_json: %v", err)
 	}
 	s.Job.Payload = json.RawMessage(payload)
