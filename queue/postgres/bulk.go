@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -25,7 +27,10 @@ func (t *transaction) copyJobs(ctx context.Context, jobs []*queue.InsertJob, now
 		rows.add(job, now)
 	}
 	rows.end()
-	_, t.failed = t.raw.PgConn().CopyFrom(ctx, bytes.NewReader(rows.buf), copyJobs)
+	t.failed = t.own(func(conn *pgx.Conn) error {
+		_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(rows.buf), copyJobs)
+		return err
+	})
 	return t.failed
 }
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -87,13 +88,15 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
+	defer func() {
+		// Where the connection was lost, that has been said.
+		if closed := conn.Close(); !errors.Is(closed, sql.ErrConnDone) {
+			err = errors.Join(err, closed)
+		}
+	}()
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
-	t, err := newTransaction(conn)
-	if err != nil {
-		return err
-	}
+	t := &transaction{conn: conn}
 	tx := queue.NewTx(t, queue.Postgres, time.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.

@@ -19,8 +19,7 @@ import (
 // answer of at once waits, and is sent together with what comes next: in the end with the commit. Enqueueing a job is one
 // round trip so: BEGIN, INSERT, COMMIT.
 type transaction struct {
-	conn    *sqlx.Conn // for the user's statements
-	raw     *pgx.Conn  // the same connection, for ours
+	conn    *sqlx.Conn
 	begun   bool
 	planned bool // ours, see planOurs
 	waiting []step
@@ -46,17 +45,16 @@ func (r rows) Close() error {
 
 var _ queue.Statements = (*transaction)(nil)
 
-func newTransaction(conn *sqlx.Conn) (*transaction, error) {
-	t := &transaction{conn: conn}
-	err := conn.Raw(func(dc any) error {
-		own, ok := dc.(*stdlib.Conn)
+// own runs fn on the connection itself, past database/sql, which takes care that it is not given back meanwhile. Once it has
+// been lost the error is [sql.ErrConnDone].
+func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
+	return t.conn.Raw(func(conn any) error {
+		own, ok := conn.(*stdlib.Conn)
 		if !ok {
-			return fmt.Errorf("the connection is a %T", dc)
+			return fmt.Errorf("the connection is a %T", conn)
 		}
-		t.raw = own.Conn()
-		return nil
+		return fn(own.Conn())
 	})
-	return t, err
 }
 
 // send runs what waits, in one round trip. After an error the transaction is of no more use.
@@ -82,11 +80,14 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	for i := range steps {
 		batch.Queue(steps[i].sql, steps[i].args...)
 	}
-	results := t.raw.SendBatch(ctx, &batch)
-	t.failed = readAll(results, steps)
-	if err := results.Close(); t.failed == nil {
-		t.failed = err
-	}
+	t.failed = t.own(func(conn *pgx.Conn) error {
+		results := conn.SendBatch(ctx, &batch)
+		err := readAll(results, steps)
+		if closed := results.Close(); err == nil {
+			err = closed
+		}
+		return err
+	})
 	return t.failed
 }
 
@@ -128,13 +129,20 @@ func (t *transaction) commit(ctx context.Context) error {
 	return err
 }
 
-// rollback undoes what was written; nothing need be said to a server that knows of no transaction.
+// rollback undoes what was written; nothing need be said to a server that knows of no transaction. One whose connection was
+// lost has undone it by itself.
 func (t *transaction) rollback(ctx context.Context) error {
 	const idle = 'I'
-	if t.raw.IsClosed() || t.raw.PgConn().TxStatus() == idle {
+	err := t.own(func(conn *pgx.Conn) error {
+		if conn.IsClosed() || conn.PgConn().TxStatus() == idle {
+			return nil
+		}
+		_, err := conn.Exec(ctx, "ROLLBACK")
+		return err
+	})
+	if errors.Is(err, sql.ErrConnDone) {
 		return nil
 	}
-	_, err := t.raw.Exec(ctx, "ROLLBACK")
 	return err
 }
 
