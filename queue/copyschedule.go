@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -10,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
-var schedulesTable = table{name: "job_schedules", keys: 1, columns: columns(text,
+var schedulesTable = table{name: "job_schedules", keys: 1, columns: columns(
 	"name", "cron", "zone", "catch_up", "type", "payload_json", "options_json").and(truth, "paused").and(instant,
 	"next_at", "last_at", "created_at", "updated_at")}
 
@@ -43,14 +42,14 @@ func (m *mover) moveSchedules(ctx context.Context) error {
 		}
 		for _, row := range rows {
 			if err := m.moveSchedule(ctx, row); err != nil {
-				return fmt.Errorf("schedule %s: %w", row[0].(*sql.NullString).String, err)
+				return fmt.Errorf("schedule %s: %w", textOf(row[0]).String, err)
 			}
 		}
 	}
 }
 
 func (m *mover) moveSchedule(ctx context.Context, row []any) error {
-	name, cron, next := row[0].(*sql.NullString).String, row[1].(*sql.NullString), row[8].(*dbtime.Time)
+	name, cron, next := textOf(row[0]).String, textOf(row[1]), instantOf(row[8])
 	mark := cron.String
 	if !strings.HasPrefix(mark, frozen) {
 		mark = freezing(next.Time, cron.String)

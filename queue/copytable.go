@@ -32,27 +32,28 @@ const (
 )
 
 var (
-	jobsTable = table{name: "jobs", keys: 1, jobID: "id", columns: columns(text,
+	jobsTable = table{name: "jobs", keys: 1, jobID: "id", columns: columns(
 		"id", "type", "payload_json", "state", "worker_id", "idempotency_key", "key_scope", "limit_key", "user_id", "tags_json",
 		"trace", "result_json", "last_error").and(number,
 		"priority", "hold", "attempt", "failures", "interruptions", "crashes", "max_attempts").and(instant,
 		"not_before", "expires_at", "created_at", "updated_at", "started_at", "finished_at")}
-	keysTable = table{name: "job_keys", keys: 1, jobID: "job_id", columns: columns(text,
+	keysTable = table{name: "job_keys", keys: 1, jobID: "job_id", columns: columns(
 		"key", "job_id", "scope", "fingerprint").and(instant, "expires_at")}
-	stepsTable = table{name: "job_steps", keys: 2, jobID: "job_id", columns: columns(text,
+	stepsTable = table{name: "job_steps", keys: 2, jobID: "job_id", columns: columns(
 		"job_id", "name", "result_json").and(number, "attempt").and(instant, "started_at", "finished_at")}
-	attemptsTable = table{name: "job_attempts", keys: 1, jobID: "job_id", columns: columns(text,
+	attemptsTable = table{name: "job_attempts", keys: 1, jobID: "job_id", columns: columns(
 		"job_id", "worker_id", "kind", "error", "stack").and(number, "attempt").and(instant, "started_at", "finished_at")}
-	logsTable = table{name: "job_logs", keys: 1, jobID: "job_id", columns: columns(text,
+	logsTable = table{name: "job_logs", keys: 1, jobID: "job_id", columns: columns(
 		"job_id", "level", "message", "attrs_json").and(number, "attempt", "line").and(instant, "at")}
-	limitsTable = table{name: "job_limits", keys: 2, columns: columns(text,
+	limitsTable = table{name: "job_limits", keys: 2, columns: columns(
 		"kind", "name").and(number, "max_running", "rate", "period_us", "burst").and(truth, "paused").and(instant, "updated_at")}
-	ratesTable = table{name: "job_rates", keys: 2, columns: columns(text, "kind", "name").and(instant, "arrival")}
+	ratesTable = table{name: "job_rates", keys: 2, columns: columns("kind", "name").and(instant, "arrival")}
 )
 
 type columnList []column
 
-func columns(kind columnKind, names ...string) columnList { return columnList(nil).and(kind, names...) }
+// columns begins a list with those that hold text.
+func columns(names ...string) columnList { return columnList(nil).and(text, names...) }
 
 func (l columnList) and(kind columnKind, names ...string) columnList {
 	for _, name := range names {
@@ -148,4 +149,15 @@ func (t table) write(ctx context.Context, tx *Tx, rows [][]any) (written int, er
 		written += int(n)
 	}
 	return written, nil
+}
+
+// textOf and instantOf are what row has made of a column.
+func textOf(value any) *sql.NullString {
+	s, _ := value.(*sql.NullString)
+	return s
+}
+
+func instantOf(value any) *dbtime.Time {
+	t, _ := value.(*dbtime.Time)
+	return t
 }

@@ -79,7 +79,7 @@ type explainer struct {
 	reasons []Reason
 }
 
-func (e *explainer) add(cause Cause, until time.Time, format string, args ...any) {
+func (e *explainer) addf(cause Cause, until time.Time, format string, args ...any) {
 	e.reasons = append(e.reasons, Reason{Cause: cause, Until: until, Text: fmt.Sprintf(format, args...)})
 }
 
@@ -100,11 +100,11 @@ func (e *explainer) notQueued() {
 	j := e.job
 	switch j.State {
 	case StateRunning:
-		e.add(CauseRunning, time.Time{}, "it runs: attempt %d, on %s, since %s", j.Attempt, j.WorkerID, j.StartedAt.Format(time.RFC3339))
+		e.addf(CauseRunning, time.Time{}, "it runs: attempt %d, on %s, since %s", j.Attempt, j.WorkerID, j.StartedAt.Format(time.RFC3339))
 	case StateCompleted:
-		e.add(CauseFinished, time.Time{}, "it has completed at %s, in attempt %d", j.FinishedAt.Format(time.RFC3339), j.Attempt)
+		e.addf(CauseFinished, time.Time{}, "it has completed at %s, in attempt %d", j.FinishedAt.Format(time.RFC3339), j.Attempt)
 	default:
-		e.add(CauseFinished, time.Time{}, "it has %s at %s, after %d failures (of %d), %d interruptions and %d crashes: %s",
+		e.addf(CauseFinished, time.Time{}, "it has %s at %s, after %d failures (of %d), %d interruptions and %d crashes: %s",
 			map[State]string{StateFailed: "failed", StateCanceled: "been canceled"}[j.State], j.FinishedAt.Format(time.RFC3339),
 			j.Failures, j.MaxAttempts, j.Interruptions, j.Crashes, orElse(j.LastError, "no error is on record"))
 	}
@@ -128,17 +128,17 @@ func (e *explainer) time(ctx context.Context) error {
 		return err
 	}
 	if hold == 3 {
-		e.add(CauseMoving, time.Time{}, "it is being moved to another database by queue.Copy; if that has died, call it again")
+		e.addf(CauseMoving, time.Time{}, "it is being moved to another database by queue.Copy; if that has died, call it again")
 	}
 	if !e.job.ExpiresAt.IsZero() && !e.job.ExpiresAt.After(e.now) {
-		e.add(CauseExpired, time.Time{}, "it expired at %s and will be canceled", e.job.ExpiresAt.Format(time.RFC3339))
+		e.addf(CauseExpired, time.Time{}, "it expired at %s and will be canceled", e.job.ExpiresAt.Format(time.RFC3339))
 	}
 	switch {
 	case !e.job.NotBefore.After(e.now):
 	case e.job.Attempt > 0:
-		e.add(CauseRetry, e.job.NotBefore, "attempt %d ended with: %s; it waits for the next one", e.job.Attempt, orElse(e.job.LastError, "no error"))
+		e.addf(CauseRetry, e.job.NotBefore, "attempt %d ended with: %s; it waits for the next one", e.job.Attempt, orElse(e.job.LastError, "no error"))
 	default:
-		e.add(CauseScheduled, e.job.NotBefore, "it is scheduled for later")
+		e.addf(CauseScheduled, e.job.NotBefore, "it is scheduled for later")
 	}
 	return nil
 }
@@ -198,14 +198,14 @@ func (e *explainer) limit(l *limitRow, cause Cause, what string) {
 		if l.Name == "*" {
 			what = "all types"
 		}
-		e.add(CausePaused, time.Time{}, "%s: paused", what)
+		e.addf(CausePaused, time.Time{}, "%s: paused", what)
 	}
 	if l.MaxRunning.Valid && int64(l.Running) >= l.MaxRunning.Int64 {
-		e.add(cause, time.Time{}, "%s: %d of at most %d run", what, l.Running, l.MaxRunning.Int64)
+		e.addf(cause, time.Time{}, "%s: %d of at most %d run", what, l.Running, l.MaxRunning.Int64)
 	}
 	rate := joblimit.Limit{Rate: int(l.Rate.Int64), Period: time.Duration(l.Period.Int64) * time.Microsecond, Burst: int(l.Burst.Int64)}
 	if room, again := rate.Room(0, l.Arrival.Time, e.now); room == 0 {
-		e.add(cause, again, "%s: at most %d start in %v", what, rate.Rate, rate.Period)
+		e.addf(cause, again, "%s: at most %d start in %v", what, rate.Rate, rate.Period)
 	}
 }
 
@@ -216,11 +216,11 @@ func (e *explainer) workers(ctx context.Context) error {
 	}
 	workers = slices.DeleteFunc(workers, func(w Worker) bool { return w.Beat < 0 })
 	if len(workers) == 0 {
-		e.add(CauseNoWorker, time.Time{}, "no process is registered that runs jobs: start a Dispatcher on this database")
+		e.addf(CauseNoWorker, time.Time{}, "no process is registered that runs jobs: start a Dispatcher on this database")
 		return nil
 	}
 	if !slices.ContainsFunc(workers, func(w Worker) bool { return w.Types == nil || slices.Contains(w.Types, e.job.Type) }) {
-		e.add(CauseUnhandled, time.Time{}, "%d processes run jobs, and none of them has a handler for %s", len(workers), e.job.Type)
+		e.addf(CauseUnhandled, time.Time{}, "%d processes run jobs, and none of them has a handler for %s", len(workers), e.job.Type)
 	}
 	return nil
 }
@@ -246,11 +246,11 @@ func (e *explainer) line(ctx context.Context) error {
 		return err
 	case j.NotBefore.After(e.now):
 	case ahead == 1000:
-		e.add(CauseBehind, time.Time{}, "at least 1000 jobs of its type are ahead of it")
+		e.addf(CauseBehind, time.Time{}, "at least 1000 jobs of its type are ahead of it")
 	case ahead > 0:
-		e.add(CauseBehind, time.Time{}, "%d jobs of its type are ahead of it", ahead)
+		e.addf(CauseBehind, time.Time{}, "%d jobs of its type are ahead of it", ahead)
 	case len(e.reasons) == 0:
-		e.add(CauseNextInLine, time.Time{}, "nothing is in its way: the next free worker takes it")
+		e.addf(CauseNextInLine, time.Time{}, "nothing is in its way: the next free worker takes it")
 	}
 	return nil
 }

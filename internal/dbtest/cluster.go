@@ -30,7 +30,7 @@ func NewCluster(t *testing.T) *Cluster {
 		t.Skip(message)
 	}
 	// Not t.TempDir, which the server's own user may not enter. Sockets want short paths.
-	folder, err := os.MkdirTemp("", "postroom-pg-")
+	folder, err := os.MkdirTemp("", "postroom-pg-") //nolint:usetesting // see above
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
 	c := &Cluster{bin: bin, folder: folder}

@@ -22,7 +22,7 @@ type node struct {
 
 const (
 	growth queue.Type[node] = "grow"
-	depth                   = 5
+	depth  int              = 5
 	// TreeSize is how many jobs one root becomes.
 	TreeSize = 1<<depth - 1
 )

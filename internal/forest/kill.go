@@ -99,7 +99,7 @@ func Kill(t *testing.T, open Opener, target string) {
 	for i := range 2 {
 		processes.Go(func() {
 			for n := i; n < kills && !t.Failed(); n += 2 {
-				roots, err := killOne(target, rand.IntN(TreeSize))
+				roots, err := killOne(target, rand.IntN(TreeSize)) //nolint:gosec // nobody must not guess it
 				if err != nil {
 					t.Error(err)
 				}

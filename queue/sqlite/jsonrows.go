@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -54,8 +53,8 @@ func (r *jsonRows) text(s string) {
 		r.buf = append(r.buf, s...)
 		r.buf = append(r.buf, '"')
 	default:
-		quoted, _ := json.Marshal(s) // a string always can be
-		r.buf = append(r.buf, quoted...)
+		one := list([]string{s})
+		r.buf = append(r.buf, one[1:len(one)-1]...)
 	}
 }
 

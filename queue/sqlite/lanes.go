@@ -126,7 +126,7 @@ type byHead []*lane
 func (h byHead) Len() int           { return len(h) }
 func (h byHead) Less(i, j int) bool { return h[i].ready[0].before(&h[j].ready[0]) }
 func (h byHead) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *byHead) Push(x any)        { *h = append(*h, x.(*lane)) }
+func (h *byHead) Push(any)          {} // nothing is added to a merge
 func (h *byHead) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]

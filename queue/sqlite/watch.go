@@ -21,7 +21,7 @@ func (db *DB) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer watcher.Close()
+	defer func() { _ = watcher.Close() }() // there is nothing to be done about it
 	// It is there as long as a connection is open.
 	if err := watcher.Add(db.log); err != nil {
 		return err
