@@ -121,6 +121,19 @@
 // A [Codec], such as [EncryptingCodec], encodes payloads, results and steps. Jobs are stored under the codec of their time, so
 // that one can be added, and its keys rotated, while jobs wait. Types, keys, tags, errors and log lines stay readable.
 //
+// # Schedules
+//
+// [Queue.SetSchedule] stores a cron expression with its time zone and a job. Any dispatcher enqueues the job when the time
+// has come, whoever has handlers for it: it locks the schedule's row, moves it on to the next instant and enqueues, in one
+// transaction, so that of all machines one fires, and a crash fires later and not twice. When to fire next is stored, and
+// not reckoned from the start of a process: a weekly schedule fires though processes are started anew every day. What was
+// missed while none ran is fired once, or not, or each, as [Schedule].CatchUp says. A clock that is set forward is as time in
+// which none ran; one that is set back fires nothing again, and the schedule rests until the clock has come by its
+// next instant ([Queue.PauseSchedule] and [Queue.ResumeSchedule] have it begin from now). A schedule whose expression or zone
+// a machine does not understand is logged there and keeps no other from firing.
+//
+// Schedules that are set in a process with a dispatcher are heard of at once, those of other processes within half a minute.
+//
 // # Steps
 //
 // [Step] stores the result of a named part of a job before it returns; a later attempt gets it and does not run the part
