@@ -21,6 +21,7 @@
 //	running          → queued     its handler failed or was interrupted, or its process died, and it may try again
 //	running          → failed     it may not, or the error is Fatal
 //	queued, running  → canceled   Queue.Cancel
+//	queued           → canceled   it is past its ExpiresAt
 //	failed, canceled → queued     Queue.Retry
 //
 // A job that waits for its time, or for its next attempt, is queued with a NotBefore in the future. Claims take what is
@@ -120,6 +121,19 @@
 // Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all that a [Filter] finds.
 // A [Codec], such as [EncryptingCodec], encodes payloads, results and steps. Jobs are stored under the codec of their time, so
 // that one can be added, and its keys rotated, while jobs wait. Types, keys, tags, errors and log lines stay readable.
+//
+// # Looking into it
+//
+// [Queue.Explain] tells why a job does not run, [Queue.Doctor] how the database and the workers are, [Queue.Verify] whether
+// the tables hold what this page promises, and [Dispatcher.Check] what is stored that a new version of a program does not know.
+// [Copy] moves all of it to another database while it works.
+//
+// # Claiming ahead
+//
+// A dispatcher claims not only for its free slots but as many jobs more as it has lately ended in [DispatcherConfig].Ahead,
+// 50 ms: jobs that take no time do not cost a claim each, and jobs that take long are not taken from others. Those that wait
+// in a process are running in the database, under its lease. What waits too long, and what a stop finds not begun, is given
+// back and counts as nothing.
 //
 // # Schedules
 //
