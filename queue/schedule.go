@@ -86,8 +86,8 @@ type StoredSchedule struct {
 	NextAt time.Time
 	// LastAt is the latest instant it has fired for; zero before the first.
 	LastAt time.Time
-	// Fault is why it cannot fire as it is stored, on this machine: its zone is not known here, or its Cron is not
-	// understood by this version. Empty: it can.
+	// Fault is why it cannot fire as it is stored, on this machine: its zone is not known here, its Cron is not understood by
+	// this version, or its payload was encoded with a [Codec] that this queue was not given. Empty: it can.
 	Fault string
 
 	CreatedAt time.Time
@@ -215,7 +215,7 @@ func (q *Queue) SetScheduleTx(ctx context.Context, tx *Tx, s Schedule) error {
 
 func (q *Queue) setSchedule(ctx context.Context, tx *Tx, s Schedule, table timetable) error {
 	next := table.next(tx.Now())
-	added, err := q.driver.AddSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
+	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
 	if err != nil || added {
 		q.rescheduled(tx)
 		return scheduleError("set", s.Name, err)

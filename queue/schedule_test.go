@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -227,5 +228,35 @@ func TestScheduleRefuses(t *testing.T) {
 		all, err := q.Schedules(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, all)
+	})
+}
+
+func TestPayloadOfAScheduleIsStoredAsTheCodecMakesIt(t *testing.T) {
+	forWeeks(t, func(t *testing.T, plain *queue.Queue) {
+		q := on(t, driverOf(plain), &queue.Config{Codec: encrypting(t, "a")})
+		s := queue.Schedule{Name: "s", Cron: "0 7 * * *", Job: letter.New("secret payload", nil)}
+		set(t, q, s)
+		var stored string
+		require.NoError(t, q.DB().Reader().Get(&stored, "SELECT payload_json FROM job_schedules"))
+		require.NotContains(t, stored, "secret")
+		require.JSONEq(t, `"secret payload"`, string(schedule(t, q, "s").Job.Payload.(json.RawMessage)))
+		set(t, q, s)
+		var again string
+		require.NoError(t, q.DB().Reader().Get(&again, "SELECT payload_json FROM job_schedules"))
+		require.Equal(t, stored, again, "it is still the same schedule")
+
+		// A process without the codec keeps it as it is, and fires it not.
+		require.NoError(t, plain.PauseSchedule(t.Context(), "s"))
+		require.ErrorContains(t, plain.ResumeSchedule(t.Context(), "s"), queue.ErrNoCodec.Error())
+		require.NoError(t, q.ResumeSchedule(t.Context(), "s"))
+		time.Sleep(8 * time.Hour)
+		up(t, plain, time.Hour)
+		require.Empty(t, fired(t, plain, "s"))
+		require.Contains(t, schedule(t, plain, "s").Fault, queue.ErrNoCodec.Error())
+		up(t, q, time.Hour)
+		jobs, err := q.Jobs(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		require.JSONEq(t, `"secret payload"`, string(jobs[0].Payload))
 	})
 }

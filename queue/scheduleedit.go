@@ -14,6 +14,7 @@ func (q *Queue) Schedules(ctx context.Context) ([]StoredSchedule, error) {
 		return nil, fmt.Errorf("queue: schedules: %w", err)
 	}
 	for i := range all {
+		q.readSchedule(&all[i])
 		if _, err := all[i].timetable(); err != nil {
 			all[i].Fault = err.Error()
 		}
@@ -91,7 +92,7 @@ func (q *Queue) FireSchedule(ctx context.Context, name string) (receipt Receipt,
 
 // FireScheduleTx is FireSchedule as part of a transaction.
 func (q *Queue) FireScheduleTx(ctx context.Context, tx *Tx, name string) (Receipt, error) {
-	stored, err := q.driver.LockSchedule(ctx, tx, name)
+	stored, err := q.lockSchedule(ctx, tx, name)
 	if err == nil && stored.Fault != "" {
 		err = errors.New(stored.Fault)
 	}
@@ -99,7 +100,7 @@ func (q *Queue) FireScheduleTx(ctx context.Context, tx *Tx, name string) (Receip
 		return Receipt{}, scheduleError("fire", name, err)
 	}
 	stored.LastAt = tx.Now()
-	if err := q.driver.UpdateSchedule(ctx, tx, *stored); err != nil {
+	if err := q.updateSchedule(ctx, tx, *stored); err != nil {
 		return Receipt{}, scheduleError("fire", name, err)
 	}
 	return q.EnqueueTx(ctx, tx, stored.jobFor(tx.Now()))
@@ -107,7 +108,7 @@ func (q *Queue) FireScheduleTx(ctx context.Context, tx *Tx, name string) (Receip
 
 // editSchedule changes a stored schedule as fn does, if it does.
 func (q *Queue) editSchedule(ctx context.Context, tx *Tx, op, name string, fn func(stored *StoredSchedule) (changed bool)) error {
-	stored, err := q.driver.LockSchedule(ctx, tx, name)
+	stored, err := q.lockSchedule(ctx, tx, name)
 	if err != nil {
 		return scheduleError(op, name, err)
 	}
@@ -116,7 +117,7 @@ func (q *Queue) editSchedule(ctx context.Context, tx *Tx, op, name string, fn fu
 	}
 	stored.UpdatedAt = tx.Now()
 	q.rescheduled(tx)
-	return scheduleError(op, name, q.driver.UpdateSchedule(ctx, tx, *stored))
+	return scheduleError(op, name, q.updateSchedule(ctx, tx, *stored))
 }
 
 // rescheduled has the schedulers of this process look again once the transaction has committed.
@@ -127,25 +128,4 @@ func scheduleError(op, name string, err error) error {
 		err = fmt.Errorf("queue: %s schedule %q: %w", op, name, err)
 	}
 	return err
-}
-
-// lookAtSchedules is a part of [Queue.Doctor].
-func (q *Queue) lookAtSchedules(ctx context.Context) ([]Finding, error) {
-	schedules, err := q.Schedules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var findings []Finding
-	for i := range schedules {
-		s := &schedules[i]
-		switch late := time.Since(s.NextAt); {
-		case s.Fault != "":
-			findings = append(findings, Finding{SeverityProblem,
-				fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault), "set it anew, or give this machine what it lacks"})
-		case !s.NextAt.IsZero() && late > longWait:
-			findings = append(findings, Finding{SeverityWarning,
-				fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)), "a Dispatcher that runs would have fired it"})
-		}
-	}
-	return findings, nil
 }

@@ -70,6 +70,7 @@ func (s *scheduler) look(ctx context.Context) time.Duration {
 
 // fire returns when the schedule is to be looked at again; zero when that need not be soon.
 func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.Time) {
+	s.d.q.readSchedule(seen)
 	table, err := seen.timetable()
 	if err != nil {
 		s.complain(ctx, seen.Name, err)
@@ -100,7 +101,7 @@ func (s *scheduler) complain(ctx context.Context, name string, err error) {
 // fireTx enqueues the jobs and moves the schedule on, unless another machine has done so, or it was changed, since it was
 // seen.
 func (s *scheduler) fireTx(ctx context.Context, tx *Tx, seen *StoredSchedule, table timetable) (next time.Time, err error) {
-	stored, err := s.d.q.driver.LockSchedule(ctx, tx, seen.Name)
+	stored, err := s.d.q.lockSchedule(ctx, tx, seen.Name)
 	switch {
 	case err != nil:
 		return time.Time{}, err
@@ -108,13 +109,15 @@ func (s *scheduler) fireTx(ctx context.Context, tx *Tx, seen *StoredSchedule, ta
 		return stored.NextAt, nil
 	case stored.Cron != seen.Cron || stored.Zone != seen.Zone:
 		return tx.Now(), nil // look again
+	case stored.Fault != "":
+		return time.Time{}, errors.New(stored.Fault)
 	}
 	instants, next := stored.CatchUp.choose(table, stored.NextAt, tx.Now())
 	stored.NextAt = next
 	if len(instants) > 0 {
 		stored.LastAt = instants[len(instants)-1]
 	}
-	if err := s.d.q.driver.UpdateSchedule(ctx, tx, *stored); err != nil {
+	if err := s.d.q.updateSchedule(ctx, tx, *stored); err != nil {
 		return time.Time{}, err
 	}
 	return next, s.enqueue(ctx, tx, &stored.Schedule, instants)
