@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
@@ -22,18 +21,21 @@ func ExampleQueue_SetLimit() {
 		q.SetLimit(ctx, queue.ForType(Greet), queue.Limit{Rate: 100, Per: time.Minute, Burst: 10}),
 	)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, account := range []string{"account:1", "account:7"} {
 		for range 9 {
 			if _, err := q.Enqueue(ctx, Greet.New(Greeting{}, &queue.Options{LimitKey: account})); err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+		return
 			}
 		}
 	}
 	jobs, err := q.Claim(ctx, "worker", []string{string(Greet)}, 100) // a dispatcher does this
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	running := make(map[string]int)
 	for _, job := range jobs {
@@ -49,15 +51,18 @@ func ExampleQueue_Pause() {
 	q, closeDB := exampleQueue(ctx)
 	defer closeDB()
 	if err := q.Pause(ctx, queue.ForAll()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil)); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	jobs, err := q.Claim(ctx, "worker", []string{string(Greet)}, 10) // a dispatcher does this
 	fmt.Println(len(jobs), err)
 	if err := q.Resume(ctx, queue.ForAll()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	jobs, err = q.Claim(ctx, "worker", []string{string(Greet)}, 10)
 	fmt.Println(len(jobs), err)

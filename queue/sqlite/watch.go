@@ -40,7 +40,7 @@ func (db *DB) watch(ctx context.Context) error {
 		case <-events:
 			delay = breath
 			again.Reset(delay)
-		case <-watcher.Errors: // something was missed
+		case <-watcher.Errors: //nolint:errcheck // whichever it is, something was missed
 			delay = breath
 			again.Reset(delay)
 		case <-again.C:
