@@ -28,7 +28,7 @@ func ExampleQueue_SetLimit() {
 		for range 9 {
 			if _, err := q.Enqueue(ctx, Greet.New(Greeting{}, &queue.Options{LimitKey: account})); err != nil {
 				fmt.Println(err)
-		return
+				return
 			}
 		}
 	}
