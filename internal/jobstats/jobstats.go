@@ -21,7 +21,7 @@ const lastSample = 200
 
 // A reading is the figures while they are read.
 type reading struct {
-	db      *sqlx.DB
+	db      sqlx.QueryerContext
 	dialect queue.Dialect
 	queue.StatsQuery
 
@@ -38,9 +38,9 @@ type typeReading struct {
 }
 
 // Read reads the figures; workers are those that the driver knows.
-func Read(ctx context.Context, db queue.DB, query queue.StatsQuery, workers []queue.Worker) (*queue.Stats, error) {
+func Read(ctx context.Context, db sqlx.QueryerContext, dialect queue.Dialect, query queue.StatsQuery, workers []queue.Worker) (*queue.Stats, error) {
 	r := reading{
-		db: db.Reader(), dialect: db.Dialect(), StatsQuery: query, since: query.Since,
+		db: db, dialect: dialect, StatsQuery: query, since: query.Since,
 		types: map[string]*typeReading{}, workers: map[string]int{},
 	}
 	for _, part := range []func(context.Context) error{r.finished, r.queued, r.running} {
@@ -252,7 +252,7 @@ func percentiles(sample []time.Duration) queue.Latency {
 	return queue.Latency{Sample: n, P50: rank(50), P95: rank(95), P99: rank(99), Max: sample[n-1]}
 }
 
-func query[T any](ctx context.Context, db *sqlx.DB, scan func(jobrow.Scanner) (T, error), statement string, args ...any) ([]T, error) {
+func query[T any](ctx context.Context, db sqlx.QueryerContext, scan func(jobrow.Scanner) (T, error), statement string, args ...any) ([]T, error) {
 	rows, err := db.QueryxContext(ctx, statement, args...)
 	return jobrow.Collect(rows, err, scan)
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/postroom-go/postroom/internal/joblist"
 	"github.com/postroom-go/postroom/internal/jobrow"
@@ -54,7 +55,16 @@ func (db *DB) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, 
 	if err != nil {
 		return nil, err
 	}
-	return jobstats.Read(ctx, db, query, workers)
+	// One snapshot, so that the figures belong together.
+	tx, err := db.db.BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // it has only read
+	if _, err := tx.ExecContext(ctx, planOurs); err != nil {
+		return nil, err
+	}
+	return jobstats.Read(ctx, tx, queue.Postgres, query, workers)
 }
 
 // read runs a query outside of transactions.

@@ -17,6 +17,10 @@ var (
 	errClosed  = errors.New("the server is shutting down")
 )
 
+// idleShare is how many times as long as it took to read a page it is left alone: one that is costly, such as a list by a
+// tag that no job has, is read less often.
+const idleShare = 10
+
 // A hub makes each page that is watched anew once in each interval, and tells those who watch it when it has changed. It
 // has one goroutine, and none while nobody watches.
 type hub struct {
@@ -34,6 +38,7 @@ type hub struct {
 type watched struct {
 	page    *url.URL
 	last    []byte
+	next    time.Time // when it is to be read again
 	viewers map[*viewer]bool
 }
 
@@ -118,13 +123,24 @@ func (h *hub) run(ctx context.Context) {
 			return
 		case <-ticker.C:
 			for _, w := range h.all() {
-				// What cannot be read now is tried again; whoever loads the page is told.
-				if fragment, err := h.render(ctx, w.page); err == nil {
-					h.publish(w, fragment)
-				}
+				h.read(ctx, w)
 			}
 		}
 	}
+}
+
+// read makes a page anew, in the hub's goroutine, the only one to look at next.
+func (h *hub) read(ctx context.Context, w *watched) {
+	began := time.Now()
+	if began.Before(w.next) {
+		return
+	}
+	// What cannot be read now is tried again; whoever loads the page is told.
+	if fragment, err := h.render(ctx, w.page); err == nil {
+		h.publish(w, fragment)
+	}
+	now := time.Now()
+	w.next = now.Add(idleShare * now.Sub(began))
 }
 
 func (h *hub) all() []*watched {

@@ -23,10 +23,12 @@ import (
 type counted struct {
 	queue.Driver
 	reads atomic.Int64
+	takes time.Duration
 }
 
 func (c *counted) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, error) {
 	c.reads.Add(1)
+	time.Sleep(c.takes) // in a bubble: a database that is slow
 	return c.Driver.Stats(ctx, query)
 }
 
@@ -87,6 +89,19 @@ func TestAPageIsReadOncePerIntervalHoweverManyWatch(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 10, c.reads.Load(), "nobody watches any more")
+		ui.Close()
+	})
+}
+
+func TestAPageThatIsSlowIsReadLessOften(t *testing.T) {
+	c := counted{takes: 3 * time.Second}
+	synctest.Test(t, func(t *testing.T) {
+		ui, err := queueui.New(c.queue(t), nil)
+		require.NoError(t, err)
+		r := watch(t, ui, "/")
+		time.Sleep(10 * time.Minute)
+		require.Contains(t, r.leave(), "No jobs are stored")
+		require.InDelta(t, 600/33, c.reads.Load(), 2)
 		ui.Close()
 	})
 }

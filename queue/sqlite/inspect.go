@@ -55,5 +55,5 @@ func (db *DB) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, 
 	if err != nil {
 		return nil, err
 	}
-	return jobstats.Read(ctx, db, query, workers)
+	return jobstats.Read(ctx, db.reader, queue.SQLite, query, workers)
 }

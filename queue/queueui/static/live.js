@@ -11,7 +11,15 @@
   let wanted = true;
   const shown = new Map(); // what the server last said of each part
 
-  const say = (text) => { if (toggle.textContent !== text) toggle.textContent = text; };
+  // The button says how it stands, and to those who do not see it also what it does.
+  function say(state) {
+    if (toggle.dataset.state === state) return;
+    toggle.dataset.state = state;
+    const hint = document.createElement("span");
+    hint.className = "unseen";
+    hint.textContent = wanted ? ": stop updating" : ": go on updating";
+    toggle.replaceChildren(state, hint);
+  }
 
   function start() {
     clearTimeout(timer);
@@ -20,7 +28,7 @@
     source.addEventListener("open", () => say("Live"));
     source.addEventListener("fragment", (event) => update(event.data));
     source.addEventListener("error", () => {
-      say("Reconnecting");
+      say("Offline");
       if (source && source.readyState === EventSource.CLOSED) { // refused; the browser does not try again
         stop();
         timer = setTimeout(start, 10000);
@@ -79,10 +87,10 @@
     }
   }
 
+  say("Live");
   toggle.hidden = false;
   toggle.addEventListener("click", () => {
     wanted = !wanted;
-    toggle.setAttribute("aria-pressed", String(wanted));
     say(wanted ? "Live" : "Paused");
     if (wanted) start(); else stop();
   });

@@ -1,0 +1,104 @@
+package queueui_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+func TestActionsFromOtherSitesAreRefused(t *testing.T) {
+	s := newSite(t, nil)
+	id := s.enqueue(classify.New(letter{}, nil))
+	for _, from := range []string{"cross-site", "same-site"} {
+		a := s.post("jobs/"+id+"/cancel", from, nil)
+		require.Equal(t, http.StatusForbidden, a.StatusCode)
+		require.Contains(t, a.body, "This request came from another site.")
+	}
+	// A browser that does not tell the site tells the origin.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"jobs/"+id+"/cancel", nil)
+	require.NoError(t, err)
+	req.Header.Set("Origin", "https://attacker.example")
+	require.Equal(t, http.StatusForbidden, s.do(req).StatusCode)
+	require.Equal(t, queue.StateQueued, s.state(id))
+	// What only a form can do no link does.
+	require.Equal(t, http.StatusNotFound, s.get("jobs/"+id+"/cancel").StatusCode)
+	require.Equal(t, queue.StateQueued, s.state(id))
+}
+
+func TestRetryAndCancel(t *testing.T) {
+	s := newSite(t, nil)
+	failed, queued := s.failed(), s.enqueue(classify.New(letter{}, nil))
+
+	require.Contains(t, s.act("jobs/"+failed+"/retry", nil).body, "The job is due again")
+	require.Equal(t, queue.StateQueued, s.state(failed))
+	again := s.post("jobs/"+failed+"/retry", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "The job is queued or running already.")
+
+	require.Contains(t, s.act("jobs/"+queued+"/cancel", nil).body, "The job is canceled.")
+	require.Equal(t, queue.StateCanceled, s.state(queued))
+	again = s.post("jobs/"+queued+"/cancel", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "The job has already finished")
+
+	completed := s.enqueue(archive.New(letter{}, nil))
+	s.work(archive, succeed)
+	again = s.post("jobs/"+completed+"/retry", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, again.StatusCode)
+	require.Contains(t, again.body, "Only failed and canceled jobs can be retried.")
+	require.Equal(t, http.StatusNotFound, s.post("jobs/none/retry", "same-origin", nil).StatusCode)
+}
+
+func TestRetryOfWhatHasLostItsKeyIsRefused(t *testing.T) {
+	s := newSite(t, nil)
+	key := &queue.Options{Key: queue.WhileUnfinished("k")}
+	id := s.enqueue(send.New(letter{}, key))
+	require.NoError(t, s.q.Cancel(t.Context(), id))
+	s.enqueue(send.New(letter{}, key))
+	a := s.post("jobs/"+id+"/retry", "same-origin", nil)
+	require.Equal(t, http.StatusConflict, a.StatusCode)
+	require.Contains(t, a.body, "Another job has taken this job&#39;s idempotency key")
+}
+
+func TestAllThatMatchAreRetriedOrCanceled(t *testing.T) {
+	s := newSite(t, nil)
+	a, b := s.failed(), s.failed()
+	other := s.enqueue(classify.New(letter{}, nil))
+	s.work(classify, fail)
+	page := s.act("jobs/retry", url.Values{"state": {"failed"}, "type": {"mail.send"}})
+	require.Contains(t, page.body, "Due again: 2 jobs.")
+	require.Equal(t, []queue.State{"queued", "queued", "failed"}, []queue.State{s.state(a), s.state(b), s.state(other)})
+
+	page = s.act("jobs/cancel", url.Values{"state": {"queued"}})
+	require.Contains(t, page.body, "Canceled: 2 jobs.")
+	require.Equal(t, queue.StateCanceled, s.state(a))
+
+	for path, state := range map[string]string{"jobs/retry": "completed", "jobs/cancel": "failed", "jobs/retry?": "", "jobs/cancel?": "running?"} {
+		require.Equal(t, http.StatusBadRequest, s.post(path, "same-origin", url.Values{"state": {state}}).StatusCode, path)
+	}
+	require.Equal(t, queue.StateFailed, s.state(other))
+}
+
+func TestPauseAndResume(t *testing.T) {
+	s := newSite(t, nil)
+	require.NoError(t, s.q.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: send.New(letter{}, nil)}))
+	for kind, name := range map[string]string{"type": "mail.send", "key": "k", "prefix": "gmail:", "schedule": "daily"} {
+		form := url.Values{"kind": {kind}, "name": {name}}
+		page := s.act("pause", form)
+		require.Contains(t, page.body, "Paused. What runs goes on")
+		require.Contains(t, page.body, "‖ paused")
+		page = s.act("resume", form)
+		require.Contains(t, page.body, "Resumed.")
+		require.NotContains(t, page.body, "‖ paused")
+	}
+	all := url.Values{"kind": {"type"}, "name": {"*"}}
+	require.Contains(t, s.act("pause", all).body, "All types are paused.")
+	require.NotContains(t, s.act("resume", all).body, "All types are paused.")
+
+	require.Equal(t, http.StatusBadRequest, s.post("pause", "same-origin", url.Values{"kind": {"moon"}, "name": {"x"}}).StatusCode)
+	require.Equal(t, http.StatusNotFound, s.post("pause", "same-origin", url.Values{"kind": {"schedule"}, "name": {"none"}}).StatusCode)
+}
