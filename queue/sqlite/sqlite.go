@@ -155,7 +155,7 @@ func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB,
 	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
 	db := &DB{}
 	var err error
-	db.writer, err = openWriter(ctx, uri+"?"+options.Encode(), cfg.BusyTimeout, db.wakers.wake)
+	db.writer, err = openWriter(ctx, uri, options.Encode(), cfg.BusyTimeout, db.wakers.wake)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", uri, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/mattn/go-sqlite3"
 
 	"github.com/postroom-go/postroom/queue"
 )
@@ -21,6 +22,7 @@ const maxStatements = 500
 type statements struct {
 	conn     *sqlx.Conn
 	prepared map[string]*sqlx.Stmt
+	within   bool // a caller's transaction
 }
 
 var _ queue.Statements = (*statements)(nil)
@@ -46,7 +48,26 @@ func (s *statements) prepare(query string) *sqlx.Stmt {
 	return stmt
 }
 
+// errGone is what is told of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
+var errGone = errors.New("SQLite has rolled the transaction back after an error")
+
+// gone tells whether the caller's transaction is there no more. What is written next would commit by itself.
+func (s *statements) gone() (gone bool) {
+	if !s.within {
+		return false
+	}
+	err := s.conn.Raw(func(dc any) error {
+		conn, ok := dc.(*sqlite3.SQLiteConn)
+		gone = ok && conn.AutoCommit()
+		return nil
+	})
+	return gone || err != nil
+}
+
 func (s *statements) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
+	if s.gone() {
+		return nil, errGone
+	}
 	if stmt := s.prepare(query); stmt != nil {
 		return stmt.ExecContext(context.Background(), args...)
 	}
@@ -54,6 +75,9 @@ func (s *statements) ExecContext(_ context.Context, query string, args ...any) (
 }
 
 func (s *statements) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	if s.gone() {
+		return nil, errGone
+	}
 	if stmt := s.prepare(query); stmt != nil {
 		return stmt.QueryContext(context.Background(), args...)
 	}
@@ -61,6 +85,9 @@ func (s *statements) QueryContext(_ context.Context, query string, args ...any) 
 }
 
 func (s *statements) QueryxContext(_ context.Context, query string, args ...any) (*sqlx.Rows, error) {
+	if s.gone() {
+		return nil, errGone
+	}
 	if stmt := s.prepare(query); stmt != nil {
 		return stmt.QueryxContext(context.Background(), args...)
 	}
@@ -68,6 +95,10 @@ func (s *statements) QueryxContext(_ context.Context, query string, args ...any)
 }
 
 func (s *statements) QueryRowxContext(_ context.Context, query string, args ...any) *sqlx.Row {
+	if s.gone() {
+		// Only a statement makes a row that carries an error: there is no such savepoint any more.
+		return s.conn.QueryRowxContext(context.Background(), "RELEASE one")
+	}
 	if stmt := s.prepare(query); stmt != nil {
 		return stmt.QueryRowxContext(context.Background(), args...)
 	}

@@ -28,6 +28,7 @@ const (
 // commits what has come together meanwhile at once, so that the cost of a commit is shared. A caller's function runs on
 // the caller's goroutine, so that a panic there keeps its stack and its way up.
 type writer struct {
+	name        string // of the database, for people
 	pool        *sqlx.DB
 	conn        *sqlx.Conn
 	statements  *statements
@@ -60,8 +61,8 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration, changed func()) (*writer, error) {
-	pool, err := sqlx.Open("sqlite3", dsn)
+func openWriter(ctx context.Context, name, options string, busyTimeout time.Duration, changed func()) (*writer, error) {
+	pool, err := sqlx.Open("sqlite3", name+"?"+options)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +75,28 @@ func openWriter(ctx context.Context, dsn string, busyTimeout time.Duration, chan
 		return nil, errors.Join(err, conn.Close(), pool.Close())
 	}
 	w := &writer{
-		pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
+		name: name, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
 		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed, quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.close = sync.OnceValue(w.shut)
+	if err := w.try(); err != nil {
+		return nil, errors.Join(advise(err, "the queue writes"), w.statements.close(), conn.Close(), pool.Close())
+	}
 	go w.loop()
 	return w, nil
+}
+
+// try finds out whether the database can be written at all. SQLite opens without a word what it may only read, and there
+// even BEGIN IMMEDIATE succeeds: only a write tells.
+func (w *writer) try() error {
+	err := w.exec("BEGIN IMMEDIATE")
+	if busy(err) {
+		return nil // another process writes it
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.exec("PRAGMA user_version = 1"), w.exec("ROLLBACK"))
 }
 
 // connect tries again while another process changes the journal mode of a new file.
@@ -107,13 +124,13 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *queue.Tx) 
 		return err
 	}
 	if r.tx == nil {
-		return r.err
+		return advise(r.err, w.name)
 	}
 	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), fn)
 	if r.err == nil {
 		r.tx.Committed()
 	}
-	return r.err
+	return advise(r.err, w.name)
 }
 
 // await returns nil when it is the request's turn.
@@ -211,10 +228,13 @@ func (w *writer) group(first *request) {
 	}
 	var group []*request
 	var err error
-	for r := first; r != nil && err == nil; r = w.next(len(group)) {
-		if r.taken.CompareAndSwap(false, true) {
-			group = append(group, r)
-			err = w.run(r)
+	for r := first; r != nil; r = w.next(len(group)) {
+		if !r.taken.CompareAndSwap(false, true) {
+			continue
+		}
+		group = append(group, r)
+		if err = w.run(r); err != nil {
+			break // before the next is taken: nobody would answer it
 		}
 	}
 	if err == nil {
@@ -269,8 +289,14 @@ func (w *writer) run(r *request) error {
 		return err
 	}
 	r.tx = queue.NewTx(w.statements, queue.SQLite, time.Now())
+	w.statements.within = true
 	close(r.turn)
 	<-r.ran
+	gone := w.statements.gone()
+	w.statements.within = false
+	if gone {
+		return errors.Join(errGone, r.err)
+	}
 	if r.err != nil {
 		if err := w.exec("ROLLBACK TO one"); err != nil {
 			return fmt.Errorf("%w (rolling back after: %w)", err, r.err)

@@ -133,17 +133,29 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 		db := openFile(t, nil)
 		createNotes(t, db)
 		release := hold(t, db)
-		results := make(chan error, 2)
+		results, behind := make(chan error, 1), make(chan error, 1)
 		go func() {
 			results <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-				_, err := tx.ExecContext(ctx, "ROLLBACK")
-				return err
+				_, err := tx.ExecContext(ctx, "ROLLBACK") // as SQLite does by itself when the disk is full
+				require.NoError(t, err)
+				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
+				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n")
+				require.Error(t, err)
+				_, err = tx.QueryxContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n")
+				require.Error(t, err)
+				var n int
+				require.Error(t, tx.QueryRowxContext(ctx, "INSERT INTO notes (n) VALUES (4) RETURNING n").Scan(&n))
+				return nil
 			})
 		}()
 		synctest.Wait()
+		go func() {
+			behind <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 5) })
+		}()
+		synctest.Wait()
 		require.Error(t, release(), "it shares the transaction")
-		require.Error(t, <-results)
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 1) }))
+		require.ErrorContains(t, <-results, "rolled the transaction back")
+		require.NoError(t, <-behind, "who waits behind it gets a turn all the same")
 		require.Equal(t, 1, countNotes(t, db))
 	})
 }

@@ -1,0 +1,181 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/forest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// A trouble comes over a database under load, and goes again.
+type trouble struct {
+	folder string
+	says   string // the error of a write meanwhile
+	begin  func(db *sqlite.DB)
+	end    func(db *sqlite.DB)
+}
+
+// asRoot runs a program of the system, and skips the test where that is not allowed.
+func asRoot(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skipf("this test is left out: only root may run %s", name)
+	}
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Skipf("this test is left out: %s %v: %v: %s", name, args, err, out)
+	}
+}
+
+// fullDisk is a file system of its own, and a file that takes all that is left of it.
+func fullDisk(t *testing.T) trouble {
+	folder := t.TempDir()
+	asRoot(t, "mount", "-t", "tmpfs", "-o", "size=24m", "postroom-test", folder)
+	t.Cleanup(func() { require.NoError(t, exec.Command("umount", folder).Run()) })
+	ballast := filepath.Join(folder, "ballast")
+	return trouble{
+		folder: folder,
+		says:   "database or disk is full (file:" + filepath.Join(folder, "test.db") + ": make room on its disk)",
+		begin: func(*sqlite.DB) {
+			file, err := os.Create(ballast)
+			require.NoError(t, err)
+			for block := make([]byte, 4096); err == nil; {
+				_, err = file.Write(block)
+			}
+			require.NoError(t, file.Close())
+		},
+		end: func(*sqlite.DB) { require.NoError(t, os.Remove(ballast)) },
+	}
+}
+
+// fullFile keeps the file from growing, which needs no rights: SQLite fails as it does when the disk is full.
+func fullFile(t *testing.T) trouble {
+	pages := func(db *sqlite.DB, most int) {
+		set := func(ctx context.Context, tx *queue.Tx) error {
+			_, err := tx.ExecContext(ctx, fmt.Sprint("PRAGMA max_page_count = ", most))
+			return err
+		}
+		for db.Write(context.Background(), set) != nil {
+			continue // it has shared a transaction that failed
+		}
+	}
+	return trouble{
+		folder: t.TempDir(), says: "database or disk is full",
+		begin: func(db *sqlite.DB) { pages(db, 1) },
+		end:   func(db *sqlite.DB) { pages(db, 1<<30) },
+	}
+}
+
+// readOnly takes the right to write from the file system's owner, too: the log is open, and refuses all the same.
+func readOnly(t *testing.T) trouble {
+	folder := t.TempDir()
+	probe := filepath.Join(folder, "probe")
+	require.NoError(t, os.WriteFile(probe, nil, 0o600))
+	asRoot(t, "chattr", "+i", probe)
+	asRoot(t, "chattr", "-i", probe)
+	log := filepath.Join(folder, "test.db-wal")
+	t.Cleanup(func() { _ = exec.Command("chattr", "-i", log).Run() })
+	return trouble{
+		folder: folder,
+		says:   "disk I/O error: operation not permitted (file:" + filepath.Join(folder, "test.db") + ": see what its disk and the system's log say)",
+		begin:  func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "+i", log).Run()) },
+		end:    func(*sqlite.DB) { require.NoError(t, exec.Command("chattr", "-i", log).Run()) },
+	}
+}
+
+// While nothing can be written, writes fail and say why; afterwards the same dispatcher goes on and finishes everything.
+func TestDiskThatRefusesUnderLoadLosesAndDoublesNothing(t *testing.T) {
+	for name, makeTrouble := range map[string]func(*testing.T) trouble{"full": fullDisk, "full file": fullFile, "read-only": readOnly} {
+		t.Run(name, func(t *testing.T) { troubled(t, makeTrouble(t)) })
+	}
+}
+
+func writeMegabyte(db *sqlite.DB) error {
+	return db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO effects (name) VALUES (zeroblob(1000000))")
+		return err
+	})
+}
+
+func troubled(t *testing.T, trouble trouble) {
+	db, err := sqlite.Open(t.Context(), filepath.Join(trouble.folder, "test.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	f, err := forest.Open(t.Context(), db)
+	require.NoError(t, err)
+	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{Lease: time.Second, PollInterval: 20 * time.Millisecond})
+	require.NoError(t, err)
+	var grown atomic.Int64
+	growing := make(chan struct{}, 1)
+	f.Handle(d, func(string) {
+		grown.Add(1)
+		select {
+		case growing <- struct{}{}:
+		default:
+		}
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	stopped := sync.OnceValue(func() error {
+		stop()
+		return <-ended
+	})
+	defer func() { require.NoError(t, stopped()) }()
+
+	var planted []string
+	plant := func() error {
+		root := fmt.Sprint("tree", len(planted))
+		err := f.Plant(t.Context(), root)
+		if err == nil {
+			planted = append(planted, root)
+		}
+		return err
+	}
+	for range 3 {
+		require.NoError(t, plant())
+		for before := grown.Load(); grown.Load() < before+10; {
+			<-growing
+		}
+		trouble.begin(db)
+		for range 4 {
+			require.ErrorContains(t, writeMegabyte(db), trouble.says)
+			if err := plant(); err != nil { // it may still find room in a page
+				require.ErrorContains(t, err, trouble.says)
+			}
+		}
+		trouble.end(db)
+		require.NoError(t, plant(), "there is room again")
+	}
+	require.NoError(t, f.Finish(t.Context(), &queue.DispatcherConfig{Workers: 1, Lease: time.Second}))
+	require.NoError(t, stopped(), "the dispatcher has gone on by itself")
+	f.RequireWhole(t, planted)
+	requireSound(t, db)
+}
+
+// A file that may only be read is refused when it is opened, and not at the first write.
+func TestOpenOfAReadOnlyFileSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	require.NoError(t, db.Close())
+	if os.Getuid() == 0 { // whom permissions do not keep out
+		asRoot(t, "chattr", "+i", path)
+		t.Cleanup(func() { require.NoError(t, exec.Command("chattr", "-i", path).Run()) })
+	} else {
+		require.NoError(t, os.Chmod(path, 0o400))
+	}
+	_, err = sqlite.Open(t.Context(), path, nil)
+	require.EqualError(t, err, "sqlite: open file:"+path+": attempt to write a readonly database (the queue writes: let this program write the file and its folder)")
+}
