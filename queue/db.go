@@ -93,8 +93,8 @@ func (tx *Tx) RolledBack() {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers) or brings them up to date.
-// It may be called at every start, by several processes at once.
+// Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
+// limits) or brings them up to date. It may be called at every start, by several processes at once.
 func Migrate(ctx context.Context, db DB) error {
 	return db.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		return migrate.Run(ctx, tx, string(tx.Dialect()), "queue", migrations)

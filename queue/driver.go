@@ -238,9 +238,9 @@ type Scheduler interface {
 	DeleteSchedule(ctx context.Context, tx *Tx, name string) error
 	// Schedules lists all schedules by name.
 	Schedules(ctx context.Context) ([]StoredSchedule, error)
-	// DueSchedules lists, by NextAt, those whose NextAt has come by now, and the next that will, with any others of the same
-	// instant. One without a NextAt is never due.
-	DueSchedules(ctx context.Context, now time.Time) ([]StoredSchedule, error)
+	// DueSchedules lists, by NextAt, those whose NextAt has come by now, and tells the next that will; zero when there is
+	// none. A schedule without a NextAt is never due.
+	DueSchedules(ctx context.Context, now time.Time) (due []StoredSchedule, next time.Time, err error)
 }
 
 // An Inspector reads.

@@ -47,25 +47,28 @@ func (s *scheduler) run(ctx context.Context) {
 
 // look fires what is due and returns how long to wait before the next look.
 func (s *scheduler) look(ctx context.Context) time.Duration {
-	now := time.Now()
-	schedules, err := s.d.q.driver.DueSchedules(ctx, now)
+	due, next, err := s.d.q.driver.DueSchedules(ctx, time.Now())
 	if err != nil {
 		if ctx.Err() == nil {
 			s.d.log.ErrorContext(ctx, "looking for due schedules failed; trying again", logError, err)
 		}
 		return s.d.cfg.PollInterval
 	}
-	pause := maxSchedulerPause
-	for i := range schedules {
-		next := schedules[i].NextAt
-		if !next.After(now) && ctx.Err() == nil {
-			next = s.fire(ctx, &schedules[i])
-		}
-		if !next.IsZero() {
-			pause = min(pause, time.Until(next))
+	pause := shorten(maxSchedulerPause, next)
+	for i := range due {
+		if ctx.Err() == nil {
+			pause = shorten(pause, s.fire(ctx, &due[i]))
 		}
 	}
 	return pause
+}
+
+// shorten cuts the pause at an instant, unless that is zero.
+func shorten(pause time.Duration, at time.Time) time.Duration {
+	if at.IsZero() {
+		return pause
+	}
+	return min(pause, time.Until(at))
 }
 
 // fire returns when the schedule is to be looked at again; zero when that need not be soon.

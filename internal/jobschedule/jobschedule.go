@@ -58,12 +58,17 @@ SELECT ` + columns + `
 FROM job_schedules
 ORDER BY name`
 
-	// What is due and the first that is not, by the index job_schedules_next.
+	// Both by the index job_schedules_next.
 	selectDueSchedules = `
 SELECT ` + columns + `
 FROM job_schedules
-WHERE next_at <= COALESCE((SELECT MIN(next_at) FROM job_schedules WHERE next_at > $1), $1)
+WHERE next_at <= $1
 ORDER BY next_at, name`
+
+	selectNextInstant = `
+SELECT MIN(next_at)
+FROM job_schedules
+WHERE next_at > $1`
 )
 
 // Add implements AddSchedule of [queue.Scheduler].
@@ -114,9 +119,14 @@ func List(ctx context.Context, reader *sqlx.DB) ([]queue.StoredSchedule, error) 
 }
 
 // Due implements DueSchedules of [queue.Scheduler].
-func Due(ctx context.Context, reader *sqlx.DB, now time.Time) ([]queue.StoredSchedule, error) {
+func Due(ctx context.Context, reader *sqlx.DB, now time.Time) (due []queue.StoredSchedule, next time.Time, err error) {
 	rows, err := reader.QueryxContext(ctx, selectDueSchedules, dbtime.Of(now))
-	return jobrow.Collect(rows, err, scan)
+	if due, err = jobrow.Collect(rows, err, scan); err != nil {
+		return nil, time.Time{}, err
+	}
+	var first dbtime.Time
+	err = reader.QueryRowxContext(ctx, selectNextInstant, dbtime.Of(now)).Scan(&first)
+	return due, first.Time, err
 }
 
 func answers(rows *sqlx.Rows, err error) (bool, error) {

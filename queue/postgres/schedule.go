@@ -34,6 +34,6 @@ func (db *DB) Schedules(ctx context.Context) ([]queue.StoredSchedule, error) {
 }
 
 // DueSchedules implements [queue.Scheduler].
-func (db *DB) DueSchedules(ctx context.Context, now time.Time) ([]queue.StoredSchedule, error) {
+func (db *DB) DueSchedules(ctx context.Context, now time.Time) ([]queue.StoredSchedule, time.Time, error) {
 	return jobschedule.Due(ctx, db.db, now)
 }

@@ -41,15 +41,15 @@ func (s *suite) schedules() []queue.StoredSchedule {
 	return all
 }
 
-func (s *suite) dueSchedules(now time.Time) []string {
+func (s *suite) dueSchedules(now time.Time) ([]string, time.Time) {
 	s.Helper()
-	due, err := s.d.DueSchedules(s.Context(), now)
+	due, next, err := s.d.DueSchedules(s.Context(), now)
 	require.NoError(s, err)
 	names := []string{}
 	for _, schedule := range due {
 		names = append(names, schedule.Name)
 	}
-	return names
+	return names, next
 }
 
 var scheduleCases = []conformanceCase{
@@ -126,21 +126,32 @@ var scheduleCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Schedule/due ones and the next, earliest first",
+		name:        "Schedule/due ones, earliest first, and when the next is due",
 		explanation: "a dispatcher fires those that are due and sleeps until the next; one that never fires must not be among them",
 		run: func(s *suite) {
-			now := time.Now()
-			require.Empty(s, s.dueSchedules(now))
+			now := dbtime.Truncate(time.Now())
+			due, next := s.dueSchedules(now)
+			require.Empty(s, due)
+			require.Zero(s, next)
 			for name, at := range map[string]time.Time{
 				"later": now.Add(2 * time.Hour), "next": now.Add(time.Hour), "next too": now.Add(time.Hour), "paused": {},
 				"due": now.Add(-time.Second), "long due": now.Add(-time.Hour), "just due": now,
 			} {
 				require.True(s, s.addSchedule(newSchedule(name, at)))
 			}
-			require.Equal(s, []string{"long due", "due", "just due", "next", "next too"}, s.dueSchedules(now))
-			require.Equal(s, []string{"long due", "due", "just due", "next", "next too", "later"}, s.dueSchedules(now.Add(time.Hour)))
-			require.Equal(s, []string{"long due", "due", "just due", "next", "next too", "later"}, s.dueSchedules(now.Add(24*time.Hour)))
-			require.Equal(s, []string{"long due"}, s.dueSchedules(now.Add(-24*time.Hour)))
+			for _, c := range []struct {
+				now, next time.Time
+				due       []string
+			}{
+				{now.Add(-24 * time.Hour), now.Add(-time.Hour), []string{}},
+				{now, now.Add(time.Hour), []string{"long due", "due", "just due"}},
+				{now.Add(time.Hour), now.Add(2 * time.Hour), []string{"long due", "due", "just due", "next", "next too"}},
+				{now.Add(24 * time.Hour), time.Time{}, []string{"long due", "due", "just due", "next", "next too", "later"}},
+			} {
+				due, next := s.dueSchedules(c.now)
+				require.Equal(s, c.due, due)
+				require.Equal(s, c.next, next)
+			}
 		},
 	},
 	{
