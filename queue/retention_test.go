@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,48 +14,7 @@ import (
 
 const day = 24 * time.Hour
 
-func TestDispatcherPrunesWhatHasBeenKeptLongEnough(t *testing.T) {
-	bubble(t, func(t *testing.T, q *queue.Queue) {
-		q = on(t, driverOf(q), &queue.Config{Retention: queue.Retention{
-			Keep:  queue.Keep{Completed: time.Hour, Failed: -1},
-			Types: map[string]queue.Keep{"ping": {Canceled: 2 * time.Hour}},
-		}})
-		completed, failed := enqueue(t, q, nil), enqueue(t, q, &queue.Options{MaxAttempts: 1, Priority: -1})
-		stop := start(t, q, &queue.DispatcherConfig{PollInterval: day, Lease: day, Grace: day}, func(_ context.Context, w *queue.Work[int]) error {
-			if w.Job.ID == failed {
-				return errBroken
-			}
-			return nil
-		})
-		canceled := enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(1000 * day)})
-		require.NoError(t, q.Cancel(t.Context(), canceled))
-		waiting := enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(1000 * day)})
-		kept := func(id string) bool {
-			_, err := q.Job(t.Context(), id)
-			if err != nil {
-				require.ErrorIs(t, err, queue.ErrJobNotFound)
-			}
-			return err == nil
-		}
-		synctest.Wait()
-		time.Sleep(59 * time.Minute)
-		require.True(t, kept(completed))
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		require.False(t, kept(completed))
-		require.True(t, kept(canceled), "the type has a time of its own")
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		require.False(t, kept(canceled))
-		time.Sleep(10 * day)
-		synctest.Wait()
-		require.True(t, kept(failed), "for ever")
-		require.True(t, kept(waiting), "what is not finished stays")
-		require.NoError(t, stop())
-	})
-}
-
-func TestPruneKeepsSevenDaysByDefaultAndDeletesInBatches(t *testing.T) {
+func TestPruneKeepsSevenDaysByDefault(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q := on(t, db.(queue.Driver), nil)

@@ -37,27 +37,6 @@ func TestShutdownLetsHandlersFinish(t *testing.T) {
 	})
 }
 
-func TestShutdownGivesBackUnspentWhatDoesNotFinish(t *testing.T) {
-	bubble(t, func(t *testing.T, q *queue.Queue) {
-		id := enqueue(t, q, nil)
-		var cause error
-		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute}, func(ctx context.Context, _ *queue.Work[int]) error {
-			cause = untilCanceled(ctx)
-			return ctx.Err()
-		})
-		synctest.Wait()
-		began := time.Now()
-		require.NoError(t, stop())
-		require.Equal(t, time.Minute, time.Since(began))
-		require.ErrorIs(t, cause, queue.ErrShutdown)
-		got := job(t, q, id)
-		require.Equal(t, queue.StateQueued, got.State)
-		require.Equal(t, []int{0, 1, 0}, []int{got.Failures, got.Interruptions, got.Crashes})
-		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
-		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
-	})
-}
-
 func TestShutdownGivesUpHandlersThatDoNotReturn(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
@@ -97,30 +76,6 @@ func TestShutdownWithoutDrainCancelsAtOnce(t *testing.T) {
 		require.Zero(t, time.Since(began))
 		require.Equal(t, queue.StateQueued, job(t, q, id).State)
 	})
-}
-
-func TestCancelStopsARunningJobAtOnceInThisProcess(t *testing.T) {
-	for name, report := range map[string]error{"success": nil, "failure": errBroken} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, q *queue.Queue) {
-				id := enqueue(t, q, nil)
-				causes := make(chan error, 1)
-				stop := start(t, q, nil, func(ctx context.Context, _ *queue.Work[int]) error {
-					causes <- untilCanceled(ctx)
-					return report
-				})
-				synctest.Wait()
-				began := time.Now()
-				require.NoError(t, q.Cancel(t.Context(), id))
-				require.ErrorIs(t, <-causes, queue.ErrCanceled)
-				require.Zero(t, time.Since(began))
-				require.NoError(t, stop())
-				got := job(t, q, id)
-				require.Equal(t, queue.StateCanceled, got.State)
-				require.Zero(t, got.Failures, "what it reports is ignored")
-			})
-		})
-	}
 }
 
 func TestWriteOfACanceledJobIsRefused(t *testing.T) {

@@ -1,0 +1,145 @@
+package queue_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A jumping driver belongs to a machine whose clock is wrong by so much: all that it writes and asks for is.
+type jumping struct {
+	queue.Driver
+	off atomic.Int64
+}
+
+func (j *jumping) jump(off time.Duration)     { j.off.Store(int64(off)) }
+func (j *jumping) at(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }
+func (j *jumping) tx(tx *queue.Tx) *queue.Tx {
+	return queue.NewTx(tx.Statements, tx.Dialect(), j.at(tx.Now()))
+}
+func (j *jumping) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
+	req.Now = j.at(req.Now)
+	return j.Driver.Beat(ctx, req)
+}
+
+func (j *jumping) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	req.Now = j.at(req.Now)
+	return j.Driver.Claim(ctx, req)
+}
+
+func (j *jumping) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) error {
+	var wrong *queue.Tx
+	err := j.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		wrong = j.tx(tx)
+		tx.OnCommit(wrong.Committed)
+		return fn(ctx, wrong)
+	})
+	if err != nil && wrong != nil {
+		wrong.RolledBack()
+	}
+	return err
+}
+
+// "A clock that jumps: leases and schedules survive it."
+func TestTrapClockThatJumps(t *testing.T) {
+	t.Run("a living worker keeps its jobs", livingUnderAJumpingClock)
+	t.Run("a dead worker is rescued", deadUnderAJumpingClock)
+	dbtest.Each(t, scheduleUnderAJumpingClock)
+}
+
+// jumps are those of a clock that is set by hand, by daylight saving, and by a dead battery.
+var jumps = []time.Duration{6 * time.Hour, -6 * time.Hour, time.Hour, -time.Hour, 24 * 365 * time.Hour, -24 * 365 * time.Hour, 0}
+
+func livingUnderAJumpingClock(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		wrong := &jumping{Driver: driverOf(q)}
+		id := enqueue(t, q, nil)
+		release := make(chan struct{})
+		var canceled error
+		stop := start(t, on(t, wrong, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, _ *queue.Work[int]) error {
+			<-release
+			canceled = ctx.Err()
+			return nil
+		})
+		synctest.Wait()
+		neighbour := &jumping{Driver: driverOf(q)}
+		others := start(t, on(t, neighbour, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
+			t.Error("the job was taken from a worker that lives")
+			return nil
+		})
+		for _, jump := range jumps {
+			wrong.jump(jump)
+			time.Sleep(2 * lease)
+			neighbour.jump(jump)
+			time.Sleep(2 * lease)
+		}
+		close(release)
+		require.NoError(t, stop())
+		require.NoError(t, others())
+		require.NoError(t, canceled)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		require.Equal(t, 1, job(t, q, id).Attempt)
+	})
+}
+
+func deadUnderAJumpingClock(t *testing.T) {
+	for _, jump := range jumps {
+		t.Run(jump.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				wrong := &jumping{Driver: driverOf(q)}
+				dead := on(t, wrong, nil)
+				wrong.jump(jump)
+				id := enqueue(t, dead, nil)
+				require.Len(t, claimAs(t, dead, "dead"), 1)
+				wrong.jump(0)
+				rescuer := &jumping{Driver: driverOf(q)}
+				stop := start(t, on(t, rescuer, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
+				time.Sleep(lease / 2)
+				rescuer.jump(jump)
+				time.Sleep(3 * lease / 2)
+				require.Equal(t, queue.StateCompleted, job(t, q, id).State, "within two leases")
+				require.Equal(t, 1, job(t, q, id).Crashes)
+				require.NoError(t, stop())
+			})
+		})
+	}
+}
+
+func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	wrong := &jumping{Driver: db.(queue.Driver)}
+	q := on(t, wrong, nil)
+	claimed := func(off time.Duration) (ids []string) {
+		wrong.jump(off)
+		for _, j := range claimAs(t, q, "w") {
+			ids = append(ids, j.ID)
+		}
+		return ids
+	}
+	wrong.jump(6 * time.Hour)
+	due := enqueue(t, q, nil)
+	require.Equal(t, []string{due}, claimed(-6*time.Hour), "what was due is due, wherever the clock goes")
+
+	wrong.jump(0)
+	scheduled := enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(time.Hour)})
+	for _, early := range []time.Duration{0, -6 * time.Hour, 59 * time.Minute, -24 * 365 * time.Hour} {
+		require.Empty(t, claimed(early), "a schedule is a time on the clock: %v", early)
+	}
+	require.Equal(t, []string{scheduled}, claimed(time.Hour+time.Minute))
+
+	retried := job(t, q, scheduled)
+	wrong.jump(-6 * time.Hour)
+	require.NoError(t, q.Fail(t.Context(), retried, queue.RetryAfter(errBroken, time.Minute)))
+	require.Empty(t, claimed(-6*time.Hour), "not before its wait is over")
+	require.Equal(t, []string{scheduled}, claimed(0), "a clock that was behind delays nothing")
+	violations, err := q.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, violations)
+}
