@@ -18,6 +18,7 @@ type Attempt struct {
 
 	q         *Queue
 	log       *slog.Logger // the dispatcher's
+	unread    error        // why the payload could not be decoded
 	completed atomic.Bool
 	result    atomic.Pointer[any]
 
@@ -37,8 +38,8 @@ type Work[P any] struct {
 	Payload P
 }
 
-func newAttempt(q *Queue, log *slog.Logger, job Job) *Attempt {
-	return &Attempt{Job: job, q: q, log: log}
+func newAttempt(q *Queue, log *slog.Logger, job Job, unread error) *Attempt {
+	return &Attempt{Job: job, q: q, log: log, unread: unread}
 }
 
 // Queue is the queue the job came from.

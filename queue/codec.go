@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -152,11 +153,22 @@ func (c *codecs) readSteps(steps []StepRecord) {
 	}
 }
 
-// decoding runs a handler with the payload as it was enqueued.
-func (c *codecs) decoding(run HandlerFunc) HandlerFunc {
+// readClaimed is readJob before the job is given to a handler, so that nobody sees it change. A codec that panics fails its
+// job and nothing else.
+func (c *codecs) readClaimed(job *Job) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: string(debug.Stack())}
+		}
+	}()
+	return c.readJob(job)
+}
+
+// decoded runs a handler with the payload as it was enqueued.
+func decoded(run HandlerFunc) HandlerFunc {
 	return func(ctx context.Context, a *Attempt) error {
-		if err := c.readJob(&a.Job); err != nil {
-			return undecided(err)
+		if a.unread != nil {
+			return undecided(a.unread)
 		}
 		return run(ctx, a)
 	}

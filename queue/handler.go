@@ -54,7 +54,7 @@ func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMe
 		return
 	}
 	run, err := wrapHandler(run, d.cfg.Middleware)
-	h := &handler{run: d.q.codecs.decoding(run), retry: d.q.retry, fits: fits}
+	h := &handler{run: decoded(run), retry: d.q.retry, fits: fits}
 	for _, opt := range opts {
 		err = errors.Join(err, opt(h))
 	}
@@ -72,8 +72,9 @@ func (d *Dispatcher) start(ctx context.Context, jobs []Job) {
 	for i := range jobs {
 		// A stop is soft at first: handlers hear of it only when the drain is over.
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		unread := d.q.codecs.readClaimed(&jobs[i])
 		entries[i] = &entry{
-			attempt: newAttempt(d.q, d.log, jobs[i]), ctx: ctx, cancel: cancel, claimed: now,
+			attempt: newAttempt(d.q, d.log, jobs[i], unread), ctx: ctx, cancel: cancel, claimed: now,
 			timeout: d.handlers[jobs[i].Type].timeout,
 		}
 	}

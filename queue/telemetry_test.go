@@ -346,7 +346,7 @@ func TestWhatAHandlerReportsInVainIsCalledSo(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
 				w := watch(t, driverOf(q), queue.Config{})
 				enqueue(t, w.Queue, nil)
-				stop := start(t, w.Queue, &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
+				stop := start(t, w.Queue, &queue.DispatcherConfig{Lease: lease, Workers: 1}, func(ctx context.Context, w *queue.Work[int]) error {
 					if w.Job.Attempt > 1 {
 						return nil
 					}
