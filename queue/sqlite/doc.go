@@ -14,6 +14,13 @@
 // Every transaction begins IMMEDIATE, so that it cannot fail half way for want of the lock. Once begun it is not
 // interrupted by a context: a caller's deadline is honoured while it waits, not while it writes.
 //
+// A reader that never ends, such as a transaction that nobody closes, keeps the log from being used anew: it grows, and
+// writing goes on. [queue.Queue.Doctor] tells of a log that has become large. Once the reader has ended, the next writes use the log
+// anew and cut it to 64 MB.
+//
+// A disk that is full, or may only be read, fails writes with an error that says so; nothing of such a transaction is
+// written. Dispatchers try again and go on when there is room.
+//
 // # What is promised when a write returns
 //
 // With [Full], the default, it is on the disk. With [Normal] it survives the death of the process, not the loss of power.

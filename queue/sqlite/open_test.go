@@ -71,25 +71,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreSetUp(t *testing.T) {
-	for name, c := range map[string]struct {
-		cfg         *sqlite.Config
-		synchronous int
-	}{"by default": {nil, 2}, "normal": {&sqlite.Config{Durability: sqlite.Normal}, 1}} {
-		t.Run(name, func(t *testing.T) {
-			db := openFile(t, c.cfg)
-			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal", "synchronous": int64(c.synchronous), "query_only": int64(0)} {
-					var got any
-					require.NoError(t, tx.QueryRowxContext(ctx, "PRAGMA "+pragma).Scan(&got))
-					require.Equal(t, want, got, pragma)
-				}
-				return nil
-			}))
-		})
-	}
-}
-
 func TestReaderRefusesToWrite(t *testing.T) {
 	for name, db := range map[string]*sqlite.DB{"file": openFile(t, nil), "memory": openMemory(t)} {
 		t.Run(name, func(t *testing.T) {

@@ -181,6 +181,10 @@ func (db *DB) check(ctx context.Context) error {
 	if err := db.reader.GetContext(ctx, &version, "SELECT sqlite_version()"); err != nil {
 		return err
 	}
+	return checkVersion(version)
+}
+
+func checkVersion(version string) error {
 	var v [3]int
 	for i, part := range strings.SplitN(version, ".", 3) {
 		v[i], _ = strconv.Atoi(part)

@@ -178,25 +178,6 @@ func TestContextCanceledWhileWaitingReturnsAtOnce(t *testing.T) {
 	})
 }
 
-// A statement that is interrupted rolls the transaction back, and what is written after it would commit by itself.
-func TestContextCanceledWhileRunningInterruptsNothing(t *testing.T) {
-	db := openFile(t, nil)
-	createNotes(t, db)
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-		require.NoError(t, insertNote(ctx, tx, 0))
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
-		defer cancel()
-		_, err := tx.ExecContext(ctx, `
-INSERT INTO notes (n)
-WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 300000)
-SELECT n
-FROM numbers`)
-		require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded, "it ended while the statement ran")
-		return err
-	}))
-	require.Equal(t, 300_001, countNotes(t, db))
-}
-
 func TestCloseFinishesTheWriteUnderWayAndRefusesTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
@@ -239,19 +220,6 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "database is locked: another process has held the lock for ")
 	require.NoError(t, release())
 	require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }))
-}
-
-func TestDeadlineIsKeptWhileAnotherProcessWrites(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	other, db := openPath(t, path, nil), openPath(t, path, nil)
-	release := hold(t, other)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	err := db.Write(ctx, func(context.Context, *queue.Tx) error { return nil })
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, time.Since(began), 5*time.Second, "the busy timeout is 10 s")
-	require.NoError(t, release())
 }
 
 // Two processes on one file share the jobs out.
@@ -299,34 +267,4 @@ func TestTwoHandlesClaimDisjointJobs(t *testing.T) {
 	}
 	wg.Wait()
 	require.EqualValues(t, total, claimed.Load())
-}
-
-func TestMemoryIsReadWhileItIsWritten(t *testing.T) {
-	db := openMemory(t)
-	createNotes(t, db)
-	const notes = 300
-	var wg sync.WaitGroup
-	done := make(chan struct{})
-	for range 4 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				var n int
-				if err := db.Reader().Get(&n, "SELECT COUNT(*) FROM notes"); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	for i := range notes {
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, i) }))
-	}
-	close(done)
-	wg.Wait()
-	require.Equal(t, notes, countNotes(t, db))
 }
