@@ -47,7 +47,7 @@ func (j *jumping) Write(ctx context.Context, fn func(ctx context.Context, tx *qu
 	return err
 }
 
-// "A clock that jumps: leases and schedules survive it."
+// "A clock that jumps: leases and schedules survive it".
 func TestTrapClockThatJumps(t *testing.T) {
 	t.Run("a living worker keeps its jobs", livingUnderAJumpingClock)
 	t.Run("a dead worker is rescued", deadUnderAJumpingClock)

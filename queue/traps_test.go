@@ -17,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// "An idempotency key that stays unique for ever: a periodic job would run once and never again."
+// "An idempotency key that stays unique for ever: a periodic job would run once and never again".
 func TestTrapKeyThatStaysUniqueForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		runs := map[string]int{}
@@ -38,7 +38,7 @@ func TestTrapKeyThatStaysUniqueForEver(t *testing.T) {
 	})
 }
 
-// "A worker that was presumed dead comes back and completes a job that another has claimed since."
+// "A worker that was presumed dead comes back and completes a job that another has claimed since".
 func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
@@ -114,7 +114,7 @@ func claimWhenDue(t *testing.T, q *queue.Queue, worker string) queue.Job {
 	}
 }
 
-// "A job that is rescued for ever: a crash counts as an attempt, and the attempt limit holds for crashes as well."
+// "A job that is rescued for ever: a crash counts as an attempt, and the attempt limit holds for crashes as well".
 func TestTrapJobThatIsRescuedForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("k")})
@@ -165,7 +165,7 @@ func TestTrapRateLimitThatOutlastsAllAttempts(t *testing.T) {
 	})
 }
 
-// "A job cancelled while it runs goes on running: its context is cancelled, and what it then reports is ignored."
+// "A job cancelled while it runs goes on running: its context is cancelled, and what it then reports is ignored".
 func TestTrapCanceledJobThatGoesOn(t *testing.T) {
 	for name, report := range map[string]error{"success": nil, "failure": errBroken} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestTrapCanceledJobThatGoesOn(t *testing.T) {
 	}
 }
 
-// "Shutdown: stop claiming, let what runs finish for a while, then cancel it, then give it back unspent."
+// "Shutdown: stop claiming, let what runs finish for a while, then cancel it, then give it back unspent".
 func TestTrapShutdownThatSpendsAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
@@ -212,7 +212,7 @@ func TestTrapShutdownThatSpendsAttempts(t *testing.T) {
 	})
 }
 
-// "… and the jobs table grows without bound without retention."
+// "… and the jobs table grows without bound without retention".
 func TestTrapTableThatGrowsWithoutRetention(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		q = on(t, driverOf(q), &queue.Config{Retention: queue.Retention{
@@ -255,7 +255,7 @@ func TestTrapTableThatGrowsWithoutRetention(t *testing.T) {
 	})
 }
 
-// "A handler that panics, calls Goexit, blocks for ever or ignores its context neither stops the pool nor leaks its job."
+// "A handler that panics, calls Goexit, blocks for ever or ignores its context neither stops the pool nor leaks its job".
 func TestTrapHandlerThatMisbehaves(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		release := make(chan struct{})
@@ -294,7 +294,7 @@ func TestTrapHandlerThatMisbehaves(t *testing.T) {
 	})
 }
 
-// "On PostgreSQL a claim without FOR UPDATE SKIP LOCKED delivered 36 of 200 jobs twice at READ COMMITTED."
+// "On PostgreSQL a claim without FOR UPDATE SKIP LOCKED delivered 36 of 200 jobs twice at READ COMMITTED".
 func TestTrapClaimThatDeliversTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
@@ -344,7 +344,7 @@ func (c *counting) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneReque
 	return n, err
 }
 
-// "Large deletes hold the writer: prune in small batches."
+// "Large deletes hold the writer: prune in small batches".
 func TestTrapLargeDeletesThatHoldTheWriter(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
