@@ -142,7 +142,7 @@ func TestTrapJobThatIsRescuedForEver(t *testing.T) {
 }
 
 // "Five attempts at 2 s base are over in half a minute, shorter than a one-minute rate limit: honour the server's Retry-After, and
-// let a rate-limited job be deferred without spending an attempt."
+// let a rate-limited job be deferred without spending an attempt".
 func TestTrapRateLimitThatOutlastsAllAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		const limited = 12 // more often than there are attempts
