@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -41,8 +42,7 @@ func TestFiltersAreAnsweredByIndexes(t *testing.T) {
 					require.Regexp(t, "INDEX jobs_(scheduled|waiting|running|ready)$", detail, "%s: %s", name, what)
 				}
 			}
-			require.NoError(t, rows.Err())
-			require.NoError(t, rows.Close())
+			require.NoError(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // before the next one
 		}
 	}
 }

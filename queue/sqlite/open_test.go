@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,7 +43,7 @@ func TestOpenRelativePathOutlivesAChangeOfFolder(t *testing.T) {
 	for range 3 { // more than the connections that are open by now
 		rows, err := db.Reader().QueryContext(t.Context(), "SELECT n FROM notes")
 		require.NoError(t, err)
-		defer func() { require.NoError(t, rows.Close()) }()
+		defer func() { require.NoError(t, errors.Join(rows.Err(), rows.Close())) }()
 	}
 }
 

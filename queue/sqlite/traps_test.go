@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func trapQueue(t *testing.T, db *sqlite.DB) *queue.Queue {
 }
 
 // "A transaction that reads, then writes, failed with BUSY_SNAPSHOT after 0 s, whatever busy_timeout said: write transactions
-// begin IMMEDIATE, or are one statement."
+// begin IMMEDIATE, or are one statement".
 func TestTrapBusySnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	first, second := openPath(t, path, nil), openPath(t, path, nil)
@@ -72,7 +73,7 @@ func TestTrapBusySnapshot(t *testing.T) {
 }
 
 // "A context cancelled inside a transaction rolled it back so that the NEXT insert committed by itself. Writes run under a
-// context that is not cancelled half way."
+// context that is not cancelled half way".
 func TestTrapContextThatIsCanceledHalfWay(t *testing.T) {
 	db := openFile(t, nil)
 	createNotes(t, db)
@@ -91,7 +92,7 @@ FROM numbers`)
 	require.Equal(t, 300_001, countNotes(t, db))
 }
 
-// "A 50 ms context returned after 2.01 s of busy waiting."
+// "A 50 ms context returned after 2.01 s of busy waiting".
 func TestTrapBusyWaitThatOutlastsTheDeadline(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	other, db := openPath(t, path, nil), openPath(t, path, nil)
@@ -106,7 +107,7 @@ func TestTrapBusyWaitThatOutlastsTheDeadline(t *testing.T) {
 }
 
 // "One connection for everything deadlocks itself when a queue call is made inside an open transaction: one writer, N readers,
-// and a variant of each call that takes the caller's transaction."
+// and a variant of each call that takes the caller's transaction".
 func TestTrapOneConnectionForEverything(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
@@ -124,7 +125,7 @@ func TestTrapOneConnectionForEverything(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// "Shared cache answers LOCKED at once."
+// "Shared cache answers LOCKED at once".
 func TestTrapMemoryThatIsLocked(t *testing.T) {
 	db := openMemory(t)
 	createNotes(t, db)
@@ -155,7 +156,7 @@ func TestTrapMemoryThatIsLocked(t *testing.T) {
 	require.Equal(t, notes, countNotes(t, db))
 }
 
-// "`:memory:` with a pool: the second connection has no tables, and an idle close erases the first."
+// "`:memory:` with a pool: the second connection has no tables, and an idle close erases the first".
 func TestTrapMemoryOfEachConnection(t *testing.T) {
 	db := openMemory(t)
 	createNotes(t, db)
@@ -166,11 +167,11 @@ func TestTrapMemoryOfEachConnection(t *testing.T) {
 	for range 3 {
 		rows, err := db.Reader().QueryContext(t.Context(), "SELECT n FROM notes")
 		require.NoError(t, err, "another connection each, while the others are open")
-		defer func() { require.NoError(t, rows.Close()) }()
+		defer func() { require.NoError(t, errors.Join(rows.Err(), rows.Close())) }()
 	}
 }
 
-// "The same instant in another zone, or with trimmed trailing zeros, sorts wrongly as TEXT: one fixed width, UTC, everywhere."
+// "The same instant in another zone, or with trimmed trailing zeros, sorts wrongly as TEXT: one fixed width, UTC, everywhere".
 func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
@@ -268,7 +269,7 @@ func planOf(t *testing.T, db *sqlite.DB, statement string) string {
 	return plan.String()
 }
 
-// "RETURNING gives rows back in id order, not in the order of the ORDER BY inside: sort after it."
+// "RETURNING gives rows back in id order, not in the order of the ORDER BY inside: sort after it".
 func TestTrapReturningInItsOwnOrder(t *testing.T) {
 	for _, types := range [][]string{{"t"}, {"t", "u"}} {
 		db := openFile(t, nil)
@@ -285,7 +286,7 @@ func TestTrapReturningInItsOwnOrder(t *testing.T) {
 	}
 }
 
-// "SQLite 3.7.0 to 3.51.2 can corrupt a WAL at reset: refuse or warn below 3.51.3 when the host brings its own driver."
+// "SQLite 3.7.0 to 3.51.2 can corrupt a WAL at reset: refuse or warn below 3.51.3 when the host brings its own driver".
 func TestTrapSQLiteThatCorruptsItsLog(t *testing.T) {
 	for version, fine := range map[string]bool{
 		"3.7.0": false, "3.51.2": false, "3.51.3": true, "3.51.10": true, "3.53.4": true, "4.0.0": true, "3.9.9": false, "2.99.99": false,
@@ -353,8 +354,8 @@ func examined(t *testing.T, q *queue.Queue) string {
 	return text.String()
 }
 
-// "The driver's default for synchronous is NORMAL: an acknowledged job can vanish with the power. Say which one promises what."
-// "Foreign keys are off on each new connection until told otherwise."
+// "The driver's default for synchronous is NORMAL: an acknowledged job can vanish with the power. Say which one promises what".
+// "Foreign keys are off on each new connection until told otherwise".
 func TestTrapDefaultsOfTheDriver(t *testing.T) {
 	for name, c := range map[string]struct {
 		cfg         *sqlite.Config

@@ -139,9 +139,9 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 				_, err := tx.ExecContext(ctx, "ROLLBACK") // as SQLite does by itself when the disk is full
 				require.NoError(t, err)
 				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
-				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n")
+				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
 				require.Error(t, err)
-				_, err = tx.QueryxContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n")
+				_, err = tx.QueryxContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:sqlclosecheck // there are none
 				require.Error(t, err)
 				var n int
 				require.Error(t, tx.QueryRowxContext(ctx, "INSERT INTO notes (n) VALUES (4) RETURNING n").Scan(&n))
