@@ -3,8 +3,6 @@ package queue_test
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"testing"
@@ -13,16 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// A model says what a queue is, in memory: jobs with counters, and keys with their holders. It is held against a queue on one
-// engine.
+// The model says what a queue is, in memory: jobs with counters, and keys with their holders.
 type model struct {
 	q      *queue.Queue
+	offset time.Duration // how far claims look ahead of the clock
 	jobs   map[string]*modelJob
 	order  []string
 	keys   map[string]*modelJob
@@ -32,12 +28,6 @@ type model struct {
 type modelJob struct {
 	queue.Job
 	fingerprint string
-	steps       map[string]modelStep
-}
-
-type modelStep struct {
-	attempt  int
-	finished bool
 }
 
 // coalesced tells whether the key of a job is free although the job has it.
@@ -51,61 +41,38 @@ const (
 	modelCrashes       = 1
 )
 
-func newModel(t require.TestingT, driver queue.Driver) *model {
-	q, err := queue.New(driver, &queue.Config{
-		Retry:  queue.RetryPolicy{Base: time.Hour, Factor: 1, Cap: time.Hour},
-		Budget: queue.Budget{Interruptions: modelInterruptions, Crashes: modelCrashes},
-	})
-	require.NoError(t, err)
-	return &model{q: q, jobs: map[string]*modelJob{}, keys: map[string]*modelJob{}}
-}
-
-// Any sequence of operations leaves the queue as the model says, and each answers as the model does: on both engines, so that
-// they do not differ either.
+// Any sequence of operations leaves the queue as the model says, and each answers as the model does.
 func TestQueueFollowsItsModel(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { follow(t, memoryModel(t)) }) })
-	t.Run("sqlite and postgres", func(t *testing.T) {
-		dsn := dbtest.With(t, dbtest.PostgresDSN(t), "synchronous_commit", "off") // nothing falls here
-		db, err := postgres.Open(t.Context(), dsn, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		db, err := sqlite.OpenMemory(context.Background())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, db.Close()) }()
-		require.NoError(t, queue.Migrate(t.Context(), db))
-		rapid.Check(t, func(t *rapid.T) {
-			for _, table := range []string{"jobs", "job_keys", "job_workers"} {
-				_, err := db.Reader().Exec("DELETE FROM " + table)
-				require.NoError(t, err)
-			}
-			follow(t, memoryModel(t), newModel(t, db))
+		require.NoError(t, queue.Migrate(context.Background(), db))
+		q, err := queue.New(db, &queue.Config{
+			Retry:  queue.RetryPolicy{Base: time.Hour, Factor: 1, Cap: time.Hour},
+			Budget: queue.Budget{Interruptions: modelInterruptions, Crashes: modelCrashes},
+		})
+		require.NoError(t, err)
+		m := &model{q: q, jobs: map[string]*modelJob{}, keys: map[string]*modelJob{}}
+		t.Repeat(map[string]func(*rapid.T){
+			"enqueue": m.enqueue, "claim": m.claim, "complete": m.complete, "fail": m.fail, "cancel": m.cancel,
+			"retry": m.retry, "heartbeat": m.heartbeat, "crash": m.crash, "advance": m.advance, "": m.compare,
 		})
 	})
 }
 
-func memoryModel(t *rapid.T) *model {
-	db, err := sqlite.OpenMemory(context.Background())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	require.NoError(t, queue.Migrate(context.Background(), db))
-	return newModel(t, db)
-}
-
-// outline is all that does not differ from run to run.
-func (m *model) outline() (lines []string) {
-	place := make(map[string]int)
-	for i, id := range m.order {
-		j := m.jobs[id]
-		place[id] = i
-		lines = append(lines, fmt.Sprint(i, j.State, j.Attempt, j.Failures, j.Interruptions, j.Crashes, j.steps))
+func (m *model) enqueue(t *rapid.T) {
+	payload := rapid.IntRange(1, 2).Draw(t, "payload")
+	opts := &queue.Options{Priority: rapid.IntRange(0, 2).Draw(t, "priority"), MaxAttempts: modelAttempts}
+	if name := rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "key"); name != "" {
+		// A name has one scope.
+		opts.Key = map[string]queue.Key{
+			"a": queue.Forever("a"), "b": queue.WhileUnfinished("b"), "c": queue.Coalesce("c"), "d": queue.ForPeriod("d", 24*time.Hour),
+		}[name]
 	}
-	for _, claimed := range m.leases {
-		lines = append(lines, fmt.Sprint(place[claimed.ID], claimed.Attempt, claimed.WorkerID))
+	if rapid.Bool().Draw(t, "scheduled") {
+		opts.NotBefore = time.Now().Add(time.Hour)
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.keys)) {
-		lines = append(lines, fmt.Sprint(name, place[m.keys[name].ID]))
-	}
-	return lines
-}
-
-func (m *model) enqueue(t *rapid.T, payload int, opts *queue.Options) {
 	receipt, err := m.q.Enqueue(t.Context(), ping.New(payload, opts))
 	fingerprint := strconv.Itoa(payload)
 	if holder := m.keys[opts.Key.Name]; holder != nil && !holder.coalesced() {
@@ -123,8 +90,8 @@ func (m *model) enqueue(t *rapid.T, payload int, opts *queue.Options) {
 	require.NoError(t, err)
 	j := &modelJob{fingerprint: fingerprint, Job: queue.Job{
 		ID: receipt.ID, State: queue.StateQueued, Priority: opts.Priority, NotBefore: stored.NotBefore,
-		Key: opts.Key.Name, KeyScope: opts.Key.Scope, ExpiresAt: opts.ExpiresAt,
-	}, steps: map[string]modelStep{}}
+		Key: opts.Key.Name, KeyScope: opts.Key.Scope,
+	}}
 	m.jobs[j.ID] = j
 	m.order = append(m.order, j.ID)
 	if j.Key != "" {
@@ -132,8 +99,9 @@ func (m *model) enqueue(t *rapid.T, payload int, opts *queue.Options) {
 	}
 }
 
-func (m *model) claim(t *rapid.T, worker string, limit int, now time.Time) {
-	m.expire(now)
+func (m *model) claim(t *rapid.T) {
+	limit := rapid.IntRange(1, 3).Draw(t, "limit")
+	now := time.Now().Add(m.offset)
 	var due []*modelJob
 	for _, j := range m.jobs {
 		if j.State == queue.StateQueued && !j.NotBefore.After(now) {
@@ -146,6 +114,7 @@ func (m *model) claim(t *rapid.T, worker string, limit int, now time.Time) {
 	due = m.oneOfEachKey(due)
 	due = due[:min(limit, len(due))]
 
+	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
 	result, err := driverOf(m.q).Claim(t.Context(), queue.ClaimRequest{WorkerID: worker, Types: []queue.TypeRoom{{Type: string(ping), Room: limit}}, Limit: limit, Now: now})
 	require.NoError(t, err)
 	require.Len(t, result.Jobs, len(due))
@@ -173,26 +142,49 @@ func (m *model) oneOfEachKey(due []*modelJob) []*modelJob {
 	})
 }
 
-// expire cancels what waits and whose time is over.
-func (m *model) expire(now time.Time) {
-	for _, j := range m.jobs {
-		if j.State == queue.StateQueued && !j.ExpiresAt.IsZero() && !j.ExpiresAt.After(now) {
-			m.finish(j, queue.StateCanceled)
-		}
+// held draws a job as it was claimed once, and says what a write under its lease must answer.
+func (m *model) held(t *rapid.T) (queue.Job, *modelJob, error) {
+	if len(m.leases) == 0 {
+		t.Skip("nothing was claimed yet")
+	}
+	claimed := rapid.SampledFrom(m.leases).Draw(t, "lease")
+	if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
+		claimed.ID = "unknown"
+		return claimed, nil, queue.ErrJobNotFound
+	}
+	j := m.jobs[claimed.ID]
+	switch {
+	case j.State != queue.StateRunning:
+		return claimed, j, queue.ErrNotRunning
+	case j.Attempt != claimed.Attempt:
+		return claimed, j, queue.ErrLeaseLost
+	}
+	return claimed, j, nil
+}
+
+func (m *model) complete(t *rapid.T) {
+	claimed, j, want := m.held(t)
+	err := m.q.Complete(t.Context(), claimed.Lease(), nil)
+	require.ErrorIs(t, err, want)
+	if want == nil {
+		m.finish(j, queue.StateCompleted)
 	}
 }
 
-func (m *model) step(lease queue.Lease, name, does string) error {
-	ctx := context.Background()
-	switch does {
-	case "start":
-		return m.q.StartStep(ctx, lease, name)
-	case "finish":
-		return m.q.FinishStep(ctx, lease, name, 1)
+func (m *model) fail(t *rapid.T) {
+	claimed, j, want := m.held(t)
+	kind := rapid.SampledFrom([]string{"plain", "fatal", "defer"}).Draw(t, "kind")
+	cause := map[string]error{"plain": errBroken, "fatal": queue.Fatal(errBroken), "defer": queue.Defer(errBroken, 0)}[kind]
+	require.ErrorIs(t, m.q.Fail(t.Context(), &claimed, cause), want)
+	switch {
+	case want != nil:
+	case kind == "defer":
+		j.Interruptions++
+		m.again(t, j, j.Interruptions <= modelInterruptions)
+	default:
+		j.Failures++
+		m.again(t, j, kind == "plain" && j.Failures < modelAttempts)
 	}
-	return m.q.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return driverOf(m.q).SaveCursor(ctx, tx, lease, name, []byte("1"))
-	})
 }
 
 // again queues the job, or fails it.
@@ -219,7 +211,15 @@ func (m *model) finish(j *modelJob, state queue.State) {
 	}
 }
 
-func (m *model) cancel(t *rapid.T, j *modelJob) {
+func (m *model) any(t *rapid.T) *modelJob {
+	if len(m.order) == 0 {
+		t.Skip("there is no job yet")
+	}
+	return m.jobs[rapid.SampledFrom(m.order).Draw(t, "job")]
+}
+
+func (m *model) cancel(t *rapid.T) {
+	j := m.any(t)
 	err := m.q.Cancel(t.Context(), j.ID)
 	if j.State.Finished() {
 		require.ErrorIs(t, err, queue.ErrFinished)
@@ -229,7 +229,8 @@ func (m *model) cancel(t *rapid.T, j *modelJob) {
 	m.finish(j, queue.StateCanceled)
 }
 
-func (m *model) retry(t *rapid.T, j *modelJob) {
+func (m *model) retry(t *rapid.T) {
+	j := m.any(t)
 	err := m.q.Retry(t.Context(), j.ID)
 	holder := m.keys[j.Key]
 	switch {
@@ -249,7 +250,19 @@ func (m *model) retry(t *rapid.T, j *modelJob) {
 	}
 }
 
-// crash lets another process take over the jobs of all workers.
+func (m *model) heartbeat(t *rapid.T) {
+	claimed, _, want := m.held(t)
+	require.NoError(t, m.q.Heartbeat(t.Context(), claimed.WorkerID), "a worker may register again")
+	err := m.q.Heartbeat(t.Context(), claimed.WorkerID, claimed.Lease())
+	require.ErrorIs(t, err, want)
+	if want != nil {
+		var e *queue.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, claimed.ID, e.JobID)
+	}
+}
+
+// crash kills all workers: another process takes their jobs over.
 func (m *model) crash(t *rapid.T) {
 	d, err := queue.NewDispatcher(m.q, &queue.DispatcherConfig{Exclusive: true})
 	require.NoError(t, err)
@@ -262,6 +275,8 @@ func (m *model) crash(t *rapid.T) {
 		}
 	}
 }
+
+func (m *model) advance(*rapid.T) { m.offset += 2 * time.Hour }
 
 func (m *model) compare(t *rapid.T) {
 	stored, err := m.q.Jobs(t.Context(), queue.Filter{Limit: 1000})
@@ -284,29 +299,4 @@ func (m *model) compare(t *rapid.T) {
 	for _, k := range keys {
 		require.Equal(t, m.keys[k.Key].ID, k.JobID)
 	}
-	m.compareSteps(t)
-}
-
-func (m *model) compareSteps(t *rapid.T) {
-	want := map[string]map[string]modelStep{}
-	for id, j := range m.jobs {
-		if len(j.steps) > 0 {
-			want[id] = j.steps
-		}
-	}
-	rows, err := m.q.DB().Reader().Query("SELECT job_id, name, attempt, finished_at IS NOT NULL FROM job_steps")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, rows.Close()) }()
-	got := map[string]map[string]modelStep{}
-	for rows.Next() {
-		var id, name string
-		var step modelStep
-		require.NoError(t, rows.Scan(&id, &name, &step.attempt, &step.finished))
-		if got[id] == nil {
-			got[id] = map[string]modelStep{}
-		}
-		got[id][name] = step
-	}
-	require.NoError(t, rows.Err())
-	require.Equal(t, want, got)
 }
