@@ -29,13 +29,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	requireLogin := func(next http.Handler) http.Handler { return next } // the program's own
+	mux := http.NewServeMux()
+
 	ui, err := queueui.New(q, &queueui.Config{Title: "Mail jobs"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	requireLogin := func(next http.Handler) http.Handler { return next } // the program's own
-
-	mux := http.NewServeMux()
 	mux.Handle("/ops/jobs/", requireLogin(http.StripPrefix("/ops/jobs", ui)))
 	server := httptest.NewUnstartedServer(mux) // a program has an http.Server
 	server.Config.RegisterOnShutdown(ui.Close)
