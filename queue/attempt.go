@@ -13,9 +13,10 @@ import (
 // An Attempt is one run of one job, as its handler sees it. Everything it writes carries its lease: once another attempt
 // holds the job, its writes are refused.
 type Attempt struct {
-	// Job is the job as it was claimed.
+	// Job is the job as it was claimed. What a handler changes in it concerns nobody else.
 	Job Job
 
+	job       *Job // the same, and the handler's to leave alone
 	q         *Queue
 	log       *slog.Logger // the dispatcher's
 	unread    error        // why the payload could not be decoded
@@ -38,15 +39,15 @@ type Work[P any] struct {
 	Payload P
 }
 
-func newAttempt(q *Queue, log *slog.Logger, job Job, unread error) *Attempt {
-	return &Attempt{Job: job, q: q, log: log, unread: unread}
+func newAttempt(q *Queue, log *slog.Logger, job *Job, unread error) *Attempt {
+	return &Attempt{Job: *job, job: job, q: q, log: log, unread: unread}
 }
 
 // Queue is the queue the job came from.
 func (a *Attempt) Queue() *Queue { return a.q }
 
 // SetResult sets what is stored as JSON when the job completes; the last call before [Attempt.Complete], or before the
-// handler returns, counts.
+// handler returns, counts. A result that is no JSON, or larger than [Config].MaxPayload, fails the job for good.
 func (a *Attempt) SetResult(result any) { a.result.Store(&result) }
 
 func (a *Attempt) resultValue() any {
@@ -60,15 +61,15 @@ func (a *Attempt) resultValue() any {
 // and verdicts such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {
-	return err != nil && judge(&a.Job, err, time.Now(), a.q.retry, a.q.budget).State == StateFailed
+	return err != nil && judge(a.job, err, time.Now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. fn does database work only;
 // see [DB].
 func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	return a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if err := a.q.driver.Check(ctx, tx, a.Job.Lease()); err != nil {
-			return wrap("write", a.Job.ID, err)
+		if err := a.q.driver.Check(ctx, tx, a.job.Lease()); err != nil {
+			return wrap("write", a.job.ID, err)
 		}
 		return fn(ctx, tx)
 	})
@@ -80,7 +81,7 @@ func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		// First, so that a stale attempt is refused before fn does anything.
-		if err := a.q.complete(ctx, tx, a.Job.Lease(), a.resultValue(), a); err != nil {
+		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a); err != nil {
 			return err
 		}
 		if fn != nil {

@@ -153,10 +153,7 @@ func (b *bus) deliver(e *stagedEvent) {
 	switch e.Kind {
 	case EventCompleted, EventFailed, EventCanceled:
 		for c := range b.waits[e.JobID] {
-			select {
-			case c <- struct{}{}:
-			default:
-			}
+			tell(c)
 		}
 	}
 }

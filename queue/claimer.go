@@ -19,13 +19,11 @@ func newClaimer(d *Dispatcher, untilIdle bool) *claimer {
 	return &claimer{d: d, untilIdle: untilIdle, woken: make(chan struct{}, 1)}
 }
 
-// wake never blocks; wakes that come while one is pending are one.
-func (c *claimer) wake() {
-	select {
-	case c.woken <- struct{}{}:
-	default:
-	}
-}
+func (c *claimer) wake() { tell(c.woken) }
+
+// claimAgain is how soon a claim that has failed is tried again, also where nobody polls as often: who woke the claimer, or
+// a listener that is connected again, does not come back.
+const claimAgain = time.Second
 
 func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -45,7 +43,7 @@ func (c *claimer) run(ctx context.Context) {
 		result, err := c.claim(ctx, rooms, limit)
 		if err != nil {
 			c.d.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
-			sleep(ctx, c.d.cfg.PollInterval)
+			sleep(ctx, min(c.d.cfg.PollInterval, claimAgain))
 			continue
 		}
 		if result.More {
@@ -95,7 +93,7 @@ func (c *claimer) rooms() []TypeRoom {
 const maxRoom = 1 << 20
 
 func (c *claimer) idle(ctx context.Context, result ClaimResult) bool {
-	if !c.untilIdle || len(result.Jobs) > 0 || !result.NextDue.IsZero() || !c.d.running.empty() {
+	if !c.untilIdle || len(result.Jobs) > 0 || !c.d.running.empty() {
 		return false
 	}
 	counts, err := c.d.q.Counts(ctx, Filter{States: []State{StateQueued, StateRunning}, Types: c.d.types()})

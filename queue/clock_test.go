@@ -13,31 +13,31 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A jumping driver belongs to a machine whose clock is wrong by so much: all that it writes and asks for is.
-type jumping struct {
+// A clocked driver belongs to a machine whose clock shows what at makes of the right time: all that it writes and asks for
+// is of then.
+type clocked struct {
 	queue.Driver
-	off atomic.Int64
+	at func(now time.Time) time.Time
 }
 
-func (j *jumping) jump(off time.Duration)     { j.off.Store(int64(off)) }
-func (j *jumping) at(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }
-func (j *jumping) tx(tx *queue.Tx) *queue.Tx {
-	return queue.NewTx(tx.Statements, tx.Dialect(), j.at(tx.Now()))
-}
-func (j *jumping) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
-	req.Now = j.at(req.Now)
-	return j.Driver.Beat(ctx, req)
+func (c *clocked) tx(tx *queue.Tx) *queue.Tx {
+	return queue.NewTx(tx.Statements, tx.Dialect(), c.at(tx.Now()))
 }
 
-func (j *jumping) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
-	req.Now = j.at(req.Now)
-	return j.Driver.Claim(ctx, req)
+func (c *clocked) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
+	req.Now = c.at(req.Now)
+	return c.Driver.Beat(ctx, req)
 }
 
-func (j *jumping) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) error {
+func (c *clocked) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	req.Now = c.at(req.Now)
+	return c.Driver.Claim(ctx, req)
+}
+
+func (c *clocked) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) error {
 	var wrong *queue.Tx
-	err := j.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		wrong = j.tx(tx)
+	err := c.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		wrong = c.tx(tx)
 		tx.OnCommit(wrong.Committed)
 		return fn(ctx, wrong)
 	})
@@ -46,6 +46,20 @@ func (j *jumping) Write(ctx context.Context, fn func(ctx context.Context, tx *qu
 	}
 	return err
 }
+
+// A jumping driver belongs to a machine whose clock is wrong by so much.
+type jumping struct {
+	clocked
+	off atomic.Int64
+}
+
+func newJumping(driver queue.Driver) *jumping {
+	j := &jumping{}
+	j.clocked = clocked{Driver: driver, at: func(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }}
+	return j
+}
+
+func (j *jumping) jump(off time.Duration) { j.off.Store(int64(off)) }
 
 // "A clock that jumps: leases and schedules survive it".
 func TestTrapClockThatJumps(t *testing.T) {
@@ -59,7 +73,7 @@ var jumps = []time.Duration{6 * time.Hour, -6 * time.Hour, time.Hour, -time.Hour
 
 func livingUnderAJumpingClock(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		wrong := &jumping{Driver: driverOf(q)}
+		wrong := newJumping(driverOf(q))
 		id := enqueue(t, q, nil)
 		release := make(chan struct{})
 		var canceled error
@@ -69,7 +83,7 @@ func livingUnderAJumpingClock(t *testing.T) {
 			return nil
 		})
 		synctest.Wait()
-		neighbour := &jumping{Driver: driverOf(q)}
+		neighbour := newJumping(driverOf(q))
 		others := start(t, on(t, neighbour, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
 			t.Error("the job was taken from a worker that lives")
 			return nil
@@ -93,13 +107,13 @@ func deadUnderAJumpingClock(t *testing.T) {
 	for _, jump := range jumps {
 		t.Run(jump.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
-				wrong := &jumping{Driver: driverOf(q)}
+				wrong := newJumping(driverOf(q))
 				dead := on(t, wrong, nil)
 				wrong.jump(jump)
 				id := enqueue(t, dead, nil)
 				require.Len(t, claimAs(t, dead, "dead"), 1)
 				wrong.jump(0)
-				rescuer := &jumping{Driver: driverOf(q)}
+				rescuer := newJumping(driverOf(q))
 				stop := start(t, on(t, rescuer, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
 				time.Sleep(lease / 2)
 				rescuer.jump(jump)
@@ -114,7 +128,7 @@ func deadUnderAJumpingClock(t *testing.T) {
 
 func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	wrong := &jumping{Driver: db.(queue.Driver)}
+	wrong := newJumping(db.(queue.Driver))
 	q := on(t, wrong, nil)
 	claimed := func(off time.Duration) (ids []string) {
 		wrong.jump(off)

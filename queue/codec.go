@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// A Codec changes how payloads, results, and the results and cursors of steps are stored: [EncryptingCodec] encrypts them. What
-// it has encoded is stored under its name, beside what is stored plainly, so that a queue can be given a codec, or another one,
-// at any time. It is used by many goroutines at once.
+// A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are stored:
+// [EncryptingCodec] encrypts them. What it has encoded is stored under its name, beside what is stored plainly, so that a queue
+// can be given a codec, or another one, at any time. It is used by many goroutines at once.
 type Codec interface {
 	// Name is stored with all that the codec has encoded: not empty, and never that of another way of encoding.
 	Name() string
@@ -80,18 +80,27 @@ func newCodecs(first Codec, others []Codec) (codecs, error) {
 	return c, nil
 }
 
-// The places of what is encoded.
-func payloadPlace(jobType, jobID string) string { return "payload " + jobType + " " + jobID }
-func resultPlace(jobID string) string           { return "result " + jobID }
-func stepPlace(jobID, name string) string       { return "step " + jobID + " " + name }
-func cursorPlace(jobID, name string) string     { return "cursor " + jobID + " " + name }
+// A place is what is encoded, of which job, and which of several. It becomes text only where there is a codec.
+type place [3]string
+
+func (p place) String() string {
+	if p[2] == "" {
+		return p[0] + " " + p[1]
+	}
+	return p[0] + " " + p[1] + " " + p[2]
+}
+
+func payloadPlace(jobType, jobID string) place { return place{"payload", jobType, jobID} }
+func resultPlace(jobID string) place           { return place{"result", jobID} }
+func stepPlace(jobID, name string) place       { return place{"step", jobID, name} }
+func cursorPlace(jobID, name string) place     { return place{"cursor", jobID, name} }
 
 // encode makes of JSON what is stored.
-func (c *codecs) encode(plain json.RawMessage, place, fingerprint string) (json.RawMessage, error) {
+func (c *codecs) encode(plain json.RawMessage, at place, fingerprint string) (json.RawMessage, error) {
 	if c.first == nil {
 		return plain, nil
 	}
-	data, err := c.first.Encode(plain, place)
+	data, err := c.first.Encode(plain, at.String())
 	if err != nil {
 		return nil, fmt.Errorf("codec %s: %w", c.first.Name(), err)
 	}
@@ -99,7 +108,7 @@ func (c *codecs) encode(plain json.RawMessage, place, fingerprint string) (json.
 }
 
 // decode makes JSON of what is stored; with an error it returns that.
-func (c *codecs) decode(stored json.RawMessage, place string) (json.RawMessage, error) {
+func (c *codecs) decode(stored json.RawMessage, at place) (json.RawMessage, error) {
 	if !isEncoded(stored) {
 		return stored, nil
 	}
@@ -111,7 +120,7 @@ func (c *codecs) decode(stored json.RawMessage, place string) (json.RawMessage, 
 	if !ok {
 		return stored, fmt.Errorf("codec %q: %w", e.Codec, ErrNoCodec)
 	}
-	plain, err := codec.Decode(e.Data, place)
+	plain, err := codec.Decode(e.Data, at.String())
 	if err != nil {
 		return stored, fmt.Errorf("codec %s: %w", e.Codec, err)
 	}
@@ -142,6 +151,7 @@ func (c *codecs) readJob(job *Job) error {
 	}
 	job.Payload = payload
 	job.Result, _ = c.decode(job.Result, resultPlace(job.ID))
+	job.LastError = c.decodeText(job.LastError, errorPlace(job.ID))
 	return err
 }
 

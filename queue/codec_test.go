@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -32,6 +33,24 @@ func encrypting(t *testing.T, ids ...string) *queue.EncryptingCodec {
 	return c
 }
 
+// everything is all that a table holds, as text.
+func everything(t *testing.T, db queue.DB, table string) string {
+	t.Helper()
+	rows, err := db.Reader().Queryx("SELECT * FROM " + table) //nolint:unqueryvet // whatever columns there are
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	var all strings.Builder
+	for rows.Next() {
+		values, err := rows.SliceScan()
+		require.NoError(t, err)
+		for _, v := range values {
+			fmt.Fprintf(&all, "%s ", v)
+		}
+	}
+	require.NoError(t, rows.Err())
+	return all.String()
+}
+
 const letter queue.Type[string] = "letter"
 
 func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
@@ -47,14 +66,18 @@ func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
 			step, err := queue.Step(ctx, w, "s", func(context.Context) (string, error) { return "secret step", nil })
 			require.NoError(t, err)
 			require.NoError(t, queue.SaveCursor(ctx, w, "c", "secret cursor"))
-			if w.Job.Attempt == 1 {
-				return queue.Defer(errBroken, 0)
+			w.Logger().Info("secret line", "attr", "secret attr")
+			switch w.Job.Attempt {
+			case 1:
+				return queue.Defer(errors.New("secret error"), 0)
+			case 2:
+				panic("secret panic")
 			}
 			cursor, _, err := queue.Cursor[string](ctx, w, "c")
 			require.NoError(t, err)
 			w.SetResult([]string{"secret result", step, cursor})
 			return nil
-		})
+		}, queue.WithRetry(queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond}))
 		require.NoError(t, d.RunUntilIdle(t.Context()))
 
 		got := job(t, q, receipt.ID)
@@ -65,6 +88,25 @@ func TestEncryptedJobsRunAndNothingOfThemIsStoredInTheOpen(t *testing.T) {
 		steps, err := q.Steps(t.Context(), receipt.ID)
 		require.NoError(t, err)
 		require.Equal(t, `"secret step"`, string(steps[0].Result))
+
+		tried := attempts(t, q, receipt.ID)
+		require.Equal(t, []string{"secret error", "handler panicked: secret panic", ""}, []string{tried[0].Error, tried[1].Error, tried[2].Error})
+		require.Contains(t, tried[1].Stack, "codec_test.go")
+		require.Equal(t, "handler panicked: secret panic", got.LastError)
+		lines := logs(t, q, receipt.ID)
+		require.Len(t, lines, 3)
+		require.Equal(t, "secret line", lines[0].Message)
+		require.Equal(t, `{"attr":"secret attr"}`, string(lines[0].Attrs))
+		explained, err := q.Explain(t.Context(), receipt.ID)
+		require.NoError(t, err)
+		require.Equal(t, got, explained.Job)
+
+		for _, table := range []string{"jobs", "job_steps", "job_attempts", "job_logs"} {
+			rows := everything(t, db, table)
+			require.NotEmpty(t, rows, table)
+			require.NotContains(t, rows, "secret", table)
+			require.NotContains(t, rows, "codec_test.go", table)
+		}
 
 		var stored []string
 		require.NoError(t, db.Reader().Select(&stored, `SELECT payload_json FROM jobs UNION ALL SELECT result_json FROM jobs
@@ -78,6 +120,10 @@ UNION ALL SELECT result_json FROM job_steps`))
 		without := on(t, db.(queue.Driver), nil)
 		blind := job(t, without, receipt.ID)
 		require.Equal(t, stored[0], string(blind.Payload), "who has no key sees what is stored")
+		require.Equal(t, `cannot be read: codec "aes-256-gcm": encoded with a codec or a key that this queue was not given`, blind.LastError)
+		require.Equal(t, blind.LastError, attempts(t, without, receipt.ID)[1].Stack)
+		require.Equal(t, blind.LastError, logs(t, without, receipt.ID)[2].Message)
+		require.True(t, strings.HasPrefix(string(logs(t, without, receipt.ID)[2].Attrs), `{"$codec":"aes-256-gcm"`))
 		_, err = queue.Result[[]string](blind)
 		require.ErrorIs(t, err, queue.ErrNoCodec)
 		require.NoError(t, without.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
@@ -140,7 +186,7 @@ func TestJobsThatCannotBeReadWaitAndDamagedOnesFail(t *testing.T) {
 			got := job(t, q, receipt.ID)
 			require.Equal(t, queue.StateQueued, got.State)
 			require.Equal(t, i+1, got.Interruptions)
-			require.Contains(t, got.LastError, queue.ErrNoCodec.Error())
+			require.Contains(t, job(t, reader, receipt.ID).LastError, queue.ErrNoCodec.Error())
 			time.Sleep(time.Minute)
 		}
 		jobs, err := keyed.Claim(t.Context(), "w", []string{string(ping)}, 10)
@@ -159,7 +205,7 @@ func TestJobsThatCannotBeReadWaitAndDamagedOnesFail(t *testing.T) {
 			t.Error("the handler is not given what was moved")
 			return nil
 		})
-		got := job(t, q, moved.ID)
+		got := job(t, keyed, moved.ID)
 		require.Equal(t, queue.StateFailed, got.State)
 		require.Contains(t, got.LastError, "what is stored was changed, or belongs elsewhere")
 	})
@@ -218,6 +264,120 @@ func FuzzEncryptingCodecDecode(f *testing.F) {
 			require.Equal(t, good, data)
 			require.Equal(t, "place", place)
 			require.Equal(t, "plain", string(plain))
+		}
+	})
+}
+
+// A failing codec is one whose key server is away, or worse.
+type failingCodec struct {
+	queue.Codec
+	fails bool
+	panic bool
+}
+
+func (c *failingCodec) Encode(plain []byte, place string) ([]byte, error) {
+	switch {
+	case c.panic:
+		panic("boom")
+	case c.fails:
+		return nil, errBroken
+	}
+	return c.Codec.Encode(plain, place)
+}
+
+func TestACodecThatFailsKeepsNoAttemptFromEnding(t *testing.T) {
+	for name, want := range map[string]string{"fails": "not kept: codec aes-256-gcm: broken", "panics": "not kept: codec aes-256-gcm panicked: boom"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, plain *queue.Queue) {
+				codec := &failingCodec{Codec: encrypting(t, "a")}
+				q := on(t, driverOf(plain), &queue.Config{Codec: codec})
+				id := enqueue(t, q, nil)
+				work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+					w.Logger().Info("read", "n", 1)
+					codec.fails, codec.panic = name == "fails", name == "panics"
+					return queue.Fatal(errors.New("no"))
+				})
+				got := job(t, q, id)
+				require.Equal(t, queue.StateFailed, got.State)
+				require.Equal(t, want, got.LastError)
+				lines := logs(t, q, id)
+				require.Equal(t, []string{want}, messages(lines))
+				require.Nil(t, lines[0].Attrs)
+			})
+		})
+	}
+}
+
+func TestALineThatCannotBeReadHidesNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, plain *queue.Queue) {
+		q := on(t, driverOf(plain), &queue.Config{Codec: encrypting(t, "a")})
+		id := enqueue(t, q, nil)
+		work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+			w.Logger().Info("first")
+			w.Logger().Info("second")
+			w.Logger().Info("third", "$codec", 1)
+			return nil
+		})
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE job_logs SET message = (SELECT message FROM job_logs WHERE line = 1) WHERE line = 2")
+			return err
+		}))
+		lines := logs(t, q, id)
+		require.Equal(t, "first", lines[0].Message)
+		require.Contains(t, lines[1].Message, "cannot be read: codec aes-256-gcm: key \"a\": what is stored was changed, or belongs elsewhere")
+		require.Equal(t, "third", lines[2].Message)
+		require.Equal(t, `{"$codec":1}`, string(lines[2].Attrs))
+	})
+}
+
+func TestTextThatLooksEncodedIsShownAsItIs(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		const text = `{"$codec": or so`
+		work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+			w.Logger().Info(`{"$codec":`, "$codec", text)
+			return queue.Fatal(errors.New(`{"$codec": or so`))
+		})
+		require.Equal(t, text, job(t, q, id).LastError)
+		require.Equal(t, `{"$codec":`, logs(t, q, id)[0].Message)
+		require.JSONEq(t, `{"$codec":"{\"$codec\": or so"}`, string(logs(t, q, id)[0].Attrs))
+	})
+}
+
+func TestAnEncryptedQueueIsMovedAndChecked(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		cfg := &queue.Config{Codec: encrypting(t, "a")}
+		old, young := on(t, driverOf(from), cfg), on(t, driverOf(to), cfg)
+		id := enqueue(t, old, &queue.Options{MaxAttempts: 1})
+		work(t, old, func(_ context.Context, w *queue.Work[int]) error {
+			w.Logger().Info("tries", "n", 1)
+			return errBroken
+		})
+		waiting := enqueue(t, old, nil)
+		want, lines := job(t, old, id), logs(t, old, id)
+		require.Equal(t, errBroken.Error(), want.LastError)
+
+		_, err := queue.Copy(ctx, old.DB(), young.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, job(t, young, id))
+		require.Equal(t, lines, logs(t, young, id))
+		require.Equal(t, errBroken.Error(), attempts(t, young, id)[0].Error)
+
+		for q, want := range map[*queue.Queue]int{young: 0, to: 1} {
+			d, err := queue.NewDispatcher(q, nil)
+			require.NoError(t, err)
+			queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+			misfits, err := d.Check(ctx)
+			require.NoError(t, err)
+			require.Len(t, misfits, want, "a program without the key cannot read what waits")
+			for _, m := range misfits {
+				require.Equal(t, waiting, m.JobID)
+				require.Contains(t, m.Text, queue.ErrNoCodec.Error())
+			}
+			violations, err := q.Verify(ctx)
+			require.NoError(t, err)
+			require.Empty(t, violations)
 		}
 	})
 }

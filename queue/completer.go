@@ -14,7 +14,12 @@ const maxEndings = 1024
 type ending struct {
 	attempt *Attempt
 	outcome Outcome
+	stored  Outcome   // the same, encoded
 	lines   []LogLine // that its handler has logged
+}
+
+func newEnding(a *Attempt, out Outcome) ending {
+	return ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
 }
 
 // The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
@@ -25,6 +30,7 @@ type completer struct {
 
 	mu      sync.Mutex
 	endings []ending
+	spare   []ending // what has been written, to be filled again
 }
 
 func newCompleter(d *Dispatcher) *completer { return &completer{d: d, woken: make(chan struct{}, 1)} }
@@ -34,19 +40,27 @@ func (c *completer) add(e ending) {
 	c.mu.Lock()
 	c.endings = append(c.endings, e)
 	c.mu.Unlock()
-	select {
-	case c.woken <- struct{}{}:
-	default:
-	}
+	tell(c.woken)
 }
 
-func (c *completer) take() []ending {
+// take returns what has come together; with a bound, since others wait for the transaction.
+func (c *completer) take() (batch []ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(c.endings), maxEndings)
-	batch := c.endings[:n:n]
-	c.endings = c.endings[n:]
+	if n := len(c.endings); n > maxEndings {
+		batch, c.endings = c.endings[:maxEndings:maxEndings], c.endings[maxEndings:]
+		return batch
+	}
+	batch, c.endings, c.spare = c.endings, c.spare[:0], nil
 	return batch
+}
+
+// reuse keeps the memory of a batch that is written.
+func (c *completer) reuse(batch []ending) {
+	clear(batch)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spare = batch
 }
 
 func (c *completer) putBack(left []ending) {
@@ -69,6 +83,7 @@ func (c *completer) run(ctx context.Context) {
 		left := c.write(ctx, batch)
 		if len(left) == 0 {
 			failures = 0
+			c.reuse(batch)
 			continue
 		}
 		failures++
@@ -106,15 +121,19 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	outcomes := make([]Outcome, len(batch))
 	again := false
 	for i, e := range batch {
-		outcomes[i] = e.outcome
+		outcomes[i] = e.stored
 		again = again || e.outcome.State == StateQueued
 	}
 	var answers []error
+	var superseded map[string]string
 	err := c.d.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
 			return err
 		}
-		if err := c.d.q.recordEndings(ctx, tx, batch, answers); err != nil {
+		if superseded, err = c.d.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
+			return err
+		}
+		if err := c.d.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
 			return err
 		}
 		if err := c.d.q.addLogs(ctx, tx, logsOf(batch, answers)); err != nil || !again {
@@ -127,7 +146,7 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	written := make([]*Attempt, len(batch))
 	for i, e := range batch {
-		c.report(e.attempt.traced(ctx), e, answers[i])
+		c.report(e.attempt.traced(ctx), e, answers[i], superseded[e.attempt.job.ID])
 		written[i] = e.attempt
 	}
 	c.d.running.forget(written...)
@@ -144,14 +163,23 @@ func logsOf(batch []ending, answers []error) (lines []LogLine) {
 	return lines
 }
 
-func (c *completer) report(ctx context.Context, e ending, answer error) {
-	job, out := &e.attempt.Job, &e.outcome
+func coalescingOf(batch []ending, answers []error) (ids []string) {
+	for i := range batch {
+		ids = append(ids, coalescing(batch[i].attempt.job, &batch[i].outcome, answers[i])...)
+	}
+	return ids
+}
+
+func (c *completer) report(ctx context.Context, e ending, answer error, superseded string) {
+	job, out := e.attempt.job, &e.outcome
 	attrs := []any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}
 	switch {
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
 		c.d.log.WarnContext(ctx, "what a handler reported is ignored", append(attrs, logError, answer)...)
 	case out.State == StateFailed:
 		c.d.log.ErrorContext(ctx, "job failed", append(attrs, logError, out.Error)...)
+	case superseded != "":
+		c.d.log.InfoContext(ctx, "job is canceled: another waits that does the same", append(attrs, logError, out.Error, "reason", superseded)...)
 	case out.Kind != KindCompleted && out.Kind != KindReleased:
 		c.d.log.WarnContext(ctx, "job will run again", append(attrs, logError, out.Error, "not_before", out.NotBefore)...)
 	}

@@ -223,12 +223,15 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 
 // dropTakenKeys lets go of keys that belong to other jobs in the new database.
 func (m *mover) dropTakenKeys(ctx context.Context, tx *Tx, ids []string) error {
-	var taken []string
+	var taken []struct {
+		ID  string `db:"id"`
+		Key string `db:"idempotency_key"`
+	}
 	query, args, err := inQuery(tx.Dialect(), `
-SELECT idempotency_key
+SELECT id, idempotency_key
 FROM jobs
 WHERE idempotency_key IS NOT NULL
-  AND state IN ('queued', 'running')
+  AND (state IN ('queued', 'running') OR key_scope = 'forever')
   AND id IN (?)
   AND NOT EXISTS (SELECT 1 FROM job_keys WHERE job_keys.key = idempotency_key AND job_keys.job_id = jobs.id)
   AND EXISTS (SELECT 1 FROM job_keys WHERE job_keys.key = idempotency_key)`, ids)
@@ -238,13 +241,12 @@ WHERE idempotency_key IS NOT NULL
 	if err := sqlx.SelectContext(ctx, tx, &taken, query, args...); err != nil || len(taken) == 0 {
 		return err
 	}
-	m.report.KeysTaken = append(m.report.KeysTaken, taken...)
-	query, args, err = inQuery(tx.Dialect(), `UPDATE jobs SET idempotency_key = NULL, key_scope = NULL WHERE idempotency_key IN (?) AND hold = 3`, taken)
-	if err != nil {
-		return err
+	without := make([]string, len(taken))
+	for i, t := range taken {
+		without[i] = t.ID
+		m.report.KeysTaken = append(m.report.KeysTaken, t.Key)
 	}
-	_, err = tx.ExecContext(ctx, query, args...)
-	return err
+	return execIn(ctx, tx, `UPDATE jobs SET idempotency_key = NULL, key_scope = NULL WHERE id IN (?) AND hold = 3`, without)
 }
 
 // remove deletes what is still held from the old database, and returns what is not.
@@ -302,11 +304,16 @@ func (m *mover) releaseOnly(ctx context.Context, ids []string) error {
 		if err := execIn(ctx, tx, markReleased, ids); err != nil {
 			return err
 		}
-		if waker, ok := m.to.(Waker); ok {
-			return waker.Notify(ctx, tx)
-		}
-		return nil
+		return m.notify(ctx, tx)
 	})
+}
+
+// notify wakes those who work on the new database.
+func (m *mover) notify(ctx context.Context, tx *Tx) error {
+	if waker, ok := m.to.(Waker); ok {
+		return waker.Notify(ctx, tx)
+	}
+	return nil
 }
 
 // copyAll copies a table by portions, in the order of its key, and leaves what the new database has.

@@ -101,6 +101,21 @@ func TestCopyKeepsJobsAsTheyAre(t *testing.T) {
 	})
 }
 
+func TestCopyTellsOfKeysForeverThatAreTakenAlsoByFinishedJobs(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		finished := enqueue(t, from, &queue.Options{Key: queue.Forever("k")})
+		require.NoError(t, from.Cancel(t.Context(), finished))
+		enqueue(t, to, &queue.Options{Key: queue.Forever("k")})
+		report, err := queue.Copy(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{"k"}, report.KeysTaken)
+		require.Empty(t, job(t, to, finished).Key)
+		violations, err := to.Verify(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, violations)
+	})
+}
+
 func TestCopyWaitsForWhatRuns(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		enqueue(t, from, nil)

@@ -65,7 +65,10 @@ func (m *mover) moveSchedule(ctx context.Context, row []any) error {
 	err = m.to.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		n, err := schedulesTable.write(ctx, tx, [][]any{row})
 		m.report.Schedules += n
-		return err
+		if err != nil {
+			return err
+		}
+		return m.notify(ctx, tx)
 	})
 	if err != nil {
 		return err

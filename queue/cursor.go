@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -18,14 +17,14 @@ func Cursor[T any](ctx context.Context, w running, name string) (T, bool, error)
 		return value, false, err
 	}
 	if err := unmarshal(step.Cursor, &value); err != nil {
-		return value, false, wrap("cursor", a.Job.ID, undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
+		return value, false, wrap("cursor", a.job.ID, undecided(fmt.Errorf("stored cursor of step %s does not fit its type: %w", name, err)))
 	}
 	return value, true, nil
 }
 
 // SaveCursor stores, durably, how far the named step has come, so that a later attempt goes on from there: the page of a
 // list, the row of a table. What has been done up to value is done again if the process dies before it is stored; where
-// that is a write to the database, use [SaveCursorTx]. The value is stored as JSON.
+// that is a write to the database, use [SaveCursorTx]. The value is stored as JSON, of at most [Config].MaxPayload bytes.
 //
 // A step of the same name, run by [Step] around the calls, takes the cursor with it when it finishes; saving it then is
 // refused with [ErrStepFinished]. A cursor may also stand alone, and lasts as long as its job. [Attempt.StepStarted] is
@@ -42,19 +41,19 @@ func SaveCursor(ctx context.Context, w running, name string, value any) error {
 // writes and the cursor are there both or not at all.
 func SaveCursorTx(ctx context.Context, tx *Tx, w running, name string, value any) error {
 	a := w.attempt()
-	if name == "" {
-		return wrap("save cursor", a.Job.ID, errors.New("a step needs a name"))
+	if err := validStep(name); err != nil {
+		return wrap("save cursor", a.job.ID, err)
 	}
-	plain, err := encode(value)
+	plain, err := a.q.encode(value)
 	if err != nil {
-		return wrap("save cursor "+name, a.Job.ID, Fatal(fmt.Errorf("value: %w", err)))
+		return wrap("save cursor "+name, a.job.ID, Fatal(fmt.Errorf("value: %w", err)))
 	}
-	stored, err := a.q.codecs.encode(plain, cursorPlace(a.Job.ID, name), "")
+	stored, err := a.q.codecs.encode(plain, cursorPlace(a.job.ID, name), "")
 	if err != nil {
-		return wrap("save cursor "+name, a.Job.ID, err)
+		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	if err := a.q.driver.SaveCursor(ctx, tx, a.Job.Lease(), name, stored); err != nil {
-		return wrap("save cursor "+name, a.Job.ID, err)
+	if err := a.q.driver.SaveCursor(ctx, tx, a.job.Lease(), name, stored); err != nil {
+		return wrap("save cursor "+name, a.job.ID, err)
 	}
 	now := tx.Now()
 	tx.OnCommit(func() { a.rememberCursor(name, plain, now) })
@@ -65,15 +64,15 @@ func (a *Attempt) rememberCursor(name string, value json.RawMessage, now time.Ti
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.steps == nil {
-		if a.Job.Attempt > 1 {
+		if a.job.Attempt > 1 {
 			return // it will be read with the steps of earlier attempts
 		}
 		a.steps = make(map[string]StepRecord)
 	}
 	step, started := a.steps[name]
 	if !started {
-		step = StepRecord{JobID: a.Job.ID, Name: name, StartedAt: now}
+		step = StepRecord{JobID: a.job.ID, Name: name, StartedAt: now}
 	}
-	step.Attempt, step.Cursor = a.Job.Attempt, value
+	step.Attempt, step.Cursor = a.job.Attempt, value
 	a.steps[name] = step
 }

@@ -157,7 +157,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	claiming, stopClaiming := context.WithCancel(ctx)
 	c := newClaimer(d, untilIdle)
 	d.scheduler.look(claiming) // before the claimer may find nothing to do
-	listener := startRoles(claiming, d.scheduler, roleFunc(func(ctx context.Context) { d.listen(ctx, c.wake) }))
+	listener := startRoles(claiming, d.scheduler, roleFunc(func(ctx context.Context) { d.listen(ctx, c) }))
 	c.run(claiming)
 	stopClaiming()
 	listener.stop()
@@ -189,8 +189,12 @@ func (d *Dispatcher) retire(ctx context.Context) error {
 	return nil
 }
 
-func (d *Dispatcher) listen(ctx context.Context, wake func()) {
-	if err := d.q.driver.Listen(ctx, wake); err != nil && ctx.Err() == nil {
+func (d *Dispatcher) listen(ctx context.Context, c *claimer) {
+	heard := func() {
+		c.wake()
+		d.scheduler.hint()
+	}
+	if err := d.q.driver.Listen(ctx, heard); err != nil && ctx.Err() == nil {
 		d.log.WarnContext(ctx, "listening for new jobs failed; polling goes on", logError, err)
 	}
 }

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -44,6 +45,22 @@ func TestRunUntilIdleRunsWhatHandlersEnqueueAndWaitsForSchedules(t *testing.T) {
 		})
 		require.EqualValues(t, 3, ran.Load())
 		require.WithinDuration(t, began.Add(2*time.Hour), time.Now(), time.Second)
+	})
+}
+
+func TestRunUntilIdleDoesNotWaitForJobsOfOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		began := time.Now()
+		require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("k"), queue.Limit{Rate: 1, Per: 24 * time.Hour}))
+		for range 2 {
+			_, err := q.Enqueue(t.Context(), queue.NewJob{Type: "other", Options: queue.Options{LimitKey: "k"}})
+			require.NoError(t, err)
+		}
+		_, err := q.Claim(t.Context(), "w", []string{"other"}, 2)
+		require.NoError(t, err)
+		enqueue(t, q, nil)
+		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
+		require.WithinDuration(t, began, time.Now(), time.Minute)
 	})
 }
 
@@ -170,6 +187,8 @@ func TestConfigBounds(t *testing.T) {
 			"Retry.Base":           {Retry: queue.RetryPolicy{Factor: 2, Cap: time.Hour}},
 			"Retry.Factor":         {Retry: queue.RetryPolicy{Base: time.Second, Factor: 0.5, Cap: time.Hour}},
 			"Retry.Cap":            {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2}},
+			"Retry.Factor is NaN":  {Retry: queue.RetryPolicy{Base: time.Second, Factor: math.NaN(), Cap: time.Hour}},
+			"Retry.Jitter is NaN":  {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2, Cap: time.Hour, Jitter: math.NaN()}},
 			"Retry.Jitter":         {Retry: queue.RetryPolicy{Base: time.Second, Factor: 2, Cap: time.Hour, Jitter: 2}},
 			"Budget.Interruptions": {Budget: queue.Budget{Interruptions: -1}},
 			"Budget.Crashes":       {Budget: queue.Budget{Crashes: -1}},
@@ -177,5 +196,25 @@ func TestConfigBounds(t *testing.T) {
 			_, err := queue.New(driverOf(q), &cfg)
 			require.ErrorContains(t, err, field)
 		}
+	})
+}
+
+// A claim that fails is tried again soon, also where nobody looks for jobs unasked: the one wake there was is used up.
+func TestAClaimThatFailedIsTriedAgainWithoutAPoll(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		driver := &faulty{Driver: driverOf(q)}
+		ran := make(chan time.Time, 1)
+		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
+			ran <- time.Now()
+			return nil
+		})
+		synctest.Wait()
+		driver.writes.Store(true)
+		began := time.Now()
+		enqueue(t, q, nil)
+		synctest.Wait()
+		driver.writes.Store(false)
+		require.LessOrEqual(t, (<-ran).Sub(began), time.Second)
+		require.NoError(t, stop())
 	})
 }

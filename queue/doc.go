@@ -21,6 +21,7 @@
 //	running          → queued     its handler failed or was interrupted, or its process died, and it may try again
 //	running          → failed     it may not, or the error is Fatal
 //	queued, running  → canceled   Queue.Cancel
+//	running          → canceled   it coalesces, was to run again, and another waits in its place
 //	queued           → canceled   it is past its ExpiresAt
 //	failed, canceled → queued     Queue.Retry
 //
@@ -91,7 +92,8 @@
 //     error; its lease is gone, so that it can write nothing.
 //   - The process is killed: its jobs run again after a lease, or at once when the next dispatcher is
 //     [DispatcherConfig].Exclusive. What was committed stands, what was not has not happened.
-//   - The database refuses: claims are tried again after the poll interval, the ends of jobs until they are written.
+//   - The database refuses: claims are tried again after the poll interval, at the latest after a second, the ends of jobs
+//     until they are written.
 //
 // # Keys
 //
@@ -119,8 +121,25 @@
 // # What is kept, and what can be read
 //
 // Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all that a [Filter] finds.
-// A [Codec], such as [EncryptingCodec], encodes payloads, results and steps. Jobs are stored under the codec of their time, so
-// that one can be added, and its keys rotated, while jobs wait. Types, keys, tags, errors and log lines stay readable.
+//
+// All that is stored has a bound. Payloads, results, and the results and cursors of steps have [Config].MaxPayload, 1 MiB,
+// each; what is larger is refused with [ErrInvalidJob] or [ErrTooLarge] before anything is written. Errors and stacks are cut
+// at 32 KB, logs as [Attempt.Logger] says.
+//
+// A [Codec], such as [EncryptingCodec], encodes
+//
+//   - payloads, of jobs and of schedules,
+//   - results, and the results and cursors of steps,
+//   - the errors that handlers end with, and their stacks,
+//   - the messages and attributes of log lines.
+//
+// All else stays readable: types, states, priorities, times, keys, limit keys, users, tags, trace contexts, the names of steps,
+// schedules and workers, the levels and numbers of log lines, how each attempt ended, and what the queue itself says of it
+// (that a worker died, that a job expired or was superseded). Without a [Fingerprinter], so does a SHA-256 of each payload with
+// a key. A codec is about what is stored: handlers, events, [Queue.Jobs] and the like, the dispatcher's logger and the spans
+// have errors and lines as they are.
+//
+// What is stored is decoded by the codec of its time, so that one can be added, and its keys rotated, while jobs wait.
 //
 // # Looking into it
 //
@@ -146,7 +165,8 @@
 // next instant ([Queue.PauseSchedule] and [Queue.ResumeSchedule] have it begin from now). A schedule whose expression or zone
 // a machine does not understand is logged there and keeps no other from firing.
 //
-// Schedules that are set in a process with a dispatcher are heard of at once, those of other processes within half a minute.
+// Schedules that are set in a process with a dispatcher are heard of at once, those of other processes after about a second,
+// and where that is not heard of, as behind a pooler of connections, within half a minute.
 //
 // # Steps
 //

@@ -79,8 +79,8 @@ type Claimer interface {
 	// the worker is known to have been declared dead.
 	Beat(ctx context.Context, req BeatRequest) (alive bool, err error)
 
-	// Workers lists the registered workers and their beats, and with beat −1 those that hold running jobs without being
-	// registered.
+	// Workers lists by id the registered workers and their beats, and with beat −1 those that hold running jobs without
+	// being registered.
 	Workers(ctx context.Context) ([]Worker, error)
 
 	// Bury declares a worker dead if its beat has not changed since it was seen, and returns the jobs it held, still
@@ -172,6 +172,8 @@ type Outcome struct {
 	Error     string
 	Stack     string
 	At        time.Time
+	// Plain: the job is known to hold no idempotency key that its end frees, and no place under a limit key.
+	Plain bool
 }
 
 // A Limiter keeps limits and pauses, which claims honour: they count what runs and what has started in the transaction that
@@ -209,6 +211,11 @@ type Pruner interface {
 	FirstKeyExpiry(ctx context.Context) (time.Time, error)
 	// PruneKeys deletes at most limit keys whose time is over at tx.Now(), and returns how many.
 	PruneKeys(ctx context.Context, tx *Tx, limit int) (int, error)
+	// FirstRate is the earliest instant at which a rate has stood; zero when no rate is kept. It may look at all of them.
+	FirstRate(ctx context.Context) (time.Time, error)
+	// PruneRates deletes at most limit rates that stood before the given time, and returns how many. One that is past
+	// allows what no row allows.
+	PruneRates(ctx context.Context, tx *Tx, before time.Time, limit int) (int, error)
 }
 
 // A FinishedType is a type that has finished jobs, and when the first of them finished.
@@ -262,8 +269,10 @@ type Inspector interface {
 	Logs(ctx context.Context, jobID string) ([]LogLine, error)
 }
 
-// A Filter selects jobs; empty fields do not restrict. States, Types, UserID and Key are looked up in an index; all others
-// are compared with each job that those leave.
+// A Filter selects jobs; empty fields do not restrict. States, Types, UserID, Key and LimitKey are looked up in an index, and
+// Tags alone among the jobs that have any. All others are compared with each job that those leave, from the newest on, until
+// there are Limit: in search of the few of a rare tag, or of a time long ago, that takes some tenths of a second for each
+// million jobs, and so does counting them.
 type Filter struct {
 	States []State
 	Types  []string
@@ -282,7 +291,7 @@ type Filter struct {
 	Limit int
 }
 
-// A Waker tells dispatchers that there may be work.
+// A Waker tells dispatchers that there may be work: jobs, or schedules that were changed.
 type Waker interface {
 	// Notify wakes listeners when the transaction commits.
 	Notify(ctx context.Context, tx *Tx) error

@@ -27,11 +27,12 @@ func (k EncryptionKey) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "EncryptionK
 func (k EncryptionKey) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
 
 // An EncryptingCodec encrypts with AES-256-GCM, so that who reads the database, or a copy of it, learns nothing of payloads,
-// results, and the results and cursors of steps, and cannot change them or move them to other jobs unnoticed.
+// results, the results and cursors of steps, what handlers log, and the errors and stacks they end with, and cannot change
+// them or move them to other jobs unnoticed.
 //
-// It hides nothing else: types, keys, limit keys, users, tags, times, the names of steps, log lines, and the texts of errors
-// are stored as they are, and the length of what is encrypted shows. Keep secrets out of those. Fingerprints of jobs with a [Key]
-// are HMACs.
+// It hides nothing else: types, keys, limit keys, users, tags, times, the names of steps and schedules, the levels and numbers
+// of log lines, how attempts ended, and what the queue itself has to say of that, such as "worker … died", are stored as they
+// are, and the length of what is encrypted shows. Keep secrets out of those. Fingerprints of jobs with a [Key] are HMACs.
 type EncryptingCodec struct {
 	first *sealer
 	keys  map[string]*sealer

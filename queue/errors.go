@@ -24,6 +24,8 @@ var (
 	ErrStepFinished = errors.New("step is finished")
 	// ErrNestedWrite: a write was begun inside another; use the variant that takes the transaction.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+	// ErrTooLarge: a result, the result of a step, or a cursor has more bytes than [Config].MaxPayload allows.
+	ErrTooLarge = errors.New("too large")
 	// ErrInvalidJob: what was enqueued cannot be a job.
 	ErrInvalidJob = errors.New("invalid job")
 	// ErrTimeout is the cause of a handler's context when the time of [WithTimeout] is over.

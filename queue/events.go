@@ -22,7 +22,7 @@ const (
 	EventCompleted EventKind = "completed"
 	// EventFailed: it has failed for good.
 	EventFailed EventKind = "failed"
-	// EventCanceled: [Queue.Cancel] has ended it.
+	// EventCanceled: [Queue.Cancel] has ended it, or another has superseded it; see [Coalesce].
 	EventCanceled EventKind = "canceled"
 )
 

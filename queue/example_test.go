@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
@@ -218,21 +219,29 @@ func ExampleHandle() {
 	var (
 		errNoSuchUser = errors.New("no such user")
 		errRateLimit  = errors.New("rate limit")
-		errTimeout    = errors.New("timeout")
+		errBusy       = errors.New("busy")
 	)
-	greet := func(_ context.Context, w *queue.Work[Greeting]) error {
+	const pause = time.Millisecond
+	var answers sync.Map
+	for name, err := range map[string]error{"nobody": errNoSuchUser, "everybody": errRateLimit, "Ada": errBusy} {
+		answers.Store(name, err)
+	}
+	send := func(_ context.Context, g Greeting) error {
+		answer, _ := answers.LoadAndDelete(g.Name) // it goes well the next time
+		err, _ := answer.(error)
+		return err
+	}
+	greet := func(ctx context.Context, w *queue.Work[Greeting]) error {
+		err := send(ctx, w.Payload)
 		switch {
-		case w.Job.Attempt > 1:
-			return nil // completed
-		case w.Payload.Name == "nobody":
-			return queue.Fatal(errNoSuchUser) // failed at once
-		case w.Payload.Name == "everybody":
-			return queue.Defer(errRateLimit, time.Millisecond) // again later, no attempt spent
-		case w.Payload.Name == "Ada":
-			return queue.RetryAfter(errTimeout, time.Millisecond) // a failure, with a wait of its own
-		default:
-			return errTimeout // a failure, with the queue's backoff
+		case errors.Is(err, errNoSuchUser):
+			return queue.Fatal(err) // failed: no retry would mend it
+		case errors.Is(err, errRateLimit):
+			return queue.Defer(err, pause) // nobody's failure: again then, and no attempt is spent
+		case errors.Is(err, errBusy):
+			return queue.RetryAfter(err, pause) // a failure that names its own wait
 		}
+		return err // nil: completed; else a failure that is tried again, with backoff
 	}
 
 	ctx := context.Background()
@@ -257,5 +266,5 @@ func ExampleHandle() {
 	// Output:
 	// failed: 1 failures, 0 interruptions, last error: no such user
 	// completed: 0 failures, 1 interruptions, last error: rate limit
-	// completed: 1 failures, 0 interruptions, last error: timeout
+	// completed: 1 failures, 0 interruptions, last error: busy
 }

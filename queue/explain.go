@@ -61,10 +61,11 @@ func (e *Explanation) String() string {
 
 // Explain tells why a job does not run, in words and as data. It only reads.
 func (q *Queue) Explain(ctx context.Context, jobID string) (*Explanation, error) {
-	job, err := q.driver.Job(ctx, jobID)
+	job, err := q.driver.Job(ctx, lookup(jobID))
 	if err != nil {
 		return nil, wrap("explain", jobID, err)
 	}
+	_ = q.codecs.readJob(job) // what cannot be read is shown as it is stored
 	e := &explainer{q: q, job: job, now: time.Now()}
 	if err := e.explain(ctx); err != nil {
 		return nil, wrap("explain", jobID, err)
@@ -184,9 +185,13 @@ func (e *explainer) limits(ctx context.Context) error {
 			e.limit(l, CauseTypeLimit, "type "+l.Name)
 			continue
 		}
-		// The first is the one that holds: the key's own, else that of its longest beginning.
-		if !keyed && e.job.LimitKey != "" {
+		// The first limit is the one that holds: the key's own, else that of its longest beginning. A pause is always one.
+		switch {
+		case e.job.LimitKey == "":
+		case !keyed:
 			e.limit(l, CauseKeyLimit, "limit key "+e.job.LimitKey)
+		case l.Paused:
+			e.addf(CausePaused, time.Time{}, "limit keys that begin with %s: paused", l.Name)
 		}
 		keyed = true
 	}
@@ -225,6 +230,7 @@ func (e *explainer) workers(ctx context.Context) error {
 	return nil
 }
 
+// Ready jobs, and those that wait for the same limit key.
 const countAhead = `
 SELECT COUNT(*)
 FROM (
@@ -234,13 +240,21 @@ FROM (
     AND hold = 0
     AND type = $1
     AND (priority > $2 OR (priority = $2 AND (not_before, id) < ($3, $4)))
+  UNION ALL
+  SELECT 1
+  FROM jobs
+  WHERE state = 'queued'
+    AND hold = 2
+    AND limit_key = $5
+    AND type = $1
+    AND (priority > $2 OR (priority = $2 AND (not_before, id) < ($3, $4)))
   LIMIT 1000) AS ahead`
 
 // line tells how many are ahead, or that nothing is in the way.
 func (e *explainer) line(ctx context.Context) error {
 	var ahead int
 	j := e.job
-	err := e.q.driver.Reader().GetContext(ctx, &ahead, countAhead, j.Type, j.Priority, dbtime.Of(j.NotBefore), j.ID)
+	err := e.q.driver.Reader().GetContext(ctx, &ahead, countAhead, j.Type, j.Priority, dbtime.Of(j.NotBefore), j.ID, j.LimitKey)
 	switch {
 	case err != nil:
 		return err

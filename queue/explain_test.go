@@ -98,6 +98,12 @@ func TestExplain(t *testing.T) {
 			enqueue(t, q, nil)
 			return id
 		}, []queue.Cause{queue.CauseBehind}, "1 jobs of its type are ahead of it"},
+		"behind others of its limit key": {func(t *testing.T, q *queue.Queue) string {
+			require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("k"), queue.Limit{MaxRunning: 1}))
+			enqueue(t, q, &queue.Options{LimitKey: "k"})
+			enqueue(t, q, &queue.Options{LimitKey: "k"})
+			return enqueue(t, q, &queue.Options{LimitKey: "k"})
+		}, []queue.Cause{queue.CauseBehind}, "2 jobs of its type are ahead of it"},
 		"next": {func(t *testing.T, q *queue.Queue) string {
 			return enqueue(t, q, nil)
 		}, []queue.Cause{queue.CauseNextInLine}, "the next free worker takes it"},

@@ -35,7 +35,7 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 		return payload, err
 	}
 	run := func(ctx context.Context, a *Attempt) error {
-		payload, err := decode(a.Job.Payload)
+		payload, err := decode(a.job.Payload)
 		if err != nil {
 			return undecided(err)
 		}
@@ -54,6 +54,7 @@ func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMe
 		return
 	}
 	run, err := wrapHandler(run, d.cfg.Middleware)
+	err = errors.Join(err, validText("Type", name, maxNameLength))
 	h := &handler{run: decoded(run), retry: d.q.retry, fits: fits}
 	for _, opt := range opts {
 		err = errors.Join(err, opt(h))
@@ -74,7 +75,7 @@ func (d *Dispatcher) start(ctx context.Context, jobs []Job) {
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		unread := d.q.codecs.readClaimed(&jobs[i])
 		entries[i] = &entry{
-			attempt: newAttempt(d.q, d.log, jobs[i], unread), ctx: ctx, cancel: cancel, claimed: now,
+			attempt: newAttempt(d.q, d.log, &jobs[i], unread), ctx: ctx, cancel: cancel, claimed: now,
 			timeout: d.handlers[jobs[i].Type].timeout,
 		}
 	}
@@ -114,7 +115,7 @@ func (d *Dispatcher) runOne(e *entry) (goesOn bool) {
 	if cause := context.Cause(e.ctx); cause != nil {
 		err = cause // while it waited
 	} else {
-		err = d.handlers[e.attempt.Job.Type].run(d.q.begin(e), e.attempt)
+		err = d.handlers[e.attempt.job.Type].run(d.q.begin(e), e.attempt)
 	}
 	returned = true
 	return true
@@ -127,26 +128,24 @@ func (d *Dispatcher) ended(e *entry, err error) {
 	d.q.telemetry.end(e, &outcome)
 	if !d.running.leave(e) {
 		d.log.InfoContext(e.ctx, "handler that was given up has returned",
-			logJobID, a.Job.ID, logJobType, a.Job.Type, logAttempt, a.Job.Attempt, logError, err)
+			logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt, logError, err)
 		return
 	}
 	if a.completed.Load() {
 		d.running.forget(a)
 		if err != nil {
 			d.log.WarnContext(e.ctx, "handler returned an error after it had completed its job",
-				logJobID, a.Job.ID, logJobType, a.Job.Type, logAttempt, a.Job.Attempt, logError, outcome.Error)
+				logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt, logError, outcome.Error)
 		}
 		return
 	}
-	d.completer.add(ending{attempt: a, outcome: outcome, lines: a.logLines()})
+	d.completer.add(newEnding(a, outcome))
 }
 
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (d *Dispatcher) giveBack(claimedBefore time.Time) {
 	for _, a := range d.running.unclaim(claimedBefore) {
-		d.completer.add(ending{attempt: a, outcome: Outcome{
-			Lease: a.Job.Lease(), State: StateQueued, Kind: KindReleased, At: time.Now(),
-		}})
+		d.completer.add(newEnding(a, Outcome{Lease: a.job.Lease(), State: StateQueued, Kind: KindReleased, At: time.Now()}))
 	}
 }
 
@@ -169,9 +168,9 @@ func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
 		}
 		return d.judge(a, err)
 	}
-	out = Outcome{Lease: a.Job.Lease(), State: StateCompleted, Kind: KindCompleted, At: time.Now()}
+	out = Outcome{Lease: a.job.Lease(), State: StateCompleted, Kind: KindCompleted, At: time.Now(), Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
-		if out.Result, err = d.q.encode(result, resultPlace(a.Job.ID)); err != nil {
+		if out.Result, err = d.q.encodeAt(resultPlace(a.job.ID), result); err != nil {
 			return d.judge(a, Fatal(fmt.Errorf("result: %w", err)))
 		}
 	}
@@ -179,5 +178,5 @@ func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
 }
 
 func (d *Dispatcher) judge(a *Attempt, err error) Outcome {
-	return judge(&a.Job, err, time.Now(), d.handlers[a.Job.Type].retry, d.q.budget)
+	return judge(a.job, err, time.Now(), d.handlers[a.job.Type].retry, d.q.budget)
 }

@@ -383,3 +383,20 @@ func TestShutdownNamesHandlersThatWereGivenUpBefore(t *testing.T) {
 		require.ErrorContains(t, err, "ping "+ids[0]+", ping "+ids[1])
 	})
 }
+
+// A handler may do with its copy of the job what it likes: what its end frees is what the job holds.
+func TestHandlerThatChangesItsJob(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("k")})
+		work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+			w.Job = queue.Job{}
+			return nil
+		})
+		job, err := q.Job(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, queue.StateCompleted, job.State)
+		violations, err := q.Verify(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, violations)
+	})
+}

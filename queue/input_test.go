@@ -34,6 +34,9 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 		"a user with a NUL":            {ping.New(1, &queue.Options{UserID: "\x00"}), `UserID "\x00" holds bytes that are no text`},
 		"a tag of no text":             {ping.New(1, &queue.Options{Tags: []string{"ok", "\xc3"}}), `Tags "\xc3" holds bytes that are no text`},
 		"21 tags":                      {ping.New(1, &queue.Options{Tags: make([]string, 21)}), "there are 21 Tags; at most 20 are allowed"},
+		"a time before the year 1":     {ping.New(1, &queue.Options{NotBefore: year(0)}), "NotBefore is 0000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
+		"an end before the year 1":     {ping.New(1, &queue.Options{ExpiresAt: year(-5), NotBefore: year(1)}), "ExpiresAt is -0005-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
+		"an end after the year 9999":   {ping.New(1, &queue.Options{ExpiresAt: year(10_000)}), "ExpiresAt is 10000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
 		"no period":                    {ping.New(1, withKey(queue.ForPeriod("k", 0))), "Key.Period is 0s; it must be at least 1ms"},
 		"a negative period":            {ping.New(1, withKey(queue.ForPeriod("k", -time.Hour))), "Key.Period is -1h0m0s; it must be at least 1ms"},
 		"a period for ever":            {ping.New(1, withKey(queue.Key{Name: "k", Scope: queue.KeyForever, Period: time.Hour})), "Key.Period is 1h0m0s; a key of scope forever has none"},
@@ -58,6 +61,31 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 			require.Zero(t, n, table)
 		}
 	})
+}
+
+func year(n int) time.Time { return time.Date(n, time.January, 1, 0, 0, 0, 0, time.UTC) }
+
+func TestFiltersWithTimesThatAreNotStoredAreRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		for text, filter := range map[string]queue.Filter{
+			"CreatedFrom is 10000-01-01 00:00:00 +0000 UTC":   {CreatedFrom: year(10_000)},
+			"CreatedBefore is -0001-01-01 00:00:00 +0000 UTC": {CreatedBefore: year(-1)},
+		} {
+			refusesFilter(t, q, filter, "invalid filter: "+text+"; it must be within the years 1 and 9999")
+		}
+	})
+}
+
+func refusesFilter(t *testing.T, q *queue.Queue, filter queue.Filter, text string) {
+	t.Helper()
+	_, err := q.Jobs(t.Context(), filter)
+	require.EqualError(t, err, "queue: jobs: "+text)
+	_, err = q.Counts(t.Context(), filter)
+	require.EqualError(t, err, "queue: counts: "+text)
+	_, err = q.Redrive(t.Context(), filter)
+	require.EqualError(t, err, "queue: redrive: "+text)
+	_, err = q.CancelAll(t.Context(), filter)
+	require.EqualError(t, err, "queue: cancel all: "+text)
 }
 
 func TestOddInputIsKeptAsItIs(t *testing.T) {
@@ -94,5 +122,129 @@ func TestEnqueueInIsDueAfterTheDelay(t *testing.T) {
 		require.True(t, time.Now().Add(time.Minute).Equal(job(t, q, receipt.ID).NotBefore))
 		_, err = queue.New(driverOf(q), &queue.Config{MaxPayload: -1})
 		require.EqualError(t, err, "queue: Config: MaxPayload is -1; it must be at least 1")
+	})
+}
+
+// A text that its JSON makes as long as may be stored, and one that is a byte too long.
+var (
+	longest  = strings.Repeat("x", 1<<20-2)
+	tooLarge = longest + "x"
+)
+
+const tooLargeText = "too large: it has 1048577 bytes; at most 1048576 are allowed (Config.MaxPayload)"
+
+// tooLargeCases are the ways in which a handler may have something stored.
+var tooLargeCases = map[string]struct {
+	run func(ctx context.Context, w *queue.Work[int], value string) error
+	op  string
+}{
+	"a result": {func(_ context.Context, w *queue.Work[int], value string) error {
+		w.SetResult(value)
+		return nil
+	}, "result: "},
+	"a result in a transaction": {func(ctx context.Context, w *queue.Work[int], value string) error {
+		w.SetResult(value)
+		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			_, err := w.Queue().EnqueueTx(ctx, tx, queue.NewJob{Type: "next"})
+			return err
+		})
+	}, "queue: complete "},
+	"a step": {func(ctx context.Context, w *queue.Work[int], value string) error {
+		_, err := queue.Step(ctx, w, "s", func(context.Context) (string, error) { return value, nil })
+		return err
+	}, "queue: finish step s "},
+	"a step in a transaction": {func(ctx context.Context, w *queue.Work[int], value string) error {
+		_, err := queue.StepTx(ctx, w, "s", func(ctx context.Context, tx *queue.Tx) (string, error) {
+			_, err := w.Queue().EnqueueTx(ctx, tx, queue.NewJob{Type: "next"})
+			return value, err
+		})
+		return err
+	}, "queue: finish step s "},
+	"a cursor": {func(ctx context.Context, w *queue.Work[int], value string) error {
+		return queue.SaveCursor(ctx, w, "c", value)
+	}, "queue: save cursor c "},
+	"a cursor in a transaction": {func(ctx context.Context, w *queue.Work[int], value string) error {
+		return w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			if _, err := w.Queue().EnqueueTx(ctx, tx, queue.NewJob{Type: "next"}); err != nil {
+				return err
+			}
+			return queue.SaveCursorTx(ctx, tx, w, "c", value)
+		})
+	}, "queue: save cursor c "},
+}
+
+func TestWhatIsTooLargeToStoreFailsTheJobAndNothingOfItIsWritten(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.(queue.Driver), nil)
+		for name, c := range tooLargeCases {
+			t.Run(name, func(t *testing.T) {
+				id := enqueue(t, q, nil)
+				work(t, q, func(ctx context.Context, w *queue.Work[int]) error { return c.run(ctx, w, tooLarge) })
+				got := job(t, q, id)
+				require.Equal(t, queue.StateFailed, got.State, "no retry mends it")
+				require.Equal(t, 1, got.Attempt)
+				require.Contains(t, got.LastError, c.op)
+				require.Contains(t, got.LastError, tooLargeText)
+				require.Less(t, len(got.LastError), 300)
+				require.Nil(t, got.Result)
+				steps, err := q.Steps(t.Context(), id)
+				require.NoError(t, err)
+				require.Empty(t, steps)
+				counts, err := q.Counts(t.Context(), queue.Filter{Types: []string{"next"}, States: []queue.State{queue.StateQueued}})
+				require.NoError(t, err)
+				require.Empty(t, counts)
+
+				id = enqueue(t, q, nil)
+				work(t, q, func(ctx context.Context, w *queue.Work[int]) error { return c.run(ctx, w, longest) })
+				require.Equal(t, queue.StateCompleted, job(t, q, id).State, "a byte less is not too much")
+				_, err = q.CancelAll(t.Context(), queue.Filter{Types: []string{"next"}})
+				require.NoError(t, err)
+			})
+		}
+	})
+}
+
+func TestWhatIsTooLargeIsRefusedWithoutADispatcher(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.(queue.Driver), &queue.Config{MaxPayload: 10})
+		enqueue(t, q, nil)
+		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		lease := jobs[0].Lease()
+		require.ErrorIs(t, q.FinishStep(t.Context(), lease, "s", "123456789"), queue.ErrTooLarge)
+		require.ErrorIs(t, q.Complete(t.Context(), lease, "123456789"), queue.ErrTooLarge)
+		steps, err := q.Steps(t.Context(), lease.JobID)
+		require.NoError(t, err)
+		require.Empty(t, steps)
+		require.NoError(t, q.Complete(t.Context(), lease, "12345678"), "the job runs still")
+	})
+}
+
+func TestBadNamesOfStepsAreRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			for name, text := range map[string]string{
+				"":                        "invalid step: a step needs a name",
+				strings.Repeat("s", 1001): "invalid step: its name has 1001 bytes; at most 1000 are allowed",
+				"a\x00":                   `invalid step: its name "a\x00" holds bytes that are no text`,
+				"\xff":                    `invalid step: its name "\xff" holds bytes that are no text`,
+			} {
+				_, err := queue.Step(ctx, w, name, func(context.Context) (int, error) {
+					t.Error("it is refused before it runs")
+					return 0, nil
+				})
+				require.ErrorContains(t, err, text)
+				require.ErrorContains(t, w.StartStep(ctx, name), text)
+				require.ErrorContains(t, queue.SaveCursor(ctx, w, name, 1), text)
+				require.ErrorContains(t, q.FinishStep(ctx, w.Job.Lease(), name, 1), text)
+			}
+			return nil
+		})
+		steps, err := q.Steps(t.Context(), id)
+		require.NoError(t, err)
+		require.Empty(t, steps)
 	})
 }

@@ -78,6 +78,11 @@ type Job struct {
 // Lease is the right to write about the job's current attempt.
 func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
 
+// plain: see [Outcome].
+func (j *Job) plain() bool {
+	return j.LimitKey == "" && j.KeyScope != KeyUnfinished && j.KeyScope != KeyCoalesce
+}
+
 // A Lease is the right to write about one attempt of one job. Every write of a worker names it, and is refused with
 // [ErrLeaseLost] once a later attempt holds the job, or [ErrNotRunning] once the job does not run.
 type Lease struct {

@@ -8,16 +8,26 @@ import (
 	"time"
 )
 
-// Claim hands up to limit due jobs of the types to the worker, which is registered if it is new, and makes them running:
-// highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for you.
+// maxClaim bounds one transaction.
+const maxClaim = 10_000
+
+// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new,
+// and makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for you.
 //
 // The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with Complete or Fail.
 func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]Job, error) {
 	if workerID == "" || len(types) == 0 || limit < 1 {
 		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", workerID, len(types), limit)
 	}
+	if err := validWorker(workerID); err != nil {
+		return nil, wrap("claim", "", err)
+	}
+	limit = min(limit, maxClaim)
 	rooms := make([]TypeRoom, len(types))
 	for i, t := range types {
+		if err := validText("Type", t, maxNameLength); err != nil {
+			return nil, wrap("claim", "", err)
+		}
 		rooms[i] = TypeRoom{Type: t, Room: limit}
 	}
 	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit, Now: time.Now()})
@@ -43,24 +53,40 @@ func (q *Queue) readClaimed(ctx context.Context, jobs []Job) ([]Job, error) {
 	return readable, errors.Join(errs...)
 }
 
-// encode makes of a value what is stored of it at the place.
-func (q *Queue) encode(v any, place string) (json.RawMessage, error) {
-	plain, err := encode(v)
+// encodeAt makes of a value what is stored of it at the place.
+func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
+	plain, err := q.encode(v)
 	if err != nil {
 		return nil, err
 	}
-	return q.codecs.encode(plain, place, "")
+	return q.codecs.encode(plain, at, "")
+}
+
+// encode is encode within the bound of what a handler may have stored.
+func (q *Queue) encode(v any) (json.RawMessage, error) {
+	plain, err := encode(v)
+	if err == nil && len(plain) > q.maxPayload {
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrTooLarge, len(plain), q.maxPayload)
+	}
+	return plain, err
 }
 
 // Heartbeat says that the worker lives and checks the leases it believes to hold. The error joins an [Error] for each
 // that is held no more: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared dead has
 // lost them all.
 func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease) error {
+	if err := validWorker(workerID); err != nil {
+		return wrap("heartbeat", "", err)
+	}
 	alive, err := q.driver.Beat(ctx, BeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: time.Now()})
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}
-	answers, err := q.driver.Verify(ctx, leases)
+	asked := make([]Lease, len(leases))
+	for i, lease := range leases {
+		asked[i] = lease.lookup()
+	}
+	answers, err := q.driver.Verify(ctx, asked)
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}
@@ -74,7 +100,8 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease)
 	return errors.Join(errs...)
 }
 
-// Complete ends a running job with success; result, unless nil, is stored as JSON.
+// Complete ends a running job with success; result, unless nil, is stored as JSON. One that is no JSON, or is too large
+// ([ErrTooLarge]), is a [Fatal] error, and nothing is written.
 func (q *Queue) Complete(ctx context.Context, lease Lease, result any) error {
 	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.CompleteTx(ctx, tx, lease, result) })
 }
@@ -86,9 +113,9 @@ func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any)
 
 // complete knows the attempt where a dispatcher runs it.
 func (q *Queue) complete(ctx context.Context, tx *Tx, lease Lease, result any, a *Attempt) error {
-	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now()}
+	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a != nil && a.job.plain()}
 	if result != nil {
-		stored, err := q.encode(result, resultPlace(lease.JobID))
+		stored, err := q.encodeAt(resultPlace(lease.JobID), result)
 		if err != nil {
 			return wrap("complete", lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 		}
@@ -113,9 +140,9 @@ func (q *Queue) FailTx(ctx context.Context, tx *Tx, job *Job, cause error) error
 		return wrap("fail", job.ID, errors.New("no error was given"))
 	}
 	out := judge(job, cause, tx.Now(), q.retry, q.budget)
-	err := q.finish(ctx, tx, out)
-	if err == nil && q.observed(ctx) {
-		err = q.record(ctx, tx, out.event(job, job.StartedAt))
+	err := q.finish(ctx, tx, q.stored(out))
+	if err == nil {
+		err = q.recordFailure(ctx, tx, job, &out)
 	}
 	if err != nil {
 		return wrap("fail", job.ID, err)
@@ -124,6 +151,7 @@ func (q *Queue) FailTx(ctx context.Context, tx *Tx, job *Job, cause error) error
 }
 
 func (q *Queue) finish(ctx context.Context, tx *Tx, out Outcome) error {
+	out.Lease = out.Lease.lookup()
 	answers, err := q.driver.Finish(ctx, tx, []Outcome{out})
 	if err != nil {
 		return err
@@ -134,13 +162,19 @@ func (q *Queue) finish(ctx context.Context, tx *Tx, out Outcome) error {
 // StartStep records that a step begins, before it does. It is for steps whose having been tried matters, such as a
 // request that must not be repeated blindly; [Step] wraps the usual case.
 func (q *Queue) StartStep(ctx context.Context, lease Lease, name string) error {
+	if err := validStep(name); err != nil {
+		return wrap("start step", lease.JobID, err)
+	}
 	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		return wrap("start step "+name, lease.JobID, q.driver.StartStep(ctx, tx, lease, name))
+		return wrap("start step "+name, lease.JobID, q.driver.StartStep(ctx, tx, lease.lookup(), name))
 	})
 }
 
-// FinishStep stores a step's result as JSON.
+// FinishStep stores a step's result as JSON; the error is [Fatal] when it is none, or is too large ([ErrTooLarge]).
 func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result any) error {
+	if err := validStep(name); err != nil {
+		return wrap("finish step", lease.JobID, err)
+	}
 	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := q.finishStepTx(ctx, tx, lease, StepRecord{Name: name, StartedAt: tx.Now()}, result)
 		return err
@@ -148,16 +182,16 @@ func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result
 }
 
 func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step StepRecord, result any) (StepRecord, error) {
-	plain, err := encode(result)
+	plain, err := q.encode(result)
 	if err != nil {
 		// Not to be retried: the step would take effect each time, and its result never be kept.
 		return step, wrap("finish step "+step.Name, lease.JobID, Fatal(fmt.Errorf("result: %w", err)))
 	}
-	step.JobID, step.Attempt, step.FinishedAt = lease.JobID, lease.Attempt, tx.Now()
+	step.JobID, step.Attempt, step.FinishedAt = lookup(lease.JobID), lease.Attempt, tx.Now()
 	if step.Result, err = q.codecs.encode(plain, stepPlace(lease.JobID, step.Name), ""); err != nil {
 		return step, wrap("finish step "+step.Name, lease.JobID, err)
 	}
-	err = q.driver.FinishStep(ctx, tx, lease, step)
+	err = q.driver.FinishStep(ctx, tx, lease.lookup(), step)
 	step.Result = plain
 	return step, wrap("finish step "+step.Name, lease.JobID, err)
 }

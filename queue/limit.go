@@ -39,7 +39,8 @@ func ForType[T ~string](name T) Target { return Target{Kind: TargetType, Name: s
 func ForKey(key string) Target { return Target{Kind: TargetKey, Name: key} }
 
 // ForKeyPrefix is the jobs whose limit key begins so, each key for itself: a limit of 2 for "gmail:" lets two jobs of
-// each account run. The limit of a longer prefix goes before that of a shorter one, and that of the key itself before both.
+// each account run. The limit of a longer prefix goes before that of a shorter one, and that of the key itself before both;
+// a pause holds all keys back that begin so, also those with limits of their own.
 func ForKeyPrefix(prefix string) Target { return Target{Kind: TargetKeyPrefix, Name: prefix} }
 
 // ForAll is all jobs; they can be paused, not limited.
@@ -52,7 +53,7 @@ type Limit struct {
 	// taken back. Zero: as many as like; at most 1,000,000.
 	MaxRunning int
 	// Rate is how many start in each Per, evenly: one every Per ÷ Rate. A start is a claim; a job that is tried again
-	// starts again. Zero: as many as like. At most one a microsecond.
+	// starts again. Zero: as many as like; at most one a microsecond, and 1,000,000,000.
 	Rate int
 	// Per is the time that Rate is about: from 1 ms to 366 days; zero when Rate is.
 	Per time.Duration
@@ -70,6 +71,7 @@ type LimitStatus struct {
 
 const (
 	maxRunningLimit = 1_000_000
+	maxRate         = 1_000_000_000
 	minPer          = time.Millisecond
 	maxPer          = 366 * 24 * time.Hour
 )
@@ -168,8 +170,8 @@ func (l Limit) validate() error {
 	switch {
 	case l.MaxRunning < 0 || l.MaxRunning > maxRunningLimit:
 		return fmt.Errorf("%w: Limit.MaxRunning is %d; it must be within 0 and %d", ErrInvalidLimit, l.MaxRunning, maxRunningLimit)
-	case l.Rate < 0:
-		return fmt.Errorf("%w: Limit.Rate is %d; it must be at least 0", ErrInvalidLimit, l.Rate)
+	case l.Rate < 0 || l.Rate > maxRate:
+		return fmt.Errorf("%w: Limit.Rate is %d; it must be within 0 and %d", ErrInvalidLimit, l.Rate, maxRate)
 	case l.Rate == 0 && (l.Per != 0 || l.Burst != 0):
 		return fmt.Errorf("%w: Limit.Rate is 0, but Per (%v) or Burst (%d) is not", ErrInvalidLimit, l.Per, l.Burst)
 	case l.Rate == 0 && l.MaxRunning == 0:

@@ -48,9 +48,42 @@ func TestLimitsAreKeptAndKeepNothingForEver(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"enqueue": l.enqueue, "claim": l.claim, "end": l.end, "cancel": l.cancel, "limit": l.limit, "pause": l.pause, "advance": l.advance,
+			"": l.verify,
 		})
 		l.settle(t)
 	})
+}
+
+// The fronts of a key that is not to be looked at are the first of its waiting jobs of each type, or there are none.
+const wrongFronts = `
+SELECT limit_key || ' ' || type
+FROM job_fronts AS f
+WHERE NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = f.limit_key)
+  AND id IS NOT (
+    SELECT id
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND limit_key = f.limit_key
+      AND type = f.type
+    ORDER BY priority DESC, not_before, id
+    LIMIT 1)
+UNION ALL
+SELECT limit_key || ' ' || type
+FROM jobs AS j
+WHERE state = 'queued'
+  AND hold = 2
+  AND NOT EXISTS (SELECT 1 FROM job_admissions AS a WHERE a.limit_key = j.limit_key)
+  AND EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key)
+  AND NOT EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
+
+func (l *limited) verify(t *rapid.T) {
+	found, err := l.q.Verify(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	var wrong []string
+	require.NoError(t, l.q.DB().Reader().Select(&wrong, wrongFronts))
+	require.Empty(t, wrong)
 }
 
 func (l *limited) enqueue(t *rapid.T) {

@@ -36,6 +36,7 @@ func TestBadLimitsAreRefusedByName(t *testing.T) {
 		{queue.ForType(ping), queue.Limit{Rate: 1}, "Limit.Per"},
 		{queue.ForType(ping), queue.Limit{Rate: 1, Per: 367 * 24 * time.Hour}, "Limit.Per"},
 		{queue.ForType(ping), queue.Limit{Rate: 1001, Per: time.Millisecond}, "Limit.Rate"},
+		{queue.ForType(ping), queue.Limit{Rate: 1_000_000_001, Per: 24 * time.Hour}, "Limit.Rate"},
 		{queue.ForType(ping), queue.Limit{Rate: 2, Per: time.Second, Burst: 3}, "Limit.Burst"},
 	} {
 		err := q.SetLimit(t.Context(), c.target, c.limit)
@@ -49,6 +50,21 @@ func TestBadLimitsAreRefusedByName(t *testing.T) {
 	limits, err := q.Limits(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, limits)
+}
+
+func TestTheWidestLimitsAreStored(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := queueOn(t, db)
+		want := queue.Limit{MaxRunning: 1_000_000, Rate: 1_000_000_000, Per: 366 * 24 * time.Hour, Burst: 1_000_000_000}
+		require.NoError(t, q.SetLimit(t.Context(), queue.ForType(ping), want))
+		limits, err := q.Limits(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, limits[0].Limit)
+		enqueue(t, q, nil)
+		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+	})
 }
 
 // A limit is part of the transaction that sets it, like all else.

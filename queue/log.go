@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,7 @@ const (
 //
 // The last 200 lines of an attempt are kept, and of those no more than 32 KB; the numbers of the lines tell how many there
 // were before. A message of more than 8 KB is cut and ends with "…"; attributes of more are kept as the beginning of their
-// text, in one named !CUT. The lines are written in the transaction that ends the attempt, however it ends. Those logged
+// text, in one named !CUT. What is kept is encoded by the queue's [Codec]. The lines are written in the transaction that ends the attempt, however it ends. Those logged
 // after [Attempt.Complete], and those of an attempt that loses its lease or whose process dies, go to the dispatcher's
 // logger alone.
 func (a *Attempt) Logger() *slog.Logger {
@@ -36,7 +37,7 @@ func (a *Attempt) Logger() *slog.Logger {
 	return a.kept.logger
 }
 
-// logLines are the lines to keep; nil when the handler has not logged.
+// logLines are the lines to keep, as they are stored; nil when the handler has not logged.
 func (a *Attempt) logLines() []LogLine {
 	a.mu.Lock()
 	kept := a.kept
@@ -44,7 +45,9 @@ func (a *Attempt) logLines() []LogLine {
 	if kept == nil {
 		return nil
 	}
-	return kept.snapshot()
+	lines := kept.snapshot()
+	a.q.codecs.encodeLines(lines)
+	return lines
 }
 
 func (q *Queue) addLogs(ctx context.Context, tx *Tx, lines []LogLine) error {
@@ -66,8 +69,8 @@ type keptLog struct {
 }
 
 func newKeptLog(a *Attempt) *keptLog {
-	k := &keptLog{lease: a.Job.Lease()}
-	log := a.log.With(logJobID, a.Job.ID, logJobType, a.Job.Type, logAttempt, a.Job.Attempt)
+	k := &keptLog{lease: a.job.Lease()}
+	log := a.log.With(logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt)
 	k.logger = slog.New(&logHandler{
 		next: log.Handler(),
 		// In a group, so that no attribute is taken for the line's own time, level or message.
@@ -129,16 +132,22 @@ func cutText(text string) string {
 func storableAttrs(attrs json.RawMessage) json.RawMessage {
 	if len(attrs) > maxLineText {
 		// Half of it, because quoting may double it.
-		cut, err := json.Marshal(map[string]string{"!CUT": strings.ToValidUTF8(string(attrs[:maxLineText/2]), "") + "…"})
-		if err != nil {
-			return nil
-		}
-		return cut
+		return quoteCut(strings.ToValidUTF8(string(attrs[:maxLineText/2]), "") + "…")
 	}
 	if !utf8.Valid(attrs) {
 		return json.RawMessage(strings.ToValidUTF8(string(attrs), "\uFFFD"))
 	}
 	return attrs
+}
+
+func quoteCut(text string) json.RawMessage {
+	var quoted bytes.Buffer
+	encoder := json.NewEncoder(&quoted)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(map[string]string{"!CUT": text}); err != nil {
+		return nil
+	}
+	return bytes.TrimSpace(quoted.Bytes())
 }
 
 // A logHandler hands each record to the dispatcher's logger, and to what keeps it.

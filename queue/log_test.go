@@ -136,6 +136,21 @@ func TestLogCutsLongLinesAndSaysSo(t *testing.T) {
 	})
 }
 
+func TestLogCutsWhatWouldBeEscaped(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+			for _, text := range []string{"<", "\u2028", "\x01", `\`} {
+				w.Logger().Info("long", "text", strings.Repeat(text, 9000))
+			}
+			return nil
+		})
+		for _, line := range logs(t, q, id) {
+			require.Less(t, len(line.Attrs), 10<<10, "%.30s", line.Attrs)
+		}
+	})
+}
+
 func TestLogOfComplete(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)

@@ -2,301 +2,183 @@ package queue_test
 
 import (
 	"cmp"
-	"context"
+	"fmt"
+	"maps"
 	"slices"
-	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// The model says what a queue is, in memory: jobs with counters, and keys with their holders.
+// Whatever is done in whatever order, each engine leaves all that can be seen of the queue as the model does, answers as it
+// does, lets nothing wait that may run, and keeps its invariants.
+func TestQueueFollowsItsModel(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) { follow(t, 2, openedMemory(t)) })
+	})
+	t.Run("sqlite and postgres", func(t *testing.T) {
+		dsn := dbtest.With(t, dbtest.PostgresDSN(t), "synchronous_commit", "off") // nothing falls here
+		db, err := postgres.Open(t.Context(), dsn, nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, db.Close()) }()
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		rapid.Check(t, func(t *rapid.T) {
+			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates", "job_admissions"} {
+				_, err := db.Reader().Exec("DELETE FROM " + table)
+				require.NoError(t, err)
+			}
+			follow(t, 1, openedMemory(t), db)
+		})
+	})
+}
+
+func openedMemory(t *rapid.T) *sqlite.DB {
+	db, err := sqlite.OpenMemory(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	return db
+}
+
+// A model says what a queue is, in memory. Its methods do as the queue's and answer what those must.
 type model struct {
-	q      *queue.Queue
-	offset time.Duration // how far claims look ahead of the clock
-	jobs   map[string]*modelJob
-	order  []string
-	keys   map[string]*modelJob
-	leases []queue.Job // every job as it was claimed, stale ones too
+	now      time.Time
+	ids      int // given so far
+	jobs     map[string]*modelJob
+	keys     map[string]modelKey
+	workers  map[string]queue.Worker
+	limits   map[queue.Target]queue.LimitStatus
+	arrivals map[queue.Target]time.Time // where rates stand
 }
 
 type modelJob struct {
 	queue.Job
-	fingerprint string
+	due     bool // since its time has come once, wherever the clock has gone since
+	steps   map[string]queue.StepRecord
+	records []queue.AttemptRecord // of attempts that did not simply succeed
 }
 
-// coalesced tells whether the key of a job is free although the job has it.
-func (j *modelJob) coalesced() bool {
-	return j.KeyScope == queue.KeyCoalesce && j.State != queue.StateQueued
+type modelKey struct {
+	Key, JobID string
+	Scope      queue.KeyScope
+	Expires    time.Time
+	jobType    string
+	payload    string
 }
 
-const (
-	modelAttempts      = 3
-	modelInterruptions = 2
-	modelCrashes       = 1
+var (
+	modelTypes  = []string{"ping", "pong"}
+	modelRetry  = queue.RetryPolicy{Base: 2 * time.Second, Factor: 2, Cap: time.Hour}
+	modelBudget = queue.Budget{Interruptions: 2, Crashes: 1}
 )
 
-// Any sequence of operations leaves the queue as the model says, and each answers as the model does.
-func TestQueueFollowsItsModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		db, err := sqlite.OpenMemory(context.Background())
-		require.NoError(t, err)
-		defer func() { require.NoError(t, db.Close()) }()
-		require.NoError(t, queue.Migrate(context.Background(), db))
-		q, err := queue.New(db, &queue.Config{
-			Retry:  queue.RetryPolicy{Base: time.Hour, Factor: 1, Cap: time.Hour},
-			Budget: queue.Budget{Interruptions: modelInterruptions, Crashes: modelCrashes},
+func newModel() *model {
+	return &model{
+		// Ahead of every clock, so that no dispatcher prunes.
+		now:  time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC),
+		jobs: map[string]*modelJob{}, keys: map[string]modelKey{}, workers: map[string]queue.Worker{},
+		limits: map[queue.Target]queue.LimitStatus{}, arrivals: map[queue.Target]time.Time{},
+	}
+}
+
+// clone is what a transaction may change and undo.
+func (m *model) clone() *model {
+	c := *m
+	c.keys, c.workers, c.limits, c.arrivals = maps.Clone(m.keys), maps.Clone(m.workers), maps.Clone(m.limits), maps.Clone(m.arrivals)
+	c.jobs = make(map[string]*modelJob, len(m.jobs))
+	for id, j := range m.jobs {
+		copied := *j
+		copied.steps, copied.records = maps.Clone(j.steps), slices.Clone(j.records)
+		c.jobs[id] = &copied
+	}
+	return &c
+}
+
+// modelID is the id of the nth job, in the order of UUIDs.
+func modelID(n int) string { return fmt.Sprintf("job-%04d", n) }
+
+// sorted lists the jobs by id.
+func (m *model) sorted() (jobs []*modelJob) {
+	for _, id := range slices.Sorted(maps.Keys(m.jobs)) {
+		jobs = append(jobs, m.jobs[id])
+	}
+	return jobs
+}
+
+// inState lists the jobs of any of the states by id.
+func (m *model) inState(states ...queue.State) []*modelJob {
+	return slices.DeleteFunc(m.sorted(), func(j *modelJob) bool { return !slices.Contains(states, j.State) })
+}
+
+// find lists what matches, newest first.
+func (m *model) find(f queue.Filter) (jobs []queue.Job) {
+	for _, j := range slices.Backward(m.sorted()) {
+		if (len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
+			(len(f.Types) == 0 || slices.Contains(f.Types, j.Type)) &&
+			(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
+			!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(j.Tags, tag) }) &&
+			(f.CreatedFrom.IsZero() || !j.CreatedAt.Before(f.CreatedFrom)) && (f.CreatedBefore.IsZero() || j.CreatedAt.Before(f.CreatedBefore)) &&
+			(f.Before == "" || j.ID < f.Before) && len(jobs) < cmp.Or(f.Limit, 1000) {
+			jobs = append(jobs, j.Job)
+		}
+	}
+	return jobs
+}
+
+// attempts is the history of a job: the attempts that left records, and the one that runs or has completed it.
+func (j *modelJob) attempts() []queue.AttemptRecord {
+	history := slices.Clone(j.records)
+	if j.State == queue.StateRunning || j.State == queue.StateCompleted {
+		history = append(history, queue.AttemptRecord{
+			JobID: j.ID, Attempt: j.Attempt, WorkerID: j.WorkerID, Kind: string(j.State), StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
 		})
-		require.NoError(t, err)
-		m := &model{q: q, jobs: map[string]*modelJob{}, keys: map[string]*modelJob{}}
-		t.Repeat(map[string]func(*rapid.T){
-			"enqueue": m.enqueue, "claim": m.claim, "complete": m.complete, "fail": m.fail, "cancel": m.cancel,
-			"retry": m.retry, "heartbeat": m.heartbeat, "crash": m.crash, "advance": m.advance, "": m.compare,
-		})
+	}
+	return history
+}
+
+// listed are the workers as others see them: also those that hold jobs without being registered.
+func (m *model) listed() []queue.Worker {
+	all := maps.Clone(m.workers)
+	for _, j := range m.inState(queue.StateRunning) {
+		if _, registered := all[j.WorkerID]; !registered {
+			all[j.WorkerID] = queue.Worker{ID: j.WorkerID, Beat: -1}
+		}
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b queue.Worker) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// visible is all that can be seen of a queue.
+type visible struct {
+	Jobs     []queue.Job
+	Keys     []modelKey
+	Steps    []queue.StepRecord
+	Attempts []queue.AttemptRecord
+	Workers  []queue.Worker
+	Limits   []queue.LimitStatus
+}
+
+func (m *model) visible() (v visible) {
+	v.Jobs, v.Workers = m.find(queue.Filter{}), m.listed()
+	for _, name := range slices.Sorted(maps.Keys(m.keys)) {
+		k := m.keys[name]
+		v.Keys = append(v.Keys, modelKey{Key: k.Key, JobID: k.JobID, Scope: k.Scope, Expires: k.Expires})
+	}
+	for _, j := range m.sorted() {
+		for _, name := range slices.Sorted(maps.Keys(j.steps)) {
+			v.Steps = append(v.Steps, j.steps[name])
+		}
+		v.Attempts = append(v.Attempts, j.records...)
+	}
+	v.Limits = slices.SortedFunc(maps.Values(m.limits), func(a, b queue.LimitStatus) int {
+		return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
 	})
-}
-
-func (m *model) enqueue(t *rapid.T) {
-	payload := rapid.IntRange(1, 2).Draw(t, "payload")
-	opts := &queue.Options{Priority: rapid.IntRange(0, 2).Draw(t, "priority"), MaxAttempts: modelAttempts}
-	if name := rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "key"); name != "" {
-		// A name has one scope.
-		opts.Key = map[string]queue.Key{
-			"a": queue.Forever("a"), "b": queue.WhileUnfinished("b"), "c": queue.Coalesce("c"), "d": queue.ForPeriod("d", 24*time.Hour),
-		}[name]
-	}
-	if rapid.Bool().Draw(t, "scheduled") {
-		opts.NotBefore = time.Now().Add(time.Hour)
-	}
-	receipt, err := m.q.Enqueue(t.Context(), ping.New(payload, opts))
-	fingerprint := strconv.Itoa(payload)
-	if holder := m.keys[opts.Key.Name]; holder != nil && !holder.coalesced() {
-		if holder.fingerprint != fingerprint {
-			require.ErrorIs(t, err, queue.ErrKeyConflict)
-			return
-		}
-		require.NoError(t, err)
-		require.Equal(t, queue.Receipt{ID: holder.ID, Duplicate: true}, receipt)
-		return
-	}
-	require.NoError(t, err)
-	require.False(t, receipt.Duplicate)
-	stored, err := m.q.Job(t.Context(), receipt.ID)
-	require.NoError(t, err)
-	j := &modelJob{fingerprint: fingerprint, Job: queue.Job{
-		ID: receipt.ID, State: queue.StateQueued, Priority: opts.Priority, NotBefore: stored.NotBefore,
-		Key: opts.Key.Name, KeyScope: opts.Key.Scope,
-	}}
-	m.jobs[j.ID] = j
-	m.order = append(m.order, j.ID)
-	if j.Key != "" {
-		m.keys[j.Key] = j
-	}
-}
-
-func (m *model) claim(t *rapid.T) {
-	limit := rapid.IntRange(1, 3).Draw(t, "limit")
-	now := time.Now().Add(m.offset)
-	var due []*modelJob
-	for _, j := range m.jobs {
-		if j.State == queue.StateQueued && !j.NotBefore.After(now) {
-			due = append(due, j)
-		}
-	}
-	slices.SortFunc(due, func(a, b *modelJob) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
-	})
-	due = m.oneOfEachKey(due)
-	due = due[:min(limit, len(due))]
-
-	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
-	result, err := driverOf(m.q).Claim(t.Context(), queue.ClaimRequest{WorkerID: worker, Types: []queue.TypeRoom{{Type: string(ping), Room: limit}}, Limit: limit, Now: now})
-	require.NoError(t, err)
-	require.Len(t, result.Jobs, len(due))
-	for i, j := range due {
-		require.Equal(t, j.ID, result.Jobs[i].ID, "claim order")
-		j.State, j.Attempt, j.WorkerID = queue.StateRunning, j.Attempt+1, worker
-	}
-	m.leases = append(m.leases, result.Jobs...)
-}
-
-// oneOfEachKey leaves out what coalesces with a job that runs, or that comes before.
-func (m *model) oneOfEachKey(due []*modelJob) []*modelJob {
-	begun := make(map[string]bool)
-	for _, j := range m.jobs {
-		if j.State == queue.StateRunning && j.KeyScope == queue.KeyCoalesce {
-			begun[j.Key] = true
-		}
-	}
-	return slices.DeleteFunc(due, func(j *modelJob) bool {
-		out := begun[j.Key]
-		if j.KeyScope == queue.KeyCoalesce {
-			begun[j.Key] = true
-		}
-		return out
-	})
-}
-
-// held draws a job as it was claimed once, and says what a write under its lease must answer.
-func (m *model) held(t *rapid.T) (queue.Job, *modelJob, error) {
-	if len(m.leases) == 0 {
-		t.Skip("nothing was claimed yet")
-	}
-	claimed := rapid.SampledFrom(m.leases).Draw(t, "lease")
-	if rapid.IntRange(0, 9).Draw(t, "unknown") == 0 {
-		claimed.ID = "unknown"
-		return claimed, nil, queue.ErrJobNotFound
-	}
-	j := m.jobs[claimed.ID]
-	switch {
-	case j.State != queue.StateRunning:
-		return claimed, j, queue.ErrNotRunning
-	case j.Attempt != claimed.Attempt:
-		return claimed, j, queue.ErrLeaseLost
-	}
-	return claimed, j, nil
-}
-
-func (m *model) complete(t *rapid.T) {
-	claimed, j, want := m.held(t)
-	err := m.q.Complete(t.Context(), claimed.Lease(), nil)
-	require.ErrorIs(t, err, want)
-	if want == nil {
-		m.finish(j, queue.StateCompleted)
-	}
-}
-
-func (m *model) fail(t *rapid.T) {
-	claimed, j, want := m.held(t)
-	kind := rapid.SampledFrom([]string{"plain", "fatal", "defer"}).Draw(t, "kind")
-	cause := map[string]error{"plain": errBroken, "fatal": queue.Fatal(errBroken), "defer": queue.Defer(errBroken, 0)}[kind]
-	require.ErrorIs(t, m.q.Fail(t.Context(), &claimed, cause), want)
-	switch {
-	case want != nil:
-	case kind == "defer":
-		j.Interruptions++
-		m.again(t, j, j.Interruptions <= modelInterruptions)
-	default:
-		j.Failures++
-		m.again(t, j, kind == "plain" && j.Failures < modelAttempts)
-	}
-}
-
-// again queues the job, or fails it.
-func (m *model) again(t *rapid.T, j *modelJob, again bool) {
-	if !again {
-		m.finish(j, queue.StateFailed)
-		return
-	}
-	stored, err := m.q.Job(t.Context(), j.ID)
-	require.NoError(t, err)
-	if holder := m.keys[j.Key]; j.KeyScope == queue.KeyCoalesce && holder != j && holder != nil {
-		require.Equal(t, "superseded by "+holder.ID, stored.LastError)
-		m.finish(j, queue.StateCanceled)
-		return
-	}
-	j.State, j.NotBefore = queue.StateQueued, stored.NotBefore
-}
-
-func (m *model) finish(j *modelJob, state queue.State) {
-	j.State = state
-	switch {
-	case j.KeyScope == queue.KeyUnfinished, j.KeyScope == queue.KeyCoalesce && m.keys[j.Key] == j:
-		delete(m.keys, j.Key)
-	}
-}
-
-func (m *model) any(t *rapid.T) *modelJob {
-	if len(m.order) == 0 {
-		t.Skip("there is no job yet")
-	}
-	return m.jobs[rapid.SampledFrom(m.order).Draw(t, "job")]
-}
-
-func (m *model) cancel(t *rapid.T) {
-	j := m.any(t)
-	err := m.q.Cancel(t.Context(), j.ID)
-	if j.State.Finished() {
-		require.ErrorIs(t, err, queue.ErrFinished)
-		return
-	}
-	require.NoError(t, err)
-	m.finish(j, queue.StateCanceled)
-}
-
-func (m *model) retry(t *rapid.T) {
-	j := m.any(t)
-	err := m.q.Retry(t.Context(), j.ID)
-	holder := m.keys[j.Key]
-	switch {
-	case j.State == queue.StateCompleted:
-		require.ErrorIs(t, err, queue.ErrFinished)
-	case !j.State.Finished():
-		require.ErrorIs(t, err, queue.ErrNotFinished)
-	case holder != nil && holder != j && !holder.coalesced():
-		require.ErrorIs(t, err, queue.ErrKeyConflict)
-	default:
-		require.NoError(t, err)
-		j.Failures, j.Interruptions, j.Crashes = 0, 0, 0
-		if j.Key != "" {
-			m.keys[j.Key] = j
-		}
-		m.again(t, j, true)
-	}
-}
-
-func (m *model) heartbeat(t *rapid.T) {
-	claimed, _, want := m.held(t)
-	require.NoError(t, m.q.Heartbeat(t.Context(), claimed.WorkerID), "a worker may register again")
-	err := m.q.Heartbeat(t.Context(), claimed.WorkerID, claimed.Lease())
-	require.ErrorIs(t, err, want)
-	if want != nil {
-		var e *queue.Error
-		require.ErrorAs(t, err, &e)
-		require.Equal(t, claimed.ID, e.JobID)
-	}
-}
-
-// crash kills all workers: another process takes their jobs over.
-func (m *model) crash(t *rapid.T) {
-	d, err := queue.NewDispatcher(m.q, &queue.DispatcherConfig{Exclusive: true})
-	require.NoError(t, err)
-	queue.Handle(d, queue.Type[int]("another"), func(context.Context, *queue.Work[int]) error { return nil })
-	require.NoError(t, d.RunUntilIdle(t.Context()))
-	for _, j := range m.jobs {
-		if j.State == queue.StateRunning {
-			j.Crashes++
-			m.again(t, j, j.Crashes <= modelCrashes)
-		}
-	}
-}
-
-func (m *model) advance(*rapid.T) { m.offset += 2 * time.Hour }
-
-func (m *model) compare(t *rapid.T) {
-	stored, err := m.q.Jobs(t.Context(), queue.Filter{Limit: 1000})
-	require.NoError(t, err)
-	require.Len(t, stored, len(m.jobs))
-	for _, got := range stored {
-		want := m.jobs[got.ID]
-		require.NotNil(t, want)
-		require.Equal(t, want.State, got.State)
-		require.Equal(t, []int{want.Attempt, want.Failures, want.Interruptions, want.Crashes},
-			[]int{got.Attempt, got.Failures, got.Interruptions, got.Crashes})
-		require.Equal(t, want.State.Finished(), !got.FinishedAt.IsZero())
-	}
-	var keys []struct {
-		Key   string `db:"key"`
-		JobID string `db:"job_id"`
-	}
-	require.NoError(t, m.q.DB().Reader().Select(&keys, "SELECT key, job_id FROM job_keys"))
-	require.Len(t, keys, len(m.keys))
-	for _, k := range keys {
-		require.Equal(t, m.keys[k.Key].ID, k.JobID)
-	}
+	return v
 }

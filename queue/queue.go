@@ -24,14 +24,15 @@ type Config struct {
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
 	Budget Budget
-	// MaxPayload is how many bytes the JSON of a payload may have. Default 1 MiB; at least 1. What is larger belongs
-	// elsewhere, and its name into the payload.
+	// MaxPayload is how many bytes the JSON of a payload may have, of a result, and of a step's result or cursor. Default 1 MiB;
+	// at least 1. What is larger belongs elsewhere, and its name into the payload.
 	MaxPayload int
 	// Retention is how long finished jobs are kept. Default: 7 days.
 	Retention Retention
-	// Codec encodes what is stored from now on of payloads, results and steps. Default: none, they are stored plainly. Values
-	// that cannot be decoded are shown as they are stored, a JSON object with the member "$codec"; a handler is not given them:
-	// its job is deferred for a minute while the codec or key is not known, and fails when the value is damaged.
+	// Codec encodes what is stored from now on of payloads, results, steps, errors and log lines. Default: none, they are stored
+	// plainly. Values that cannot be decoded are shown as they are stored, a JSON object with the member "$codec", and in place
+	// of an error or a message stands why; a handler is not given them: its job is deferred for a minute while the codec or key
+	// is not known, and fails when the value is damaged.
 	Codec Codec
 	// Decoders decode what other codecs have encoded.
 	Decoders []Codec
@@ -98,7 +99,7 @@ func (q *Queue) Cancel(ctx context.Context, jobID string) error {
 
 // CancelTx is Cancel as part of a transaction.
 func (q *Queue) CancelTx(ctx context.Context, tx *Tx, jobID string) error {
-	if err := q.driver.Cancel(ctx, tx, jobID); err != nil {
+	if err := q.driver.Cancel(ctx, tx, lookup(jobID)); err != nil {
 		return wrap("cancel", jobID, err)
 	}
 	if q.observed(ctx) {
@@ -126,7 +127,7 @@ func (q *Queue) RetryTx(ctx context.Context, tx *Tx, jobID string) error {
 }
 
 func (q *Queue) retryOne(ctx context.Context, tx *Tx, jobID string) error {
-	if err := q.driver.Retry(ctx, tx, jobID); err != nil || !q.observed(ctx) {
+	if err := q.driver.Retry(ctx, tx, lookup(jobID)); err != nil || !q.observed(ctx) {
 		return err
 	}
 	return q.record(ctx, tx, Event{Kind: EventRetried, JobID: jobID, NotBefore: tx.Now()})

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestEnqueueRefuses(t *testing.T) {
 		"a NUL":           {queue.NewJob{Type: "a\x00"}, "bytes that are no text"},
 		"JSON of no text": {queue.NewJob{Type: "t", Payload: json.RawMessage("\"\xff\"")}, "payload of t: not valid UTF-8"},
 		"high priority":   {ping.New(1, &queue.Options{Priority: 1 << 40}), "Priority is 1099511627776; it must fit 32 bits"},
-		"a far future":    {ping.New(1, &queue.Options{NotBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}), "before the year 10000"},
+		"a far future":    {ping.New(1, &queue.Options{NotBefore: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}), "NotBefore is 10000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
 		"few attempts":    {ping.New(1, &queue.Options{MaxAttempts: -1}), "MaxAttempts is -1; it must be within 1 and 1000"},
 		"many attempts":   {ping.New(1, &queue.Options{MaxAttempts: 1001}), "MaxAttempts is 1001"},
 		"an empty key":    {ping.New(1, &queue.Options{Key: queue.Forever("")}), "Key.Name is empty"},
@@ -102,6 +103,8 @@ func TestErrorsNameOperationAndJob(t *testing.T) {
 	require.EqualError(t, err, "queue: jobs: Filter.Limit is 1001; it must be within 1 and 1000")
 	_, err = q.Claim(t.Context(), "w", nil, 1)
 	require.EqualError(t, err, `queue: claim: worker "w", 0 types, limit 1: all three must be given`)
+	_, err = q.Claim(t.Context(), "w", []string{"none", "neither"}, math.MaxInt)
+	require.NoError(t, err)
 }
 
 // A program that does without a dispatcher: it claims, beats and ends its jobs by itself.

@@ -36,7 +36,19 @@ func (q *Queue) recordEnd(ctx context.Context, tx *Tx, out *Outcome, a *Attempt)
 	if a == nil {
 		return q.record(ctx, tx, out.event(nil, time.Time{}))
 	}
-	return q.record(ctx, tx, out.event(&a.Job, a.began))
+	return q.record(ctx, tx, out.event(a.job, a.began))
+}
+
+// recordFailure is record for an attempt that the program itself has ended.
+func (q *Queue) recordFailure(ctx context.Context, tx *Tx, job *Job, out *Outcome) error {
+	if !q.observed(ctx) {
+		return nil
+	}
+	superseded, err := q.superseded(ctx, tx, coalescing(job, out, nil))
+	if err != nil {
+		return err
+	}
+	return q.record(ctx, tx, out.event(job, job.StartedAt).unless(superseded[job.ID]))
 }
 
 // describe completes an event of which only the job's id is known.
@@ -92,15 +104,17 @@ func enqueuedEvents(tx *Tx, rows []InsertJob, receipts []Receipt) []Event {
 	return events
 }
 
-// recordEndings is record for what a completer has written, as far as the answers are nil.
-func (q *Queue) recordEndings(ctx context.Context, tx *Tx, batch []ending, answers []error) error {
+// recordEndings is record for what a completer has written, as far as the answers are nil; superseded are its jobs that were.
+func (q *Queue) recordEndings(ctx context.Context, tx *Tx, batch []ending, answers []error, superseded map[string]string) error {
 	if !q.observed(ctx) {
 		return nil
 	}
 	events := make([]Event, 0, len(batch))
 	for i, e := range batch {
-		if answers[i] == nil && e.outcome.Kind != KindReleased {
-			events = append(events, e.outcome.event(&e.attempt.Job, e.attempt.began))
+		job := e.attempt.job
+		why := superseded[job.ID]
+		if answers[i] == nil && (e.outcome.Kind != KindReleased || why != "") {
+			events = append(events, e.outcome.event(job, e.attempt.began).unless(why))
 		}
 	}
 	return q.record(ctx, tx, events...)
@@ -111,10 +125,18 @@ func (q *Queue) recordCrashes(ctx context.Context, tx *Tx, jobs []Job, outcomes 
 	if !q.observed(ctx) {
 		return nil
 	}
+	var ids []string
+	for i := range jobs {
+		ids = append(ids, coalescing(&jobs[i], &outcomes[i], answers[i])...)
+	}
+	superseded, err := q.superseded(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
 	events := make([]Event, 0, len(jobs))
 	for i := range jobs {
 		if answers[i] == nil {
-			events = append(events, outcomes[i].event(&jobs[i], time.Time{}))
+			events = append(events, outcomes[i].event(&jobs[i], time.Time{}).unless(superseded[jobs[i].ID]))
 		}
 	}
 	return q.record(ctx, tx, events...)
@@ -134,7 +156,7 @@ func (q *Queue) claimed(ctx context.Context, jobs []Job) {
 
 // begin is called when a handler is; its context is the handler's.
 func (q *Queue) begin(e *entry) context.Context {
-	a, job := e.attempt, &e.attempt.Job
+	a, job := e.attempt, e.attempt.job
 	ctx, span := q.telemetry.begin(e.ctx, job, a.began)
 	a.span = span
 	if sc := span.SpanContext(); sc.IsValid() {

@@ -90,6 +90,9 @@ func passedBy(err error) bool {
 
 // eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
 func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx context.Context, tx *Tx, ids []string) error) error {
+	if err := filter.validate(); err != nil {
+		return err
+	}
 	left := filter.Limit
 	for {
 		filter.Limit = redriveBatch

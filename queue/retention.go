@@ -54,8 +54,8 @@ const (
 	minPrunePause = 10 * time.Millisecond
 )
 
-// Prune deletes finished jobs that have been kept as long as [Config].Retention says, and keys of scope period whose time
-// is over, and returns how many jobs there were. It does so a few at a time, with pauses in which others write. Running
+// Prune deletes finished jobs that have been kept as long as [Config].Retention says, keys of scope period whose time is
+// over, and what is known of rates that hold nothing up any more, and returns how many jobs there were. It does so a few at a time, with pauses in which others write. Running
 // dispatchers do this every minute.
 func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 	for _, state := range States() {
@@ -74,7 +74,13 @@ func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 			}
 		}
 	}
-	return jobs, wrap("prune", "", q.pruneKeys(ctx))
+	if err := q.pruneKeys(ctx); err != nil {
+		return jobs, wrap("prune", "", fmt.Errorf("keys: %w", err))
+	}
+	if err := q.pruneRates(ctx); err != nil {
+		return jobs, wrap("prune", "", fmt.Errorf("rates: %w", err))
+	}
+	return jobs, nil
 }
 
 func (q *Queue) pruneType(ctx context.Context, state State, t FinishedType) (int, error) {
@@ -93,6 +99,21 @@ func (q *Queue) pruneKeys(ctx context.Context) error {
 		return err
 	}
 	_, err = q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) { return q.driver.PruneKeys(ctx, tx, pruneBatch) })
+	return err
+}
+
+// rateMargin is how long a rate is kept that no longer holds anything up: the clock of another machine may be behind.
+const rateMargin = time.Hour
+
+func (q *Queue) pruneRates(ctx context.Context) error {
+	before := time.Now().Add(-rateMargin)
+	first, err := q.driver.FirstRate(ctx)
+	if err != nil || first.IsZero() || !first.Before(before) {
+		return err
+	}
+	_, err = q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) {
+		return q.driver.PruneRates(ctx, tx, before, pruneBatch)
+	})
 	return err
 }
 

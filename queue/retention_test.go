@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -45,5 +46,25 @@ WHERE id IN (SELECT id FROM jobs WHERE state = 'queued' LIMIT $3)`, string(state
 		n, err = q.Prune(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
+	})
+}
+
+// Each key with a rate leaves a row; those of keys that nobody uses any more go.
+func TestPruneForgetsRatesThatHoldNothingUp(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("account:"), queue.Limit{Rate: 1, Per: time.Minute}))
+		for n := range 1100 {
+			enqueue(t, q, &queue.Options{LimitKey: fmt.Sprint("account:", n)})
+		}
+		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
+		rates := func() (n int) {
+			_, err := q.Prune(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, q.DB().Reader().Get(&n, "SELECT COUNT(*) FROM job_rates"))
+			return n
+		}
+		require.Equal(t, 1100, rates())
+		time.Sleep(time.Hour + 2*time.Minute)
+		require.Zero(t, rates())
 	})
 }

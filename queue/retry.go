@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -42,15 +43,18 @@ func (p RetryPolicy) Delay(failures int) time.Duration {
 	return delay
 }
 
+// maxRetryCap keeps sums of delays far from what a duration holds.
+const maxRetryCap = 10 * 365 * 24 * time.Hour
+
 func (p RetryPolicy) validate() error {
 	switch {
 	case p.Base < time.Millisecond:
 		return fmt.Errorf("Retry.Base is %v; it must be at least 1ms", p.Base)
-	case p.Factor < 1:
-		return fmt.Errorf("Retry.Factor is %v; it must be at least 1", p.Factor)
-	case p.Cap < p.Base:
-		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v)", p.Cap, p.Base)
-	case p.Jitter < 0 || p.Jitter > 1:
+	case !(p.Factor >= 1) || math.IsInf(p.Factor, 0): // also for NaN
+		return fmt.Errorf("Retry.Factor is %v; it must be a number of at least 1", p.Factor)
+	case p.Cap < p.Base || p.Cap > maxRetryCap:
+		return fmt.Errorf("Retry.Cap is %v; it must be at least Retry.Base (%v), and at most %v", p.Cap, p.Base, maxRetryCap)
+	case !(p.Jitter >= 0 && p.Jitter <= 1):
 		return fmt.Errorf("Retry.Jitter is %v; it must be within 0 and 1", p.Jitter)
 	}
 	return nil

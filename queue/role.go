@@ -40,3 +40,11 @@ func (r *roles) stop() {
 	r.cancel()
 	r.wg.Wait()
 }
+
+// tell never blocks, on a channel with room for one: what is told before it is heard is one.
+func tell(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

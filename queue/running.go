@@ -99,10 +99,7 @@ func (s *runningSet) tellIfHungry() {
 	if len(s.backlog) > s.low || (s.low == 0 && s.busy >= s.slots) {
 		return
 	}
-	select {
-	case s.hungry <- struct{}{}:
-	default:
-	}
+	tell(s.hungry)
 }
 
 // watch returns a channel that closes when a handler has returned or an end is written.
@@ -133,8 +130,8 @@ func (s *runningSet) add(entries []*entry) (goroutines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
-		s.attempts[e.attempt.Job.Lease()] = e
-		s.active[e.attempt.Job.Type]++
+		s.attempts[e.attempt.job.Lease()] = e
+		s.active[e.attempt.job.Type]++
 	}
 	s.backlog = append(s.backlog, entries...)
 	return s.occupy()
@@ -171,7 +168,7 @@ func (s *runningSet) leave(e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended++
-	s.active[e.attempt.Job.Type]--
+	s.active[e.attempt.job.Type]--
 	e.inside = false
 	if e.given {
 		delete(s.stuck, e)
@@ -185,7 +182,7 @@ func (s *runningSet) forget(attempts ...*Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range attempts {
-		delete(s.attempts, a.Job.Lease())
+		delete(s.attempts, a.job.Lease())
 	}
 	s.signal()
 }
@@ -208,7 +205,7 @@ func (s *runningSet) unclaim(before time.Time) []*Attempt {
 	given := make([]*Attempt, len(s.backlog))
 	for i, e := range s.backlog {
 		e.given = true
-		s.active[e.attempt.Job.Type]--
+		s.active[e.attempt.job.Type]--
 		given[i] = e.attempt
 	}
 	s.backlog = nil
@@ -290,7 +287,7 @@ func (s *runningSet) stuckJobs() string {
 	defer s.mu.Unlock()
 	var names []string
 	for e := range s.stuck {
-		names = append(names, e.attempt.Job.Type+" "+e.attempt.Job.ID)
+		names = append(names, e.attempt.job.Type+" "+e.attempt.job.ID)
 	}
 	slices.Sort(names)
 	return strings.Join(names, ", ")

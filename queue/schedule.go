@@ -216,8 +216,10 @@ func (q *Queue) SetScheduleTx(ctx context.Context, tx *Tx, s Schedule) error {
 func (q *Queue) setSchedule(ctx context.Context, tx *Tx, s Schedule, table timetable) error {
 	next := table.next(tx.Now())
 	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
+	if err == nil && added {
+		err = q.rescheduled(ctx, tx)
+	}
 	if err != nil || added {
-		q.rescheduled(tx)
 		return scheduleError("set", s.Name, err)
 	}
 	return q.editSchedule(ctx, tx, "set", s.Name, func(stored *StoredSchedule) bool {

@@ -37,7 +37,7 @@ func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
 
 // RemoveScheduleTx is RemoveSchedule as part of a transaction.
 func (q *Queue) RemoveScheduleTx(ctx context.Context, tx *Tx, name string) error {
-	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, tx, name))
+	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, tx, lookup(name)))
 }
 
 // PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error is
@@ -116,12 +116,18 @@ func (q *Queue) editSchedule(ctx context.Context, tx *Tx, op, name string, fn fu
 		return nil
 	}
 	stored.UpdatedAt = tx.Now()
-	q.rescheduled(tx)
-	return scheduleError(op, name, q.updateSchedule(ctx, tx, *stored))
+	if err := q.updateSchedule(ctx, tx, *stored); err != nil {
+		return scheduleError(op, name, err)
+	}
+	return scheduleError(op, name, q.rescheduled(ctx, tx))
 }
 
-// rescheduled has the schedulers of this process look again once the transaction has committed.
-func (q *Queue) rescheduled(tx *Tx) { tx.OnCommit(q.local.reschedule) }
+// rescheduled has the schedulers look again once the transaction has committed: those of this process at once, those of others
+// when they hear that something has changed.
+func (q *Queue) rescheduled(ctx context.Context, tx *Tx) error {
+	tx.OnCommit(q.local.reschedule)
+	return q.driver.Notify(ctx, tx)
+}
 
 func scheduleError(op, name string, err error) error {
 	if err != nil {

@@ -9,38 +9,55 @@ import (
 const logSchedule = "schedule"
 
 // The scheduler fires the schedules that are due. It looks when the next one becomes so, when one is changed in this
-// process, and in any case every half minute: others may have changed some, and the clock may have been set.
+// process, a second after it was told that anything has changed in the database, and in any case every half minute: not every
+// change is heard of, and the clock may have been set.
 type scheduler struct {
-	d     *Dispatcher
-	woken chan struct{}
+	d      *Dispatcher
+	woken  chan struct{}
+	hinted chan struct{}
 	// faults are what keeps schedules from firing, so that it is told once.
 	faults map[string]string
 }
 
-const maxSchedulerPause = 30 * time.Second
+const (
+	maxSchedulerPause = 30 * time.Second
+	// hintPause is between a hint and the look. Nearly all hints are about jobs: those of a busy queue cost one look a second,
+	// and none takes part in the haste in which a job begins.
+	hintPause = time.Second
+)
 
 func newScheduler(d *Dispatcher) *scheduler {
-	return &scheduler{d: d, woken: make(chan struct{}, 1), faults: make(map[string]string)}
+	return &scheduler{d: d, woken: make(chan struct{}, 1), hinted: make(chan struct{}, 1), faults: make(map[string]string)}
 }
 
-func (s *scheduler) wake() {
-	select {
-	case s.woken <- struct{}{}:
-	default:
+// wake has it look at once.
+func (s *scheduler) wake() { tell(s.woken) }
+
+// hint has it look soon: a schedule may have been changed in another process.
+func (s *scheduler) hint() { tell(s.hinted) }
+
+func (s *scheduler) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.wait(ctx, s.look(ctx))
 	}
 }
 
-func (s *scheduler) run(ctx context.Context) {
-	for {
-		timer := time.NewTimer(s.look(ctx))
+func (s *scheduler) wait(ctx context.Context, pause time.Duration) {
+	end := time.NewTimer(pause)
+	defer end.Stop()
+	var soon <-chan time.Time
+	for hinted := s.hinted; ; {
 		select {
 		case <-ctx.Done():
-		case <-s.woken:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
 			return
+		case <-s.woken:
+			return
+		case <-end.C:
+			return
+		case <-soon:
+			return
+		case <-hinted:
+			soon, hinted = time.After(hintPause), nil
 		}
 	}
 }
@@ -52,7 +69,7 @@ func (s *scheduler) look(ctx context.Context) time.Duration {
 		if ctx.Err() == nil {
 			s.d.log.ErrorContext(ctx, "looking for due schedules failed; trying again", logError, err)
 		}
-		return s.d.cfg.PollInterval
+		return min(s.d.cfg.PollInterval, claimAgain)
 	}
 	pause := shorten(maxSchedulerPause, next)
 	for i := range due {
@@ -88,7 +105,7 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 		return time.Time{}
 	case err != nil:
 		s.complain(ctx, seen.Name, err)
-		return time.Now().Add(s.d.cfg.PollInterval)
+		return time.Now().Add(min(s.d.cfg.PollInterval, claimAgain))
 	}
 	delete(s.faults, seen.Name)
 	return next

@@ -2,6 +2,7 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -305,5 +306,32 @@ func TestMachinesShareDueSchedules(t *testing.T) {
 			require.True(t, s.NextAt.After(time.Now()))
 			require.Len(t, fired(t, q, s.Name), 1)
 		}
+	})
+}
+
+type blindDriver struct {
+	queue.Driver
+	looks atomic.Int32
+}
+
+func (d *blindDriver) DueSchedules(ctx context.Context, now time.Time) ([]queue.StoredSchedule, time.Time, error) {
+	if d.looks.Add(1) <= 3 {
+		return nil, time.Time{}, errors.New("the database is away")
+	}
+	return d.Driver.DueSchedules(ctx, now)
+}
+
+func TestLookThatFailedIsRepeatedSoonHoweverRarelyJobsArePolled(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		q = on(t, &blindDriver{Driver: driverOf(q)}, nil)
+		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "s", Cron: "* * * * *", Job: ping.New(1, nil)}))
+		began := time.Now()
+		fired := make(chan time.Time, 100)
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
+			fired <- time.Now()
+			return nil
+		})
+		require.LessOrEqual(t, (<-fired).Sub(began), time.Minute+time.Second)
+		require.NoError(t, stop())
 	})
 }

@@ -17,7 +17,7 @@ func (q *Queue) addSchedule(ctx context.Context, tx *Tx, s StoredSchedule) (adde
 }
 
 func (q *Queue) lockSchedule(ctx context.Context, tx *Tx, name string) (*StoredSchedule, error) {
-	s, err := q.driver.LockSchedule(ctx, tx, name)
+	s, err := q.driver.LockSchedule(ctx, tx, lookup(name))
 	if err == nil {
 		q.readSchedule(s)
 	}
@@ -51,7 +51,7 @@ func (q *Queue) writeSchedule(s *StoredSchedule) error {
 	return err
 }
 
-func schedulePlace(s *StoredSchedule) string { return "schedule " + s.Job.Type + " " + s.Name }
+func schedulePlace(s *StoredSchedule) place { return place{"schedule", s.Job.Type, s.Name} }
 
 // lookAtSchedules is a part of [Queue.Doctor].
 func (q *Queue) lookAtSchedules(ctx context.Context) ([]Finding, error) {

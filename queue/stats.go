@@ -35,7 +35,7 @@ type Stats struct {
 type TypeStats struct {
 	Type string
 	// Ready, Scheduled and Limited are the queued jobs: those that a claim may take, those whose time has not come, and those
-	// that wait for room under the limit of their key.
+	// that wait for the limit of their key: for room, or for their turn.
 	Ready, Scheduled, Limited int
 	Running                   int
 	// Completed, Failed and Canceled are the jobs that are stored in these states.

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -16,7 +15,8 @@ func (a *Attempt) attempt() *Attempt { return a }
 // same job gets the stored result instead, and fn does not run again. When fn fails, nothing is stored.
 //
 // The process may die after fn and before its result is stored: fn runs again then, so what it does outside must bear
-// being repeated, or be reconciled first. A name stands for one step of a job; T is stored as JSON.
+// being repeated, or be reconciled first. A name, of at most 1000 bytes, stands for one step of a job; T is stored as JSON. A
+// result that is none, or is larger than [Config].MaxPayload, is a [Fatal] error: fn has run, and would run again each time.
 func Step[T any](ctx context.Context, w running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
 	a := w.attempt()
 	var result T
@@ -30,7 +30,7 @@ func Step[T any](ctx context.Context, w running, name string, fn func(ctx contex
 	}
 	// fn has taken effect: that is kept also when the job has been told to stop meanwhile.
 	err = a.q.driver.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
-		step, err = a.q.finishStepTx(ctx, tx, a.Job.Lease(), step, result)
+		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), step, result)
 		return err
 	})
 	if err == nil {
@@ -52,7 +52,7 @@ func StepTx[T any](ctx context.Context, w running, name string, fn func(ctx cont
 		if result, err = fn(ctx, tx); err != nil {
 			return err
 		}
-		step, err = a.q.finishStepTx(ctx, tx, a.Job.Lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
+		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
 		return err
 	})
 	if err == nil {
@@ -75,7 +75,7 @@ func (a *Attempt) StartStep(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.q.StartStep(ctx, a.Job.Lease(), name); err != nil {
+	if err := a.q.StartStep(ctx, a.job.Lease(), name); err != nil {
 		return err
 	}
 	if !started {
@@ -86,15 +86,15 @@ func (a *Attempt) StartStep(ctx context.Context, name string) error {
 }
 
 func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, error) {
-	if name == "" {
-		return false, wrap("step", a.Job.ID, errors.New("a step needs a name"))
+	if err := validStep(name); err != nil {
+		return false, wrap("step", a.job.ID, err)
 	}
 	step, ok, err := a.step(ctx, name)
 	if err != nil || !ok || step.FinishedAt.IsZero() {
 		return false, err
 	}
 	if err := unmarshal(step.Result, result); err != nil {
-		return false, wrap("step", a.Job.ID, undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
+		return false, wrap("step", a.job.ID, undecided(fmt.Errorf("stored result of step %s does not fit its type: %w", name, err)))
 	}
 	return true, nil
 }
@@ -105,8 +105,8 @@ func (a *Attempt) step(ctx context.Context, name string) (StepRecord, bool, erro
 	defer a.mu.Unlock()
 	if a.steps == nil {
 		steps := make(map[string]StepRecord)
-		if a.Job.Attempt > 1 {
-			earlier, err := a.q.Steps(ctx, a.Job.ID)
+		if a.job.Attempt > 1 {
+			earlier, err := a.q.Steps(ctx, a.job.ID)
 			if err != nil {
 				return StepRecord{}, false, err
 			}

@@ -72,9 +72,9 @@ func (d *Dispatcher) giveUp(ctx context.Context, match func(e *entry) bool) {
 		} else {
 			outcome := d.outcome(e, errStuck)
 			outcome.Stack = storable(stacks[e])
-			d.completer.add(ending{attempt: a, outcome: outcome, lines: a.logLines()})
+			d.completer.add(newEnding(a, outcome))
 		}
-		d.tellStuck(ctx, StuckHandler{Job: a.Job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
+		d.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Subscription) push(e Event) {
 		s.missed++
 	}
 	s.events = append(s.events, e)
-	s.signal()
+	tell(s.ready)
 }
 
 func (s *Subscription) pop() (e Event, ok bool) {
@@ -63,14 +63,7 @@ func (s *Subscription) pop() (e Event, ok bool) {
 	e, s.events = s.events[0], s.events[1:]
 	e.Missed, s.missed = s.missed, 0
 	if len(s.events) > 0 {
-		s.signal() // another goroutine may wait as well
+		tell(s.ready) // another goroutine may wait as well
 	}
 	return e, true
-}
-
-func (s *Subscription) signal() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
 }

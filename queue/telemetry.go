@@ -162,7 +162,7 @@ func (t *telemetry) end(e *entry, out *Outcome) {
 			outcome = outcomeLost
 		}
 	}
-	attrs := t.of(e.attempt.Job.Type)
+	attrs := t.of(e.attempt.job.Type)
 	t.running.Add(e.ctx, -1, attrs.add...)
 	t.duration.Record(e.ctx, time.Since(e.attempt.began).Seconds(), attrs.outcomes[outcome].record...)
 	if span.IsRecording() {

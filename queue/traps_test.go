@@ -26,7 +26,7 @@ func TestTrapKeyThatStaysUniqueForEver(t *testing.T) {
 				_, err := q.Enqueue(t.Context(), queue.Type[string]("periodic").New(name, &queue.Options{Key: key}))
 				require.NoError(t, err)
 			}
-			d, err := queue.NewDispatcher(q, nil)
+			d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Workers: 1})
 			require.NoError(t, err)
 			queue.Handle(d, queue.Type[string]("periodic"), func(_ context.Context, w *queue.Work[string]) error {
 				runs[w.Payload]++

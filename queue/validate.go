@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,8 +22,15 @@ const (
 	defaultMaxPayload  = 1 << 20
 )
 
-// lastInstant is the end of what is stored in a fixed width.
+// lastInstant is the end of what is stored in a fixed width; it begins with the zero time.
 var lastInstant = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
+func validTime(kind error, field string, t time.Time) error {
+	if t.Before(time.Time{}) || t.After(lastInstant) {
+		return fmt.Errorf("%w: %s is %v; it must be within the years 1 and 9999", kind, field, t)
+	}
+	return nil
+}
 
 func (j *NewJob) validate() error {
 	switch {
@@ -30,12 +38,6 @@ func (j *NewJob) validate() error {
 		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
 	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
 		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
-	case j.NotBefore.After(lastInstant):
-		return fmt.Errorf("%w: NotBefore is %v; it must be before the year 10000", ErrInvalidJob, j.NotBefore)
-	case j.ExpiresAt.After(lastInstant):
-		return fmt.Errorf("%w: ExpiresAt is %v; it must be before the year 10000", ErrInvalidJob, j.ExpiresAt)
-	case !j.ExpiresAt.IsZero() && j.ExpiresAt.Before(j.NotBefore):
-		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob, j.ExpiresAt, j.NotBefore)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
 		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
 	}
@@ -46,7 +48,7 @@ func (j *NewJob) validate() error {
 		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, j.LimitKey)
 	}
 	for _, err := range []error{
-		validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
+		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
 		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), j.Key.validate(),
 	} {
 		if err != nil {
@@ -55,6 +57,55 @@ func (j *NewJob) validate() error {
 	}
 	return nil
 }
+
+func (j *NewJob) validTimes() error {
+	if err := validTime(ErrInvalidJob, "NotBefore", j.NotBefore); err != nil {
+		return err
+	}
+	if err := validTime(ErrInvalidJob, "ExpiresAt", j.ExpiresAt); err != nil {
+		return err
+	}
+	if !j.ExpiresAt.IsZero() && j.ExpiresAt.Before(j.NotBefore) {
+		return fmt.Errorf("%w: ExpiresAt (%v) is before NotBefore (%v): the job could never run", ErrInvalidJob, j.ExpiresAt, j.NotBefore)
+	}
+	return nil
+}
+
+var errInvalidStep = errors.New("invalid step")
+
+var errInvalidFilter = errors.New("invalid filter")
+
+func (f *Filter) validate() error {
+	for field, names := range map[string][]string{
+		"Types": f.Types, "UserID": {f.UserID}, "Key": {f.Key}, "LimitKey": {f.LimitKey}, "Tags": f.Tags, "Before": {f.Before},
+	} {
+		for _, name := range names {
+			if !isText(name) {
+				return noText(errInvalidFilter, field, name)
+			}
+		}
+	}
+	for _, state := range f.States {
+		if !isText(string(state)) {
+			return noText(errInvalidFilter, "States", string(state))
+		}
+	}
+	if err := validTime(errInvalidFilter, "CreatedFrom", f.CreatedFrom); err != nil {
+		return err
+	}
+	return validTime(errInvalidFilter, "CreatedBefore", f.CreatedBefore)
+}
+
+func validStep(name string) error {
+	if name == "" {
+		return fmt.Errorf("%w: a step needs a name", errInvalidStep)
+	}
+	return validTextOf(errInvalidStep, "its name", name, maxKeyLength)
+}
+
+var errInvalidWorker = errors.New("invalid worker")
+
+func validWorker(id string) error { return validTextOf(errInvalidWorker, "its id", id, maxNameLength) }
 
 func validMaxPayload(bytes int) error {
 	if bytes < 1 {
@@ -101,8 +152,25 @@ func validTextOf(kind error, field, s string, limit int) error {
 	switch {
 	case len(s) > limit:
 		return fmt.Errorf("%w: %s has %d bytes; at most %d are allowed", kind, field, len(s), limit)
-	case !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		return fmt.Errorf("%w: %s %q holds bytes that are no text", kind, field, s)
+	case !isText(s):
+		return noText(kind, field, s)
 	}
 	return nil
 }
+
+// isText tells whether every database takes s as text.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+func noText(kind error, field, s string) error {
+	return fmt.Errorf("%w: %s %q holds bytes that are no text", kind, field, s)
+}
+
+// lookup is the id, or the name, to ask the database for. What is no text is nobody's, and neither is the empty one.
+func lookup(id string) string {
+	if isText(id) {
+		return id
+	}
+	return ""
+}
+
+func (l Lease) lookup() Lease { return Lease{JobID: lookup(l.JobID), Attempt: l.Attempt} }

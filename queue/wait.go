@@ -23,7 +23,7 @@ func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
 	timer := time.NewTimer(waitFirst)
 	defer timer.Stop()
 	for pause := waitFirst; ; {
-		job, err := q.driver.Job(ctx, jobID)
+		job, err := q.driver.Job(ctx, lookup(jobID))
 		if err != nil {
 			if ctx.Err() != nil {
 				err = ctx.Err()

@@ -42,8 +42,8 @@ func NewCluster(t *testing.T) *Cluster {
 		require.NoError(t, os.Chown(folder, uid, gid))
 	}
 	c.run(t, "initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
-	c.Start(t)
-	t.Cleanup(func() { c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", "immediate") })
+	c.start(t)
+	t.Cleanup(func() { c.stop(t, Immediate) })
 	return c
 }
 
@@ -65,17 +65,33 @@ func (c *Cluster) DSN() string {
 	return "postgres:///postgres?user=postgres&host=" + url.QueryEscape(c.folder)
 }
 
-// Start starts the server and waits until it takes connections.
-func (c *Cluster) Start(t *testing.T) {
+// start returns when the server takes connections.
+func (c *Cluster) start(t *testing.T) {
 	t.Helper()
 	options := "-c listen_addresses='' -k " + c.folder
 	c.run(t, "pg_ctl", "start", "-D", c.data(), "-w", "-l", filepath.Join(c.folder, "log"), "-o", options)
 }
 
-// Crash stops the server at once, as a loss of power would: it goes on from its log at the next start.
-func (c *Cluster) Crash(t *testing.T) {
+// A Shutdown is how a server is stopped, under whoever is connected.
+type Shutdown string
+
+const (
+	// Fast undoes the transactions that are under way, as a service manager does.
+	Fast Shutdown = "fast"
+	// Immediate is as a loss of power: the server goes on from its log at the next start.
+	Immediate Shutdown = "immediate"
+)
+
+// Restart stops the server and starts it again.
+func (c *Cluster) Restart(t *testing.T, how Shutdown) {
 	t.Helper()
-	c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", "immediate")
+	c.stop(t, how)
+	c.start(t)
+}
+
+func (c *Cluster) stop(t *testing.T, how Shutdown) {
+	t.Helper()
+	c.run(t, "pg_ctl", "stop", "-D", c.data(), "-m", string(how))
 }
 
 func (c *Cluster) run(t *testing.T, program string, args ...string) {

@@ -30,7 +30,7 @@ type statement struct {
 // Jobs lists whole jobs, newest first.
 func Jobs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
-	if s.byState(f) {
+	if byState(f) {
 		s.add("SELECT " + jobrow.Columns + "\nFROM jobs\nWHERE id IN (\n")
 		s.ids(f)
 		s.add(")\nORDER BY id DESC\nLIMIT ")
@@ -44,7 +44,7 @@ func Jobs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 // IDs lists the ids of jobs, newest first.
 func IDs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
-	if s.byState(f) {
+	if byState(f) {
 		s.ids(f)
 	} else {
 		s.page("id", f, "")
@@ -55,10 +55,10 @@ func IDs(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 // Counts counts jobs by state.
 func Counts(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
-	if len(f.States) == 0 && !s.selective(f) {
+	if len(f.States) == 0 && !selective(f) {
 		f.States = queue.States()
 	}
-	if !s.byState(f) {
+	if !byState(f) {
 		s.add("SELECT state, COUNT(*)\nFROM jobs")
 		s.where(f, "")
 		s.add("\nGROUP BY state")
@@ -73,13 +73,14 @@ func Counts(dialect queue.Dialect, f queue.Filter) (query string, args []any) {
 	return s.text.String(), s.args
 }
 
-// selective tells whether an index answers the filter that is not one of states.
-func (s *statement) selective(f queue.Filter) bool { return f.UserID != "" || f.Key != "" }
+// selective tells whether an index answers the filter that is not one of states. Tags are looked for among all jobs that have
+// any, unless there is something better.
+func selective(f queue.Filter) bool {
+	return f.UserID != "" || f.Key != "" || f.LimitKey != "" || (len(f.Tags) > 0 && len(f.States)+len(f.Types) == 0)
+}
 
 // byState tells whether to look in each state apart. What is asked of one type only is looked for in all states.
-func (s *statement) byState(f queue.Filter) bool {
-	return !s.selective(f) && len(f.States)+len(f.Types) > 0
-}
+func byState(f queue.Filter) bool { return !selective(f) && len(f.States)+len(f.Types) > 0 }
 
 // each writes what fn does of each standing.
 func (s *statement) each(f queue.Filter, fn func(state queue.State, standing string)) {
@@ -158,7 +159,8 @@ func (s *statement) where(f queue.Filter, standing string) {
 		next = "\n  AND "
 	}
 	for _, c := range []struct{ column, value string }{
-		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key = ", f.LimitKey}, {s.id(standing) + " < ", f.Before},
+		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key IS NOT NULL\n  AND limit_key || '' = ", f.LimitKey},
+		{s.id(standing) + " < ", f.Before},
 	} {
 		if c.value != "" {
 			condition(c.column, c.value, "")
@@ -175,6 +177,10 @@ func (s *statement) where(f queue.Filter, standing string) {
 	}
 	if !f.CreatedBefore.IsZero() {
 		condition("created_at < ", dbtime.Of(f.CreatedBefore), "")
+	}
+	if len(f.Tags) > 0 {
+		s.add(next + "tags_json IS NOT NULL")
+		next = "\n  AND "
 	}
 	for _, tag := range f.Tags {
 		if s.dialect == queue.Postgres {

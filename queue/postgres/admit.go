@@ -60,40 +60,13 @@ const portionOfMarks = 1000
 // portionOfAdmitted bounds how many jobs of a key and type are made ready at once.
 const portionOfAdmitted = 1000
 
-func (c *chores) admit(ctx context.Context, tx *queue.Tx, now time.Time) error {
-	marked, err := query(ctx, tx, scanMarked, takeMarks, now)
-	if err != nil {
-		return err
-	}
-	taken := 0
-	rates := newArrivals(queue.TargetKey)
-	var open []*opening
-	for i := range marked {
-		m := &marked[i]
-		taken += m.marks
-		if !m.waiting {
-			continue
-		}
-		rates.settle(&m.standing, now)
-		o := &opening{key: m.name, bounded: m.limit.Bounded()}
-		o.room, o.again = m.limit.Room(m.running, m.arrival, now)
-		open = append(open, o)
-	}
-	c.more = c.more || taken == portionOfMarks
-	if err := rates.write(ctx, tx); err != nil {
-		return err
-	}
-	if err := fill(ctx, tx, open, now); err != nil {
-		return err
-	}
-	var again marks
-	for _, o := range open {
-		c.more = c.more || o.again.Equal(now)
-		if !o.again.IsZero() {
-			again.add(o.key, o.again)
-		}
-	}
-	return again.writeOnce(ctx, tx)
+// An admission makes ready what marked keys have room for.
+type admission struct {
+	now     time.Time
+	open    []*opening
+	byKey   map[string]*opening
+	answers []filled
+	more    bool // some marks are left, or jobs of a key that has room for very many
 }
 
 // An opening is how many jobs of a key there is room for, and when to look at it again, if nobody marks it before.
@@ -104,19 +77,48 @@ type opening struct {
 	again   time.Time
 }
 
-// heldUp is how long a key waits to be looked at again when somebody holds a job of it, perhaps to let go of it unchanged.
-const heldUp = time.Second
+// filled is how many jobs of a key were to be made ready, and how many were.
+type filled struct {
+	key              string
+	wanted, admitted int
+}
 
-// fill makes ready what there is room for.
-func fill(ctx context.Context, tx *queue.Tx, open []*opening, now time.Time) error {
-	byKey := make(map[string]*opening, len(open))
+func scanFilled(row jobrow.Scanner) (f filled, err error) {
+	err = row.Scan(&f.key, &f.wanted, &f.admitted)
+	return f, err
+}
+
+// begin admits with whatever comes after it.
+func (a *admission) begin(ctx context.Context, tx *queue.Tx, marked []markedKey) error {
+	taken := 0
+	rates := newArrivals(queue.TargetKey)
+	for i := range marked {
+		m := &marked[i]
+		taken += m.marks
+		if !m.waiting {
+			continue
+		}
+		rates.settle(&m.standing, a.now)
+		o := &opening{key: m.name, bounded: m.limit.Bounded()}
+		o.room, o.again = m.limit.Room(m.running, m.arrival, a.now)
+		a.open = append(a.open, o)
+	}
+	a.more = a.more || taken == portionOfMarks
+	if err := rates.write(ctx, tx); err != nil {
+		return err
+	}
+	return a.fill(ctx, tx)
+}
+
+func (a *admission) fill(ctx context.Context, tx *queue.Tx) error {
+	a.byKey = make(map[string]*opening, len(a.open))
 	var keys []string
 	var portions, rooms []int
-	for _, o := range open {
+	for _, o := range a.open {
 		if o.room == 0 {
 			continue
 		}
-		byKey[o.key] = o
+		a.byKey[o.key] = o
 		keys, portions = append(keys, o.key), append(portions, min(o.room, portionOfAdmitted))
 		if o.bounded {
 			rooms = append(rooms, o.room)
@@ -127,18 +129,28 @@ func fill(ctx context.Context, tx *queue.Tx, open []*opening, now time.Time) err
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := query(ctx, tx, func(row jobrow.Scanner) (key string, err error) {
-		var wanted, admitted int
-		if err := row.Scan(&key, &wanted, &admitted); err != nil {
-			return "", err
+	return laterInto(ctx, tx, &a.answers, scanFilled, admitJobs, keys, portions, rooms)
+}
+
+// heldUp is how long a key waits to be looked at again when somebody holds a job of it, perhaps to let go of it unchanged.
+const heldUp = time.Second
+
+// end sees to it that keys are looked at again in time, once the answers are there.
+func (a *admission) end(ctx context.Context, tx *queue.Tx) error {
+	for _, f := range a.answers {
+		switch o := a.byKey[f.key]; {
+		case o.room > portionOfAdmitted && f.admitted >= portionOfAdmitted:
+			o.again = a.now
+		case f.admitted < f.wanted:
+			o.again = earliest(o.again, a.now.Add(heldUp))
 		}
-		switch o := byKey[key]; {
-		case o.room > portionOfAdmitted && admitted >= portionOfAdmitted:
-			o.again = now
-		case admitted < wanted:
-			o.again = earliest(o.again, now.Add(heldUp))
+	}
+	var again marks
+	for _, o := range a.open {
+		a.more = a.more || o.again.Equal(a.now)
+		if !o.again.IsZero() {
+			again.add(o.key, o.again)
 		}
-		return key, nil
-	}, admitJobs, keys, portions, rooms)
-	return err
+	}
+	return again.writeOnce(ctx, tx)
 }

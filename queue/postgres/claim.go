@@ -23,7 +23,7 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 		if err := beginClaim(ctx, tx, req); err != nil {
 			return err
 		}
-		return claimInto(ctx, tx, &jobs, &ahead, req, req.Types, false)
+		return claimInto(ctx, tx, &jobs, &ahead, req)
 	})
 	if err != nil {
 		return queue.ClaimResult{}, err
@@ -42,86 +42,32 @@ func beginClaim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) error
 }
 
 // claimCarefully sees to the chores first, keeps the limits, and passes over jobs that others hold.
-func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (result queue.ClaimResult, err error) {
+func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
 	// Limits reckon in what is stored.
 	req.Now = dbtime.Truncate(req.Now)
-	var todo chores
-	var limits *typeLimits
-	var jobs []queue.Job
-	ahead := make([]outlook, 1)
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		if err := beginClaim(ctx, tx, req); err != nil {
-			return err
-		}
-		if todo, err = doChores(ctx, tx, req.Now); err != nil {
-			return err
-		}
-		if !todo.limits {
-			return claimInto(ctx, tx, &jobs, &ahead, req, req.Types, true)
-		}
-		if limits, err = readTypeLimits(ctx, tx, req.Now); err != nil {
-			return err
-		}
-		var dropped bool
-		if jobs, dropped, err = claimWithin(ctx, tx, req, limits.within(req.Types)); err != nil {
-			return err
-		}
-		todo.more = todo.more || dropped
-		if err := limits.spend(ctx, tx, jobs); err != nil {
-			return err
-		}
-		return look(ctx, tx, &ahead, req)
-	})
-	if err != nil {
+	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now)}
+	if err := db.Write(ctx, c.run); err != nil {
 		return queue.ClaimResult{}, err
 	}
-	db.limited.Store(ahead[0].limits)
-	result = answer(req, jobs, &ahead[0])
-	if result.More = result.More || todo.more; result.More {
+	db.clock.Passed(req.Now)
+	ahead := &c.ahead[0]
+	db.limited.Store(ahead.limits)
+	result := answer(req, c.jobs, ahead)
+	if result.More = result.More || c.more || c.keys.more; result.More {
 		result.NextDue = time.Time{}
 	} else {
-		result.NextDue = earliest(result.NextDue, limits.next(req.Types))
+		result.NextDue = earliest(result.NextDue, c.types.next(req.Types))
 	}
 	return result, nil
 }
 
-// claimWithin takes what the limits of keys let run of the types, and tells whether they have dropped any.
-func claimWithin(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom) (jobs []queue.Job, dropped bool, err error) {
-	if len(types) == 0 {
-		return nil, false, nil
-	}
-	names, rooms := columns(types)
-	places, err := query(ctx, tx, scanPlace, selectPlaces, req.WorkerID, req.Now, names, rooms, true, req.Limit)
-	if err != nil || len(places) == 0 {
-		return nil, false, err
-	}
-	keys := keyLimits{now: req.Now}
-	ctids, err := keys.within(ctx, tx, places)
-	if err != nil {
-		return nil, false, err
-	}
-	if len(ctids) > 0 {
-		if err := laterJobs(ctx, tx, &jobs, claimPlaces, req.WorkerID, req.Now, ctids); err != nil {
-			return nil, false, err
-		}
-		if err := flush(ctx, tx); err != nil {
-			return nil, false, err
-		}
-	}
-	return jobs, len(ctids) < len(places), keys.spend(ctx, tx, jobs)
-}
-
 // claimInto has the jobs, and what lies ahead, when the transaction has been flushed or has committed.
-func claimInto(ctx context.Context, tx *queue.Tx, jobs *[]queue.Job, ahead *[]outlook, req queue.ClaimRequest, types []queue.TypeRoom, careful bool) error {
+func claimInto(ctx context.Context, tx *queue.Tx, jobs *[]queue.Job, ahead *[]outlook, req queue.ClaimRequest) error {
 	var err error
-	switch names, rooms := columns(types); {
-	case len(types) == 0:
-	case len(types) == 1:
-		err = laterJobs(ctx, tx, jobs, claimOfType, req.WorkerID, req.Now, names[0], min(rooms[0], req.Limit), careful)
-	case careful:
-		err = laterJobs(ctx, tx, jobs, claimPastLocks, req.WorkerID, req.Now, names, rooms, careful, req.Limit)
-	default:
-		err = laterJobs(ctx, tx, jobs, claimOfTypes, req.WorkerID, req.Now, names, rooms, careful, req.Limit)
+	if names, rooms := columns(req.Types); len(names) == 1 {
+		err = laterJobs(ctx, tx, jobs, claimOfType, req.WorkerID, req.Now, names[0], min(rooms[0], req.Limit))
+	} else {
+		err = laterJobs(ctx, tx, jobs, claimOfTypes, req.WorkerID, req.Now, names, rooms, req.Limit)
 	}
 	if err != nil {
 		return err

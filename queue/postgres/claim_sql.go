@@ -75,12 +75,12 @@ marked AS (
 SELECT COUNT(*)
 FROM due`
 
-	// A claim that finds chores does nothing, unless $5 says that they are done.
-	choresDone = `($5 OR NOT (
+	// A claim that has not seen to the chores does nothing when it finds some.
+	noChores = `NOT (
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
-      OR EXISTS (SELECT 1 FROM job_limits)))`
+      OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
 	claimSet = `
@@ -100,21 +100,21 @@ WHERE ctid = ANY(`
       AND hold = 0
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
-      AND ` + choresDone + `
+      AND ` + noChores + `
     ORDER BY priority DESC, not_before, id
     LIMIT $4
     FOR UPDATE SKIP LOCKED))
 RETURNING ` + jobrow.Columns
 
 	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
-	// $6 by their heads no job can be among the first $6.
-	claimLanes = `
+	// $5 by their heads no job can be among the first $5.
+	claimHeads = `
 WITH RECURSIVE heads AS (
   (SELECT type, priority, not_before, id
    FROM jobs
    WHERE state = 'queued'
-     AND hold = 0
-     AND ` + choresDone + `
+     AND hold = 0`
+	claimLanes = `
    ORDER BY type, priority DESC, not_before, id
    LIMIT 1)
   UNION ALL
@@ -129,13 +129,13 @@ WITH RECURSIVE heads AS (
     ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS next),
 lanes AS (
-  SELECT heads.type, LEAST(rooms.room, $6) AS room
+  SELECT heads.type, LEAST(rooms.room, $5) AS room
   FROM heads
   JOIN unnest($3::text[], $4::int[]) AS rooms (type, room) ON rooms.type = heads.type
   ORDER BY heads.priority DESC, heads.not_before, heads.id
-  LIMIT $6),
+  LIMIT $5),
 portion AS (
-  SELECT GREATEST(10, 4 * $6 / GREATEST(1, COUNT(*)))::int AS size
+  SELECT GREATEST(10, 4 * $5 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (
   SELECT first.*, first.nth = portion.size AND first.nth < lanes.room AS cut
@@ -166,7 +166,7 @@ chosen AS (
     FROM candidates) AS ordered
   WHERE beyond IS NOT TRUE
   ORDER BY priority DESC, not_before, id
-  LIMIT $6)`
+  LIMIT $5)`
 	stillReady = `
     FROM jobs
     WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
@@ -177,21 +177,33 @@ chosen AS (
     FOR UPDATE SKIP LOCKED))
 RETURNING ` + jobrow.Columns
 
-	// Reads without locking all that it looks at; a job that another transaction holds leaves its place empty.
-	claimOfTypes = claimLanes + claimChosen
+	// A job that another transaction holds leaves its place empty.
+	claimOfTypes = claimHeads + `
+     AND ` + noChores + claimLanes + claimChosen
+
+	// The jobs that claimOfTypes would claim, and beside one job of each limit key how that stands, for claims that see to
+	// the chores and have limits to keep; $1 is the worker, as there. They are locked, so that they are where they were found
+	// when the claim takes them.
+	placesOf = chosenOf + `,
+places AS (
+    SELECT ctid::text AS place, type, limit_key, priority, not_before, id` + stillReady + `
+      AND $1::text IS NOT NULL
+    FOR UPDATE SKIP LOCKED)
+SELECT m.place, m.type, m.limit_key,
+  s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running, s.waiting
+FROM (
+  SELECT place, type, limit_key, priority, not_before, id, ROW_NUMBER() OVER (PARTITION BY limit_key) AS nth
+  FROM places) AS m
+LEFT JOIN LATERAL (` + standingOf + `
+  FROM (VALUES (1)) AS once` + limitOf + `
+  WHERE m.nth = 1
+    AND m.limit_key IS NOT NULL) AS s ON TRUE
+ORDER BY m.priority DESC, m.not_before, m.id`
+	selectPlaces = claimHeads + claimLanes + placesOf
 
 	// Passes over what others hold, but locks all that it looks at.
-	claimPastLocks = claimLanes + `
-      FOR UPDATE SKIP LOCKED` + claimChosen
-
-	// The jobs of claimPastLocks and their limit keys, for claims that have limits to keep; $1 is the worker, as there. They
-	// are locked, so that they are where they were found when the claim takes them.
-	selectPlaces = claimLanes + `
-      FOR UPDATE SKIP LOCKED` + chosenOf + `
-    SELECT ctid::text, limit_key` + stillReady + `
-      AND $1::text IS NOT NULL
-    ORDER BY priority DESC, not_before, id
-    FOR UPDATE SKIP LOCKED`
+	selectPlacesPastLocks = claimHeads + claimLanes + `
+      FOR UPDATE SKIP LOCKED` + placesOf
 
 	claimPlaces = claimSet + `$3::text[]::tid[])
 RETURNING ` + jobrow.Columns

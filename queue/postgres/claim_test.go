@@ -102,25 +102,36 @@ func TestClaimKeepsToTheRoomOfEachType(t *testing.T) {
 	require.Equal(t, map[string]int{"a": 3, "b": 9}, counts)
 }
 
-// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end.
+// A job that a user's transaction holds is passed over, and nobody waits for it or looks for it without end, whether or not
+// there are limits to keep.
 func TestClaimPassesOverWhatOthersHold(t *testing.T) {
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
-		t.Run(fmt.Sprint(types), func(t *testing.T) {
-			db := openQueue(t)
-			first, second := jobOf("a", 1), jobOf("a", 0)
-			insertJobs(t, db, first, second)
-			undone := errors.New("undone")
-			require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-				require.NoError(t, db.Cancel(ctx, tx, first.ID))
-				result := claimOf(t, db, 1, roomsOf(5, types...)...)
-				require.Len(t, result.Jobs, 1)
-				require.Equal(t, second.ID, result.Jobs[0].ID)
-				result = claimOf(t, db, 1, roomsOf(5, types...)...)
-				require.Empty(t, result.Jobs)
-				require.False(t, result.More)
-				return undone // lets go of it unchanged
-			}), undone)
-			require.Len(t, claimOf(t, db, 1, roomsOf(5, types...)...).Jobs, 1)
-		})
+		for _, limited := range []bool{false, true} {
+			t.Run(fmt.Sprint(types, limited), func(t *testing.T) { passOver(t, types, limited) })
+		}
 	}
+}
+
+func passOver(t *testing.T, types []string, limited bool) {
+	t.Helper()
+	db := openQueue(t)
+	if limited {
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			return db.SetLimit(ctx, tx, queue.ForType("a"), &queue.Limit{MaxRunning: 2})
+		}))
+	}
+	first, second := jobOf("a", 1), jobOf("a", 0)
+	insertJobs(t, db, first, second)
+	undone := errors.New("undone")
+	require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, db.Cancel(ctx, tx, first.ID))
+		result := claimOf(t, db, 1, roomsOf(5, types...)...)
+		require.Len(t, result.Jobs, 1)
+		require.Equal(t, second.ID, result.Jobs[0].ID)
+		result = claimOf(t, db, 1, roomsOf(5, types...)...)
+		require.Empty(t, result.Jobs)
+		require.False(t, result.More)
+		return undone // lets go of it unchanged
+	}), undone)
+	require.Len(t, claimOf(t, db, 1, roomsOf(5, types...)...).Jobs, 1)
 }

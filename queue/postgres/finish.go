@@ -101,8 +101,13 @@ func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJo
 	}
 	slices.SortFunc(order, func(a, b *queue.Outcome) int { return cmp.Compare(a.Lease.JobID, b.Lease.JobID) })
 	var r outcomeRows
+	plain := true
 	for _, out := range order {
 		r.add(out, tx.Now())
+		plain = plain && out.Plain && out.Kind == queue.KindCompleted
+	}
+	if plain {
+		return query(ctx, tx, scanEnded, completeJobs, r.ids, r.attempts, r.results, r.at)
 	}
 	return query(ctx, tx, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
 }
@@ -164,7 +169,7 @@ func (a *aftermath) write(ctx context.Context, tx *queue.Tx) error {
 		}
 	}
 	if len(a.again) > 0 {
-		if err := later(ctx, tx, supersedeJobs, tx.Now(), a.again, a.againKeys); err != nil {
+		if err := takeKeysAgain(ctx, tx, a.again, a.againKeys); err != nil {
 			return err
 		}
 	}

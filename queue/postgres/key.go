@@ -81,8 +81,13 @@ func (h *holder) answer(ctx context.Context, tx *queue.Tx, job *queue.InsertJob)
 func tryKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob, wanted []int) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
 	var expires []*time.Time
+	first := make(map[string]bool, len(wanted)) // of a batch has a key
 	for _, i := range wanted {
 		j := &jobs[i]
+		if first[j.Key.Name] {
+			continue
+		}
+		first[j.Key.Name] = true
 		keys = append(keys, j.Key.Name)
 		ids = append(ids, j.ID)
 		scopes = append(scopes, string(j.Key.Scope))
@@ -139,4 +144,21 @@ func freeKeys(ctx context.Context, tx *queue.Tx, holders map[string]holder, taki
 		return nil
 	}
 	return later(ctx, tx, dropKeys, keys, ids)
+}
+
+// takeKeysAgain is for jobs that coalesce and wait again: each under its key, or not at all where another waits under it.
+func takeKeysAgain(ctx context.Context, tx *queue.Tx, ids, keys []string) error {
+	jobs, err := query(ctx, tx, func(row jobrow.Scanner) (job queue.InsertJob, err error) {
+		var payload []byte
+		err = row.Scan(&job.ID, &job.Type, &payload, &job.Key.Name)
+		job.Key.Scope, job.Fingerprint = queue.KeyCoalesce, queue.Fingerprint(job.Type, payload)
+		return job, err
+	}, selectAgain, ids)
+	if err != nil {
+		return err
+	}
+	if _, err := takeKeys(ctx, tx, jobs); err != nil {
+		return err
+	}
+	return later(ctx, tx, supersedeJobs, tx.Now(), ids, keys)
 }

@@ -24,6 +24,11 @@ SELECT type, payload_json
 FROM jobs
 WHERE id = $1`
 
+	selectAgain = `
+SELECT id, type, payload_json, idempotency_key
+FROM jobs
+WHERE id = ANY($1)`
+
 	// Jobs that are queued again while others wait under their keys.
 	supersedeJobs = `
 UPDATE jobs

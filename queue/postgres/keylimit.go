@@ -9,45 +9,53 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A place is where a job is that a claim may take and has locked, and its limit key; empty without one.
-type place struct{ ctid, limitKey string }
+// A place is where a job is that a claim may take and has locked.
+type place struct {
+	ctid, jobType string
+	limitKey      string    // empty without one
+	key           *standing // of its limit key, beside one job of each
+}
 
 func scanPlace(row jobrow.Scanner) (p place, err error) {
-	var key sql.NullString
-	err = row.Scan(&p.ctid, &key)
-	p.limitKey = key.String
+	var limitKey sql.NullString
+	var r standingRow
+	err = row.Scan(append([]any{&p.ctid, &p.jobType, &limitKey}, r.dest()...)...)
+	p.limitKey = limitKey.String
+	if r.name.Valid {
+		s := r.standing()
+		p.key = &s
+	}
 	return p, err
 }
 
 // keyLimits are the limits of the keys of which a claim is about to take jobs.
 type keyLimits struct {
 	now       time.Time
-	standings []standing
+	standings map[string]*standing
 	rates     *arrivals
 	dropped   map[string]bool // keys of which more stood ready than may run
 }
 
-// within returns the places that their keys have room for. The others are put back to wait, so that the next claim does
-// not find them again.
-func (k *keyLimits) within(ctx context.Context, tx *queue.Tx, places []place) (ctids []string, err error) {
-	var keys marks
-	for i := range places {
-		keys.add(places[i].limitKey, k.now)
+func newKeyLimits(places []place, now time.Time) *keyLimits {
+	k := &keyLimits{
+		now: now, standings: make(map[string]*standing), rates: newArrivals(queue.TargetKey), dropped: make(map[string]bool),
 	}
-	if len(keys.keys) > 0 {
-		scan := func(row jobrow.Scanner) (standing, error) { return scanStanding(row) }
-		if k.standings, err = query(ctx, tx, scan, selectStandings, keys.keys); err != nil {
-			return nil, err
+	for i := range places {
+		if s := places[i].key; s != nil {
+			k.standings[s.name] = s
+			k.rates.settle(s, now)
 		}
 	}
+	return k
+}
+
+// within returns the places that their keys have room for. The others are put back to wait, so that the next claim does
+// not find them again.
+func (k *keyLimits) within(ctx context.Context, tx *queue.Tx, places []place) (fitting []place, err error) {
 	rooms := make(map[string]int, len(k.standings))
-	k.rates = newArrivals(queue.TargetKey)
-	for i := range k.standings {
-		s := &k.standings[i]
-		k.rates.settle(s, k.now)
-		rooms[s.name], _ = s.limit.Room(s.running, s.arrival, k.now)
+	for name, s := range k.standings {
+		rooms[name], _ = s.limit.Room(s.running, s.arrival, k.now)
 	}
-	k.dropped = make(map[string]bool)
 	var excess []string
 	for _, p := range places {
 		if p.limitKey != "" && rooms[p.limitKey] == 0 {
@@ -56,31 +64,26 @@ func (k *keyLimits) within(ctx context.Context, tx *queue.Tx, places []place) (c
 			continue
 		}
 		rooms[p.limitKey]--
-		ctids = append(ctids, p.ctid)
+		fitting = append(fitting, p)
 	}
 	if len(excess) > 0 {
 		err = later(ctx, tx, putBackJobs, excess)
 	}
-	return ctids, err
+	return fitting, err
 }
 
-// spend takes what has been claimed off the rates, and sees to it that what waits for a rate is looked at in time. What
-// waits for a running job to end is looked at then.
-func (k *keyLimits) spend(ctx context.Context, tx *queue.Tx, claimed []queue.Job) error {
-	started := make(map[string]int)
+// spend takes what is claimed off the rates, and sees to it that what waits for a rate is looked at in time. What waits for
+// a running job to end is looked at then.
+func (k *keyLimits) spend(ctx context.Context, tx *queue.Tx, claimed []place, again *marks) error {
 	for i := range claimed {
-		started[claimed[i].LimitKey]++
+		if s := k.standings[claimed[i].limitKey]; s != nil {
+			k.rates.spend(s, 1, k.now)
+		}
 	}
-	var again marks
-	for i := range k.standings {
-		s := &k.standings[i]
-		k.rates.spend(s, started[s.name], k.now)
+	for _, s := range k.standings {
 		if _, at := s.limit.Room(s.running, s.arrival, k.now); !at.IsZero() && (s.waiting || k.dropped[s.name]) {
 			again.add(s.name, at)
 		}
 	}
-	if err := k.rates.write(ctx, tx); err != nil {
-		return err
-	}
-	return again.writeOnce(ctx, tx)
+	return k.rates.write(ctx, tx)
 }

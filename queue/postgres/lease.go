@@ -104,7 +104,7 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 	case !job.state.Finished():
 		return queue.ErrNotFinished
 	}
-	if job.Key.Scope == queue.KeyUnfinished || job.Key.Scope == queue.KeyCoalesce {
+	if scope := job.Key.Scope; scope == queue.KeyUnfinished || scope == queue.KeyCoalesce || scope == queue.KeyForever {
 		job.Fingerprint = queue.Fingerprint(job.Type, job.Payload)
 		taken, err := takeKeys(ctx, tx, []queue.InsertJob{job.InsertJob})
 		if err != nil {

@@ -17,39 +17,47 @@ WHERE NOT EXISTS (
   WHERE a.due_at = m.due_at
     AND a.limit_key = m.limit_key)`
 
+	// When they fall due was told by a clock that has been put back since.
+	hastenMarks = `
+UPDATE job_admissions
+SET due_at = $1
+WHERE due_at > $2`
+
 	// The limit of each key m.limit_key (its own, else that of the longest beginning of it), where its rate stands, how many
 	// run, and whether any wait. The limit takes two look-ups that an index answers, for keys that have limits of their own
-	// and for prefixes, of which there are few.
+	// and for prefixes, of which there are few. An index answers only for its own collation. A pause is one, whatever other
+	// limit holds.
 	standingOf = `
-SELECT m.limit_key, COALESCE(l.paused, FALSE), l.max_running, l.rate, l.period_us, l.burst, r.arrival,
+SELECT m.limit_key,
+  COALESCE(l.paused, FALSE)
+    OR EXISTS (SELECT 1 FROM job_limits WHERE kind = 'prefix' AND paused AND starts_with(m.limit_key, name)) AS paused,
+  l.max_running, l.rate, l.period_us, l.burst,
+  CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = m.limit_key COLLATE "default") END AS arrival,
   CASE WHEN l.max_running IS NULL THEN 0
-  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = m.limit_key) END,
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = m.limit_key)`
+  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = m.limit_key) END AS running,
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = m.limit_key) AS waiting`
 	limitOf = `
 LEFT JOIN LATERAL (
   SELECT paused, max_running, rate, period_us, burst
   FROM (
     (SELECT kind, name, paused, max_running, rate, period_us, burst
      FROM job_limits
-     WHERE kind = 'key' AND name = m.limit_key)
+     WHERE kind = 'key' AND name = m.limit_key COLLATE "default")
     UNION ALL
     (SELECT kind, name, paused, max_running, rate, period_us, burst
      FROM job_limits
      WHERE kind = 'prefix' AND starts_with(m.limit_key, name))) AS either
   ORDER BY kind, LENGTH(name) DESC
-  LIMIT 1) AS l ON TRUE
-LEFT JOIN job_rates AS r ON l.rate IS NOT NULL AND r.kind = 'key' AND r.name = m.limit_key`
-
-	selectStandings = standingOf + `
-FROM unnest($1::text[]) AS m (limit_key)` + limitOf
+  LIMIT 1) AS l ON TRUE`
 
 	// Each marked key with all that its room depends on, and how many marks it had. One snapshot sees a mark and what it was
-	// made for. The limit bounds how long one claim admits.
+	// made for, and claims come one after the other, so that a mark stays where it is found. The limit bounds how long one
+	// claim admits.
 	takeMarks = `
 WITH taken AS (
   DELETE FROM job_admissions
-  WHERE id = ANY(ARRAY(
-    SELECT id
+  WHERE ctid = ANY(ARRAY(
+    SELECT ctid
     FROM job_admissions
     WHERE due_at <= $1
     ORDER BY due_at, limit_key
@@ -66,27 +74,27 @@ FROM marked AS m` + limitOf
 	// have become ready, which are fewer when others hold them.
 	admitJobs = `
 WITH RECURSIVE heads AS (
-  SELECT w.limit_key, w.portion, w.room, h.type, h.priority
+  SELECT w.limit_key, w.portion, w.room, h.type, h.priority, h.not_before, h.id
   FROM unnest($1::text[], $2::int[], $3::int[]) AS w (limit_key, portion, room)
   CROSS JOIN LATERAL (
-    SELECT type, priority
+    SELECT type, priority, not_before, id
     FROM jobs
     WHERE state = 'queued'
       AND hold = 2
       AND limit_key = w.limit_key
-    ORDER BY type, priority DESC
+    ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS h
   UNION ALL
-  SELECT w.limit_key, w.portion, w.room, h.type, h.priority
+  SELECT w.limit_key, w.portion, w.room, h.type, h.priority, h.not_before, h.id
   FROM heads AS w
   CROSS JOIN LATERAL (
-    SELECT type, priority
+    SELECT type, priority, not_before, id
     FROM jobs
     WHERE state = 'queued'
       AND hold = 2
       AND limit_key = w.limit_key
       AND type > w.type
-    ORDER BY type, priority DESC
+    ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS h),
 open AS (
   SELECT limit_key, portion, type
@@ -102,6 +110,7 @@ open AS (
           AND limit_key = h.limit_key
           AND type = h.type
           AND priority >= h.priority
+          AND (priority > h.priority OR (not_before, id) < (h.not_before, h.id))
         LIMIT GREATEST(h.room, 0)) AS before)),
 wanted AS (
   SELECT o.limit_key, COUNT(*) AS n
@@ -135,17 +144,21 @@ admitted AS (
 SELECT w.limit_key, w.n, (SELECT COUNT(*) FROM admitted WHERE admitted.limit_key = w.limit_key)
 FROM wanted AS w`
 
-	// The columns are those of standingOf.
+	// The columns are those of standingOf; what runs is counted once for all types.
 	selectTypeLimits = `
-SELECT l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst, r.arrival, COALESCE(c.n, 0), FALSE
+SELECT l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst,
+  CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'type' AND name = l.name) END,
+  0, FALSE
 FROM job_limits AS l
-LEFT JOIN (
-  SELECT type, COUNT(*) AS n
-  FROM jobs
-  WHERE state = 'running'
-  GROUP BY type) AS c ON c.type = l.name
-LEFT JOIN job_rates AS r ON r.kind = 'type' AND r.name = l.name
-WHERE l.kind = 'type'`
+WHERE l.kind = 'type'
+  AND (l.name = '` + allTypes + `' OR l.name = ANY($1))`
+
+	countRunning = `
+SELECT type, COUNT(*)
+FROM jobs
+WHERE state = 'running'
+  AND EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type' AND max_running IS NOT NULL)
+GROUP BY type`
 
 	putBackJobs = `
 UPDATE jobs

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
+	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -34,6 +35,7 @@ type DB struct {
 	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
+	clock   joblimit.Clock
 }
 
 var _ queue.Driver = (*DB)(nil)

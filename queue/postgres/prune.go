@@ -75,6 +75,24 @@ WITH pruned AS (
   RETURNING 1)
 SELECT COUNT(*)
 FROM pruned`
+
+	selectFirstRate = `
+SELECT MIN(arrival)
+FROM job_rates`
+
+	// A claim that moves a rate on meanwhile keeps it.
+	pruneRates = `
+WITH pruned AS (
+  DELETE FROM job_rates
+  WHERE ctid = ANY(ARRAY(
+    SELECT ctid
+    FROM job_rates
+    WHERE arrival < $1
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED))
+  RETURNING 1)
+SELECT COUNT(*)
+FROM pruned`
 )
 
 // Finished implements [queue.Pruner].
@@ -97,6 +115,18 @@ func (db *DB) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
 // PruneKeys implements [queue.Pruner].
 func (db *DB) PruneKeys(ctx context.Context, tx *queue.Tx, limit int) (int, error) {
 	return queryOne(ctx, tx, scanCount, pruneKeys, tx.Now(), limit)
+}
+
+// FirstRate implements [queue.Pruner].
+func (db *DB) FirstRate(ctx context.Context) (time.Time, error) {
+	var first dbtime.Time
+	err := db.pool.QueryRow(ctx, selectFirstRate).Scan(&first)
+	return first.Time, err
+}
+
+// PruneRates implements [queue.Pruner].
+func (db *DB) PruneRates(ctx context.Context, tx *queue.Tx, before time.Time, limit int) (int, error) {
+	return queryOne(ctx, tx, scanCount, pruneRates, before, limit)
 }
 
 func scanCount(row jobrow.Scanner) (n int, err error) {

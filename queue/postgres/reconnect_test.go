@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"sync"
 	"testing"
@@ -123,6 +124,38 @@ func TestListenerReconnects(t *testing.T) {
 	drainWakes(woken)
 	require.NoError(t, admin.Write(t.Context(), admin.Notify))
 	<-woken
+	stop()
+	require.NoError(t, <-ended)
+}
+
+// What another machine is to hear is told again when the connection it was to go by turns out to be lost.
+func TestNewsOutliveTheirConnections(t *testing.T) {
+	dsn := dbtest.PostgresDSN(t)
+	admin := machine(t, dsn, "admin")
+	name := "victim-" + t.Name()
+	db := machine(t, dbtest.With(t, dsn, "pool_max_conns", "3"), name)
+	ctx, stop := context.WithCancel(t.Context())
+	woken := make(chan struct{}, 1000)
+	ended := make(chan error, 1)
+	go func() { ended <- admin.Listen(ctx, func() { woken <- struct{}{} }) }()
+	<-woken // it listens
+	held := make([]*sql.Conn, 3)
+	for i := range held {
+		var err error
+		held[i], err = db.Reader().Conn(t.Context())
+		require.NoError(t, err)
+	}
+	for _, conn := range held {
+		require.NoError(t, conn.Close())
+	}
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", name)
+		require.NoError(t, err)
+		require.NoError(t, db.Notify(ctx, tx))
+		// This connection, which lives, is not given back before.
+		tx.OnCommit(func() { <-woken })
+		return nil
+	}))
 	stop()
 	require.NoError(t, <-ended)
 }

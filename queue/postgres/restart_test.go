@@ -80,10 +80,16 @@ func openMachine(t *testing.T, dsn string) (*postgres.DB, *forest.Forest) {
 	return db, f
 }
 
-// The server dies under load and comes back, again and again. Programs that enqueue try again; dispatchers go on by
+// The server goes down under load and comes back, again and again. Programs that enqueue try again; dispatchers go on by
 // themselves.
-func TestServerThatDiesUnderLoadLosesAndDoublesNothing(t *testing.T) {
-	const deaths = 5
+func TestServerThatGoesDownUnderLoadLosesAndDoublesNothing(t *testing.T) {
+	for _, how := range []dbtest.Shutdown{dbtest.Fast, dbtest.Immediate} {
+		t.Run(string(how), func(t *testing.T) { goDownUnderLoad(t, how) })
+	}
+}
+
+func goDownUnderLoad(t *testing.T, how dbtest.Shutdown) {
+	const times = 5
 	cluster := dbtest.NewCluster(t)
 	db, f := openMachine(t, cluster.DSN())
 	defer func() { require.NoError(t, db.Close()) }()
@@ -103,10 +109,9 @@ func TestServerThatDiesUnderLoadLosesAndDoublesNothing(t *testing.T) {
 			planted = append(planted, root)
 		}
 	})
-	for range deaths {
+	for range times {
 		grown.wait(10)
-		cluster.Crash(t)
-		cluster.Start(t)
+		cluster.Restart(t, how)
 	}
 	grown.wait(10) // both go on
 	grown.end()
@@ -115,5 +120,42 @@ func TestServerThatDiesUnderLoadLosesAndDoublesNothing(t *testing.T) {
 	first()
 	second()
 	f.RequireWhole(t, planted)
-	t.Logf("the server died %d times; %d trees were planted, %d times in vain", deaths, len(planted), refused)
+	t.Logf("the server went down %d times; %d trees were planted, %d times in vain", times, len(planted), refused)
+}
+
+// A dispatcher that would not look again for an hour hears of other machines' jobs once the server is back.
+func TestListenersHearAgainAfterARestart(t *testing.T) {
+	cluster := dbtest.NewCluster(t)
+	db, enqueuer := openMachine(t, cluster.DSN())
+	defer func() { require.NoError(t, db.Close()) }()
+	other, f := openMachine(t, cluster.DSN())
+	defer func() { require.NoError(t, other.Close()) }()
+	listening, grown := make(chan struct{}, 100), make(chan string, forest.TreeSize)
+	d, err := queue.NewDispatcher(f.Queue, &queue.DispatcherConfig{PollInterval: time.Hour})
+	require.NoError(t, err)
+	f.Handle(d, func(name string) { grown <- name })
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- d.Run(ctx) }()
+	// Both listen again after the same pause.
+	go func() { ended <- other.Listen(ctx, func() { listening <- struct{}{} }) }()
+	<-listening
+	plant := func(root string) {
+		for enqueuer.Plant(t.Context(), root) != nil {
+			continue // on a connection that is lost
+		}
+		for range forest.TreeSize {
+			<-grown
+		}
+	}
+	plant("first")
+	for _, how := range []dbtest.Shutdown{dbtest.Fast, dbtest.Immediate} {
+		drainWakes(listening)
+		cluster.Restart(t, how)
+		<-listening
+		plant(string(how))
+	}
+	stop()
+	require.NoError(t, <-ended)
+	require.NoError(t, <-ended)
 }

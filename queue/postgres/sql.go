@@ -4,9 +4,11 @@ import "github.com/postroom-go/postroom/internal/jobrow"
 
 const (
 	// Our statements know their indexes. A plan made while a table is small, and kept, would read all of it when it no
-	// longer is. Until the end of the transaction, or the user's next statement.
+	// longer is. A bitmap would read what has been claimed and ended since the last vacuum, every time: only an index scan
+	// marks that. Until the end of the transaction, or the user's next statement.
 	planOurs = `
-SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
+SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
+  set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 
 	insertJob = `
 INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
@@ -64,10 +66,11 @@ RETURNING id`
 SELECT id, beat, beat_at, types_json::text
 FROM job_workers
 UNION ALL
-SELECT DISTINCT worker_id, -1, NULL::timestamptz, NULL
+SELECT DISTINCT worker_id COLLATE "C", -1, NULL::timestamptz, NULL
 FROM jobs
 WHERE state = 'running'
-  AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)`
+  AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)
+ORDER BY id`
 
 	deleteWorkerAt = `
 DELETE FROM job_workers
@@ -109,6 +112,21 @@ FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::int[], $6::timest
 WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
   AND jobs.state IS NOT DISTINCT FROM 'running'` + returningEnded
+
+	// For jobs that hold nothing that is to be freed.
+	completeJobs = `
+UPDATE jobs
+SET state = 'completed',
+  hold = 0,
+  result_json = o.result::json,
+  updated_at = o.at,
+  finished_at = o.at
+FROM unnest($1::text[], $2::int[], $3::text[], $4::timestamptz[]) AS o (id, attempt, result, at)
+WHERE jobs.id = o.id
+  AND jobs.attempt = o.attempt
+  AND jobs.state IS NOT DISTINCT FROM 'running'
+RETURNING jobs.id, jobs.attempt, NULL, NULL, NULL, NULL, NULL,
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
 
 	// The last tells whether types are limited, so that there may be room for others.
 	returningEnded = `
@@ -178,12 +196,16 @@ FROM jobs
 WHERE id = $1`
 
 	notify = `SELECT pg_notify('` + channel + `', $1)`
-	listen = `LISTEN ` + channel
+
+	// A transaction that does nothing but notify need not wait for the disk, nor make others wait.
+	notifyAlone = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('` + channel + `', $1)`
+	listen      = `LISTEN ` + channel
 )
 
 var planTheirs = [...]string{
 	"SET LOCAL plan_cache_mode TO DEFAULT",
 	"SET LOCAL enable_seqscan TO DEFAULT",
+	"SET LOCAL enable_bitmapscan TO DEFAULT",
 	"SET LOCAL jit TO DEFAULT",
 }
 

@@ -20,15 +20,32 @@ type standing struct {
 	waiting bool // some jobs wait for the key
 }
 
-// scanStanding reads the columns of standingOf after the name, and those that come after them.
-func scanStanding(row jobrow.Scanner, more ...any) (s standing, err error) {
-	var maxRunning, rate, period, burst sql.NullInt64
-	var arrival dbtime.Time
-	err = row.Scan(append([]any{&s.name, &s.limit.Paused, &maxRunning, &rate, &period, &burst, &arrival, &s.running, &s.waiting}, more...)...)
-	s.limit.MaxRunning, s.limit.Rate, s.limit.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)
-	s.limit.Period = time.Duration(period.Int64) * time.Microsecond
-	s.arrival = arrival.Time
-	return s, err
+// standingRow are the columns of standingOf, any of which may be NULL.
+type standingRow struct {
+	name                                       sql.NullString
+	paused, waiting                            sql.NullBool
+	maxRunning, rate, period, burst, isRunning sql.NullInt64
+	arrival                                    dbtime.Time
+}
+
+func (r *standingRow) dest() []any {
+	return []any{&r.name, &r.paused, &r.maxRunning, &r.rate, &r.period, &r.burst, &r.arrival, &r.isRunning, &r.waiting}
+}
+
+func (r *standingRow) standing() standing {
+	return standing{
+		name: r.name.String, arrival: r.arrival.Time, running: int(r.isRunning.Int64), waiting: r.waiting.Bool,
+		limit: joblimit.Limit{
+			Paused: r.paused.Bool, MaxRunning: int(r.maxRunning.Int64), Rate: int(r.rate.Int64),
+			Period: time.Duration(r.period.Int64) * time.Microsecond, Burst: int(r.burst.Int64),
+		},
+	}
+}
+
+func scanStanding(row jobrow.Scanner) (standing, error) {
+	var r standingRow
+	err := row.Scan(r.dest()...)
+	return r.standing(), err
 }
 
 // A markedKey is a key to look at, and how many marks said so.
@@ -38,7 +55,9 @@ type markedKey struct {
 }
 
 func scanMarked(row jobrow.Scanner) (m markedKey, err error) {
-	m.standing, err = scanStanding(row, &m.marks)
+	var r standingRow
+	err = row.Scan(append(r.dest(), &m.marks)...)
+	m.standing = r.standing()
 	return m, err
 }
 

@@ -63,6 +63,7 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 		return t.failed
 	}
 	steps := make([]step, 0, len(t.waiting)+len(last)+2)
+	within := t.begun
 	if !t.begun {
 		t.begun = true
 		steps = append(steps, step{sql: "BEGIN"})
@@ -81,6 +82,9 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 		batch.Queue(steps[i].sql, steps[i].args...)
 	}
 	t.failed = t.own(func(conn *pgx.Conn) error {
+		if within && gone(conn) {
+			return errGone
+		}
 		results := conn.SendBatch(ctx, &batch)
 		err := readAll(results, steps)
 		if closed := results.Close(); err == nil {
@@ -89,6 +93,15 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 		return err
 	})
 	return t.failed
+}
+
+// errGone is what is told of a transaction that a statement of the user has ended. What is written next would commit by itself.
+var errGone = errors.New("postgres: the transaction is gone: one of its statements has ended it")
+
+// gone tells whether the server knows of no transaction.
+func gone(conn *pgx.Conn) bool {
+	const idle = 'I'
+	return conn.PgConn().TxStatus() == idle
 }
 
 func readAll(results pgx.BatchResults, steps []step) error {
@@ -132,9 +145,8 @@ func (t *transaction) commit(ctx context.Context) error {
 // rollback undoes what was written; nothing need be said to a server that knows of no transaction. One whose connection was
 // lost has undone it by itself.
 func (t *transaction) rollback(ctx context.Context) error {
-	const idle = 'I'
 	err := t.own(func(conn *pgx.Conn) error {
-		if conn.IsClosed() || conn.PgConn().TxStatus() == idle {
+		if conn.IsClosed() || gone(conn) {
 			return nil
 		}
 		_, err := conn.Exec(ctx, "ROLLBACK")
@@ -154,7 +166,7 @@ func (t *transaction) plans() bool {
 // flush sends what waits, so that a user's statement comes after it, and is planned as the server is set up to.
 func (t *transaction) flush(ctx context.Context) error {
 	if t.begun && !t.planned && len(t.waiting) == 0 {
-		return t.failed
+		return t.there()
 	}
 	var last []step
 	if t.planned || t.plans() {
@@ -165,6 +177,19 @@ func (t *transaction) flush(ctx context.Context) error {
 	err := t.send(ctx, last...)
 	t.planned = false
 	return err
+}
+
+// there fails when the transaction has been ended by a statement of the user.
+func (t *transaction) there() error {
+	if t.failed == nil {
+		t.failed = t.own(func(conn *pgx.Conn) error {
+			if gone(conn) {
+				return errGone
+			}
+			return nil
+		})
+	}
+	return t.failed
 }
 
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -18,21 +18,37 @@ type typeLimits struct {
 	rates     *arrivals
 }
 
-func readTypeLimits(ctx context.Context, tx *queue.Tx, now time.Time) (*typeLimits, error) {
+// A typeCount is how many jobs of a type run.
+type typeCount struct {
+	name string
+	n    int
+}
+
+func scanTypeCount(row jobrow.Scanner) (c typeCount, err error) {
+	err = row.Scan(&c.name, &c.n)
+	return c, err
+}
+
+func newTypeLimits(limited []standing, running []typeCount, now time.Time) *typeLimits {
 	t := &typeLimits{now: now, standings: make(map[string]*standing), rates: newArrivals(queue.TargetType)}
-	_, err := query(ctx, tx, func(row jobrow.Scanner) (*standing, error) {
-		s, err := scanStanding(row)
-		t.standings[s.name] = &s
-		return &s, err
-	}, selectTypeLimits)
-	for _, s := range t.standings {
+	for i := range limited {
+		s := &limited[i]
+		t.standings[s.name] = s
 		t.rates.settle(s, now)
 	}
-	return t, err
+	for _, c := range running {
+		if s := t.standings[c.name]; s != nil {
+			s.running = c.n
+		}
+	}
+	return t
 }
 
 // within narrows the rooms and leaves out the types that have none.
 func (t *typeLimits) within(types []queue.TypeRoom) []queue.TypeRoom {
+	if len(t.standings) == 0 {
+		return types
+	}
 	if t.allPaused() {
 		return nil
 	}
@@ -54,15 +70,13 @@ func (t *typeLimits) allPaused() bool {
 	return all != nil && all.limit.Paused
 }
 
-// spend takes what has been claimed off the rates of its types.
-func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) error {
-	started := make(map[string]int)
-	for i := range jobs {
-		started[jobs[i].Type]++
-	}
-	for name, n := range started {
-		if s := t.standings[name]; s != nil {
-			t.rates.spend(s, n, t.now)
+// spend takes what is claimed off the rates of its types.
+func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, claimed []place) error {
+	if len(t.standings) > 0 {
+		for i := range claimed {
+			if s := t.standings[claimed[i].jobType]; s != nil {
+				t.rates.spend(s, 1, t.now)
+			}
 		}
 	}
 	return t.rates.write(ctx, tx)

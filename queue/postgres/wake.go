@@ -47,6 +47,11 @@ func (db *DB) Notify(ctx context.Context, tx *queue.Tx) error {
 
 func (n *news) tell() {
 	n.wake()
+	n.freshen()
+}
+
+// freshen never blocks; news that come while some wait to be told are told with them.
+func (n *news) freshen() {
 	select {
 	case n.fresh <- struct{}{}:
 	default:
@@ -77,33 +82,49 @@ func (n *news) add(fn func()) (remove func()) {
 // notifyPause is between two notifications: what is told meanwhile is told with the second.
 const notifyPause = 5 * time.Millisecond
 
-// run notifies other processes until it is stopped, and then of what is left. That a notification fails is no matter:
-// polling is the net.
+// run notifies other processes until it is stopped, and then of what is left. A notification that fails is sent again, less
+// and less often: after a restart of the server every connection of the pool may be one that is lost.
 func (n *news) run(ctx context.Context) {
 	defer close(n.ended)
+	pause := notifyPause
 	for {
 		select {
 		case <-n.fresh:
 		case <-ctx.Done():
 			return
 		}
-		_, _ = n.pool.Exec(context.WithoutCancel(ctx), notify, n.self)
-		pause := time.NewTimer(notifyPause)
+		if err := n.notify(); err != nil {
+			n.freshen()
+			pause = min(2*pause, reconnectAfter)
+		} else {
+			pause = notifyPause
+		}
+		rest := time.NewTimer(pause)
 		select {
-		case <-pause.C:
+		case <-rest.C:
 		case <-ctx.Done():
-			pause.Stop()
+			rest.Stop()
 		}
 	}
 }
 
-// close returns when the last news has been told.
+// notifyPatience is for a server that is gone without a word.
+const notifyPatience = 5 * time.Second
+
+func (n *news) notify() error {
+	ctx, cancel := context.WithTimeout(context.Background(), notifyPatience)
+	defer cancel()
+	_, err := n.pool.Exec(ctx, notifyAlone, n.self)
+	return err
+}
+
+// close returns when the last news has been told, or could not be: polling is the net.
 func (n *news) close() {
 	n.stop()
 	<-n.ended
 	select {
 	case <-n.fresh:
-		_, _ = n.pool.Exec(context.Background(), notify, n.self)
+		_ = n.notify()
 	default:
 	}
 }

@@ -115,6 +115,21 @@ var cancelCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Retry/is refused when another job has its key for ever",
+		explanation: "what a key for ever names would happen twice",
+		run: func(s *suite) {
+			key := withKey(queue.Forever("k"))
+			id := s.inState(queue.StateFailed, key)
+			s.write(func(ctx context.Context, tx *queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "DELETE FROM job_keys")
+				return err
+			})
+			require.False(s, s.insert(newJob(key))[0].Duplicate)
+			require.ErrorIs(s, s.retry(id), queue.ErrKeyConflict)
+			require.Equal(s, queue.StateFailed, s.state(id))
+		},
+	},
+	{
 		name:        "Retry/is refused while another job has its key, and writes nothing",
 		explanation: "two unfinished jobs must never share a key, also when the caller commits in spite of the error",
 		run: func(s *suite) {

@@ -24,7 +24,7 @@ type conformanceCase struct {
 // which closes it with the test; the suite makes the tables.
 func TestDriver(t *testing.T, open func(t *testing.T) queue.Driver) {
 	cases := slices.Concat(writeCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
-		limitCases, rateCases, concurrencyCases)
+		limitCases, rateCases, clockCases, concurrencyCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := &suite{T: t, d: open(t)}

@@ -1,4 +1,4 @@
-package queuetest_test //nolint:testableexamples // a test that passes prints nothing
+package queuetest_test
 
 import (
 	"context"
@@ -97,8 +97,19 @@ func payOneInvoice(t testing.TB, q *queue.Queue) queuetest.Scenario {
 	}
 }
 
+func TestAnInvoiceIsPaid(t *testing.T) {
+	q := queuetest.New(t)
+	scenario := payOneInvoice(t, q)
+	job := queuetest.WorkOne(t, q, scenario.Register)
+	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+}
+
 // The invoice is paid and one receipt is sent, wherever the process dies.
-func ExampleCrashEverywhere() {
+func TestAnInvoiceIsPaidWhereverTheProcessDies(t *testing.T) {
+	queuetest.CrashEverywhere(t, payOneInvoice)
+}
+
+func ExampleCrashEverywhere() { //nolint:testableexamples // a test that passes prints nothing
 	var t *testing.T // your test's
 
 	queuetest.CrashEverywhere(t, payOneInvoice)

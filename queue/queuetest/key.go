@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -103,11 +104,39 @@ var keyCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Key/the first of a batch has it",
+		explanation: "of many jobs of a batch with the same key the first takes it, so that whose job it is does not hang on chance",
+		run: func(s *suite) {
+			var batch []queue.InsertJob
+			var want []queue.InsertResult
+			for i := range 40 {
+				batch = append(batch, newJob(withKey(queue.Forever(strconv.Itoa(i%2)))))
+				want = append(want, queue.InsertResult{ID: batch[i%2].ID, Duplicate: i > 1})
+			}
+			require.Equal(s, want, s.insert(batch...))
+		},
+	},
+	{
 		name:        "Key/coalesce keeps a job that is tried again while none waits",
 		explanation: "a job that goes back to the queue waits under its key again",
 		run: func(s *suite) {
 			key := withKey(queue.Coalesce("k"))
 			job := s.started(key)
+			s.requeue(job)
+			require.Equal(s, queue.StateQueued, s.state(job.ID))
+			require.Equal(s, queue.InsertResult{ID: job.ID, Duplicate: true}, s.insert(newJob(key))[0])
+			require.Equal(s, []string{job.ID}, ids(s.claim(10)))
+		},
+	},
+	{
+		name:        "Key/coalesce is taken back by a job that is tried again",
+		explanation: "a job that waits again waits under its key, also when another has had it meanwhile: at most one waits",
+		run: func(s *suite) {
+			key := withKey(queue.Coalesce("k"))
+			job := s.started(key)
+			next := newJob(key, withPayload(`{"n":3}`))
+			s.insert(next)
+			require.NoError(s, s.cancel(next.ID))
 			s.requeue(job)
 			require.Equal(s, queue.StateQueued, s.state(job.ID))
 			require.Equal(s, queue.InsertResult{ID: job.ID, Duplicate: true}, s.insert(newJob(key))[0])

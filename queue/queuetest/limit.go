@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -188,6 +189,31 @@ var limitCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Limit/no key waits for ever behind keys that always have something to do",
+		explanation: "however many keys have room again and again, each has its turn",
+		run: func(s *suite) {
+			const keys, each, turns = 400, 60, 40
+			s.setLimit(queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1})
+			var jobs []queue.InsertJob
+			for range each {
+				for k := range keys {
+					jobs = append(jobs, newJob(withLimitKey(fmt.Sprintf("k%03d", k))))
+				}
+			}
+			s.insert(jobs...)
+			seen := make(map[string]int)
+			for range turns {
+				got := s.claim(keys)
+				for key, n := range byKey(got) {
+					require.Equal(s, 1, n, "of a key at once")
+					seen[key]++
+				}
+				s.finishAll(got)
+			}
+			require.Len(s, seen, keys)
+		},
+	},
+	{
 		name:        "Limit/the longest prefix counts, and the key itself before it",
 		explanation: "one key can have more or less than its kin",
 		run: func(s *suite) {
@@ -309,6 +335,25 @@ var limitCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Pause/of a prefix holds keys back that have limits of their own",
+		explanation: "the most specific limit counts, but a pause is a pause",
+		run: func(s *suite) {
+			for _, limited := range []queue.Target{queue.ForKey("kk"), queue.ForKeyPrefix("kk")} {
+				s.setLimit(limited, queue.Limit{MaxRunning: 5})
+				s.setPaused(queue.ForKeyPrefix("k"), true)
+				s.insertMany(3, withLimitKey("kk"))
+				got, due := s.claimAll(time.Now(), "w")
+				require.Empty(s, got, limited)
+				require.Zero(s, due, limited)
+				s.setPaused(queue.ForKeyPrefix("k"), false)
+				got, _ = s.claimAll(time.Now(), "w")
+				require.Len(s, got, 3, limited)
+				s.endAll(got)
+				s.setLimit(limited, queue.Limit{})
+			}
+		},
+	},
+	{
 		name:        "Limit/concurrent claims and ends keep to it and lose nothing",
 		explanation: "ends are not serialised with claims: each must be counted, and each must let the next job in",
 		run:         func(s *suite) { s.race() },
@@ -347,6 +392,19 @@ func (s *suite) endAll(jobs []queue.Job) {
 	for i := range jobs {
 		require.NoError(s, s.finish(completed(jobs[i].Lease())))
 	}
+}
+
+// finishAll is endAll in one transaction.
+func (s *suite) finishAll(jobs []queue.Job) {
+	s.Helper()
+	outcomes := make([]queue.Outcome, len(jobs))
+	for i := range jobs {
+		outcomes[i] = completed(jobs[i].Lease())
+	}
+	s.write(func(ctx context.Context, tx *queue.Tx) error {
+		answers, err := s.d.Finish(ctx, tx, outcomes)
+		return errors.Join(append(answers, err)...)
+	})
 }
 
 func (s *suite) limits() []queue.LimitStatus {

@@ -103,4 +103,39 @@ var pruneCases = []conformanceCase{
 			require.True(s, s.insert(newJob(withKey(queue.ForPeriod("r", time.Hour))))[0].Duplicate)
 		},
 	},
+	{
+		name:        "Prune/deletes rates that have passed, and no others",
+		explanation: "where a rate stands matters until that instant; then it says what no row says",
+		run: func(s *suite) {
+			first, err := s.d.FirstRate(s.Context())
+			require.NoError(s, err)
+			require.Zero(s, first)
+			hourly := queue.Limit{Rate: 1, Per: time.Hour, Burst: 1}
+			s.setLimit(queue.ForKeyPrefix("k"), hourly)
+			s.setLimit(typeT, hourly)
+			now := later()
+			for i, key := range []string{"k1", "k2", "k3"} {
+				s.insert(newJob(withLimitKey(key)))
+				got, _ := s.claimAll(now.Add(time.Duration(i)*time.Hour), "w")
+				require.Len(s, got, 1)
+			}
+			require.Equal(s, 4, s.count("job_rates"))
+			first, err = s.d.FirstRate(s.Context())
+			require.NoError(s, err)
+			require.Equal(s, now.Add(time.Hour), first)
+			for _, want := range []int{1, 1, 0} {
+				s.write(func(ctx context.Context, tx *queue.Tx) error {
+					n, err := s.d.PruneRates(ctx, tx, now.Add(2*time.Hour+time.Microsecond), 1)
+					require.Equal(s, want, n)
+					return err
+				})
+			}
+			s.insertMany(2, withLimitKey("k3"))
+			got, next := s.claimAll(now.Add(2*time.Hour), "w")
+			require.Empty(s, got, "what is left still holds")
+			require.Equal(s, now.Add(3*time.Hour), next)
+			got, _ = s.claimAll(now.Add(3*time.Hour), "w")
+			require.Len(s, got, 1)
+		},
+	},
 }

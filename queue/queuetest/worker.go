@@ -133,6 +133,27 @@ var workerCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Workers/come by id",
+		explanation: "whoever sees to all workers does so in the same order everywhere, and a list that people watch stands still",
+		run: func(s *suite) {
+			s.insertMany(2)
+			for _, worker := range []string{"c", "B"} {
+				require.Len(s, s.claimAt(time.Now(), worker, 1).Jobs, 1)
+			}
+			for _, worker := range []string{"d", "a"} {
+				require.True(s, s.beat(worker, true))
+			}
+			require.NoError(s, s.d.Retire(s.Context(), "c"))
+			workers, err := s.d.Workers(s.Context())
+			require.NoError(s, err)
+			var got []string
+			for _, w := range workers {
+				got = append(got, w.ID)
+			}
+			require.Equal(s, []string{"B", "a", "c", "d"}, got)
+		},
+	},
+	{
 		name:        "Retire/removes a worker that holds nothing",
 		explanation: "a worker that stopped in good order is no more to be looked after",
 		run: func(s *suite) {

@@ -145,6 +145,47 @@ var writeCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Write/is refused when the function has ended the transaction by itself",
+		explanation: "what is written after the user's own ROLLBACK would commit by itself, and what was written before it is lost: Write must not say that all is well",
+		run: func(s *suite) {
+			s.notes()
+			job := newJob()
+			for after, then := range map[string]func(ctx context.Context, tx *queue.Tx) error{
+				"nothing": func(context.Context, *queue.Tx) error { return nil },
+				"a statement of the user": func(ctx context.Context, tx *queue.Tx) error {
+					require.Error(s, note(ctx, tx, "after"))
+					return nil
+				},
+				"a query of the user": func(ctx context.Context, tx *queue.Tx) error {
+					var text string
+					require.Error(s, tx.QueryRowxContext(ctx, "INSERT INTO notes (note) VALUES ('after') RETURNING note").Scan(&text))
+					return nil
+				},
+				"a job": func(ctx context.Context, tx *queue.Tx) error {
+					_, _ = s.d.Insert(ctx, tx, []queue.InsertJob{job})
+					return nil
+				},
+				"a look at a job": func(ctx context.Context, tx *queue.Tx) error {
+					require.Error(s, s.d.Retry(ctx, tx, job.ID))
+					return nil
+				},
+			} {
+				err := s.d.Write(s.Context(), func(ctx context.Context, tx *queue.Tx) error {
+					require.NoError(s, note(ctx, tx, "before"))
+					_, err := tx.ExecContext(ctx, "ROLLBACK")
+					require.NoError(s, err)
+					return then(ctx, tx)
+				})
+				require.Error(s, err, after)
+				require.Empty(s, s.noted(), after)
+			}
+			_, err := s.d.Job(s.Context(), job.ID)
+			require.ErrorIs(s, err, queue.ErrJobNotFound)
+			s.write(func(ctx context.Context, tx *queue.Tx) error { return note(ctx, tx, "usable") })
+			require.Equal(s, []string{"usable"}, s.noted())
+		},
+	},
+	{
 		name:        "Write/does not begin under a context that is done, and is not interrupted once begun",
 		explanation: "a write cancelled half way could be rolled back while the function goes on writing by itself",
 		run: func(s *suite) {

@@ -14,13 +14,13 @@ import (
 type chores struct {
 	expired, due, marks bool
 	typeLimits          bool
-	keyLimits           bool
+	fronts              bool // some limit keys have room for jobs that wait
 	more                bool // some are left for the next claim
 }
 
 func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, err error) {
 	at := dbtime.Of(now)
-	err = tx.QueryRowxContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.keyLimits)
+	err = tx.QueryRowxContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.fronts)
 	if err != nil {
 		return todo, err
 	}
@@ -30,13 +30,7 @@ func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, er
 		}
 	}
 	if todo.due {
-		if err := todo.promote(ctx, tx, at); err != nil {
-			return todo, err
-		}
-	}
-	// The others may have marked keys.
-	if todo.marks || todo.due || todo.expired {
-		return todo, todo.admit(ctx, tx, now)
+		return todo, todo.promote(ctx, tx, at)
 	}
 	return todo, nil
 }
@@ -49,13 +43,16 @@ func (c *chores) expire(ctx context.Context, tx *queue.Tx, at dbtime.Time) error
 	ended, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (e endedJob, err error) {
 		var key, scope, limitKey sql.NullString
 		err = row.Scan(&e.id, &key, &scope, &limitKey)
-		e.finished, e.key, e.scope, e.limitKey = true, key.String, queue.KeyScope(scope.String), limitKey.String
+		e.finished, e.waited, e.key, e.scope, e.limitKey = true, true, key.String, queue.KeyScope(scope.String), limitKey.String
 		return e, err
 	})
 	if err != nil {
 		return err
 	}
 	c.more = c.more || len(ended) == portionOfChores
+	for i := range ended {
+		c.marks = c.marks || ended[i].limitKey != ""
+	}
 	return release(ctx, tx, ended)
 }
 
@@ -70,6 +67,7 @@ func (c *chores) promote(ctx context.Context, tx *queue.Tx, at dbtime.Time) erro
 	for _, key := range keys {
 		marks.add(key)
 	}
+	c.marks = c.marks || len(marks) > 0
 	return marks.write(ctx, tx)
 }
 

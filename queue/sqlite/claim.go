@@ -1,11 +1,9 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -22,12 +20,18 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 		}
 		// Limits reckon in what is stored.
 		req.Now = dbtime.Truncate(req.Now)
+		if db.clock.PutBack(req.Now) {
+			if _, err := tx.ExecContext(ctx, hastenMarks, dbtime.Of(atOnce), dbtime.Of(req.Now)); err != nil {
+				return err
+			}
+		}
 		result, err = claim(ctx, tx, req)
 		return err
 	})
 	if err != nil {
 		return queue.ClaimResult{}, err
 	}
+	db.clock.Passed(req.Now)
 	return result, nil
 }
 
@@ -42,7 +46,7 @@ func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) (result qu
 			return result, err
 		}
 	}
-	jobs, more, err := pick(ctx, tx, req, limits.within(req.Types), todo.keyLimits)
+	jobs, more, err := pick(ctx, tx, req, limits.within(req.Types), &todo)
 	if err != nil {
 		return result, err
 	}
@@ -55,49 +59,48 @@ func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) (result qu
 }
 
 // pick makes the first of the types' jobs running, and tells whether there may be more of them.
-func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, limited bool) (jobs []queue.Job, more bool, err error) {
+func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, todo *chores) (jobs []queue.Job, more bool, err error) {
+	keyed := todo.fronts || todo.marks
 	switch {
-	case len(types) == 0:
+	case len(types) == 0 && !keyed:
 		return nil, false, nil
-	case len(types) == 1 && !limited:
+	case len(types) == 1 && !keyed:
 		wanted := min(types[0].Room, req.Limit)
-		rows, err := tx.QueryxContext(ctx, claimOfType, req.WorkerID, dbtime.Of(req.Now), types[0].Type, wanted)
-		jobs, err = jobrow.Jobs(rows, err, min(wanted, 16))
-		if err != nil {
-			return nil, false, err
-		}
-	default:
-		places, err := merge(ctx, tx, types, req.Limit, limited)
-		if err != nil || len(places) == 0 {
-			return nil, false, err
-		}
-		if jobs, err = take(ctx, tx, req, places, limited); err != nil {
-			return nil, false, err
-		}
-		more = len(jobs) < len(places)
+		jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now), wanted)
+		return jobs, false, err
 	}
-	slices.SortFunc(jobs, func(a, b queue.Job) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
-	})
-	return jobs, more, nil
+	m, err := newMerge(ctx, tx, req, types, todo)
+	if err != nil {
+		return nil, false, err
+	}
+	places, err := m.run(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(places) > 0 {
+		jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	all := len(jobs) == len(places)
+	return jobs, !all || m.more, m.leave(ctx, jobs, all)
 }
 
-// take makes running what the limits of keys let run.
-func take(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, places []place, limited bool) ([]queue.Job, error) {
-	keys := keyLimits{now: req.Now}
-	ids := idsOf(places)
-	if limited {
-		var err error
-		if ids, err = keys.within(ctx, tx, places); err != nil || len(ids) == 0 {
-			return nil, errors.Join(err, keys.spend(ctx, tx, nil))
-		}
-	}
-	rows, err := tx.QueryxContext(ctx, claimByID, req.WorkerID, dbtime.Of(req.Now), list(ids))
-	jobs, err := jobrow.Jobs(rows, err, len(ids))
-	if err != nil {
+// start makes running what the query selects, about as many as expected.
+func start(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, expected int, query string, args ...any) ([]queue.Job, error) {
+	rows, err := tx.QueryxContext(ctx, query, args...)
+	jobs, numbers, err := jobrow.Claimable(rows, err, expected)
+	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
-	return jobs, keys.spend(ctx, tx, jobs)
+	for i := range jobs {
+		j := &jobs[i]
+		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = queue.StateRunning, req.WorkerID, req.Now, req.Now
+		j.Attempt++
+	}
+	_, err = tx.ExecContext(ctx, claimJobs, req.WorkerID, dbtime.Of(req.Now), list(numbers))
+	return jobs, err
 }
 
 // nextDue is when there may be something to claim again, without anybody's saying so.

@@ -46,8 +46,8 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 	return results, keys.write(ctx, tx)
 }
 
-// insertRow is how many values one job has behind the instant, which all share.
-const insertRow = 14
+// insertRow and insertPlainRow are how many values a job has behind the instant, which all share.
+const insertRow, insertPlainRow = 14, 5
 
 var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string {
 	var row strings.Builder
@@ -61,10 +61,24 @@ var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string
 	return row.String() + ")"
 }, insertRow)
 
+// Most jobs are due and have nothing but a type and a payload; each value less that is bound makes them cheaper.
+var insertPlainStatements = valueStatements(insertPlainJobs, "", 2, func(first int) string {
+	return fmt.Sprintf("($1, $1, 'queued', 0, $1, $%d, $%d, $%d, $%d, $%d)", first, first+1, first+2, first+3, first+4)
+}, insertPlainRow)
+
 // insert keeps jobs with a limit key waiting where keys are limited.
 func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob, limited bool) error {
-	args := make([]any, 1, len(jobs)*insertRow+1)
 	now := dbtime.Format(tx.Now())
+	if !slices.ContainsFunc(jobs, func(job *queue.InsertJob) bool { return !plainJob(job, tx.Now()) }) {
+		args := make([]any, 1, len(jobs)*insertPlainRow+1)
+		args[0] = now
+		for _, job := range jobs {
+			args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, job.MaxAttempts)
+		}
+		_, err := tx.ExecContext(ctx, insertPlainStatements[len(jobs)], args...)
+		return err
+	}
+	args := make([]any, 1, len(jobs)*insertRow+1)
 	args[0] = now
 	for _, job := range jobs {
 		hold, notBefore := jobrow.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
@@ -80,6 +94,12 @@ func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob, limited 
 	}
 	_, err := tx.ExecContext(ctx, insertStatements[len(jobs)], args...)
 	return err
+}
+
+// plainJob: it is due, and all its rare columns are NULL.
+func plainJob(job *queue.InsertJob, now time.Time) bool {
+	return !job.NotBefore.After(now) && job.Key.Name == "" && job.LimitKey == "" && job.UserID == "" &&
+		len(job.Tags) == 0 && job.ExpiresAt.IsZero() && job.TraceParent == ""
 }
 
 // null is NULL for the empty string.

@@ -48,18 +48,27 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 
 // end writes the jobs' own rows and returns those whose leases were held.
 func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJob, error) {
-	completed := make([]*queue.Outcome, 0, len(outcomes))
-	var others []*queue.Outcome
+	var plain, completed, others []*queue.Outcome
 	for i := range outcomes {
-		if out := &outcomes[i]; out.Kind == queue.KindCompleted {
-			completed = append(completed, out)
-		} else {
+		switch out := &outcomes[i]; {
+		case out.Kind != queue.KindCompleted:
 			others = append(others, out)
+		case out.Plain:
+			plain = append(plain, out)
+		default:
+			completed = append(completed, out)
 		}
 	}
-	ended := make([]endedJob, 0, len(outcomes))
+	ended, err := completePlain(ctx, tx, plain)
+	if err != nil {
+		return nil, err
+	}
+	if len(ended) < len(plain) {
+		completed = append(completed, plain...)
+	}
 	for chunk := range slices.Chunk(completed, maxRows) {
-		some, err := complete(ctx, tx, chunk)
+		rows, err := tx.QueryxContext(ctx, completeReturning[len(chunk)], completeArgs(chunk)...)
+		some, err := jobrow.Collect(rows, err, scanEnded)
 		if err != nil {
 			return nil, err
 		}
@@ -73,17 +82,56 @@ func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJo
 	return append(ended, some...), err
 }
 
-var completeStatements = valueStatements(completeJobs, completeReturning, 1, func(first int) string {
-	return fmt.Sprintf("($%d, $%d, $%d, $%d)", first, first+1, first+2, first+3)
-}, 4)
+var completeStatements, completeReturning = completions(""), completions(returningEnded)
 
-func complete(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) ([]endedJob, error) {
+func completions(returning string) [maxRows + 1]string {
+	return valueStatements(completeJobs, ofHeldLeases+returning, 1, func(first int) string {
+		return fmt.Sprintf("($%d, $%d, $%d, $%d)", first, first+1, first+2, first+3)
+	}, 4)
+}
+
+func completeArgs(outcomes []*queue.Outcome) []any {
 	args := make([]any, 0, 4*len(outcomes))
 	for _, out := range outcomes {
 		args = append(args, out.Lease.JobID, out.Lease.Attempt, null(string(out.Result)), dbtime.Format(out.At))
 	}
-	rows, err := tx.QueryxContext(ctx, completeStatements[len(outcomes)], args...)
-	return jobrow.Collect(rows, err, scanEnded)
+	return args
+}
+
+// completePlain spares the database telling which jobs have ended: as a rule, all that were to. Else it writes nothing and
+// returns none.
+func completePlain(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) ([]endedJob, error) {
+	if len(outcomes) == 0 {
+		return nil, nil
+	}
+	if _, err := tx.ExecContext(ctx, "SAVEPOINT postroom_plain"); err != nil {
+		return nil, err
+	}
+	ended, err := completeWhileHeld(ctx, tx, outcomes)
+	if len(ended) < len(outcomes) {
+		ended = nil
+		_, e := tx.ExecContext(ctx, "ROLLBACK TO postroom_plain")
+		err = errors.Join(err, e)
+	}
+	_, e := tx.ExecContext(ctx, "RELEASE postroom_plain")
+	return ended, errors.Join(err, e)
+}
+
+// completeWhileHeld stops where a lease is not held any more.
+func completeWhileHeld(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) (ended []endedJob, err error) {
+	for chunk := range slices.Chunk(outcomes, maxRows) {
+		res, err := tx.ExecContext(ctx, completeStatements[len(chunk)], completeArgs(chunk)...)
+		if err != nil {
+			return nil, err
+		}
+		if n, err := res.RowsAffected(); err != nil || n != int64(len(chunk)) {
+			return nil, err
+		}
+		for _, out := range chunk {
+			ended = append(ended, endedJob{id: out.Lease.JobID, attempt: out.Lease.Attempt})
+		}
+	}
+	return ended, nil
 }
 
 // record keeps how an attempt ended that did not simply succeed.
@@ -106,6 +154,7 @@ type endedJob struct {
 	scope    queue.KeyScope
 	limitKey string
 	finished bool // and not to be run again
+	waited   bool // or may have: it did not surely run
 }
 
 func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
@@ -117,14 +166,19 @@ func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
 
 // release frees what the jobs held.
 func release(ctx context.Context, tx *queue.Tx, ended []endedJob) error {
-	freed := newMarks()
+	freed, changed := newMarks(), newMarks()
 	for i := range ended {
-		freed.add(ended[i].limitKey)
-		if err := ended[i].releaseKey(ctx, tx); err != nil {
+		e := &ended[i]
+		if e.finished && !e.waited {
+			freed.add(e.limitKey)
+		} else {
+			changed.add(e.limitKey)
+		}
+		if err := e.releaseKey(ctx, tx); err != nil {
 			return err
 		}
 	}
-	return freed.write(ctx, tx)
+	return errors.Join(freed.writeFreed(ctx, tx), changed.write(ctx, tx))
 }
 
 func (e *endedJob) releaseKey(ctx context.Context, tx *queue.Tx) (err error) {
@@ -132,6 +186,20 @@ func (e *endedJob) releaseKey(ctx context.Context, tx *queue.Tx) (err error) {
 	case e.finished && (e.scope == queue.KeyUnfinished || e.scope == queue.KeyCoalesce):
 		_, err = tx.ExecContext(ctx, deleteKey, e.key, e.id)
 	case !e.finished && e.scope == queue.KeyCoalesce:
+		err = e.takeKeyAgain(ctx, tx)
+	}
+	return err
+}
+
+// takeKeyAgain is for a job that coalesces and waits again: under its key, or not at all where another waits under it.
+func (e *endedJob) takeKeyAgain(ctx context.Context, tx *queue.Tx) error {
+	var jobType string
+	var payload []byte
+	if err := tx.QueryRowxContext(ctx, selectHolder, e.id).Scan(&jobType, &payload); err != nil {
+		return err
+	}
+	holder, err := takeKey(ctx, tx, queue.Key{Name: e.key, Scope: e.scope}, e.id, queue.Fingerprint(jobType, payload))
+	if err == nil && holder.Duplicate {
 		_, err = tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key)
 	}
 	return err
@@ -223,7 +291,7 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 		return err
 	}
 	ended := []endedJob{{
-		id: jobID, key: key.String, scope: queue.KeyScope(scope.String), limitKey: limitKey.String, finished: true,
+		id: jobID, key: key.String, scope: queue.KeyScope(scope.String), limitKey: limitKey.String, finished: true, waited: true,
 	}}
 	if err := release(ctx, tx, ended); err != nil {
 		return err
@@ -248,7 +316,7 @@ func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
 	case !state.Finished():
 		return queue.ErrNotFinished
 	}
-	if held := queue.KeyScope(scope.String); held == queue.KeyUnfinished || held == queue.KeyCoalesce {
+	if held := queue.KeyScope(scope.String); held == queue.KeyUnfinished || held == queue.KeyCoalesce || held == queue.KeyForever {
 		holder, err := takeKey(ctx, tx, queue.Key{Name: key.String, Scope: held}, jobID, queue.Fingerprint(jobType, payload))
 		if err != nil {
 			return err

@@ -23,6 +23,15 @@ func (r *jsonRows) begin() {
 	r.field = false
 }
 
+func (r *jsonRows) empty() bool { return len(r.buf) == 0 }
+
+// pair is a row of two texts.
+func (r *jsonRows) pair(a, b string) {
+	r.begin()
+	r.text(a)
+	r.text(b)
+}
+
 func (r *jsonRows) end() string {
 	if len(r.buf) == 0 {
 		return "[]"

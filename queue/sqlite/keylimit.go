@@ -2,81 +2,142 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// keyLimits are the limits of the keys of which a claim is about to take jobs.
+// keyLimits are the limit keys that a claim looks at: those that were marked, and those of which it may take jobs.
 type keyLimits struct {
 	now       time.Time
 	standings map[string]*standing
-	dropped   marks // keys of which more stood ready than may run
+	lanes     []*lane // that it has looked into, and all of keys that were marked
 }
 
-// within returns the places that their keys have room for. The others are put back to wait, so that the next claim does
-// not find them again.
-func (k *keyLimits) within(ctx context.Context, tx *queue.Tx, places []place) (ids []string, err error) {
-	keys := newMarks()
-	for i := range places {
-		keys.add(places[i].limitKey)
-	}
-	if err := k.read(ctx, tx, keys.list()); err != nil {
-		return nil, err
-	}
-	rooms := make(map[string]int, len(k.standings))
-	for key, s := range k.standings {
-		rooms[key], _ = s.limit.Room(s.running, s.arrival, k.now)
-	}
-	k.dropped = newMarks()
-	var excess []string
-	for i := range places {
-		p := &places[i]
-		if p.limitKey != "" && rooms[p.limitKey] == 0 {
-			excess = append(excess, p.id)
-			k.dropped.add(p.limitKey)
-			continue
+// admit looks at keys that are marked, and tells whether some may be left: it looks at more of them the more jobs are wanted,
+// and leaves the others to the next claim. Of those with room, all types that wait are lanes.
+func (k *keyLimits) admit(ctx context.Context, tx *queue.Tx, wanted int) (more bool, err error) {
+	for n := 4 + wanted/4; len(k.standings)+len(k.lanes) < 40+4*wanted; {
+		taken, err := takeMarks(ctx, tx, k.now, n)
+		if err != nil {
+			return false, err
 		}
-		rooms[p.limitKey]--
-		ids = append(ids, p.id)
+		if err := k.admitSome(ctx, tx, taken); err != nil || len(taken) < n {
+			return false, err
+		}
 	}
-	if len(excess) > 0 {
-		_, err = tx.ExecContext(ctx, putBackJobs, list(excess))
-	}
-	return ids, err
+	return true, nil
 }
 
-func (k *keyLimits) read(ctx context.Context, tx *queue.Tx, keys []string) error {
-	list, err := keyStandings(ctx, tx, keys)
-	k.standings = make(map[string]*standing, len(list))
-	for _, s := range list {
-		k.standings[s.name] = s
-		if err == nil {
-			err = s.settle(ctx, tx, k.now)
+func (k *keyLimits) admitSome(ctx context.Context, tx *queue.Tx, taken marks) error {
+	if err := k.look(ctx, tx, taken); err != nil {
+		return err
+	}
+	var open []string
+	for key := range taken {
+		s := k.standings[key]
+		s.marked = true
+		if s.left > 0 {
+			open = append(open, key)
 		}
 	}
+	if len(open) == 0 {
+		return nil
+	}
+	rows, err := tx.QueryxContext(ctx, selectWaitingTypes, list(open))
+	lanes, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (*lane, error) {
+		l := &lane{kind: laneWaiting}
+		err := row.Scan(&l.limitKey, &l.typeName)
+		l.keyRoom = &k.standings[l.limitKey].room
+		return l, err
+	})
+	k.lanes = append(k.lanes, lanes...)
 	return err
 }
 
-// spend takes what has been claimed off the rates, and sees to it that what waits for a rate is looked at in time. What
-// waits for a running job to end is looked at then.
-func (k *keyLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) error {
-	started := make(map[string]int)
-	for i := range jobs {
-		started[jobs[i].LimitKey]++
+// look reads how the keys stand that have not been looked at.
+func (k *keyLimits) look(ctx context.Context, tx *queue.Tx, keys marks) error {
+	var names []string
+	for key := range keys {
+		if k.standings[key] == nil {
+			names = append(names, key)
+		}
 	}
-	for key, s := range k.standings {
-		if err := s.spend(ctx, tx, started[key], k.now); err != nil {
-			return err
+	if len(names) == 0 {
+		return nil
+	}
+	standings, err := readStandings(ctx, tx, queue.TargetKey, selectKeys, list(names))
+	if err != nil {
+		return err
+	}
+	for _, key := range names {
+		s := standings[key]
+		if s == nil {
+			return fmt.Errorf("sqlite: the limit key %q is not found again", key)
 		}
-		_, dropped := k.dropped[key]
-		_, again := s.limit.Room(s.running, s.arrival, k.now)
-		if again.IsZero() || (!s.waiting && !dropped) {
-			continue
-		}
-		if err := mark(ctx, tx, again, key); err != nil {
-			return err
+		s.settle(k.now)
+		s.left, _ = s.limit.Room(s.running, s.arrival, k.now)
+		k.standings[key] = s
+	}
+	return nil
+}
+
+func (k *keyLimits) marked(key string) bool {
+	s := k.standings[key]
+	return s != nil && s.marked
+}
+
+// enter looks at the keys of waiting lanes that are about to be read.
+func (k *keyLimits) enter(ctx context.Context, tx *queue.Tx, lanes []*lane) error {
+	keys := newMarks()
+	for _, l := range lanes {
+		keys.add(l.limitKey)
+	}
+	if err := k.look(ctx, tx, keys); err != nil {
+		return err
+	}
+	for _, l := range lanes {
+		if l.keyRoom == nil {
+			l.keyRoom = &k.standings[l.limitKey].room
+			k.lanes = append(k.lanes, l)
 		}
 	}
 	return nil
+}
+
+// spend takes off the limits what has been claimed, and sees to it that what waits for a rate is looked at in time. What waits
+// for a running job to end is looked at then.
+func (k *keyLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) error {
+	for i := range jobs {
+		if s := k.standings[jobs[i].LimitKey]; s != nil {
+			s.spend(1, k.now)
+		}
+	}
+	if err := writeArrivals(ctx, tx, k.standings); err != nil {
+		return err
+	}
+	var later jsonRows
+	for key, s := range k.standings {
+		if _, again := s.limit.Room(s.running, s.arrival, k.now); s.left == 0 && !again.IsZero() {
+			later.begin()
+			later.time(again)
+			later.text(key)
+		}
+	}
+	if later.empty() {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, markLater, later.end())
+	return err
+}
+
+// keys are those that have been looked at.
+func (k *keyLimits) keys() marks {
+	keys := newMarks()
+	for key := range k.standings {
+		keys.add(key)
+	}
+	return keys
 }

@@ -3,22 +3,61 @@ package sqlite
 import (
 	"container/heap"
 	"context"
-	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A lane is what may be claimed of one type, in order. Lanes are merged in order of their heads, and read on in portions
-// only as far as the merge gets.
+// A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and
+// type the jobs that wait for the key. A lane is read in portions, and only as far as the merge gets. One statement reads
+// all the lanes that are wanted, because a statement costs much and a place little.
+
+// A lane is what may be claimed of one type, or of one type and limit key.
 type lane struct {
-	name  string
-	room  int
-	read  int // how many have been read
+	kind     laneKind
+	typeName string
+	limitKey string // of a waiting lane
+
+	typeRoom *room
+	keyRoom  *room // of a waiting lane that has been read
+
 	ready []place
+	front *place // where it is said to begin; nil when that is not known
+	after *place // what is to be read comes after it, or is it; nil when that is not known
+	read  int    // how many places have been read, with those that are taken
+	taken int
 	all   bool // no more can be read
-	// limited: the limit keys are wanted, too. They are not in the index.
-	limited bool
+}
+
+// A room is for how many a claim has room, in all lanes that share it.
+type room struct{ left int }
+
+// A laneKind is where the places of a lane are.
+type laneKind int
+
+const (
+	// laneReady has the jobs of a type that no limit key keeps back.
+	laneReady laneKind = iota
+	// laneFronts has the fronts of a type: where waiting lanes begin. It makes them, and has no jobs of its own.
+	laneFronts
+	// laneWaiting has the jobs that wait for a limit key, of one type.
+	laneWaiting
+)
+
+// statement is the one that reads lanes of the kind.
+func (k laneKind) statement() string {
+	switch k {
+	case laneFronts:
+		return readFronts
+	case laneWaiting:
+		return readWaiting
+	default:
+		return readReady
+	}
 }
 
 // A place is where a job stands in the order of claims.
@@ -26,7 +65,8 @@ type place struct {
 	priority  int
 	notBefore string
 	id        string
-	limitKey  string // empty without one, or when no key is limited
+	row       int64  // of a job
+	limitKey  string // of a front
 }
 
 func (p *place) before(q *place) bool {
@@ -39,95 +79,288 @@ func (p *place) before(q *place) bool {
 	return p.id < q.id
 }
 
-func idsOf(places []place) []string {
-	ids := make([]string, len(places))
+func rowsOf(places []place) []int64 {
+	rows := make([]int64, len(places))
 	for i := range places {
-		ids[i] = places[i].id
+		rows[i] = places[i].row
 	}
-	return ids
+	return rows
 }
 
-// lanesOf returns the types that have something to claim, each with its head, as many as may come into a claim.
-func lanesOf(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limit int, limited bool) ([]*lane, error) {
-	names := make([]string, len(types))
-	rooms := make(map[string]int, len(types))
-	for i, t := range types {
-		names[i], rooms[t.Type] = t.Type, t.Room
+// next is what the lane has next; before it has been read, nothing that comes before what it has.
+func (l *lane) next() *place {
+	if len(l.ready) > 0 {
+		return &l.ready[0]
 	}
-	query := selectHeads
-	if limited {
-		query = selectLimitedHeads
-	}
-	rows, err := tx.QueryxContext(ctx, query, list(names), limit)
-	return jobrow.Collect(rows, err, func(row jobrow.Scanner) (*lane, error) {
-		l, head := &lane{read: 1, limited: limited}, place{}
-		var key sql.NullString
-		err := row.Scan(&l.name, &head.priority, &head.notBefore, &head.id, &key)
-		head.limitKey = key.String
-		l.room, l.ready = rooms[l.name], []place{head}
-		return l, err
-	})
+	return l.after
 }
 
-// merge returns the first jobs of all types, at most limit.
-func merge(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limit int, limited bool) ([]place, error) {
-	lanes, err := lanesOf(ctx, tx, types, limit, limited)
-	if err != nil {
-		return nil, err
+// last is the last that is known of the lane.
+func (l *lane) last() *place {
+	if n := len(l.ready); n > 0 {
+		return &l.ready[n-1]
 	}
-	h := byHead(lanes)
-	heap.Init(&h)
-	places := make([]place, 0, limit)
-	for len(places) < limit && len(h) > 0 {
-		first := h[0]
-		places = append(places, first.ready[0])
-		first.ready = first.ready[1:]
-		first.room--
-		if err := first.fill(ctx, tx, limit-len(places)); err != nil {
-			return nil, err
+	return l.after
+}
+
+// left is how many may be taken of the lane, if it has them.
+func (l *lane) left() int {
+	if l.keyRoom != nil {
+		return min(l.typeRoom.left, l.keyRoom.left)
+	}
+	return l.typeRoom.left
+}
+
+// over tells that nothing more is to be had of the lane.
+func (l *lane) over() bool { return l.left() == 0 || (l.all && len(l.ready) == 0) }
+
+func (l *lane) take() place {
+	l.after = &l.ready[0]
+	l.ready = l.ready[1:]
+	l.taken++
+	l.typeRoom.left--
+	if l.keyRoom != nil {
+		l.keyRoom.left--
+	}
+	return *l.after
+}
+
+// A merge takes the first places of lanes.
+type merge struct {
+	tx     *queue.Tx
+	keys   *keyLimits
+	wanted int
+	lanes  byNext
+	more   bool // some keys are left to be looked at
+}
+
+// newMerge begins with a lane for each type, one for its fronts, and those of the keys that are marked.
+func newMerge(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, todo *chores) (m *merge, err error) {
+	m = &merge{tx: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
+	rooms := make(map[string]*room, len(types))
+	for _, t := range types {
+		shared := &room{left: t.Room}
+		rooms[t.Type] = shared
+		m.lanes = append(m.lanes, &lane{kind: laneReady, typeName: t.Type, typeRoom: shared})
+		if todo.fronts {
+			m.lanes = append(m.lanes, &lane{kind: laneFronts, typeName: t.Type, typeRoom: shared})
 		}
-		if len(first.ready) == 0 {
-			heap.Pop(&h)
-		} else {
-			heap.Fix(&h, 0)
+	}
+	if todo.marks {
+		m.more, err = m.keys.admit(ctx, tx, req.Limit)
+	}
+	for _, l := range m.keys.lanes {
+		if l.typeRoom = rooms[l.typeName]; l.typeRoom != nil {
+			m.lanes = append(m.lanes, l)
+		}
+	}
+	return m, err
+}
+
+// run takes places until there are as many as are wanted, or no more.
+func (m *merge) run(ctx context.Context) ([]place, error) {
+	places := make([]place, 0, min(m.wanted, 100))
+	heap.Init(&m.lanes)
+	for m.wanted > 0 && len(m.lanes) > 0 {
+		switch first := m.lanes[0]; {
+		case first.over():
+			heap.Pop(&m.lanes)
+		case len(first.ready) == 0:
+			if err := m.read(ctx, first.read); err != nil {
+				return nil, err
+			}
+			heap.Init(&m.lanes)
+		default:
+			places = append(places, first.take())
+			m.wanted--
+			heap.Fix(&m.lanes, 0)
 		}
 	}
 	return places, nil
 }
 
-// fill reads as many places of the lane as have been read of it: one where many lanes share the claim, many where one has
-// the most of it.
-func (l *lane) fill(ctx context.Context, tx *queue.Tx, wanted int) error {
-	if l.room == 0 {
-		l.ready = nil
+// leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys may
+// have more room than was thought, and are looked at again.
+func (m *merge) leave(ctx context.Context, jobs []queue.Job, all bool) error {
+	err := errors.Join(m.keys.spend(ctx, m.tx, jobs), m.moveFronts(ctx))
+	if err == nil && !all {
+		err = m.keys.keys().write(ctx, m.tx)
 	}
-	if len(l.ready) > 0 || l.all || l.room == 0 || wanted == 0 {
-		return nil
-	}
-	n := min(l.room, wanted, l.read)
-	query := selectReady
-	if l.limited {
-		query = selectLimitedReady
-	}
-	rows, err := tx.QueryxContext(ctx, query, l.name, n, l.read)
-	l.ready, err = jobrow.Collect(rows, err, func(row jobrow.Scanner) (p place, err error) {
-		var key sql.NullString
-		err = row.Scan(&p.priority, &p.notBefore, &p.id, &key)
-		p.limitKey = key.String
-		return p, err
-	})
-	l.all = len(l.ready) < n
-	l.read += len(l.ready)
 	return err
 }
 
-type byHead []*lane
+// read reads on in the lanes that may have one of the places that are wanted, and of which no more is known than of the
+// one that has to be read.
+func (m *merge) read(ctx context.Context, known int) error {
+	for _, kind := range []laneKind{laneReady, laneFronts, laneWaiting} {
+		lanes := m.lacking(kind, known)
+		if kind == laneWaiting {
+			if err := m.keys.enter(ctx, m.tx, lanes); err != nil {
+				return err
+			}
+			lanes = slices.DeleteFunc(lanes, (*lane).over)
+		}
+		if len(lanes) == 0 {
+			continue
+		}
+		n := max(4*known, 2*m.wanted/len(lanes)+1)
+		if kind != laneFronts { // of which those count for nothing whose keys have no room
+			most := 0
+			for _, l := range lanes {
+				most = max(most, l.taken+min(l.left(), m.wanted))
+			}
+			n = min(n, most)
+		}
+		if err := m.readLanes(ctx, kind, lanes, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-func (h byHead) Len() int           { return len(h) }
-func (h byHead) Less(i, j int) bool { return h[i].ready[0].before(&h[j].ready[0]) }
-func (h byHead) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *byHead) Push(any)          {} // nothing is added to a merge
-func (h *byHead) Pop() any {
+func (m *merge) lacking(kind laneKind, known int) (lanes []*lane) {
+	for _, l := range m.lanes {
+		if l.kind == kind && l.read <= known && !l.all && !l.over() {
+			lanes = append(lanes, l)
+		}
+	}
+	if len(lanes) == 0 {
+		return nil
+	}
+	horizon := m.horizon()
+	return slices.DeleteFunc(lanes, func(l *lane) bool { return horizon != nil && l.last() != nil && horizon.before(l.last()) })
+}
+
+// horizon is the last of as many known places as are wanted, nil when less are known: what comes after it is not wanted.
+func (m *merge) horizon() *place {
+	var known []*place
+	for _, l := range m.lanes {
+		for i := range l.ready[:min(len(l.ready), m.wanted)] {
+			known = append(known, &l.ready[i])
+		}
+		if l.kind == laneWaiting && l.read == 0 && l.after != nil {
+			known = append(known, l.after)
+		}
+	}
+	if len(known) < m.wanted {
+		return nil
+	}
+	slices.SortFunc(known, comparePlaces)
+	return known[m.wanted-1]
+}
+
+func comparePlaces(p, q *place) int {
+	switch {
+	case p.before(q):
+		return -1
+	case q.before(p):
+		return 1
+	}
+	return 0
+}
+
+// readLanes reads the first n places of each lane, those again that are known: that costs less than to find the way back.
+func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n int) error {
+	names := list(typesOf(lanes))
+	if kind == laneWaiting {
+		names = keysAndTypesOf(lanes)
+	}
+	var text string
+	if err := m.tx.QueryRowxContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
+		return err
+	}
+	texts := strings.Split(text, "\n")
+	if len(texts) != len(lanes) {
+		return fmt.Errorf("sqlite: %d lanes were read of %d", len(texts), len(lanes))
+	}
+	for i, l := range lanes {
+		places, err := parsePlaces(texts[i], kind == laneFronts)
+		if err != nil {
+			return err
+		}
+		l.all = len(places) < n
+		m.extend(l, places)
+		l.read = len(places)
+	}
+	return nil
+}
+
+func typesOf(lanes []*lane) []string {
+	names := make([]string, len(lanes))
+	for i, l := range lanes {
+		names[i] = l.typeName
+	}
+	return names
+}
+
+func keysAndTypesOf(lanes []*lane) string {
+	var rows jsonRows
+	for _, l := range lanes {
+		rows.pair(l.limitKey, l.typeName)
+	}
+	return rows.end()
+}
+
+// extend adds what has been read of the lane beyond what was.
+func (m *merge) extend(l *lane, places []place) {
+	if l.kind != laneFronts {
+		l.ready = places[min(l.taken, len(places)):]
+		return
+	}
+	for i := range places[min(l.read, len(places)):] {
+		front := &places[l.read+i]
+		l.after = front
+		if !m.keys.marked(front.limitKey) {
+			m.lanes = append(m.lanes, &lane{kind: laneWaiting, typeName: l.typeName, limitKey: front.limitKey, typeRoom: l.typeRoom, front: front, after: front})
+		}
+	}
+}
+
+var errPlace = errors.New("sqlite: a place in a lane cannot be read")
+
+// parsePlaces reads what one lane has of the statements of laneKind.
+func parsePlaces(text string, fronts bool) ([]place, error) {
+	if text == "" {
+		return nil, nil
+	}
+	places := make([]place, 0, 1+strings.Count(text, "\t"))
+	for one := range strings.SplitSeq(text, "\t") {
+		var p place
+		priority, one, _ := strings.Cut(one, " ")
+		p.notBefore, one, _ = strings.Cut(one, " ")
+		id, last, _ := strings.Cut(one, " ")
+		p.id = id
+		var errs [2]error
+		p.priority, errs[0] = strconv.Atoi(priority)
+		if fronts {
+			p.limitKey, errs[1] = parseText(last)
+		} else {
+			p.row, errs[1] = strconv.ParseInt(last, 10, 64)
+		}
+		if err := errors.Join(errs[:]...); err != nil {
+			return nil, fmt.Errorf("%w: %w", errPlace, err)
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}
+
+type byNext []*lane
+
+func (h byNext) Len() int { return len(h) }
+func (h byNext) Less(i, j int) bool {
+	p, q := h[i].next(), h[j].next()
+	switch {
+	case q == nil:
+		return false
+	case p == nil:
+		return true
+	}
+	return p.before(q)
+}
+func (h byNext) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *byNext) Push(any)     {} // lanes are added before the order is made anew
+func (h *byNext) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
 	return last

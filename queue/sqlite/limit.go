@@ -32,8 +32,8 @@ func (db *DB) SetPaused(ctx context.Context, tx *queue.Tx, target queue.Target, 
 	return limitChanged(ctx, tx, target)
 }
 
-// limitChanged puts the ready jobs of the keys concerned back to wait, and marks the keys: the next claim makes ready what
-// there is room for now. Types need nothing, their limits are looked at by each claim.
+// limitChanged has the ready jobs of the keys concerned wait like all that have a limited key, and marks the keys: the next
+// claims look how much room there is now. Types need nothing, their limits are looked at by each claim.
 func limitChanged(ctx context.Context, tx *queue.Tx, target queue.Target) error {
 	if _, err := tx.ExecContext(ctx, deleteNoLimit, string(target.Kind), target.Name); err != nil {
 		return err

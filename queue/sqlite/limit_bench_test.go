@@ -77,13 +77,13 @@ func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Q
 	return q, rooms
 }
 
-func endAll(b *testing.B, q *queue.Queue, jobs []queue.Job) {
-	b.Helper()
+func endAll(tb testing.TB, q *queue.Queue, jobs []queue.Job) {
+	tb.Helper()
 	outcomes := make([]queue.Outcome, len(jobs))
 	for i := range jobs {
 		outcomes[i] = queue.Outcome{Lease: jobs[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
 	}
-	require.NoError(b, q.DB().Write(b.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(tb, q.DB().Write(tb.Context(), func(ctx context.Context, tx *queue.Tx) error {
 		_, err := q.DB().(queue.Driver).Finish(ctx, tx, outcomes)
 		return err
 	}))

@@ -11,7 +11,7 @@ const (
 
 	selectKeysLimited = `SELECT ` + keysLimited
 
-	// A key is looked at when the earliest of its marks falls due.
+	// A key is looked at when the earliest of its marks falls due, those first that have been marked for longest.
 	insertMarks = `
 INSERT INTO job_admissions (due_at, limit_key)
 SELECT $1, value
@@ -21,43 +21,138 @@ WHERE `
 ON CONFLICT (limit_key) DO UPDATE
 SET due_at = MIN(due_at, excluded.due_at)`
 
-	markKeys        = insertMarks + `TRUE` + onceMarked
-	markLimitedKeys = insertMarks + keysLimited + onceMarked
+	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = value)`
+	isOpen   = `EXISTS (SELECT 1 FROM job_fronts WHERE limit_key = value)`
 
-	// The limit bounds how long one claim holds the writer.
-	takeMarks = `
+	markChanged = insertMarks + `(` + someWait + ` OR ` + isOpen + `)` + onceMarked
+	markFreed   = insertMarks + someWait + ` AND NOT ` + isOpen + onceMarked
+
+	markLater = `
+INSERT INTO job_admissions (due_at, limit_key)
+SELECT due_at, value
+FROM (SELECT value ->> 0 AS due_at, value ->> 1 AS value FROM json_each($1))
+WHERE ` + someWait + onceMarked
+
+	deleteMarks = `
 DELETE FROM job_admissions
-WHERE limit_key IN (
-  SELECT limit_key
+WHERE id IN (
+  SELECT id
   FROM job_admissions
   WHERE due_at <= $1
-  ORDER BY due_at
-  LIMIT 100)
+  ORDER BY due_at, id
+  LIMIT $2)
 RETURNING limit_key`
+
+	// When they fall due was told by a clock that has been put back since.
+	hastenMarks = `
+UPDATE job_admissions
+SET due_at = $1
+WHERE due_at > $2`
 
 	selectNextMark = `
 SELECT MIN(due_at)
 FROM job_admissions`
 
-	// The limit of the key itself, else that of the longest beginning of it.
+	// The state of a limit as one text: that is several times cheaper than columns. Lines are limits.
+	standingText = `
+SELECT group_concat((COALESCE(l.paused, 0)`
+
+	// The numbers of the one limit that holds.
+	standingNumbers = `) || ' ' || COALESCE(l.max_running, 0) || ' ' || COALESCE(l.rate, 0) || ' ' ||
+  COALESCE(l.period_us, 0) || ' ' || COALESCE(l.burst, 0) || ' ' || `
+
+	// The limit of the key itself, else that of the longest beginning of it, which is looked for by its length. A pause is one,
+	// whatever other limit holds.
 	selectKeys = `
-SELECT k.value, COALESCE(l.paused, FALSE), l.max_running, l.rate, l.period_us, l.burst,
-  CASE WHEN l.rate IS NULL THEN NULL
-  ELSE (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = k.value) END,
+WITH lengths AS MATERIALIZED (
+  SELECT DISTINCT LENGTH(name) AS n
+  FROM job_limits
+  WHERE kind = 'prefix')` + standingText + `
+  OR EXISTS (SELECT 1 FROM lengths CROSS JOIN job_limits WHERE kind = 'prefix' AND name = substr(k.value, 1, n) AND paused)` +
+		standingNumbers + `
   CASE WHEN l.max_running IS NULL THEN 0
-  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = k.value) END,
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = k.value)
+  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = k.value) END || ' ' ||
+  CASE WHEN l.rate IS NULL THEN ''
+  ELSE COALESCE((SELECT arrival FROM job_rates WHERE kind = 'key' AND name = k.value), '') END || ' ' ||
+  json_quote(k.value), char(10))
 FROM json_each($1) AS k
 LEFT JOIN job_limits AS l ON (l.kind, l.name) = (
   SELECT kind, name
-  FROM job_limits
-  WHERE (kind = 'key' AND name = k.value)
-    OR (kind = 'prefix' AND name = substr(k.value, 1, LENGTH(name)))
-  ORDER BY kind, LENGTH(name) DESC
+  FROM (
+    SELECT kind, name
+    FROM job_limits
+    WHERE kind = 'key'
+      AND name = k.value
+    UNION ALL
+    SELECT kind, name
+    FROM (
+      SELECT kind, name
+      FROM lengths
+      CROSS JOIN job_limits
+      WHERE kind = 'prefix'
+        AND name = substr(k.value, 1, n)
+      ORDER BY n DESC
+      LIMIT 1))
   LIMIT 1)`
 
-	selectTypeLimits = `
-SELECT l.name, paused, max_running, rate, period_us, burst, arrival, 0, FALSE
+	// The types of which jobs wait for the keys: a step of the index for each, and not for each job.
+	selectWaitingTypes = `
+WITH RECURSIVE waiting (limit_key, type) AS (
+  SELECT value, (
+    SELECT MIN(type)
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND limit_key = value)
+  FROM json_each($1)
+  UNION ALL
+  SELECT limit_key, (
+    SELECT MIN(type)
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND jobs.limit_key = waiting.limit_key
+      AND jobs.type > waiting.type)
+  FROM waiting
+  WHERE type IS NOT NULL)
+SELECT limit_key, type
+FROM waiting
+WHERE type IS NOT NULL`
+
+	deleteFrontsOfKeys = `
+DELETE FROM job_fronts
+WHERE limit_key IN (SELECT value FROM json_each($1))`
+
+	deleteFronts = `
+DELETE FROM job_fronts
+WHERE (limit_key, type) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))`
+
+	// Of keys that wait no more with jobs of a type.
+	deleteOldFronts = `
+DELETE FROM job_fronts
+WHERE limit_key IN (SELECT value FROM json_each($1))
+  AND NOT EXISTS (
+    SELECT 1
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = 2
+      AND jobs.limit_key = job_fronts.limit_key
+      AND jobs.type = job_fronts.type)`
+
+	setFronts = `
+INSERT INTO job_fronts (limit_key, type, priority, not_before, id)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+FROM json_each($1)
+WHERE TRUE
+ON CONFLICT (limit_key, type) DO UPDATE
+SET priority = excluded.priority,
+  not_before = excluded.not_before,
+  id = excluded.id
+WHERE job_fronts.id <> excluded.id
+  OR job_fronts.not_before <> excluded.not_before
+  OR job_fronts.priority <> excluded.priority`
+
+	selectTypeLimits = standingText + standingNumbers + `0 || ' ' || COALESCE(arrival, '') || ' ' || json_quote(l.name), char(10))
 FROM job_limits AS l
 LEFT JOIN job_rates AS r ON r.kind = l.kind AND r.name = l.name
 WHERE l.kind = 'type'`
@@ -68,78 +163,11 @@ FROM jobs
 WHERE state = 'running'
 GROUP BY type`
 
-	// Of each type that waits for the key, the first $2, unless $3 jobs of the type stand ready that come before them.
-	admitJobs = `
-WITH RECURSIVE types (name) AS (
-  SELECT MIN(type)
-  FROM jobs
-  WHERE state = 'queued'
-    AND hold = 2
-    AND limit_key = $1
-  UNION ALL
-  SELECT (
-    SELECT MIN(type)
-    FROM jobs
-    WHERE state = 'queued'
-      AND hold = 2
-      AND limit_key = $1
-      AND type > types.name)
-  FROM types
-  WHERE name IS NOT NULL)
-UPDATE jobs
-SET hold = 0
-WHERE id IN (
-  SELECT first.value
-  FROM types
-  CROSS JOIN json_each((
-    SELECT json_group_array(id)
-    FROM (
-      SELECT id
-      FROM jobs
-      WHERE state = 'queued'
-        AND hold = 2
-        AND limit_key = $1
-        AND type = types.name
-      ORDER BY priority DESC, not_before, id
-      LIMIT $2))) AS first
-  WHERE types.name IS NOT NULL
-    AND $3 > (
-      SELECT COUNT(*)
-      FROM (
-        SELECT 1
-        FROM jobs
-        WHERE state = 'queued'
-          AND hold = 0
-          AND limit_key = $1
-          AND type = types.name
-          AND priority >= (
-            SELECT MAX(priority)
-            FROM jobs
-            WHERE state = 'queued'
-              AND hold = 2
-              AND limit_key = $1
-              AND type = types.name)
-        LIMIT $3)))`
-
-	admitAny = `
-UPDATE jobs
-SET hold = 0
-WHERE id IN (
-  SELECT id
-  FROM jobs
-  WHERE state = 'queued'
-    AND hold = 2
-    AND limit_key = $1
-  LIMIT $2)`
-
-	putBackJobs = `
-UPDATE jobs
-SET hold = 2
-WHERE id IN (SELECT value FROM json_each($1))`
-
-	setArrival = `
+	setArrivals = `
 INSERT INTO job_rates (kind, name, arrival)
-VALUES ($1, $2, $3)
+SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each($1)
+WHERE TRUE
 ON CONFLICT (kind, name) DO UPDATE
 SET arrival = excluded.arrival`
 

@@ -65,6 +65,18 @@ WHERE key IN (
   WHERE expires_at <= $1
   ORDER BY expires_at
   LIMIT $2)`
+
+	selectFirstRate = `
+SELECT MIN(arrival)
+FROM job_rates`
+
+	pruneRates = `
+DELETE FROM job_rates
+WHERE (kind, name) IN (
+  SELECT kind, name
+  FROM job_rates
+  WHERE arrival < $1
+  LIMIT $2)`
 )
 
 // Finished implements [queue.Pruner].
@@ -88,6 +100,18 @@ func (db *DB) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
 // PruneKeys implements [queue.Pruner].
 func (db *DB) PruneKeys(ctx context.Context, tx *queue.Tx, limit int) (int, error) {
 	return affected(tx.ExecContext(ctx, pruneKeys, dbtime.Of(tx.Now()), limit))
+}
+
+// FirstRate implements [queue.Pruner].
+func (db *DB) FirstRate(ctx context.Context) (time.Time, error) {
+	var first dbtime.Time
+	err := db.reader.QueryRowxContext(ctx, selectFirstRate).Scan(&first)
+	return first.Time, err
+}
+
+// PruneRates implements [queue.Pruner].
+func (db *DB) PruneRates(ctx context.Context, tx *queue.Tx, before time.Time, limit int) (int, error) {
+	return affected(tx.ExecContext(ctx, pruneRates, dbtime.Of(before), limit))
 }
 
 func affected(res interface{ RowsAffected() (int64, error) }, err error) (int, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "github.com/mattn/go-sqlite3" // registers the driver "sqlite3"
 
+	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -79,6 +80,7 @@ type DB struct {
 	reader  *sqlx.DB
 	writer  *writer
 	wakers  wakers
+	clock   joblimit.Clock
 	log     string // the write-ahead log; empty in memory
 	watched bool
 }

@@ -97,7 +97,7 @@ func (s *statements) QueryxContext(_ context.Context, query string, args ...any)
 func (s *statements) QueryRowxContext(_ context.Context, query string, args ...any) *sqlx.Row {
 	if s.gone() {
 		// Only a statement makes a row that carries an error: there is no such savepoint any more.
-		return s.conn.QueryRowxContext(context.Background(), "RELEASE one")
+		return s.conn.QueryRowxContext(context.Background(), "RELEASE postroom_write")
 	}
 	if stmt := s.prepare(query); stmt != nil {
 		return stmt.QueryRowxContext(context.Background(), args...)

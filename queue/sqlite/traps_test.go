@@ -236,12 +236,10 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 		}
 		for name, statement := range sqlite.ClaimStatements {
 			plan := planOf(t, db, statement)
-			require.Contains(t, plan, "INDEX jobs_ready", name)
-			require.NotContains(t, plan, "SCAN jobs", name)
+			require.Regexp(t, "SEARCH jobs USING (COVERING )?INDEX jobs_(ready|waiting)|SEARCH job_fronts USING COVERING INDEX job_fronts_first", plan, name)
+			require.NotContains(t, plan, "SCAN job", name)
 			require.NotContains(t, plan, "INDEX jobs_scheduled", name)
-			if !strings.HasPrefix(name, "heads") { // few enough to be sorted
-				require.NotContains(t, plan, "TEMP B-TREE", name)
-			}
+			require.NotContains(t, plan, "TEMP B-TREE", name)
 		}
 	}
 	var ready int

@@ -18,19 +18,15 @@ type typeLimits struct {
 }
 
 func readTypeLimits(ctx context.Context, tx *queue.Tx, now time.Time) (*typeLimits, error) {
-	rows, err := tx.QueryxContext(ctx, selectTypeLimits)
-	standings, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (*standing, error) { return scanStanding(row, "type") })
+	standings, err := readStandings(ctx, tx, queue.TargetType, selectTypeLimits)
 	if err != nil {
 		return nil, err
 	}
-	t := &typeLimits{now: now, standings: make(map[string]*standing, len(standings))}
+	t := &typeLimits{now: now, standings: standings}
 	counted := false
 	for _, s := range standings {
-		t.standings[s.name] = s
 		counted = counted || s.limit.MaxRunning > 0
-		if err := s.settle(ctx, tx, now); err != nil {
-			return nil, err
-		}
+		s.settle(now)
 	}
 	if !counted {
 		return t, nil
@@ -77,18 +73,12 @@ func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) 
 	if t == nil {
 		return nil
 	}
-	started := make(map[string]int)
 	for i := range jobs {
-		started[jobs[i].Type]++
-	}
-	for name, n := range started {
-		if s := t.standings[name]; s != nil {
-			if err := s.spend(ctx, tx, n, t.now); err != nil {
-				return err
-			}
+		if s := t.standings[jobs[i].Type]; s != nil {
+			s.spend(1, t.now)
 		}
 	}
-	return nil
+	return writeArrivals(ctx, tx, t.standings)
 }
 
 // next is when the first of the types that a rate forbids is allowed again. What a rate allows has been claimed.

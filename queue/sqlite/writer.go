@@ -19,7 +19,7 @@ const (
 	maxGroup = 512
 	// writerPragmas: pages that stay in memory (32 MB at most) are not read again for each batch, and a log that is copied
 	// back each 16 MB, copies a page once that was written many times.
-	writerPragmas = "PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864"
+	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864"
 	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer looks up again.
 	writerPatience = 20
 )
@@ -233,7 +233,7 @@ func (w *writer) group(first *request) {
 			continue
 		}
 		group = append(group, r)
-		if err = w.run(r); err != nil {
+		if err = w.run(r, len(group) > 1); err != nil {
 			break // before the next is taken: nobody would answer it
 		}
 	}
@@ -283,10 +283,13 @@ func (r *request) answer(err error) {
 	close(r.done)
 }
 
-// run gives the request its turn, in its savepoint. It returns an error only when the whole transaction is beyond use.
-func (w *writer) run(r *request) error {
-	if err := w.exec("SAVEPOINT one"); err != nil {
-		return err
+// run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes. It
+// returns an error only when the whole transaction is beyond use, as it is when the only request that has written fails.
+func (w *writer) run(r *request, behind bool) error {
+	if behind {
+		if err := w.exec("SAVEPOINT postroom_write"); err != nil {
+			return err
+		}
 	}
 	r.tx = queue.NewTx(w.statements, queue.SQLite, time.Now())
 	w.statements.within = true
@@ -294,15 +297,17 @@ func (w *writer) run(r *request) error {
 	<-r.ran
 	gone := w.statements.gone()
 	w.statements.within = false
-	if gone {
+	switch {
+	case gone:
 		return errors.Join(errGone, r.err)
-	}
-	if r.err != nil {
-		if err := w.exec("ROLLBACK TO one"); err != nil {
+	case !behind:
+		return r.err
+	case r.err != nil:
+		if err := w.exec("ROLLBACK TO postroom_write"); err != nil {
 			return fmt.Errorf("%w (rolling back after: %w)", err, r.err)
 		}
 	}
-	return w.exec("RELEASE one")
+	return w.exec("RELEASE postroom_write")
 }
 
 // begin takes the write lock. Each request waits for another process at most as long as configured, however many others

@@ -127,6 +127,37 @@ func TestGroupSurvivesErrorsAndPanicsOfItsMembers(t *testing.T) {
 	})
 }
 
+// A savepoint that a caller leaves open, whatever its name, does not come between the writer and its own.
+func TestSavepointsLeftOpenAreUndoneWithTheirWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openFile(t, nil)
+		createNotes(t, db)
+		release := hold(t, db)
+		refused := errors.New("refused")
+		var wg sync.WaitGroup
+		for i, name := range []string{"one", "plain", "s"} {
+			wg.Go(func() {
+				err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+					_, err := tx.ExecContext(ctx, "SAVEPOINT "+name)
+					return errors.Join(insertNote(ctx, tx, 10+i), err, refused)
+				})
+				if !errors.Is(err, refused) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 1) }); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		require.NoError(t, release())
+		wg.Wait()
+		require.Equal(t, 1, countNotes(t, db))
+	})
+}
+
 // Whoever breaks the whole transaction breaks it for those who share it; all of them are told, and the next one works.
 func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,6 +43,9 @@ CREATE INDEX jobs_occupying ON jobs (limit_key) WHERE state = 'running' AND limi
 CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'queued' AND expires_at IS NOT NULL;
 CREATE INDEX jobs_finished ON jobs (state, type, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_user ON jobs (user_id, id) WHERE user_id IS NOT NULL;
+-- For listings alone. An expression, or claims might take it for one of the narrower indexes above.
+CREATE INDEX jobs_limit_key ON jobs ((limit_key || ''), id) WHERE limit_key IS NOT NULL;
+CREATE INDEX jobs_tagged ON jobs (id) WHERE tags_json IS NOT NULL;
 CREATE INDEX jobs_key ON jobs (idempotency_key, id) WHERE idempotency_key IS NOT NULL;
 
 -- Keys outlive their jobs. One of scope period is free again from expires_at on.

@@ -1,4 +1,4 @@
--- hold is why a queued job may not be claimed: 0 it may, 1 not_before lies ahead, 2 its limit key has no room yet.
+-- hold is what keeps a queued job from being claimed like others: 0 nothing, 1 not_before lies ahead, 2 it goes by its limit key.
 CREATE TABLE jobs (
   id TEXT NOT NULL PRIMARY KEY,
   type TEXT NOT NULL,
@@ -26,19 +26,23 @@ CREATE TABLE jobs (
   updated_at TEXT NOT NULL,
   started_at TEXT,
   finished_at TEXT
-) WITHOUT ROWID;
+);
 
--- Jobs that may be claimed and jobs that wait are kept apart, so that neither slows the claim of the other.
+-- Jobs that may be claimed and jobs that wait are kept apart, so that neither slows the claim of the other. Each update of
+-- a job asks all these conditions, in their order: what is nearly always false comes first.
 CREATE INDEX jobs_ready ON jobs (type, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 0;
-CREATE INDEX jobs_scheduled ON jobs (not_before, type) WHERE state = 'queued' AND hold = 1;
-CREATE INDEX jobs_waiting ON jobs (limit_key, type, priority DESC, not_before, id) WHERE state = 'queued' AND hold = 2;
+CREATE INDEX jobs_scheduled ON jobs (not_before, type) WHERE hold = 1 AND state = 'queued';
+CREATE INDEX jobs_waiting ON jobs (limit_key, type, priority DESC, not_before, id) WHERE hold = 2 AND state = 'queued';
 CREATE INDEX jobs_running ON jobs (worker_id, type) WHERE state = 'running';
--- What is ready, and what runs, under a limit key.
-CREATE INDEX jobs_admitted ON jobs (limit_key, type, priority) WHERE state = 'queued' AND hold = 0 AND limit_key IS NOT NULL;
-CREATE INDEX jobs_occupying ON jobs (limit_key) WHERE state = 'running' AND limit_key IS NOT NULL;
-CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE state = 'queued' AND expires_at IS NOT NULL;
+-- What is ready though it has a limit key, because that is not limited, and what runs.
+CREATE INDEX jobs_admitted ON jobs (limit_key) WHERE limit_key IS NOT NULL AND hold = 0 AND state = 'queued';
+CREATE INDEX jobs_occupying ON jobs (limit_key) WHERE limit_key IS NOT NULL AND state = 'running';
+CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE expires_at IS NOT NULL AND state = 'queued';
 CREATE INDEX jobs_finished ON jobs (state, type, finished_at) WHERE finished_at IS NOT NULL;
 CREATE INDEX jobs_user ON jobs (user_id, id) WHERE user_id IS NOT NULL;
+-- For listings alone. An expression, or claims might take it for one of the narrower indexes above.
+CREATE INDEX jobs_limit_key ON jobs ((limit_key || ''), id) WHERE limit_key IS NOT NULL;
+CREATE INDEX jobs_tagged ON jobs (id) WHERE tags_json IS NOT NULL;
 CREATE INDEX jobs_key ON jobs (idempotency_key, id) WHERE idempotency_key IS NOT NULL;
 
 -- Keys outlive their jobs. One of scope period is free again from expires_at on.
@@ -72,12 +76,25 @@ CREATE TABLE job_rates (
   PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
 
--- Limit keys that the next claim after due_at looks at, because something about them has changed.
+-- Limit keys that a claim after due_at looks at, because something about them has changed.
 CREATE TABLE job_admissions (
-  limit_key TEXT NOT NULL PRIMARY KEY,
-  due_at TEXT NOT NULL
-) WITHOUT ROWID;
+  id INTEGER NOT NULL PRIMARY KEY,
+  due_at TEXT NOT NULL,
+  limit_key TEXT NOT NULL UNIQUE
+);
 CREATE INDEX job_admissions_due ON job_admissions (due_at);
+
+-- The first of the jobs that wait for a limit key, of each type, as long as the key has room and unless it is in
+-- job_admissions.
+CREATE TABLE job_fronts (
+  limit_key TEXT NOT NULL,
+  type TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  not_before TEXT NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (limit_key, type)
+) WITHOUT ROWID;
+CREATE INDEX job_fronts_first ON job_fronts (type, priority DESC, not_before, id);
 
 CREATE TABLE job_steps (
   job_id TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

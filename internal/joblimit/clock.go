@@ -1,0 +1,22 @@
+package joblimit
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Clock knows how far the clock has come that claims go by.
+type Clock struct{ at atomic.Int64 }
+
+// agree is how far apart the clocks of claims may be that are made side by side.
+const agree = time.Second
+
+// PutBack tells whether the clock may have been put back since the latest claim: what was to be looked at by the clock as it
+// was would wait too long. Of a first claim that is not known, so that it may.
+func (c *Clock) PutBack(now time.Time) bool {
+	at := c.at.Load()
+	return at == 0 || now.UnixMicro() < at-agree.Microseconds()
+}
+
+// Passed is told the time of a claim that has been made.
+func (c *Clock) Passed(now time.Time) { c.at.Store(now.UnixMicro()) }

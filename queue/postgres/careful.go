@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A carefulClaim is one that has chores to do or limits to keep. It takes three round trips where there are limits: what
+// there is to see to, and how the limits stand; what may be claimed; the claim.
+type carefulClaim struct {
+	req     queue.ClaimRequest
+	putBack bool // the clock may have been
+
+	todo  chores
+	types *typeLimits
+	keys  admission
+	more  bool // some of the chores are left, or what was dropped has left its place to another
+
+	jobs  []queue.Job
+	ahead []outlook
+}
+
+func (c *carefulClaim) run(ctx context.Context, tx *queue.Tx) error {
+	if err := beginClaim(ctx, tx, c.req); err != nil {
+		return err
+	}
+	if err := c.seeTo(ctx, tx); err != nil {
+		return err
+	}
+	var places []place
+	if types := c.types.within(c.req.Types); len(types) > 0 {
+		var err error
+		if places, err = c.find(ctx, tx, types); err != nil {
+			return err
+		}
+	} else if err := flush(ctx, tx); err != nil {
+		return err
+	}
+	if err := c.keys.end(ctx, tx); err != nil {
+		return err
+	}
+	if err := c.claim(ctx, tx, places); err != nil {
+		return err
+	}
+	return look(ctx, tx, &c.ahead, c.req)
+}
+
+// seeTo does the chores, reads the limits of types and begins to admit what the marked keys have room for.
+func (c *carefulClaim) seeTo(ctx context.Context, tx *queue.Tx) error {
+	var todo []chores
+	var marked []markedKey
+	var limited []standing
+	c.keys.now = c.req.Now
+	if c.putBack {
+		if err := later(ctx, tx, hastenMarks, atOnce, c.req.Now); err != nil {
+			return err
+		}
+	}
+	if err := laterInto(ctx, tx, &todo, scanChores, selectChores, c.req.Now); err != nil {
+		return err
+	}
+	if err := laterInto(ctx, tx, &marked, scanMarked, takeMarks, c.req.Now); err != nil {
+		return err
+	}
+	asked, _ := columns(c.req.Types)
+	if err := laterInto(ctx, tx, &limited, scanStanding, selectTypeLimits, asked); err != nil {
+		return err
+	}
+	running, err := query(ctx, tx, scanTypeCount, countRunning)
+	if err != nil {
+		return err
+	}
+	c.types = newTypeLimits(limited, running, c.req.Now)
+	if c.todo = todo[0]; c.todo.expired || c.todo.due {
+		if c.more, err = c.todo.do(ctx, tx, c.req.Now); err != nil {
+			return err
+		}
+		// Both may have marked keys.
+		again, err := query(ctx, tx, scanMarked, takeMarks, c.req.Now)
+		if err != nil {
+			return err
+		}
+		marked = append(marked, again...)
+	}
+	return c.keys.begin(ctx, tx, marked)
+}
+
+// find locks what may be claimed but for the limits of keys. Where all of that is held by others, it passes over it.
+func (c *carefulClaim) find(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom) ([]place, error) {
+	names, rooms := columns(types)
+	places, err := query(ctx, tx, scanPlace, selectPlaces, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
+	if err != nil || len(places) > 0 {
+		return places, err
+	}
+	return query(ctx, tx, scanPlace, selectPlacesPastLocks, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
+}
+
+// claim takes what the limits of keys let run of the places.
+func (c *carefulClaim) claim(ctx context.Context, tx *queue.Tx, places []place) error {
+	keys := newKeyLimits(places, c.req.Now)
+	fitting, err := keys.within(ctx, tx, places)
+	if err != nil {
+		return err
+	}
+	c.more = c.more || len(fitting) < len(places)
+	if len(fitting) > 0 {
+		ctids := make([]string, len(fitting))
+		for i := range fitting {
+			ctids[i] = fitting[i].ctid
+		}
+		if err := laterJobs(ctx, tx, &c.jobs, claimPlaces, c.req.WorkerID, c.req.Now, ctids); err != nil {
+			return err
+		}
+	}
+	var again marks
+	if err := keys.spend(ctx, tx, fitting, &again); err != nil {
+		return err
+	}
+	if err := c.types.spend(ctx, tx, fitting); err != nil {
+		return err
+	}
+	return again.writeOnce(ctx, tx)
+}

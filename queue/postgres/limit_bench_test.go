@@ -1,0 +1,101 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A million jobs of 200 types, without limit keys and with 1,000, each with room for two; an operation is a claim and the
+// end of what it got. What has no room must cost nothing.
+func BenchmarkClaimWithinLimits(b *testing.B) {
+	for _, limited := range []string{"none", "keys", "keys and types"} {
+		q, rooms := limitedQueue(b, limited)
+		for _, limit := range []int{10, 100} {
+			b.Run(fmt.Sprintf("limits=%s/claim=%d", limited, limit), func(b *testing.B) {
+				claiming := make([]time.Duration, 0, b.N)
+				var ending time.Duration
+				got := 0
+				for range b.N {
+					began := time.Now()
+					jobs := claimSome(b, q, rooms, limit)
+					claiming = append(claiming, time.Since(began))
+					got += len(jobs)
+					began = time.Now()
+					endAll(b, q, jobs)
+					ending += time.Since(began)
+				}
+				slices.Sort(claiming)
+				b.ReportMetric(float64(claiming[b.N/2].Microseconds()), "p50-µs/claim")
+				b.ReportMetric(float64(claiming[b.N*99/100].Microseconds()), "p99-µs/claim")
+				b.ReportMetric(float64(ending.Microseconds())/float64(b.N), "µs/end")
+				b.ReportMetric(float64(got)/float64(b.N), "jobs/claim")
+			})
+		}
+	}
+}
+
+func limitedQueue(b *testing.B, limited string) (*queue.Queue, []queue.TypeRoom) {
+	b.Helper()
+	const jobs, types, keys = 1_000_000, 200, 1000
+	q, d := benchQueue(b)
+	rooms := make([]queue.TypeRoom, types)
+	for i := range rooms {
+		rooms[i] = queue.TypeRoom{Type: fmt.Sprint("type-", i), Room: 1000}
+		if limited == "keys and types" {
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(rooms[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
+		}
+	}
+	for i := range keys {
+		if limited != "none" {
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForKey(fmt.Sprint("key-", i)), queue.Limit{MaxRunning: 2}))
+		}
+	}
+	// As with accounts: a key has jobs of a few types.
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := 0; n < jobs; n += 1000 {
+		batch := make([]queue.NewJob, 1000)
+		for i := range batch {
+			key := random.IntN(keys)
+			opts := &queue.Options{Priority: random.IntN(3)}
+			if limited != "none" {
+				opts.LimitKey = fmt.Sprint("key-", key)
+			}
+			batch[i] = queue.Type[int](rooms[(key+random.IntN(4)*50)%types].Type).New(i, opts)
+		}
+		_, err := q.EnqueueMany(b.Context(), batch)
+		require.NoError(b, err)
+	}
+	// The first claims admit.
+	for range 100 {
+		endAll(b, q, claimSome(b, q, rooms, 1))
+	}
+	run(b, d, "VACUUM ANALYZE")
+	return q, rooms
+}
+
+func claimSome(b *testing.B, q *queue.Queue, rooms []queue.TypeRoom, limit int) []queue.Job {
+	b.Helper()
+	result, err := q.DB().(queue.Driver).Claim(b.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+	require.NoError(b, err)
+	return result.Jobs
+}
+
+func endAll(b *testing.B, q *queue.Queue, jobs []queue.Job) {
+	b.Helper()
+	outcomes := make([]queue.Outcome, len(jobs))
+	for i := range jobs {
+		outcomes[i] = queue.Outcome{Lease: jobs[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
+	}
+	require.NoError(b, q.DB().Write(b.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := q.DB().(queue.Driver).Finish(ctx, tx, outcomes)
+		return err
+	}))
+}

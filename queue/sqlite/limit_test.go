@@ -1,0 +1,123 @@
+package sqlite_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Jobs without a limit, and those of many keys and types that each have room for some, are one queue: what may run and is
+// most urgent comes first, by whatever portions it is claimed and ended.
+func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
+	const most = 3
+	db := openMemory(t)
+	q := trapQueue(t, db)
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: most}))
+	random := rand.New(rand.NewPCG(3, 4))
+	waiting, types := randomJobs(t, q, random, 2000)
+	running := make(map[string]int)
+	var held []queue.Job
+	for len(waiting) > 0 {
+		limit := 1 + random.IntN(100)
+		want := []string{}
+		waiting = slices.DeleteFunc(waiting, func(job queue.Job) bool {
+			if len(want) == limit || (job.LimitKey != "" && running[job.LimitKey] == most) {
+				return false
+			}
+			running[job.LimitKey]++
+			want = append(want, job.ID)
+			return true
+		})
+		lookAtAllKeys(t, q)
+		got, err := q.Claim(t.Context(), "w", types, limit)
+		require.NoError(t, err)
+		require.Equal(t, want, append([]string{}, idsIn(got)...))
+		held = append(held, got...)
+		random.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
+		n := random.IntN(len(held) + 1)
+		for i := range held[:n] {
+			running[held[i].LimitKey]--
+		}
+		endAll(t, q, held[:n])
+		held = held[n:]
+	}
+}
+
+// lookAtAllKeys has claims, which get nothing, look at all keys that are marked: what one claim leaves to the next comes later.
+func lookAtAllKeys(t *testing.T, q *queue.Queue) {
+	t.Helper()
+	for more := true; more; {
+		result, err := q.DB().(queue.Driver).Claim(t.Context(), queue.ClaimRequest{
+			WorkerID: "w", Types: []queue.TypeRoom{{Type: "none", Room: 1}}, Limit: 1, Now: time.Now(),
+		})
+		require.NoError(t, err)
+		more = result.More
+	}
+}
+
+// randomJobs enqueues n jobs and returns them in the order of claims, with their types.
+func randomJobs(t *testing.T, q *queue.Queue, random *rand.Rand, n int) (jobs []queue.Job, types []string) {
+	t.Helper()
+	types = make([]string, 30)
+	for i := range types {
+		types[i] = fmt.Sprint("type-", i)
+	}
+	batch := make([]queue.NewJob, n)
+	for i := range batch {
+		opts := &queue.Options{Priority: random.IntN(3)}
+		if random.IntN(4) > 0 {
+			opts.LimitKey = fmt.Sprint("k", random.IntN(40)) + "\"\n\t \\"
+		}
+		batch[i] = queue.Type[int](types[random.IntN(1+random.IntN(len(types)))]).New(i, opts)
+	}
+	receipts, err := q.EnqueueMany(t.Context(), batch)
+	require.NoError(t, err)
+	jobs = make([]queue.Job, n)
+	for i, r := range receipts {
+		jobs[i] = queue.Job{ID: r.ID, Priority: batch[i].Priority, LimitKey: batch[i].LimitKey}
+	}
+	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
+	return jobs, types
+}
+
+// However many keys are to be looked at, one claim looks at a few of them, says that there is more, and takes what they have.
+func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
+	const keys = 1000
+	db := openMemory(t)
+	q := trapQueue(t, db)
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1}))
+	batch := make([]queue.NewJob, 2*keys)
+	for i := range batch {
+		batch[i] = queue.Type[int]("t").New(i, &queue.Options{LimitKey: fmt.Sprint("k", i%keys)})
+	}
+	_, err := q.EnqueueMany(t.Context(), batch)
+	require.NoError(t, err)
+	marked := func() (n int) {
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		return n
+	}
+	require.Equal(t, keys, marked())
+	started := make(map[string]bool)
+	for before := keys; before > 0; before = marked() {
+		result, err := db.Claim(t.Context(), queue.ClaimRequest{WorkerID: "w", Types: []queue.TypeRoom{{Type: "t", Room: keys}}, Limit: 10, Now: time.Now()})
+		require.NoError(t, err)
+		require.Len(t, result.Jobs, 10)
+		require.True(t, result.More)
+		require.InDelta(t, before-100, marked(), 100)
+		require.Less(t, marked(), before)
+		for i := range result.Jobs {
+			require.False(t, started[result.Jobs[i].LimitKey])
+			started[result.Jobs[i].LimitKey] = true
+		}
+	}
+	jobs, err := q.Claim(t.Context(), "w", []string{"t"}, 2*keys)
+	require.NoError(t, err)
+	require.Len(t, jobs, keys-len(started))
+}
