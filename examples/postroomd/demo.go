@@ -24,6 +24,7 @@ type demoOptions struct {
 	rules string
 	from  mailboxFlags
 	json  bool
+	ui    dashboardFlags
 }
 
 func demoCommand() *cobra.Command {
@@ -35,7 +36,9 @@ func demoCommand() *cobra.Command {
 whole pipeline: sync, ingest, rules, safety gate, ledger, actions. It needs no account, no key and no network, and only
 reads the mailbox you name.
 
-Everything is kept in --data. Run again on the same folder it does nothing twice; killed, it goes on where it was.`,
+Everything is kept in --data. Run again on the same folder it does nothing twice; killed, it goes on where it was.
+
+With --dashboard a browser can watch the jobs meanwhile, and afterwards until you press Ctrl-C; what is retried there runs.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, o) },
 	}
@@ -46,43 +49,71 @@ Everything is kept in --data. Run again on the same folder it does nothing twice
 	flags.StringVar(&o.from.maildir, "maildir", "", "load a copy of this Maildir")
 	flags.StringVar(&o.from.eml, "eml", "", "load a copy of the .eml files in this folder")
 	flags.BoolVar(&o.json, "json", false, "print the summary as one JSON object, and nothing else, on standard output")
+	o.ui.register(cmd)
 	return cmd
 }
 
 func demo(cmd *cobra.Command, o demoOptions) error {
 	began := time.Now()
-	// All that was typed is checked before anything is written.
-	file, err := readRules(o.rules)
+	d, err := o.prepare(cmd)
 	if err != nil {
 		return err
+	}
+	s, err := d.run(cmd.Context())
+	if err != nil {
+		return errors.Join(err, d.close())
+	}
+	s.Seconds = time.Since(began).Seconds()
+	if o.json {
+		err = printJSON(cmd.OutOrStdout(), s)
+	} else {
+		err = s.print(cmd.OutOrStdout(), programName(), d.folder)
+	}
+	if err == nil && d.shown != nil {
+		err = d.stay(cmd.Context())
+	}
+	return errors.Join(err, d.close())
+}
+
+// prepare opens the house, and the dashboard if there is to be one. All that was typed is checked before anything is written.
+func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
+	file, err := readRules(o.rules)
+	if err != nil {
+		return nil, err
 	}
 	f := folder(o.data)
 	if f != "" {
 		if err := f.check(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	from, err := o.from.choose(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	listener, err := o.ui.listen(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil && listener != nil {
+			err = errors.Join(err, listener.Close())
+		}
+	}()
 	if f, err = prepareFolder(f); err != nil {
-		return err
+		return nil, err
 	}
 	h, err := work(cmd.Context(), f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d := &demoRun{house: h, rules: file, from: from, out: newProgress(cmd.ErrOrStderr())}
-	s, err := d.run(cmd.Context())
-	if err := errors.Join(err, h.close()); err != nil {
-		return err
+	d = &demoRun{house: h, rules: file, from: from, out: newProgress(cmd.ErrOrStderr())}
+	if listener != nil {
+		if d.shown, err = h.show(listener, o.ui.public); err != nil {
+			return nil, errors.Join(err, h.close())
+		}
 	}
-	s.Seconds = time.Since(began).Seconds()
-	if o.json {
-		return printJSON(cmd.OutOrStdout(), s)
-	}
-	return s.print(cmd.OutOrStdout(), programName(), f)
+	return d, nil
 }
 
 func prepareFolder(f folder) (folder, error) {
@@ -104,14 +135,43 @@ type demoRun struct {
 	from  *origin
 	out   *progress
 
+	shown *dashboard // nil without one
+
 	accountID string
 	cutShort  error // why the mailbox could not be read to its end
+}
+
+func (d *demoRun) close() error {
+	var err error
+	if d.shown != nil {
+		err = d.shown.close()
+	}
+	return errors.Join(err, d.house.close())
+}
+
+// stay runs what is retried on the dashboard until interrupted.
+func (d *demoRun) stay(ctx context.Context) error {
+	dispatcher, err := d.dispatcher()
+	if err != nil {
+		return err
+	}
+	d.out.sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.url)
+	if err := dispatcher.Run(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil // interrupted before it had begun
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
 	d.out.sayf("Everything is kept in %s", d.folder)
 	for _, w := range d.rules.Warnings {
 		d.out.sayf("warning: %s", w)
+	}
+	if d.shown != nil {
+		d.out.sayf("The dashboard is at %s", d.shown.url)
+	}
+	if err := d.warnOfPauses(ctx); err != nil {
+		return nil, err
 	}
 	if err := d.loadMailbox(ctx); err != nil {
 		return nil, err
@@ -127,6 +187,17 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 		return nil, err
 	}
 	return d.summarize(ctx, before)
+}
+
+// warnOfPauses tells what somebody has paused on the dashboard: jobs that wait for it keep the demo from ending.
+func (d *demoRun) warnOfPauses(ctx context.Context) error {
+	limits, err := d.queue.Limits(ctx)
+	for i := range limits {
+		if l := &limits[i]; l.Paused {
+			d.out.sayf("warning: the jobs of %s %s are paused, and wait until they are resumed on the dashboard (--dashboard 127.0.0.1:8080)", l.Kind, l.Name)
+		}
+	}
+	return err
 }
 
 // loadMailbox copies the user's mailbox into the demo's Gmail, or the rest of it after an interruption.

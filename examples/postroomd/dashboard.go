@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/queue/queueui"
+)
+
+// dashboardFlags say where the dashboard of the queue is served, if it is.
+type dashboardFlags struct {
+	address string
+	public  bool
+}
+
+func (d *dashboardFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&d.address, "dashboard", "", "show the jobs to browsers at this address, such as 127.0.0.1:8080, until interrupted")
+	flags.BoolVar(&d.public, "dashboard-public", false,
+		"let --dashboard be an address that other machines reach; nobody logs in, so it shows no mail there and changes nothing")
+}
+
+// listen takes the address before anything is written; without one it returns nil.
+func (d *dashboardFlags) listen(ctx context.Context) (net.Listener, error) {
+	if d.address == "" {
+		if d.public {
+			return nil, usage("--dashboard-public says who may see the dashboard; --dashboard says where it is")
+		}
+		return nil, nil //nolint:nilnil // none was asked for
+	}
+	host, port, err := net.SplitHostPort(d.address)
+	if err != nil {
+		return nil, usage("--dashboard takes an address with a port, such as 127.0.0.1:8080: %w", err)
+	}
+	if host == "" && !d.public {
+		host = "127.0.0.1"
+	}
+	if !d.public && !isLoopback(host) {
+		return nil, usage("--dashboard %s: other machines may reach that, and nobody logs in; use 127.0.0.1, or add --dashboard-public", d.address)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, fmt.Errorf("--dashboard %s: %w", d.address, err)
+	}
+	return listener, nil
+}
+
+// isLoopback knows names and addresses that lead to this machine whatever a name server says.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// A dashboard is the queue's, on a server of its own.
+type dashboard struct {
+	url    string
+	server *http.Server
+	ended  chan error
+}
+
+// show serves the dashboard until it is closed. On a loopback address who can reach it may do all that the command line can.
+func (h *house) show(listener net.Listener, public bool) (*dashboard, error) {
+	ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize})
+	if err != nil {
+		return nil, err
+	}
+	var handler http.Handler = ui
+	if !public {
+		handler = byLocalName(ui)
+	}
+	d := &dashboard{
+		url:    "http://" + listener.Addr().String() + "/",
+		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
+		ended:  make(chan error, 1),
+	}
+	d.server.RegisterOnShutdown(ui.Close)
+	go func() { d.ended <- d.server.Serve(listener) }()
+	return d, nil
+}
+
+// authorize refuses to retry in vain, as the command line does.
+func (h *house) authorize(r *http.Request, action queueui.Action) error {
+	if id := r.PathValue("id"); action == queueui.ActionRetry && id != "" {
+		return h.mayRetry(r.Context(), id)
+	}
+	return nil
+}
+
+// byLocalName refuses requests to a name that is not this machine's own: a website whose name server answers with a loopback
+// address would be of the same origin, and read everything.
+func byLocalName(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if !isLoopback(host) {
+			http.Error(w, "This page is reached as localhost or 127.0.0.1 only.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// close lets requests end that are under way.
+func (d *dashboard) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	err := d.server.Shutdown(ctx)
+	if served := <-d.ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
