@@ -44,25 +44,29 @@ func TestRatiosAreAboveOneWhereOursIsBetter(t *testing.T) {
 func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
 	w := Workload{Name: "drain", Title: "drain"}
 	b := &bench{engines: engines(""), workloads: []Workload{w}, contenders: []Contender{
-		{Engine: "sqlite", Name: rawName, Variant: "by 100"}, {Engine: "sqlite", Name: rawName, Variant: "by 1000"},
-		{Engine: "sqlite", Name: ourName}, {Engine: "sqlite", Name: "slow", Peer: true}, {Engine: "sqlite", Name: "quick", Peer: true},
+		{Engine: "sqlite", Name: rawName}, {Engine: "sqlite", Name: rawLargeName}, {Engine: "sqlite", Name: ourName},
+		{Engine: "sqlite", Name: "slow", Peer: true},
+		{Engine: "sqlite", Name: "quick", Variant: "10 workers", Peer: true}, {Engine: "sqlite", Name: "quick", Variant: "99 workers", Peer: true},
 	}}
 	for _, c := range []struct {
 		name, variant string
 		rounds        []Figure
 	}{
-		{rawName, "by 100", []Figure{{300}, {100}, {200}}}, {rawName, "by 1000", []Figure{{400}, {400}, {1}}},
-		{ourName, "", []Figure{{100}}}, {"slow", "", []Figure{{10}}}, {"quick", "", []Figure{{50}}},
+		{rawName, "", []Figure{{300}, {100}, {200}}}, {rawLargeName, "", []Figure{{400}, {400}, {1}}},
+		{ourName, "", []Figure{{100}}}, {"slow", "", []Figure{{10}}},
+		{"quick", "10 workers", []Figure{{30}, {10}, {20}}}, {"quick", "99 workers", []Figure{{50}, {50}, {1}}},
 	} {
 		b.cells = append(b.cells, &cell{Engine: "sqlite", Durability: Full, Workload: "drain", Contender: c.name, Variant: c.variant, Rounds: c.rounds})
 	}
 	require.Equal(t, `| SQLite | drain |
 | --- | --- |
-| raw | 400 (by 1000) |
+| raw | 200 |
+| raw, by 1,000 | 400 |
 | postroom | 100 |
 | slow | 10.0 |
-| quick | 50.0 |
-| **postroom ÷ raw** | 0.25 |
+| quick | 50.0 (99 workers) |
+| **postroom ÷ raw** | 0.50 |
+| **postroom ÷ raw, by 1,000** | 0.25 |
 | **postroom ÷ best peer** | 2.00 (quick) |
 `, b.table("sqlite", Full, "SQLite"))
 }
@@ -104,6 +108,8 @@ func TestAQuickRunFillsTheReport(t *testing.T) {
 	require.Contains(t, text, "| SQLite, synchronous = FULL | enqueue, 1 goroutine |")
 	require.Regexp(t, regexp.MustCompile(`\*\*postroom ÷ raw\*\*( \| [0-9.]+){5} \| [0-9.]+ / [0-9.]+ \|`), text)
 	require.Contains(t, text, "| SQLite | 2,000 finished jobs |")
+	require.Contains(t, text, "| SQLite | no limits | 10 | 10.0 |")
+	require.Contains(t, text, "| SQLite | keys with room | 10 | 10.0 |")
 }
 
 // fakeQueue runs and finishes as many jobs as it is told, whatever there is.

@@ -123,7 +123,7 @@ func claimTime(ctx context.Context, p *postroom, claims claimCase, n int) (float
 	for i := range times {
 		start := time.Now()
 		jobs, err := p.q.Claim(ctx, worker, types, 1)
-		times[i] = float64(time.Since(start)) / float64(time.Microsecond)
+		times[i] = microseconds(start)
 		if err != nil {
 			return 0, err
 		}

@@ -37,6 +37,7 @@ type bench struct {
 
 	cells    []*cell
 	claims   []claimResult
+	limits   []limitResult
 	memory   []memoryResult
 	idle     []idleResult
 	failures []error

@@ -82,8 +82,9 @@ func (c *Contender) String() string {
 }
 
 const (
-	rawName = "raw"
-	ourName = "postroom"
+	rawName      = "raw"
+	rawLargeName = "raw, by 1,000"
+	ourName      = "postroom"
 )
 
 func contenders() []Contender {

@@ -108,12 +108,14 @@ func (b *bench) run(ctx context.Context, only, workload, dir string) (string, er
 // measureGrowth is for our queue alone.
 func (b *bench) measureGrowth(ctx context.Context, wanted *regexp.Regexp) {
 	cases := slices.DeleteFunc(claimCases(), func(c claimCase) bool { return !wanted.MatchString(c.Name) })
+	limits := slices.DeleteFunc(limitCases(), func(c limitCase) bool { return !wanted.MatchString(c.Name) })
 	for i := range b.contenders {
 		c := &b.contenders[i]
 		if c.Name != ourName {
 			continue
 		}
 		b.measureClaims(ctx, c, cases)
+		b.measureLimits(ctx, c, limits)
 		if c.Engine != "sqlite" {
 			continue
 		}

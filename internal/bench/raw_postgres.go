@@ -15,11 +15,11 @@ func rawPostgresContenders() []Contender {
 	open := func(batch int) func(context.Context, Place) (Queue, error) {
 		return func(ctx context.Context, place Place) (Queue, error) { return openRawPostgres(ctx, place, batch) }
 	}
-	const setting = "20 connections, prepared statements, partial indexes, COPY for bulk; each batch is claimed by one statement (FOR UPDATE SKIP LOCKED) " +
+	const setting = "20 connections, prepared statements, partial indexes, COPY for bulk; each 100 jobs are claimed by one statement (FOR UPDATE SKIP LOCKED) " +
 		"and completed by one"
 	return []Contender{
-		{Engine: "postgres", Name: rawName, Variant: "by 100", Module: "github.com/jackc/pgx/v5", Setting: setting, Groups: Everything, Open: open(100)},
-		{Engine: "postgres", Name: rawName, Variant: "by 1000", Groups: Draining, Open: open(1000)},
+		{Engine: "postgres", Name: rawName, Module: "github.com/jackc/pgx/v5", Setting: setting, Groups: Everything, Open: open(100)},
+		{Engine: "postgres", Name: rawLargeName, Setting: "the same, 1,000 jobs a statement", Groups: Draining, Open: open(1000)},
 	}
 }
 

@@ -15,10 +15,10 @@ func rawSQLiteContenders() []Contender {
 		return func(ctx context.Context, place Place) (Queue, error) { return openRawSQLite(ctx, place, batch) }
 	}
 	const setting = "one writer, prepared statements, due and scheduled jobs in partial indexes of their own; concurrent enqueues share a commit; " +
-		"each batch is claimed by one statement and completed by one"
+		"each 100 jobs are claimed by one statement and completed by one"
 	return []Contender{
-		{Engine: "sqlite", Name: rawName, Variant: "by 100", Module: "github.com/mattn/go-sqlite3", Setting: setting, Groups: Everything, Open: open(100)},
-		{Engine: "sqlite", Name: rawName, Variant: "by 1000", Groups: Draining, Open: open(1000)},
+		{Engine: "sqlite", Name: rawName, Module: "github.com/mattn/go-sqlite3", Setting: setting, Groups: Everything, Open: open(100)},
+		{Engine: "sqlite", Name: rawLargeName, Setting: "the same, 1,000 jobs a statement", Groups: Draining, Open: open(1000)},
 	}
 }
 

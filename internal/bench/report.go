@@ -20,7 +20,7 @@ func (b *bench) report(m machine, about, versions map[string]string) string {
 	t := template.Must(template.New("report").Funcs(template.FuncMap{"count": count, "rate": round3}).Parse(reportText))
 	err := t.Execute(&out, map[string]any{
 		"Date": time.Now().Format(time.DateOnly), "Machine": m, "Rounds": b.rounds, "Size": b.size, "Quick": b.size.Drain < fullSize().Drain,
-		"Engines": b.engineReports(about), "Settings": b.settings(versions), "Claims": b.claimRows(), "Memory": b.memoryRows(), "Idle": b.idleRows(),
+		"Engines": b.engineReports(about), "Settings": b.settings(versions), "Claims": b.claimRows(), "Limits": b.limitRows(), "Memory": b.memoryRows(), "Idle": b.idleRows(),
 		"Spread": b.spread(), "Failures": b.failures,
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (b *bench) engineReports(about map[string]string) []engineReport {
 	return reports
 }
 
-// table has a row for each contender, and two for how ours stands to the raw engine and to the best peer.
+// table has a row for each contender, and more for how ours stands to the raw engine and to the best peer.
 func (b *bench) table(engine string, durability Durability, title string) string {
 	var shown []Workload
 	for _, w := range b.workloads {
@@ -73,9 +73,11 @@ func (b *bench) table(engine string, durability Durability, title string) string
 		rows = append(rows, b.row(name, shown, func(w Workload) string { return b.best(engine, durability, w, name).format(w) }))
 	}
 	if slices.Contains(b.namesOf(engine), ourName) {
-		rows = append(rows, b.row("**"+ourName+" ÷ raw**", shown, func(w Workload) string {
-			return ratio(w, b.best(engine, durability, w, ourName), b.best(engine, durability, w, rawName))
-		}))
+		for _, raw := range []string{rawName, rawLargeName} {
+			rows = append(rows, b.row("**"+ourName+" ÷ "+raw+"**", shown, func(w Workload) string {
+				return ratio(w, b.best(engine, durability, w, ourName), b.best(engine, durability, w, raw))
+			}))
+		}
 		rows = append(rows, b.row("**"+ourName+" ÷ best peer**", shown, func(w Workload) string {
 			peer := b.bestPeer(engine, durability, w)
 			text := ratio(w, b.best(engine, durability, w, ourName), peer)
@@ -189,6 +191,17 @@ func (b *bench) claimRows() [][]string {
 	for i := range b.claims {
 		r := &b.claims[i]
 		rows = append(rows, []string{b.engines[r.Engine].Title(), fmt.Sprintf(r.Case.Title, count(r.N)), round3(median(r.Empty)), round3(median(r.Filled)), round2(r.ratio())})
+	}
+	return rows
+}
+
+func (b *bench) limitRows() [][]string {
+	var rows [][]string
+	for i := range b.limits {
+		r := &b.limits[i]
+		ms := func(values []float64, p int) string { return round2(percentile(values, p) / 1000) }
+		rows = append(rows, []string{b.engines[r.Engine].Title(), r.Case.Title, strconv.Itoa(r.By), fmt.Sprintf("%.1f", float64(r.Jobs)/float64(len(r.Claims))),
+			ms(r.Claims, 50), ms(r.Claims, 99), ms(r.Ends, 50)})
 	}
 	return rows
 }

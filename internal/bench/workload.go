@@ -29,8 +29,8 @@ type Size struct {
 	// Samples of latency, after others that warm up; where a contender polls, Least of them however long they take.
 	Warmup, Samples, Least int
 
-	// ClaimFinished, ClaimQueued and Claims are for the time of a claim, Memory for a drain in a process of its own.
-	ClaimFinished, ClaimQueued, Claims, Memory int
+	// ClaimFinished, ClaimQueued, ClaimKeys and Claims are for the time of a claim, Memory for a drain in a process of its own.
+	ClaimFinished, ClaimQueued, ClaimKeys, Claims, Memory int
 
 	Idle time.Duration
 	// Limit cuts a measurement short; what was done by then counts.
@@ -40,7 +40,7 @@ type Size struct {
 func fullSize() *Size {
 	return &Size{
 		Enqueue: 20_000, Bulk: 100_000, Drain: 50_000, Finished: 500_000, Scheduled: 500_000, Due: 2000, Warmup: 5, Samples: 500, Least: 30,
-		ClaimFinished: 5_000_000, ClaimQueued: 1_000_000, Claims: 1000, Memory: 1_000_000,
+		ClaimFinished: 5_000_000, ClaimQueued: 1_000_000, ClaimKeys: 1000, Claims: 1000, Memory: 1_000_000,
 		Idle: 20 * time.Second, Limit: 5 * time.Second,
 	}
 }
@@ -48,7 +48,7 @@ func fullSize() *Size {
 func quickSize() *Size {
 	return &Size{
 		Enqueue: 100, Bulk: 2000, Drain: 200, Finished: 1000, Scheduled: 1000, Due: 20, Samples: 2, Least: 1,
-		ClaimFinished: 2000, ClaimQueued: 2000, Claims: 20, Memory: 2000,
+		ClaimFinished: 2000, ClaimQueued: 10_000, ClaimKeys: 50, Claims: 20, Memory: 2000,
 		Idle: 200 * time.Millisecond, Limit: 200 * time.Millisecond,
 	}
 }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"time"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// limitedTypes is how many types the jobs have of which claims under limits are measured.
+const limitedTypes = 200
+
+// A limitCase is a state in which claims of several jobs are measured, all types asked for. What was claimed is ended
+// before the next claim, as a dispatcher does.
+type limitCase struct {
+	Name  string
+	Title string
+	// Running is how many jobs run of each key before a claim begins; those that began first are ended after each claim.
+	// Below zero, no key is limited.
+	Running int
+}
+
+// runningOfKey is the limit of each key.
+const runningOfKey = 2
+
+func limitCases() []limitCase {
+	return []limitCase{
+		{Name: "claim-unlimited", Title: "no limits", Running: -1},
+		{Name: "claim-limits", Title: "keys with room", Running: 0},
+		{Name: "claim-limits-full", Title: "keys without room, but for those that the last ends have freed", Running: runningOfKey},
+	}
+}
+
+// A limitResult is the time of claims, and of ending what they got, in microseconds.
+type limitResult struct {
+	Engine       string
+	Case         limitCase
+	N, Keys, By  int
+	Claims, Ends []float64
+	Jobs         int // that all the claims got
+}
+
+func (b *bench) measureLimits(ctx context.Context, c *Contender, cases []limitCase) {
+	for _, limits := range cases {
+		if err := b.measureLimit(ctx, c, limits); err != nil {
+			b.failf("%s, %s: %w", limits.Name, c, err)
+		}
+	}
+}
+
+func (b *bench) measureLimit(ctx context.Context, c *Contender, limits limitCase) (err error) {
+	s := b.size
+	fill := claimCase{Fill: func(ctx context.Context, p *postroom, n int) error {
+		return p.fillLimited(ctx, n, s.ClaimKeys, limits.Running >= 0)
+	}}
+	p, remove, err := b.filled(ctx, c, fill, s.ClaimQueued)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close(), remove()) }()
+	w := newLimitedWorker(p)
+	if err := w.occupy(ctx, s.ClaimKeys*max(0, limits.Running)); err != nil {
+		return err
+	}
+	for _, by := range []int{10, 100} {
+		result := limitResult{Engine: c.Engine, Case: limits, N: s.ClaimQueued, Keys: s.ClaimKeys, By: by}
+		// The first claims look at all keys, and at those that another number of ends has freed.
+		if err := w.turns(ctx, 20, &limitResult{By: by}); err != nil {
+			return err
+		}
+		for round := range b.rounds {
+			if err := w.turns(ctx, s.Claims*10/by, &result); err != nil {
+				return err
+			}
+			log.Printf("%s by %d %s round %d: %s", limits.Name, by, c, round+1, &result)
+		}
+		b.limits = append(b.limits, result)
+	}
+	return nil
+}
+
+// String is what has been measured so far.
+func (r *limitResult) String() string {
+	return fmt.Sprintf("claim %.0f µs (p99 %.0f) with %.1f jobs, end %.0f µs", percentile(r.Claims, 50), percentile(r.Claims, 99),
+		float64(r.Jobs)/float64(len(r.Claims)), percentile(r.Ends, 50))
+}
+
+// fillLimited stores n jobs, those of each key of a few types, as the jobs of an account are.
+func (p *postroom) fillLimited(ctx context.Context, n, keys int, limited bool) error {
+	key := func(i int) string { return fmt.Sprint("account:", i) }
+	if limited {
+		for i := range keys {
+			if err := p.q.SetLimit(ctx, queue.ForKey(key(i)), queue.Limit{MaxRunning: runningOfKey}); err != nil {
+				return err
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same jobs each time
+	return inThousands(n, func(n int) error {
+		jobs := make([]queue.NewJob, n)
+		for i := range jobs {
+			k := random.IntN(keys)
+			name := typeName((k + random.IntN(4)*limitedTypes/4) % limitedTypes)
+			jobs[i] = queue.Type[int](name).New(1, &queue.Options{Priority: random.IntN(3), LimitKey: key(k)})
+		}
+		_, err := p.q.EnqueueMany(ctx, jobs)
+		return err
+	})
+}
+
+// A limitedWorker claims and ends as a dispatcher does, and knows what runs, the oldest first.
+type limitedWorker struct {
+	p       *postroom
+	types   []string
+	running []queue.Job
+}
+
+func newLimitedWorker(p *postroom) *limitedWorker {
+	w := &limitedWorker{p: p}
+	for i := range limitedTypes {
+		w.types = append(w.types, typeName(i))
+	}
+	return w
+}
+
+func (w *limitedWorker) claim(ctx context.Context, n int) error {
+	jobs, err := w.p.q.Claim(ctx, "bench", w.types, n)
+	w.running = append(w.running, jobs...)
+	return err
+}
+
+// occupy claims until so many jobs run.
+func (w *limitedWorker) occupy(ctx context.Context, n int) error {
+	for range n {
+		if len(w.running) == n {
+			return nil
+		}
+		if err := w.claim(ctx, min(100, n-len(w.running))); err != nil {
+			return err
+		}
+	}
+	if len(w.running) < n {
+		return fmt.Errorf("%d of %d jobs run after as many claims", len(w.running), n)
+	}
+	return nil
+}
+
+// turns are n claims, each with the end of as many jobs as it may get.
+func (w *limitedWorker) turns(ctx context.Context, n int, result *limitResult) error {
+	for range n {
+		before, start := len(w.running), time.Now()
+		if err := w.claim(ctx, result.By); err != nil {
+			return err
+		}
+		result.Claims = append(result.Claims, microseconds(start))
+		result.Jobs += len(w.running) - before
+		start = time.Now()
+		if err := w.end(ctx, min(result.By, len(w.running))); err != nil {
+			return err
+		}
+		result.Ends = append(result.Ends, microseconds(start))
+	}
+	return nil
+}
+
+func microseconds(since time.Time) float64 {
+	return float64(time.Since(since)) / float64(time.Microsecond)
+}
+
+// end ends the oldest n in one transaction.
+func (w *limitedWorker) end(ctx context.Context, n int) error {
+	outcomes := make([]queue.Outcome, n)
+	for i := range outcomes {
+		outcomes[i] = queue.Outcome{Lease: w.running[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
+	}
+	w.running = w.running[n:]
+	return w.p.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		answers, err := w.p.db.Finish(ctx, tx, outcomes)
+		return errors.Join(append(answers, err)...)
+	})
+}
