@@ -18,8 +18,8 @@ race: ## run all tests under the race detector
 	go test -race ./...
 
 .PHONY: soak
-soak: ## kill 100 processes at work on each engine: minutes, and a PostgreSQL server
-	POSTROOM_TEST_KILLS=100 go test -count=1 -v -timeout 30m -run '^TestKilledProcesses' ./queue/sqlite ./queue/postgres
+soak: ## kill 500 processes at work on each engine: minutes, and a PostgreSQL server
+	POSTROOM_TEST_KILLS=500 go test -count=1 -v -timeout 30m -run '^TestKilledProcesses' ./queue/sqlite ./queue/postgres
 
 .PHONY: lint
 lint: ## format, vet and lint
