@@ -29,7 +29,7 @@ func Each(t *testing.T, fn func(t *testing.T, db queue.DB)) {
 }
 
 // SQLite opens a new file that goes with the test.
-func SQLite(t *testing.T) *sqlite.DB {
+func SQLite(t testing.TB) *sqlite.DB {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	require.NoError(t, err)
