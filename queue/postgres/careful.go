@@ -40,7 +40,10 @@ func (c *carefulClaim) run(ctx context.Context, tx *queue.Tx) error {
 	if err := c.keys.end(ctx, tx); err != nil {
 		return err
 	}
-	if err := c.claim(ctx, tx, places); err != nil {
+	claimed, err := c.claim(ctx, tx, places)
+	if err != nil || claimed == c.req.Limit {
+		// Who got all that was asked for comes again at once: what lies ahead need not be known.
+		c.ahead = []outlook{{chores: chores{limits: c.todo.limits}}}
 		return err
 	}
 	return look(ctx, tx, &c.ahead, c.req)
@@ -96,12 +99,12 @@ func (c *carefulClaim) find(ctx context.Context, tx *queue.Tx, types []queue.Typ
 	return query(ctx, tx, scanPlace, selectPlacesPastLocks, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
 }
 
-// claim takes what the limits of keys let run of the places.
-func (c *carefulClaim) claim(ctx context.Context, tx *queue.Tx, places []place) error {
+// claim takes what the limits of keys let run of the places, and tells how many that are.
+func (c *carefulClaim) claim(ctx context.Context, tx *queue.Tx, places []place) (claimed int, err error) {
 	keys := newKeyLimits(places, c.req.Now)
 	fitting, err := keys.within(ctx, tx, places)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	c.more = c.more || len(fitting) < len(places)
 	if len(fitting) > 0 {
@@ -110,15 +113,15 @@ func (c *carefulClaim) claim(ctx context.Context, tx *queue.Tx, places []place) 
 			ctids[i] = fitting[i].ctid
 		}
 		if err := laterJobs(ctx, tx, &c.jobs, claimPlaces, c.req.WorkerID, c.req.Now, ctids); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	var again marks
 	if err := keys.spend(ctx, tx, fitting, &again); err != nil {
-		return err
+		return 0, err
 	}
 	if err := c.types.spend(ctx, tx, fitting); err != nil {
-		return err
+		return 0, err
 	}
-	return again.writeOnce(ctx, tx)
+	return len(fitting), again.writeOnce(ctx, tx)
 }
