@@ -66,14 +66,21 @@ func (b *bench) measureLimit(ctx context.Context, c *Contender, limits limitCase
 	if err := w.occupy(ctx, s.ClaimKeys*max(0, limits.Running)); err != nil {
 		return err
 	}
-	for _, by := range []int{10, 100} {
+	// The first claims look at all keys, again and again, which were marked while the table was filled.
+	if err := w.turns(ctx, max(20, s.ClaimQueued/2000), &limitResult{By: 10}); err != nil {
+		return err
+	}
+	if err := b.engines[c.Engine].Settle(ctx, p.place); err != nil {
+		return err
+	}
+	for _, by := range []int{1, 10, 100} {
 		result := limitResult{Engine: c.Engine, Case: limits, N: s.ClaimQueued, Keys: s.ClaimKeys, By: by}
-		// The first claims look at all keys, and at those that another number of ends has freed.
+		// The first claims look at the keys that another number of ends has freed.
 		if err := w.turns(ctx, 20, &limitResult{By: by}); err != nil {
 			return err
 		}
 		for round := range b.rounds {
-			if err := w.turns(ctx, s.Claims*10/by, &result); err != nil {
+			if err := w.turns(ctx, min(s.Claims, s.Claims*10/by), &result); err != nil {
 				return err
 			}
 			log.Printf("%s by %d %s round %d: %s", limits.Name, by, c, round+1, &result)

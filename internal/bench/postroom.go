@@ -45,6 +45,7 @@ func openOurPostgres(ctx context.Context, place Place) (database, error) {
 }
 
 type postroom struct {
+	place   Place
 	db      database
 	q       *queue.Queue
 	workers int
@@ -62,7 +63,7 @@ func openPostroom(ctx context.Context, place Place, workers int, open func(conte
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &postroom{db: db, q: q, workers: workers}, nil
+	return &postroom{place: place, db: db, q: q, workers: workers}, nil
 }
 
 func (p *postroom) Enqueue(ctx context.Context) error {
