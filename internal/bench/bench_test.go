@@ -82,6 +82,10 @@ func TestWorkThatWasNotDoneDoesNotCount(t *testing.T) {
 	figure, err := drain(t.Context(), &fakeQueue{unfinished: 10, runs: 10, finishes: 10}, 10, 0)
 	require.NoError(t, err)
 	require.Positive(t, figure[0])
+	_, err = drain(t.Context(), &fakeQueue{unfinished: 12, runs: 12, finishes: 12}, 10, 0)
+	require.NoError(t, err, "two were left when an earlier measurement was cut short")
+	_, err = drain(t.Context(), &fakeQueue{unfinished: 10, runs: 11, finishes: 10}, 10, 0)
+	require.ErrorContains(t, err, "11 ran and 10 are done")
 }
 
 func TestTogetherStopsAtAnErrorAndAtItsLimit(t *testing.T) {

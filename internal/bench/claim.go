@@ -100,14 +100,18 @@ func (b *bench) filled(ctx context.Context, c *Contender, claims claimCase, n in
 	if !ok {
 		return nil, nil, errors.Join(fmt.Errorf("%s has no claims", c), q.Close(), remove())
 	}
-	if n > 0 {
-		err = claims.Fill(ctx, p, n)
+	for left := n; left > 0 && err == nil; left -= portion {
+		err = errors.Join(claims.Fill(ctx, p, min(left, portion)), engine.Settle(ctx, place))
 	}
-	if err := errors.Join(err, engine.Settle(ctx, place)); err != nil {
+	if err != nil {
 		return nil, nil, errors.Join(err, p.Close(), remove())
 	}
 	return p, remove, nil
 }
+
+// portion is how many jobs are stored before the engine settles: filling a table with millions takes minutes, in which it
+// would have settled several times by itself.
+const portion = 250_000
 
 // claimTime is the median time of n claims of one job each. The jobs are completed, so that every round finds the same.
 func claimTime(ctx context.Context, p *postroom, claims claimCase, n int) (float64, error) {
