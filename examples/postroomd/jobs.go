@@ -16,7 +16,8 @@ import (
 )
 
 func jobsCommand() *cobra.Command {
-	return group("jobs", "Look at jobs, and retry failed ones", jobsList(), jobsShow(), jobsRetry())
+	return group("jobs", "Look at jobs, retry failed ones, and examine the queue",
+		jobsList(), jobsShow(), jobsExplain(), jobsRetry(), jobsDoctor())
 }
 
 func jobsList() *cobra.Command {

@@ -130,3 +130,19 @@ type stepView struct {
 func viewStep(s queue.StepRecord) stepView {
 	return stepView{s.Name, s.StartedAt, s.FinishedAt, s.Result, s.Cursor}
 }
+
+type reasonView struct {
+	Cause queue.Cause `json:"cause"`
+	Text  string      `json:"text"`
+	Until time.Time   `json:"until,omitzero"`
+}
+
+func viewReason(r queue.Reason) reasonView { return reasonView(r) }
+
+type findingView struct {
+	Severity queue.Severity `json:"severity"`
+	Text     string         `json:"text"`
+	Hint     string         `json:"hint,omitempty"`
+}
+
+func viewFinding(f queue.Finding) findingView { return findingView(f) }

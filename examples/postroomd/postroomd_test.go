@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -118,6 +119,32 @@ func TestBrokenMessagesAreKeptAndCanBeRetried(t *testing.T) {
 	r = postroomd(t, "jobs", "show", broken[0].JobID, "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "ingest.gmail")
+
+	r = postroomd(t, "jobs", "explain", broken[0].JobID, "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "ingest.gmail "+broken[0].JobID+" is failed\n- ")
+	r = postroomd(t, "jobs", "explain", broken[0].JobID, "--json", "--data", dir)
+	var reasons []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &reasons), r.stdout)
+	require.Equal(t, "finished", reasons[0]["cause"])
+}
+
+func TestDoctorExaminesTheQueue(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	r := postroomd(t, "jobs", "doctor", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "ok: all invariants hold\n")
+
+	db, err := sql.Open("sqlite3", folder(dir).database())
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE jobs SET finished_at = NULL WHERE id = (SELECT MIN(id) FROM jobs)")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	r = postroomd(t, "jobs", "doctor", "--json", "--data", dir)
+	require.Equal(t, exitFailed, r.status)
+	require.Contains(t, r.stdout, "a job has finished exactly when it is completed, failed or canceled")
+	require.Contains(t, r.stderr, "there are problems")
 }
 
 func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+func jobsExplain() *cobra.Command {
+	cmd := &cobra.Command{Use: "explain ID", Short: "Tell why a job does not run", Args: cobra.ExactArgs(1)}
+	dir := dataFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+			e, err := h.queue.Explain(ctx, args[0])
+			if err != nil {
+				return notFound(err, "job", args[0], "postroomd jobs list")
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), listed(e.Reasons, viewReason))
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLines(e.String()))
+			return err
+		})
+	}
+	return cmd
+}
+
+// errUnwell makes the exit status that of a failure, for scripts.
+var errUnwell = errors.New("there are problems; see above")
+
+func jobsDoctor() *cobra.Command {
+	cmd := &cobra.Command{Use: "doctor", Short: "Examine the database and what the queue promises of it", Args: cobra.NoArgs}
+	dir := dataFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+			findings, err := h.queue.Doctor(ctx)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				err = printJSON(cmd.OutOrStdout(), listed(findings, viewFinding))
+			} else {
+				err = printFindings(cmd, findings)
+			}
+			for _, f := range findings {
+				if f.Severity == queue.SeverityProblem {
+					return errors.Join(err, errUnwell)
+				}
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+func printFindings(cmd *cobra.Command, findings []queue.Finding) error {
+	for _, f := range findings {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), printable(f.String())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
