@@ -15,8 +15,10 @@
 // statistics, by the indexes they were written for: a plan that was made while the tables were empty holds when they are
 // not.
 //
-// PostgreSQL keeps the dead versions of rows as long as any transaction of the database is older than they are. One that
-// stays open for hours makes every claim pass over what has been claimed since.
+// Every claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
+// millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.
+// It can clean up nothing that is younger than the oldest open transaction of the database: let none stay open for long.
+// [queue.Queue.Doctor] warns of both.
 //
 // # News
 //

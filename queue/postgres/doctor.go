@@ -12,6 +12,7 @@ var _ queue.Patient = (*DB)(nil)
 
 const selectHealth = `
 SELECT current_setting('server_version'),
+  current_setting('autovacuum') = 'on',
   pg_total_relation_size('jobs'),
   COALESCE((SELECT n_live_tup FROM pg_stat_user_tables WHERE relid = 'jobs'::regclass), 0),
   COALESCE((SELECT n_dead_tup FROM pg_stat_user_tables WHERE relid = 'jobs'::regclass), 0),
@@ -28,14 +29,21 @@ func (db *DB) Examine(ctx context.Context) ([]queue.Finding, error) {
 	var version string
 	var size, live, dead, connections, allowed int64
 	var oldest float64
+	var vacuums bool
 	row := db.pool.QueryRow(ctx, selectHealth)
-	if err := row.Scan(&version, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
+	if err := row.Scan(&version, &vacuums, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
 		return nil, err
 	}
 	findings := []queue.Finding{{
 		Severity: queue.SeverityOK, Text: fmt.Sprintf("PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
 	}}
-	if dead > 100_000 && dead > live {
+	if !vacuums {
+		findings = append(findings, queue.Finding{
+			Severity: queue.SeverityWarning, Text: "autovacuum is off on this server",
+			Hint: "turn it on: every claim passes over what has been claimed since the last VACUUM jobs, and takes the longer for it",
+		})
+	}
+	if dead > 100_000 && dead > live/2 {
 		findings = append(findings, queue.Finding{
 			Severity: queue.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones", dead, live),
 			Hint: "autovacuum does not keep up, or a long transaction keeps it from it; VACUUM jobs",
