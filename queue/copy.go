@@ -40,7 +40,8 @@ var ErrStillRunning = errors.New("jobs still run in the old database")
 // can be claimed there only when it is gone here, so that it never runs twice, also when the process dies half way; calling
 // Copy again goes on. Jobs that run are waited for and move when they have ended. What is enqueued in the old database
 // meanwhile moves too, until nothing is left: then let all programs enqueue into the new one, and call Copy once more for
-// what came last. A program that sets its schedules in the old database again sets them a second time: those come first. The keys stay in the old database as well, so that nothing that has moved is enqueued there again.
+// what came last. A program that sets its schedules in the old database again sets them a second time: those come first. The
+// keys stay in the old database as well, so that nothing that has moved is enqueued there again.
 func Copy(ctx context.Context, from, to DB, cfg *CopyConfig) (CopyReport, error) {
 	c := CopyConfig{Batch: 500, Wait: 10 * time.Minute}
 	if cfg != nil && cfg.Batch != 0 {

@@ -1,4 +1,5 @@
--- hold is what keeps a queued job from being claimed like others: 0 nothing, 1 not_before lies ahead, 2 it goes by its limit key.
+-- hold is what keeps a queued job from being claimed like others: 0 nothing, 1 not_before lies ahead, 2 it goes by its limit key,
+-- 3 Copy is moving it.
 CREATE TABLE jobs (
   id TEXT NOT NULL PRIMARY KEY,
   type TEXT NOT NULL,
