@@ -18,7 +18,7 @@ func jobsExplain() *cobra.Command {
 		return look(cmd, *dir, func(ctx context.Context, h *house) error {
 			e, err := h.queue.Explain(ctx, args[0])
 			if err != nil {
-				return notFound(err, "job", args[0], "postroomd jobs list")
+				return noJob(err, args[0], "postroomd jobs list")
 			}
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), listed(e.Reasons, viewReason))

@@ -64,7 +64,7 @@ func jobsShow() *cobra.Command {
 		return look(cmd, *dir, func(ctx context.Context, h *house) error {
 			job, err := h.queue.Job(ctx, args[0])
 			if err != nil {
-				return notFound(err, "job", args[0], "postroomd jobs list")
+				return noJob(err, args[0], "postroomd jobs list")
 			}
 			attempts, err := h.queue.Attempts(ctx, job.ID)
 			if err != nil {
@@ -138,7 +138,7 @@ func jobsRetry() *cobra.Command {
 			case errors.Is(err, queue.ErrNotFinished), errors.Is(err, queue.ErrFinished):
 				return usage("job %s cannot be retried: only failed and canceled jobs can (%w)", args[0], err)
 			case err != nil:
-				return notFound(err, "job", args[0], "postroomd jobs list --state failed")
+				return noJob(err, args[0], "postroomd jobs list --state failed")
 			}
 			if err := h.runJobs(ctx); err != nil {
 				return err
@@ -161,7 +161,7 @@ func jobsRetry() *cobra.Command {
 func (h *house) mayRetry(ctx context.Context, id string) error {
 	job, err := h.queue.Job(ctx, id)
 	if err != nil {
-		return notFound(err, "job", id, "postroomd jobs list --state failed")
+		return noJob(err, id, "postroomd jobs list --state failed")
 	}
 	if job.Type != string(gmail.JobAction) {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -105,10 +104,10 @@ func clock(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// notFound turns an id that names nothing into a fault of what was typed.
-func notFound(err error, what, id, listing string) error {
-	if errors.Is(err, queue.ErrJobNotFound) || errors.Is(err, postroom.ErrNotFound) {
-		return usage("there is no %s %s; '%s' lists them", what, id, listing)
+// noJob turns an id that names no job into a fault of what was typed.
+func noJob(err error, id, listing string) error {
+	if errors.Is(err, queue.ErrJobNotFound) {
+		return usage("there is no job %s; '%s' lists them", id, listing)
 	}
 	return err
 }
