@@ -76,6 +76,33 @@ func TestFiltersWithTimesThatAreNotStoredAreRefused(t *testing.T) {
 	})
 }
 
+// What selects something else than was meant is told, before anything is done about it.
+func TestFiltersThatAreASlipAreRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := queueOn(t, db)
+		id := enqueue(t, q, nil)
+		const states = `invalid filter: States has "qeued"; the states are ["queued" "running" "completed" "failed" "canceled"]`
+		slip := queue.Filter{States: []queue.State{"qeued"}}
+		_, err := q.Jobs(t.Context(), slip)
+		require.EqualError(t, err, "queue: jobs: "+states)
+		_, err = q.Counts(t.Context(), slip)
+		require.EqualError(t, err, "queue: counts: "+states)
+		_, err = q.CancelAll(t.Context(), slip)
+		require.EqualError(t, err, "queue: cancel all: "+states)
+
+		const limit = "invalid filter: Limit is -1; it must be at least 0, which means all"
+		_, err = q.CancelAll(t.Context(), queue.Filter{Limit: -1})
+		require.EqualError(t, err, "queue: cancel all: "+limit)
+		_, err = q.Redrive(t.Context(), queue.Filter{Limit: -1})
+		require.EqualError(t, err, "queue: redrive: "+limit)
+		require.Equal(t, queue.StateQueued, job(t, q, id).State)
+
+		counts, err := q.Counts(t.Context(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateQueued}})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts, "it is named twice, and there once")
+	})
+}
+
 func refusesFilter(t *testing.T, q *queue.Queue, filter queue.Filter, text string) {
 	t.Helper()
 	_, err := q.Jobs(t.Context(), filter)

@@ -94,6 +94,9 @@ func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx contex
 		return err
 	}
 	left := filter.Limit
+	if left < 0 { // a slip in reckoning must not mean all
+		return fmt.Errorf("%w: Limit is %d; it must be at least 0, which means all", errInvalidFilter, left)
+	}
 	for {
 		filter.Limit = redriveBatch
 		if left > 0 {

@@ -89,6 +89,9 @@ func (f *Filter) validate() error {
 		if !isText(string(state)) {
 			return noText(errInvalidFilter, "States", string(state))
 		}
+		if !slices.Contains(States(), state) {
+			return fmt.Errorf("%w: States has %q; the states are %q", errInvalidFilter, state, States())
+		}
 	}
 	if err := validTime(errInvalidFilter, "CreatedFrom", f.CreatedFrom); err != nil {
 		return err

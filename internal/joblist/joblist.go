@@ -4,6 +4,7 @@ package joblist
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,7 +90,8 @@ func (s *statement) each(f queue.Filter, fn func(state queue.State, standing str
 		states = queue.States()
 	}
 	first := true
-	for _, state := range states {
+	// A state that is named twice has its jobs once.
+	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
 		for _, standing := range standings[state] {
 			if !first {
 				s.add("\nUNION ALL\n")

@@ -43,6 +43,7 @@ var inspectCases = []conformanceCase{
 				{"types", queue.Filter{Limit: 100, Types: []string{"t", "u"}}, all},
 				{"state", queue.Filter{Limit: 100, States: []queue.State{queue.StateFailed}}, []string{all[1], all[4], all[7]}},
 				{"state and type", queue.Filter{Limit: 100, States: []queue.State{queue.StateFailed}, Types: []string{"t"}}, []string{}},
+				{"a state twice", queue.Filter{Limit: 3, States: []queue.State{queue.StateFailed, queue.StateFailed}}, []string{all[1], all[4], all[7]}},
 				{"two states", queue.Filter{Limit: 2, States: []queue.State{queue.StateFailed, queue.StateCanceled}}, all[:2]},
 			} {
 				jobs, err := s.d.Jobs(s.Context(), c.filter)
