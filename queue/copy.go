@@ -67,6 +67,9 @@ type mover struct {
 }
 
 func (m *mover) run(ctx context.Context) error {
+	if err := apart(ctx, m.from, m.to); err != nil {
+		return err
+	}
 	for _, t := range []table{limitsTable, ratesTable} {
 		if _, err := m.copyAll(ctx, t); err != nil {
 			return err
