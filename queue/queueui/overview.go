@@ -51,6 +51,7 @@ type typeRow struct {
 	Done, Failures int // in the window
 	Paused         bool
 	Spark          []bar
+	SparkWidth     int
 	Wait, Run      span
 }
 
@@ -95,7 +96,7 @@ func (p *overviewPage) hold() {
 			i := slices.IndexFunc(p.Types, func(t typeRow) bool { return t.Type == l.Name })
 			if i < 0 {
 				i = len(p.Types)
-				p.Types = append(p.Types, typeRow{TypeStats: queue.TypeStats{Type: l.Name}})
+				p.Types = append(p.Types, typeRow{TypeStats: queue.TypeStats{Type: l.Name}, SparkWidth: barStep})
 			}
 			p.Types[i].Paused = true
 		}
@@ -123,7 +124,7 @@ func (p *overviewPage) sum() {
 			row.Failures += n.Failed
 			p.Totals.Canceled += n.Canceled
 		}
-		row.Spark = bars(completed, maxOf(completed))
+		row.Spark, row.SparkWidth = bars(completed, maxOf(completed)), max(1, len(completed))*barStep
 		p.Types = append(p.Types, row)
 		p.Totals.add(&row)
 	}

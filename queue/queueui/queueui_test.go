@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -285,6 +286,28 @@ func TestBrowsersAreToldToBeStrict(t *testing.T) {
 		require.Equal(t, "same-origin", header.Get("Referrer-Policy"))
 	}
 	require.Equal(t, "no-store", s.get("jobs").Header.Get("Cache-Control"))
+}
+
+// A control is found again by its id when the part around it is replaced.
+func TestIDsAreUnique(t *testing.T) {
+	s := newSite(t, nil)
+	rich := s.populate()
+	for _, path := range []string{"", "jobs?state=failed", "jobs/" + rich} {
+		seen := make(map[string]bool)
+		for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(s.get(path).body, -1) {
+			require.False(t, seen[id[1]], "%s has two %s", path, id[1])
+			seen[id[1]] = true
+		}
+	}
+}
+
+// The picture of a type is as wide as the window that was asked for: its right end is now.
+func TestSparklinesEndNow(t *testing.T) {
+	s := newSite(t, nil)
+	s.populate()
+	for window, width := range map[string]string{"": "600", "?window=24h": "480", "?window=7d": "560"} {
+		require.Contains(t, s.get(window).body, `<svg class="spark" viewBox="0 0 `+width+` 100"`, window)
+	}
 }
 
 func TestTheOverviewCounts(t *testing.T) {
