@@ -36,7 +36,8 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 	return q.EnqueueScheduled(ctx, job, time.Now().Add(delay))
 }
 
-// EnqueueMany stores all jobs or, on any error, none. The receipts are in the order of the jobs.
+// EnqueueMany stores all jobs or, on any error, none. The receipts are in the order of the jobs. The error of a job that is
+// invalid says which it is, counted from 0.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, error) {
 	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
@@ -76,6 +77,9 @@ func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]InsertJob, error)
 	rows := make([]InsertJob, len(jobs))
 	for i := range jobs {
 		row, err := q.row(&jobs[i])
+		if err != nil && len(jobs) > 1 {
+			err = fmt.Errorf("jobs[%d]: %w", i, err)
+		}
 		if err != nil {
 			return nil, err
 		}

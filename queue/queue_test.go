@@ -77,6 +77,9 @@ func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 	require.Equal(t, "3", string(job(t, q, receipts[0].ID).Payload))
 	require.Equal(t, "4", string(job(t, q, receipts[2].ID).Payload))
 
+	_, err = q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), {}, ping.New(4, nil)})
+	require.EqualError(t, err, "queue: enqueue: jobs[1]: invalid job: Type is empty")
+
 	none, err := q.EnqueueMany(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, none)
