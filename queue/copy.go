@@ -178,15 +178,20 @@ SET hold = CASE
 WHERE hold = 3
   AND id IN (?)`
 
-	// A key that is marked already is looked at when it has room.
+	// Also a key that is marked already: as long as this is not committed, a claim may take that mark off and not see the jobs,
+	// or the mark may be due later, by a limit that is there no more.
 	markReleased = `
 INSERT INTO job_admissions (due_at, limit_key)
 SELECT MIN(not_before), limit_key
 FROM jobs
 WHERE hold = 2
-  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = jobs.limit_key)
   AND id IN (?)
 GROUP BY limit_key`
+
+	// On SQLite a key is there once.
+	markedOnce = `
+ON CONFLICT (limit_key) DO UPDATE
+SET due_at = MIN(due_at, excluded.due_at)`
 )
 
 // hold takes jobs out of reach in the old database: a hold of 3 is one that no claim looks at.
@@ -305,7 +310,11 @@ func (m *mover) releaseOnly(ctx context.Context, ids []string) error {
 		if err := execIn(ctx, tx, releaseJobs, dbtime.Of(tx.Now()), ids); err != nil {
 			return err
 		}
-		if err := execIn(ctx, tx, markReleased, ids); err != nil {
+		mark := markReleased
+		if tx.Dialect() == SQLite {
+			mark += markedOnce
+		}
+		if err := execIn(ctx, tx, mark, ids); err != nil {
 			return err
 		}
 		return m.notify(ctx, tx)

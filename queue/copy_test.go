@@ -249,3 +249,68 @@ func TestCopyGoesOnAfterDyingAnywhere(t *testing.T) {
 	}
 	t.Fatal("it dies at every write: the last one should not be reached")
 }
+
+// In the new database a limit was in force that is there no more, and by which a key was to be looked at much later.
+func TestCopyHasKeysLookedAtThatWereToBeLookedAtLater(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		require.NoError(t, to.SetLimit(ctx, queue.ForKey("k"), queue.Limit{Rate: 1, Per: time.Hour}))
+		enqueue(t, to, &queue.Options{LimitKey: "k"})
+		later := enqueue(t, to, &queue.Options{LimitKey: "k"})
+		for range 2 {
+			_, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
+			require.NoError(t, err)
+		}
+		require.NoError(t, to.Cancel(ctx, later))
+		require.NoError(t, to.RemoveLimit(ctx, queue.ForKey("k")))
+		moved := enqueue(t, from, &queue.Options{LimitKey: "k"})
+		_, err := queue.Copy(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		jobs, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{moved}, ids(jobs))
+	})
+}
+
+// A meddled database has something happen before each write, and before it commits.
+type meddled struct {
+	queue.Driver
+	before, within func()
+}
+
+func (m meddled) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+	m.before()
+	return m.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		err := fn(ctx, tx)
+		m.within()
+		return err
+	})
+}
+
+// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Copy is about to release.
+func TestCopyReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
+	ctx := t.Context()
+	from, db := dbtest.SQLite(t), dbtest.Postgres(t)
+	require.NoError(t, queue.Migrate(ctx, from))
+	require.NoError(t, queue.Migrate(ctx, db))
+	old, young := on(t, from, nil), on(t, db, nil)
+	moved := enqueue(t, old, &queue.Options{LimitKey: "k"})
+	mark := func() {
+		require.NoError(t, db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT INTO job_admissions (due_at, limit_key) VALUES ('1970-01-01T00:00:00Z', 'k')")
+			return err
+		}))
+	}
+	look := func() {
+		_, err := young.Claim(ctx, "w", []string{"another"}, 1)
+		require.NoError(t, err)
+	}
+	_, err := queue.Copy(ctx, from, meddled{db, mark, look}, nil)
+	require.NoError(t, err)
+	violations, err := young.Verify(ctx)
+	require.NoError(t, err)
+	require.Empty(t, violations)
+	jobs, err := young.Claim(ctx, "w", []string{string(ping)}, 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{moved}, ids(jobs))
+}
