@@ -30,12 +30,23 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 		}
 		rooms[i] = TypeRoom{Type: t, Room: limit}
 	}
-	result, err := q.driver.Claim(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit, Now: time.Now()})
-	q.claimed(ctx, result.Jobs)
+	jobs, err := q.claimSome(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit})
+	q.claimed(ctx, jobs)
 	if err != nil {
 		return nil, wrap("claim", "", err)
 	}
-	return q.readClaimed(ctx, result.Jobs)
+	return q.readClaimed(ctx, jobs)
+}
+
+// claimSome goes on where a driver has got none as yet of what there is: to the caller, none means that there is nothing.
+func (q *Queue) claimSome(ctx context.Context, req ClaimRequest) ([]Job, error) {
+	for {
+		req.Now = time.Now()
+		result, err := q.driver.Claim(ctx, req)
+		if err != nil || len(result.Jobs) > 0 || !result.More {
+			return result.Jobs, err
+		}
+	}
 }
 
 // readClaimed decodes what was claimed. Jobs that cannot be read here are given back as a dispatcher does it.

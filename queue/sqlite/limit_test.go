@@ -121,3 +121,29 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, jobs, keys-len(started))
 }
+
+// None means that there is nothing to claim, and not that some keys are left to be looked at.
+func TestAClaimThatGetsNoneHasLookedAtAllKeys(t *testing.T) {
+	const keys = 200
+	db := openMemory(t)
+	q := trapQueue(t, db)
+	one := queue.Limit{MaxRunning: 1}
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), one))
+	batch := make([]queue.NewJob, 2*keys)
+	for i := range batch {
+		batch[i] = queue.Type[int]("t").New(i, &queue.Options{LimitKey: fmt.Sprintf("k%03d", i%keys)})
+	}
+	_, err := q.EnqueueMany(t.Context(), batch)
+	require.NoError(t, err)
+	jobs, err := q.Claim(t.Context(), "w", []string{"t"}, 2*keys)
+	require.NoError(t, err)
+	require.Len(t, jobs, keys)
+
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), one)) // all keys are to be looked at again
+	last := fmt.Sprintf("k%03d", keys-1)
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKey(last), queue.Limit{MaxRunning: 2}))
+	jobs, err = q.Claim(t.Context(), "w", []string{"t"}, 1)
+	require.NoError(t, err)
+	require.Len(t, jobs, 1)
+	require.Equal(t, last, jobs[0].LimitKey)
+}
