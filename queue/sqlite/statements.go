@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
@@ -15,47 +16,58 @@ import (
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
 const maxStatements = 500
 
-// statements is a connection whose statements are prepared once. It belongs to whose turn it is to write.
+// statements is a connection whose statements are prepared once. It belongs to the writer, which lends it to whose turn it is
+// (see lent).
 //
 // It does not heed the contexts it is given: a statement that is interrupted takes its whole transaction with it, which
 // others share, and what is written next would commit by itself.
 type statements struct {
 	conn     *sqlx.Conn
-	prepared map[string]*sqlx.Stmt
-	within   bool // a caller's transaction
+	prepared map[string]prepared
+}
+
+type prepared struct {
+	*sqlx.Stmt
+	yields bool // may have rows
 }
 
 var _ queue.Statements = (*statements)(nil)
 
 func newStatements(conn *sqlx.Conn) *statements {
-	return &statements{conn: conn, prepared: make(map[string]*sqlx.Stmt)}
+	return &statements{conn: conn, prepared: make(map[string]prepared)}
 }
 
-// prepare returns nil for what is better run directly: several statements in one text, of which SQLite would prepare the
-// first alone, and what it refuses to prepare, so that the caller gets the error where it expects it.
-func (s *statements) prepare(query string) *sqlx.Stmt {
-	if stmt, ok := s.prepared[query]; ok {
-		return stmt
+// prepare returns no statement for what is better run directly: several statements in one text, of which SQLite would prepare
+// the first alone, and what it refuses to prepare, so that the caller gets the error where it expects it.
+func (s *statements) prepare(query string) prepared {
+	if p, ok := s.prepared[query]; ok {
+		return p
 	}
 	if len(s.prepared) >= maxStatements || strings.Contains(query, ";") {
-		return nil
+		return prepared{}
 	}
 	stmt, err := s.conn.PreparexContext(context.Background(), query)
 	if err != nil {
-		return nil
+		return prepared{}
 	}
-	s.prepared[query] = stmt
-	return stmt
+	p := prepared{Stmt: stmt, yields: yields(query)}
+	s.prepared[query] = p
+	return p
 }
 
-// errGone is what is told of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
-var errGone = errors.New("SQLite has rolled the transaction back after an error")
+// silent are the first words of statements that have no rows, unless they are RETURNING some.
+var silent = []string{
+	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
+}
 
-// gone tells whether the caller's transaction is there no more. What is written next would commit by itself.
+// yields tells whether a statement may have rows. Where it cannot tell, it may.
+func yields(query string) bool {
+	words := strings.Fields(strings.ToUpper(query))
+	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
+}
+
+// gone tells whether there is no transaction any more. What is written next would commit by itself.
 func (s *statements) gone() (gone bool) {
-	if !s.within {
-		return false
-	}
 	err := s.conn.Raw(func(dc any) error {
 		conn, ok := dc.(*sqlite3.SQLiteConn)
 		gone = ok && conn.AutoCommit()
@@ -64,42 +76,57 @@ func (s *statements) gone() (gone bool) {
 	return gone || err != nil
 }
 
-func (s *statements) ExecContext(_ context.Context, query string, args ...any) (sql.Result, error) {
-	if s.gone() {
-		return nil, errGone
-	}
-	if stmt := s.prepare(query); stmt != nil {
+func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	switch stmt := s.prepare(query); {
+	case stmt.Stmt == nil:
+		return s.conn.ExecContext(context.Background(), query, args...)
+	case stmt.yields:
+		return s.exhaust(ctx, query, args...)
+	default:
 		return stmt.ExecContext(context.Background(), args...)
 	}
-	return s.conn.ExecContext(context.Background(), query, args...)
 }
 
-func (s *statements) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-	if s.gone() {
-		return nil, errGone
+// exhaust executes what has rows that nobody wants. The driver would leave a prepared statement standing at the first of
+// them: none of the connection's transactions could commit, or none would give up what it has read.
+func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	rows, err := s.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
 	}
-	if stmt := s.prepare(query); stmt != nil {
+	for rows.Next() {
+		continue
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	var r changes
+	err = s.QueryRowxContext(ctx, "SELECT changes(), last_insert_rowid()").Scan(&r.rows, &r.id)
+	return r, err
+}
+
+// changes are what an INSERT, UPDATE or DELETE has done.
+type changes struct{ rows, id int64 }
+
+func (c changes) RowsAffected() (int64, error) { return c.rows, nil }
+func (c changes) LastInsertId() (int64, error) { return c.id, nil }
+
+func (s *statements) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
+	if stmt := s.prepare(query); stmt.Stmt != nil {
 		return stmt.QueryContext(context.Background(), args...)
 	}
 	return s.conn.QueryContext(context.Background(), query, args...)
 }
 
 func (s *statements) QueryxContext(_ context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	if s.gone() {
-		return nil, errGone
-	}
-	if stmt := s.prepare(query); stmt != nil {
+	if stmt := s.prepare(query); stmt.Stmt != nil {
 		return stmt.QueryxContext(context.Background(), args...)
 	}
 	return s.conn.QueryxContext(context.Background(), query, args...)
 }
 
 func (s *statements) QueryRowxContext(_ context.Context, query string, args ...any) *sqlx.Row {
-	if s.gone() {
-		// Only a statement makes a row that carries an error: there is no such savepoint any more.
-		return s.conn.QueryRowxContext(context.Background(), "RELEASE postroom_write")
-	}
-	if stmt := s.prepare(query); stmt != nil {
+	if stmt := s.prepare(query); stmt.Stmt != nil {
 		return stmt.QueryRowxContext(context.Background(), args...)
 	}
 	return s.conn.QueryRowxContext(context.Background(), query, args...)

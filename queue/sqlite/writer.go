@@ -291,23 +291,34 @@ func (w *writer) run(r *request, behind bool) error {
 			return err
 		}
 	}
-	r.tx = queue.NewTx(w.statements, queue.SQLite, time.Now())
-	w.statements.within = true
+	conn := &lent{statements: w.statements}
+	r.tx = queue.NewTx(conn, queue.SQLite, time.Now())
 	close(r.turn)
 	<-r.ran
-	gone := w.statements.gone()
-	w.statements.within = false
-	switch {
+	switch gone := conn.end(); {
 	case gone:
-		return errors.Join(errGone, r.err)
+		return errors.Join(errGone, forOthers(r.err))
 	case !behind:
 		return r.err
 	case r.err != nil:
 		if err := w.exec("ROLLBACK TO postroom_write"); err != nil {
-			return fmt.Errorf("%w (rolling back after: %w)", err, r.err)
+			return fmt.Errorf("%w (rolling back after: %w)", err, forOthers(r.err))
 		}
 	}
 	return w.exec("RELEASE postroom_write")
+}
+
+// forOthers is what those are told of an error who share the transaction that it has broken. What the function of another
+// returns says how to go on to its caller alone: that its lease is lost, or that its job has failed for good.
+func forOthers(err error) error {
+	var e sqlite3.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &e):
+		return e
+	}
+	return errors.New(err.Error())
 }
 
 // begin takes the write lock. Each request waits for another process at most as long as configured, however many others

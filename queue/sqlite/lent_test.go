@@ -1,0 +1,169 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// halfWay leave a statement standing at a row, as callers do by mistake.
+var halfWay = map[string]func(ctx context.Context, tx *queue.Tx) error{
+	"executing what has rows": func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "SELECT n FROM notes ORDER BY n")
+		return err
+	},
+	"executing what returns rows": func(ctx context.Context, tx *queue.Tx) error {
+		res, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (4), (5) RETURNING n")
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n != 2 {
+			return fmt.Errorf("it says %d rows, %w", n, err)
+		}
+		if id, err := res.LastInsertId(); err != nil || id != 5 {
+			return fmt.Errorf("it says the last is %d, %w", id, err)
+		}
+		return nil
+	},
+	"not closing rows": func(ctx context.Context, tx *queue.Tx) error {
+		rows, err := tx.QueryContext(ctx, "SELECT n FROM notes ORDER BY n")
+		rows.Next()
+		return err
+	},
+	"not closing rows of a write": func(ctx context.Context, tx *queue.Tx) error {
+		rows, err := tx.QueryxContext(ctx, "INSERT INTO notes (n) VALUES (4), (5) RETURNING n")
+		rows.Next()
+		return err
+	},
+	"panicking over rows": func(ctx context.Context, tx *queue.Tx) error {
+		rows, err := tx.QueryContext(ctx, "UPDATE notes SET n = n + 10 RETURNING n")
+		rows.Next()
+		panic(err)
+	},
+}
+
+// Whatever a caller leaves open is closed at the end of its turn: those who come later can write, also when another process
+// has written meanwhile.
+func TestStatementsLeftHalfWayKeepNobodyFromWriting(t *testing.T) {
+	for name, leave := range halfWay {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "test.db")
+			db, other := openPath(t, path, &sqlite.Config{BusyTimeout: 200 * time.Millisecond}), openPath(t, path, nil)
+			createNotes(t, db)
+			insert := func(db *sqlite.DB, notes ...int) error {
+				return db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) (err error) {
+					for _, n := range notes {
+						err = errors.Join(err, insertNote(ctx, tx, n))
+					}
+					return err
+				})
+			}
+			require.NoError(t, insert(db, 1, 2, 3))
+			func() {
+				defer func() { _ = recover() }()
+				require.NoError(t, db.Write(t.Context(), leave))
+			}()
+			require.NoError(t, insert(other, 100))
+			require.NoError(t, insert(db, 101))
+			require.NoError(t, insert(other, 102))
+		})
+	}
+}
+
+// A Tx that is used when its Write has ended would write into the transaction of another, or into none.
+func TestTxIsOfNoUseAfterItsWrite(t *testing.T) {
+	db := openFile(t, nil)
+	createNotes(t, db)
+	var kept *queue.Tx
+	use := func() {
+		const over = "the transaction is over"
+		require.ErrorContains(t, insertNote(t.Context(), kept, 2), over)
+		_, err := kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
+		require.ErrorContains(t, err, over)
+		_, err = kept.QueryxContext(t.Context(), "INSERT INTO notes (n) VALUES (4) RETURNING n") //nolint:sqlclosecheck // there are none
+		require.ErrorContains(t, err, over)
+		var n int
+		require.ErrorContains(t, kept.QueryRowxContext(t.Context(), "INSERT INTO notes (n) VALUES (5) RETURNING n").Scan(&n), over)
+	}
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		kept = tx
+		tx.OnCommit(use)
+		return insertNote(ctx, tx, 1)
+	}))
+	use()
+	require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error {
+		use()
+		return nil
+	}))
+	require.Equal(t, 1, countNotes(t, db))
+}
+
+// Several callers share the transaction: none of them can commit for all.
+func TestNobodyCommitsForOthers(t *testing.T) {
+	db := openFile(t, nil)
+	createNotes(t, db)
+	refused := errors.New("refused")
+	require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		for _, text := range []string{"COMMIT", " commit ", "END TRANSACTION"} {
+			_, err := tx.ExecContext(ctx, text)
+			require.ErrorContains(t, err, "return nil to commit")
+		}
+		require.NoError(t, insertNote(ctx, tx, 1))
+		return refused
+	}), refused)
+	require.Zero(t, countNotes(t, db))
+}
+
+// A caller's goroutines may use its transaction side by side.
+func TestTxIsSafeForTheGoroutinesOfItsFunction(t *testing.T) {
+	const writers = 16
+	db := openFile(t, nil)
+	createNotes(t, db)
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		var wg sync.WaitGroup
+		for i := range writers {
+			wg.Go(func() {
+				_, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO notes (n) VALUES (%d)", i)) // a statement of its own
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		return nil
+	}))
+	require.Equal(t, writers, countNotes(t, db))
+}
+
+// What the function of one caller returns when it breaks the transaction says nothing to those who share it: they would take
+// it for the loss of their own leases, or for the end of their own jobs.
+func TestErrorsOfOneCallerAreNotThoseOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openFile(t, nil)
+		createNotes(t, db)
+		release := hold(t, db)
+		result := make(chan error, 1)
+		go func() {
+			result <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)")
+				return errors.Join(err, queue.ErrLeaseLost)
+			})
+		}()
+		synctest.Wait()
+		err := release()
+		require.ErrorContains(t, err, "rolled the transaction back")
+		require.ErrorContains(t, err, "UNIQUE constraint failed")
+		require.NotErrorIs(t, err, queue.ErrLeaseLost)
+		require.ErrorIs(t, <-result, queue.ErrLeaseLost)
+	})
+}
