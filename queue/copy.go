@@ -82,7 +82,7 @@ func (m *mover) run(ctx context.Context) error {
 		return err
 	}
 	// Those of jobs that are gone long since.
-	n, err := m.copyAll(ctx, keysTable)
+	n, err := m.copyAll(ctx, lastingKeys())
 	m.report.Keys += n
 	return err
 }
@@ -162,6 +162,17 @@ DELETE FROM jobs
 WHERE hold = 3
   AND id IN (?)`
 
+	// Of jobs that are not there, or have ended since: nobody else would free them.
+	dropFreedKeys = `
+DELETE FROM job_keys
+WHERE scope IN ('unfinished', 'coalesce')
+  AND job_id IN (?)
+  AND NOT EXISTS (
+    SELECT 1
+    FROM jobs
+    WHERE jobs.id = job_keys.job_id
+      AND state IN ('queued', 'running'))`
+
 	selectLeft = `
 SELECT id
 FROM jobs
@@ -226,6 +237,9 @@ func (m *mover) insert(ctx context.Context, ids []string) error {
 				m.report.Keys += n
 			}
 		}
+		if err := execIn(ctx, tx, dropFreedKeys, ids); err != nil {
+			return err
+		}
 		return m.dropTakenKeys(ctx, tx, ids)
 	})
 }
@@ -278,7 +292,12 @@ func (m *mover) undo(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return m.to.Write(ctx, func(ctx context.Context, tx *Tx) error { return execIn(ctx, tx, removeHeld, ids) })
+	return m.to.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := execIn(ctx, tx, removeHeld, ids); err != nil {
+			return err
+		}
+		return execIn(ctx, tx, dropFreedKeys, ids)
+	})
 }
 
 // release lets the new database claim what has moved: the given jobs or, for nil, all that an earlier call has left held

@@ -116,6 +116,81 @@ func TestCopyTellsOfKeysForeverThatAreTakenAlsoByFinishedJobs(t *testing.T) {
 	})
 }
 
+// What has ended in the new database has freed its key: the old one, which keeps it, does not bring it back.
+func TestCopyBringsBackNoKeyThatIsFree(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		for _, key := range []queue.Key{queue.WhileUnfinished("alone"), queue.Coalesce("once for all")} {
+			enqueue(t, from, &queue.Options{Key: key})
+		}
+		_, err := queue.Copy(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		jobs, err := to.Claim(t.Context(), "w", []string{string(ping)}, 2)
+		require.NoError(t, err)
+		require.Len(t, jobs, 2)
+		for i := range jobs {
+			require.NoError(t, to.Complete(t.Context(), jobs[i].Lease(), nil))
+		}
+		_, err = queue.Copy(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		requireFree(t, to, queue.WhileUnfinished("alone"), queue.Coalesce("once for all"))
+	})
+}
+
+func requireFree(t *testing.T, q *queue.Queue, keys ...queue.Key) {
+	t.Helper()
+	violations, err := q.Verify(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, violations)
+	for _, key := range keys {
+		receipt, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{Key: key}))
+		require.NoError(t, err)
+		require.False(t, receipt.Duplicate, key.Name)
+	}
+}
+
+// An interrupted database has something happen before its first write.
+type interrupted struct {
+	queue.Driver
+	once *sync.Once
+	by   func()
+}
+
+func (d interrupted) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+	d.once.Do(d.by)
+	return d.Driver.Write(ctx, fn)
+}
+
+// A job that is canceled on its way moves as a canceled one, and its key is free.
+func TestCopyFreesTheKeyOfAJobThatIsCanceledOnItsWay(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
+		// The first write into the new database is that of jobs which are held in the old one.
+		there := interrupted{driverOf(to), new(sync.Once), func() { require.NoError(t, from.Cancel(t.Context(), id)) }}
+		report, err := queue.Copy(t.Context(), from.DB(), there, nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Jobs)
+		require.Equal(t, queue.StateCanceled, job(t, to, id).State)
+		requireFree(t, to, queue.WhileUnfinished("alone"))
+	})
+}
+
+// A claim in the new database is taking the mark of a limit key while a job of that key comes: it is looked at later, for that.
+func TestCopyMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
+	from, to := queue.Driver(dbtest.SQLite(t)), queue.Driver(dbtest.Postgres(t))
+	require.NoError(t, queue.Migrate(t.Context(), from))
+	require.NoError(t, queue.Migrate(t.Context(), to))
+	old, young := on(t, from, nil), on(t, to, nil)
+	enqueue(t, young, &queue.Options{LimitKey: "k"})
+	require.NoError(t, to.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM job_admissions") // as a claim does
+		require.NoError(t, err)
+		enqueue(t, old, &queue.Options{LimitKey: "k"})
+		_, err = queue.Copy(t.Context(), from, to, nil)
+		return err
+	}))
+	require.Len(t, claimAs(t, young, "w"), 2)
+}
+
 func TestCopyWaitsForWhatRuns(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		enqueue(t, from, nil)

@@ -15,6 +15,7 @@ type table struct {
 	keys    int    // how many of the first columns are the primary key
 	jobID   string // the column that names a job; empty: none
 	columns []column
+	only    string // which rows page returns; empty: all
 }
 
 type column struct {
@@ -62,6 +63,14 @@ func (l columnList) and(kind columnKind, names ...string) columnList {
 	return l
 }
 
+// lastingKeys are those that outlive their jobs. The others move with their jobs, and are free when those have ended, in
+// whichever database that was.
+func lastingKeys() table {
+	t := keysTable
+	t.only = "scope IN ('forever', 'period')"
+	return t
+}
+
 func (t table) names() string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -86,12 +95,15 @@ func (t table) page(ctx context.Context, db DB, after []any, limit int) ([][]any
 	for i := range t.keys {
 		key[i], holders[i] = t.columns[i].name, fmt.Sprintf("$%d", i+1)
 	}
-	where, args := "", []any{}
+	where, args := "TRUE", []any{}
+	if t.only != "" {
+		where = t.only
+	}
 	if after != nil {
-		where = fmt.Sprintf("WHERE (%s) > (%s)", strings.Join(key, ", "), strings.Join(holders, ", "))
+		where += fmt.Sprintf(" AND (%s) > (%s)", strings.Join(key, ", "), strings.Join(holders, ", "))
 		args = append(args, after[:t.keys]...)
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s %s ORDER BY %s LIMIT %d", t.names(), t.name, where, strings.Join(key, ", "), limit)
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d", t.names(), t.name, where, strings.Join(key, ", "), limit)
 	return t.query(ctx, db, query, args...)
 }
 
