@@ -61,12 +61,14 @@ func (c *claimer) run(ctx context.Context) {
 // run or given back.
 func (c *claimer) claim(ctx context.Context, rooms []TypeRoom, limit int) (ClaimResult, error) {
 	worker := c.d.identity.get()
+	c.d.running.expect()
 	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: worker, Types: rooms, Limit: limit, Now: time.Now()})
 	if err != nil {
 		return result, err
 	}
 	c.d.q.telemetry.countClaimed(ctx, result.Jobs)
 	c.d.start(ctx, result.Jobs)
+	c.d.verify(context.WithoutCancel(ctx), c.d.running.missed(result.Jobs))
 	if c.d.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.
 		c.d.running.cancelAll(ErrLeaseLost)

@@ -48,7 +48,7 @@ func (h *heartbeater) beat(ctx context.Context) {
 		return
 	}
 	h.overdue.Reset(h.d.cfg.Lease)
-	h.verify(ctx)
+	h.d.verify(ctx, h.d.running.leases())
 	h.collect(ctx)
 }
 
@@ -66,27 +66,43 @@ func (h *heartbeater) revive(ctx context.Context) {
 	h.overdue.Reset(h.d.cfg.Lease)
 }
 
-func (h *heartbeater) verify(ctx context.Context) {
-	leases := h.d.running.leases()
+// verify cancels the handlers of those leases that are held no more.
+func (d *Dispatcher) verify(ctx context.Context, leases []Lease) {
 	if len(leases) == 0 {
 		return
 	}
-	answers, err := h.d.q.driver.Verify(ctx, leases)
+	answers, err := d.q.driver.Verify(ctx, leases)
 	if err != nil {
 		if ctx.Err() == nil {
-			h.d.log.WarnContext(ctx, "checking leases failed", logError, err)
+			d.log.WarnContext(ctx, "checking leases failed", logError, err)
 		}
 		return
 	}
 	for i, answer := range answers {
-		switch {
-		case answer == nil:
-		case errors.Is(answer, ErrNotRunning):
-			h.d.running.cancel(leases[i], ErrCanceled)
-		default:
-			h.d.running.cancel(leases[i], ErrLeaseLost)
+		if answer == nil {
+			continue
+		}
+		if cause := d.whyNotHeld(ctx, leases[i], answer); cause != nil {
+			d.running.cancel(leases[i], cause)
 		}
 	}
+}
+
+// whyNotHeld tells a job that was canceled from one that others have taken and given back. It is nil for one that this very
+// attempt has completed.
+func (d *Dispatcher) whyNotHeld(ctx context.Context, lease Lease, answer error) error {
+	if !errors.Is(answer, ErrNotRunning) {
+		return ErrLeaseLost
+	}
+	switch job, err := d.q.driver.Job(ctx, lease.JobID); {
+	case err != nil:
+		return ErrLeaseLost
+	case job.State == StateCanceled:
+		return ErrCanceled
+	case job.State == StateCompleted && job.Attempt == lease.Attempt:
+		return nil
+	}
+	return ErrLeaseLost
 }
 
 // collect gives back what runs under the worker's name and not here: jobs whose claim has committed while its answer was

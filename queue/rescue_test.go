@@ -119,6 +119,38 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 	})
 }
 
+// A worker is declared dead, and registers again by claiming another job before its next beat. The job it has lost waits for
+// its next attempt: nobody has canceled it.
+func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		id := enqueue(t, q, nil)
+		causes := make(chan error, 1)
+		stop := start(t, q, &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
+			if w.Job.ID != id {
+				return nil
+			}
+			causes <- untilCanceled(ctx)
+			return context.Cause(ctx)
+		})
+		synctest.Wait()
+		workers, err := driverOf(q).Workers(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			jobs, err := driverOf(q).Bury(ctx, tx, workers[0])
+			require.NoError(t, err)
+			_, err = driverOf(q).Finish(ctx, tx, []queue.Outcome{{
+				Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: tx.Now().Add(time.Hour), At: tx.Now(),
+			}})
+			return err
+		}))
+		_, err = q.Wait(t.Context(), enqueue(t, q, nil))
+		require.NoError(t, err)
+		require.ErrorIs(t, <-causes, queue.ErrLeaseLost)
+		require.NoError(t, stop())
+		require.Equal(t, queue.StateQueued, job(t, q, id).State)
+	})
+}
+
 // heldClaim stops a claim before it reaches the database.
 type heldClaim struct {
 	queue.Driver

@@ -19,6 +19,7 @@ type runningSet struct {
 	active   map[string]int   // by type: claimed, and the handler has not returned
 	ended    int              // handlers that have returned, ever
 	stuck    map[*entry]struct{}
+	canceled map[string]struct{} // jobs, since the latest claim began: it may have got them before
 
 	// low is how short the backlog may become before hungry is told, once.
 	low    int
@@ -220,9 +221,34 @@ func (s *runningSet) cancel(lease Lease, cause error) {
 	}
 }
 
+// expect is told that a claim begins. What is canceled until its jobs are in the set would go unheard.
+func (s *runningSet) expect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.canceled = make(map[string]struct{})
+}
+
+// missed are those of the claimed jobs that have been canceled since the claim began, perhaps after it.
+func (s *runningSet) missed(claimed []Job) (leases []Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.canceled) > 0 {
+		for i := range claimed {
+			if _, ok := s.canceled[claimed[i].ID]; ok {
+				leases = append(leases, claimed[i].Lease())
+			}
+		}
+	}
+	s.canceled = nil
+	return leases
+}
+
 func (s *runningSet) cancelJob(jobID string, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.canceled != nil {
+		s.canceled[jobID] = struct{}{}
+	}
 	for lease, e := range s.attempts {
 		if lease.JobID == jobID {
 			e.stop(cause)

@@ -112,6 +112,45 @@ func TestCancelReachesOtherProcessesByTheirHeartbeat(t *testing.T) {
 	})
 }
 
+// A canceling driver has the job canceled when a claim has taken it and nobody has heard of it yet.
+type canceling struct {
+	queue.Driver
+	cancel func(jobID string)
+}
+
+func (c *canceling) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	result, err := c.Driver.Claim(ctx, req)
+	for i := range result.Jobs {
+		c.cancel(result.Jobs[i].ID)
+	}
+	return result, err
+}
+
+func TestCancelReachesAJobThatIsJustBeingClaimed(t *testing.T) {
+	bubble(t, func(t *testing.T, other *queue.Queue) {
+		driver := &canceling{Driver: driverOf(other)}
+		q := on(t, driver, nil)
+		driver.cancel = func(jobID string) { require.NoError(t, q.Cancel(t.Context(), jobID)) }
+		enqueue(t, q, nil)
+		began := time.Now()
+		causes := make(chan error, 1)
+		stop := start(t, q, nil, func(ctx context.Context, _ *queue.Work[int]) error {
+			causes <- untilCanceled(ctx)
+			return nil
+		})
+		synctest.Wait()
+		require.Zero(t, time.Since(began))
+		select {
+		case cause := <-causes:
+			require.ErrorIs(t, cause, queue.ErrCanceled)
+		default:
+			require.Empty(t, causes, "its handler may not have begun")
+		}
+		require.NoError(t, stop())
+		require.Zero(t, time.Since(began), "nobody waited for a heartbeat")
+	})
+}
+
 func TestCancelInATransactionThatIsUndoneStopsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
