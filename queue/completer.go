@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
 // maxEndings bounds what the completer writes in one transaction.
@@ -16,6 +18,7 @@ type ending struct {
 	outcome Outcome
 	stored  Outcome   // the same, encoded
 	lines   []LogLine // that its handler has logged
+	tried   bool      // to be written: perhaps it has been, and the answer was lost
 }
 
 func newEnding(a *Attempt, out Outcome) ending {
@@ -102,6 +105,9 @@ func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
 		return nil
 	}
 	c.d.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
+	for i := range batch {
+		batch[i].tried = true
+	}
 	if len(batch) == 1 {
 		return batch
 	}
@@ -126,8 +132,12 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	var answers []error
 	var superseded map[string]string
-	err := c.d.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+	err := c.d.q.writeSoon(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
+			return err
+		}
+		lines := logsOf(batch, answers)
+		if err := recognize(ctx, tx, batch, answers); err != nil {
 			return err
 		}
 		if superseded, err = c.d.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
@@ -136,7 +146,7 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 		if err := c.d.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
 			return err
 		}
-		if err := c.d.q.addLogs(ctx, tx, logsOf(batch, answers)); err != nil || !again {
+		if err := c.d.q.addLogs(ctx, tx, lines); err != nil || !again {
 			return err
 		}
 		return c.d.q.driver.Notify(ctx, tx)
@@ -144,12 +154,38 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	if err != nil {
 		return err
 	}
-	written := make([]*Attempt, len(batch))
+	ended := make([]*Attempt, len(batch))
 	for i, e := range batch {
 		c.report(e.attempt.traced(ctx), e, answers[i], superseded[e.attempt.job.ID])
-		written[i] = e.attempt
+		ended[i] = e.attempt
 	}
-	c.d.running.forget(written...)
+	c.d.running.forget(ended...)
+	return nil
+}
+
+const selectWritten = `
+SELECT state, attempt, updated_at
+FROM jobs
+WHERE id = $1`
+
+// recognize takes back the refusal of what an earlier try has written although it failed: the connection was lost with the
+// answer to its commit. Nobody has been told of it yet.
+func recognize(ctx context.Context, tx *Tx, batch []ending, answers []error) error {
+	for i := range batch {
+		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
+			continue
+		}
+		out := &batch[i].stored
+		var state State
+		var attempt int
+		var at dbtime.Time
+		if err := tx.QueryRowxContext(ctx, selectWritten, out.Lease.JobID).Scan(&state, &attempt, &at); err != nil {
+			return err
+		}
+		if state == out.State && attempt == out.Lease.Attempt && at.Equal(dbtime.Truncate(out.At)) {
+			answers[i] = nil
+		}
+	}
 	return nil
 }
 

@@ -84,7 +84,8 @@ type Claimer interface {
 	Workers(ctx context.Context) ([]Worker, error)
 
 	// Bury declares a worker dead if its beat has not changed since it was seen, and returns the jobs it held, still
-	// running. A buried worker's beats are refused until it claims again; the leases it held are lost all the same.
+	// running; where rows are locked, without those that another transaction holds, which the next look at Workers finds. A
+	// buried worker's beats are refused until it claims again; the leases it held are lost all the same.
 	Bury(ctx context.Context, tx *Tx, seen Worker) ([]Job, error)
 
 	// Retire removes a worker that stops in good order. What it still holds is then found by the next look at Workers.
@@ -298,4 +299,12 @@ type Waker interface {
 	// Listen calls wake once it listens, and then after each notification until ctx is done. It may call it for nothing,
 	// and may miss some: polling is the net.
 	Listen(ctx context.Context, wake func()) error
+}
+
+// A Hastener is a Driver on whose engine transactions wait for each other's rows. A handler that hangs within a transaction
+// has its job's row, and a machine that loses its power may leave others behind.
+type Hastener interface {
+	// Hasten is called first in a transaction of the queue's own, in which nobody waits for anything: it fails soon where
+	// another one holds what it wants, and lets go of what it holds when its process does not go on with it.
+	Hasten(ctx context.Context, tx *Tx) error
 }

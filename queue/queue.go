@@ -90,6 +90,19 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.driver }
 
+// writeSoon is Write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
+// tried again.
+func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if h, ok := q.driver.(Hastener); ok {
+			if err := h.Hasten(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return fn(ctx, tx)
+	})
+}
+
 // Cancel ends a queued job, or a running one: its handler's context is canceled with the cause [ErrCanceled], and what
 // the handler then reports is ignored. In another process that takes until its next heartbeat. The error is
 // [ErrFinished] or [ErrJobNotFound] when there is nothing to cancel.

@@ -68,6 +68,8 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	}
 	done := 0
 	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *Tx, ids []string) error {
+		// The ends of jobs are written in this order: where rows are locked, nobody has what another wants next.
+		slices.Sort(ids)
 		canceled := 0
 		for _, id := range ids {
 			err := q.CancelTx(ctx, tx, id)

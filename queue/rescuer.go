@@ -72,7 +72,7 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 func (r *rescuer) bury(ctx context.Context, w Worker) error {
 	var jobs []Job
 	q := r.d.q
-	err := q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	err := q.writeSoon(ctx, func(ctx context.Context, tx *Tx) error {
 		var err error
 		if jobs, err = q.driver.Bury(ctx, tx, w); err != nil || len(jobs) == 0 {
 			return err

@@ -96,7 +96,7 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 		s.complain(ctx, seen.Name, err)
 		return time.Time{}
 	}
-	err = s.d.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+	err = s.d.q.writeSoon(ctx, func(ctx context.Context, tx *Tx) (err error) {
 		next, err = s.fireTx(ctx, tx, seen, table)
 		return err
 	})

@@ -35,7 +35,7 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 }
 
 func beginClaim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) error {
-	if err := later(ctx, tx, lockClaims); err != nil {
+	if err := later(ctx, tx, beginClaims); err != nil {
 		return err
 	}
 	return later(ctx, tx, ensureWorker, req.WorkerID, req.Now)
@@ -52,6 +52,8 @@ func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (queue
 	db.clock.Passed(req.Now)
 	ahead := &c.ahead[0]
 	db.limited.Store(ahead.limits)
+	// What stands ready of types that have no room is held up by that, and looked at when there is room.
+	ahead.ready = ahead.ready && len(c.types.within(req.Types)) > 0
 	result := answer(req, c.jobs, ahead)
 	if result.More = result.More || c.more || c.keys.more; result.More {
 		result.NextDue = time.Time{}
@@ -108,7 +110,12 @@ func answer(req queue.ClaimRequest, jobs []queue.Job, ahead *outlook) queue.Clai
 	if len(jobs) == req.Limit || (len(jobs) > 0 && left) {
 		return queue.ClaimResult{Jobs: jobs, More: true}
 	}
-	return queue.ClaimResult{Jobs: jobs, NextDue: earliest(ahead.nextDue.Time, ahead.mark.Time)}
+	next := earliest(ahead.nextDue.Time, ahead.mark.Time)
+	if len(jobs) == 0 && (ahead.ready || left) {
+		// Who holds it may let go of it unchanged, and tells nobody then.
+		next = earliest(next, req.Now.Add(heldUp))
+	}
+	return queue.ClaimResult{Jobs: jobs, NextDue: next}
 }
 
 func earliest(times ...time.Time) (first time.Time) {

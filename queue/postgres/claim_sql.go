@@ -5,8 +5,12 @@ import "github.com/postroom-go/postroom/internal/jobrow"
 const (
 	// Claims of one queue come one after the other, so that each finds the first jobs and no two count the same room. The
 	// key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the program's own keys.
-	lockClaims = `
-SELECT pg_advisory_xact_lock(1886352244, 'jobs'::regclass::oid::int)`
+	lockClaims   = "SELECT " + advisoryLock
+	advisoryLock = `pg_advisory_xact_lock(1886352244, 'jobs'::regclass::oid::int)`
+
+	// A machine that is gone, or stands still, between two round trips of its claim must not keep all others from theirs.
+	beginClaims = `
+SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE), ` + advisoryLock
 
 	// What a claim has to see to before it claims.
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
@@ -107,7 +111,7 @@ WHERE ctid = ANY(`
 RETURNING ` + jobrow.Columns
 
 	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
-	// $5 by their heads no job can be among the first $5.
+	// $5 by their heads no job can be among the first $5, unless others hold some.
 	claimHeads = `
 WITH RECURSIVE heads AS (
   (SELECT type, priority, not_before, id
@@ -118,7 +122,7 @@ WITH RECURSIVE heads AS (
    ORDER BY type, priority DESC, not_before, id
    LIMIT 1)
   UNION ALL
-  SELECT next.*
+  SELECT next.type, next.priority, next.not_before, next.id
   FROM heads
   CROSS JOIN LATERAL (
     SELECT type, priority, not_before, id
@@ -132,13 +136,15 @@ lanes AS (
   SELECT heads.type, LEAST(rooms.room, $5) AS room
   FROM heads
   JOIN unnest($3::text[], $4::int[]) AS rooms (type, room) ON rooms.type = heads.type
-  ORDER BY heads.priority DESC, heads.not_before, heads.id
-  LIMIT $5),
+  ORDER BY heads.priority DESC, heads.not_before, heads.id`
+	firstLanes = `
+  LIMIT $5`
+	claimCandidates = `),
 portion AS (
   SELECT GREATEST(10, 4 * $5 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (
-  SELECT first.*, first.nth = portion.size AND first.nth < lanes.room AS cut
+  SELECT first.place, first.id, first.priority, first.not_before, first.nth, first.nth = portion.size AND first.nth < lanes.room AS cut
   FROM lanes
   CROSS JOIN portion
   CROSS JOIN LATERAL (
@@ -179,7 +185,7 @@ RETURNING ` + jobrow.Columns
 
 	// A job that another transaction holds leaves its place empty.
 	claimOfTypes = claimHeads + `
-     AND ` + noChores + claimLanes + claimChosen
+     AND ` + noChores + claimLanes + firstLanes + claimCandidates + claimChosen
 
 	// The jobs that claimOfTypes would claim, and beside one job of each limit key how that stands, for claims that see to
 	// the chores and have limits to keep; $1 is the worker, as there. They are locked, so that they are where they were found
@@ -199,10 +205,10 @@ LEFT JOIN LATERAL (` + standingOf + `
   WHERE m.nth = 1
     AND m.limit_key IS NOT NULL) AS s ON TRUE
 ORDER BY m.priority DESC, m.not_before, m.id`
-	selectPlaces = claimHeads + claimLanes + placesOf
+	selectPlaces = claimHeads + claimLanes + firstLanes + claimCandidates + placesOf
 
-	// Passes over what others hold, but locks all that it looks at.
-	selectPlacesPastLocks = claimHeads + claimLanes + `
+	// Passes over what others hold, but locks all that it looks at: of every type, since the head of any may be held.
+	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + `
       FOR UPDATE SKIP LOCKED` + placesOf
 
 	claimPlaces = claimSet + `$3::text[]::tid[])

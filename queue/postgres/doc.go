@@ -20,6 +20,11 @@
 // It can clean up nothing that is younger than the oldest open transaction of the database: let none stay open for long.
 // [queue.Queue.Doctor] warns of both.
 //
+// A claim that stands still half way, with its machine, is ended by the server after 5 s, and so is what a dispatcher writes
+// about the ends of jobs, dead workers and schedules. The program's own transactions are not, and nothing waits for them but
+// what concerns their rows: the end of a handler that hangs within one, or the rescue of its job from a machine that is gone
+// without a word, which comes when the server has noticed (tcp_keepalives_idle, 2 h where nobody has set it).
+//
 // # News
 //
 // New jobs wake the dispatchers of the same process when the transaction has committed, those of others by NOTIFY after

@@ -14,6 +14,12 @@ import (
 // Insert implements [queue.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit; and
 // one look at keys where there are any.
 func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
+	// Before any key is taken: who waits for another to write it, once, has nothing that this one may want.
+	if slices.ContainsFunc(jobs, func(j queue.InsertJob) bool { return strings.HasPrefix(j.LimitKey, joblimit.Coalesced) }) {
+		if err := later(ctx, tx, limitCoalesced, tx.Now()); err != nil {
+			return nil, err
+		}
+	}
 	results, err := takeKeys(ctx, tx, jobs)
 	if err != nil {
 		return nil, err
@@ -28,11 +34,6 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 	}
 	if err := insert(ctx, tx, fresh); err != nil {
 		return nil, err
-	}
-	if slices.ContainsFunc(limited.keys, func(key string) bool { return strings.HasPrefix(key, joblimit.Coalesced) }) {
-		if err := later(ctx, tx, limitCoalesced, tx.Now()); err != nil {
-			return nil, err
-		}
 	}
 	return results, limited.write(ctx, tx)
 }

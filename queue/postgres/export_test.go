@@ -10,3 +10,9 @@ var Planned = map[string]string{
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
 	"selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
 }
+
+// BeginClaim and Flush are how a claim begins.
+var (
+	BeginClaim = beginClaim
+	Flush      = flush
+)

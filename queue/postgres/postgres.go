@@ -38,7 +38,10 @@ type DB struct {
 	clock   joblimit.Clock
 }
 
-var _ queue.Driver = (*DB)(nil)
+var (
+	_ queue.Driver   = (*DB)(nil)
+	_ queue.Hastener = (*DB)(nil)
+)
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
 // parameters. Of these, pool_max_conns is the number of connections: the greater of 4 and the number of CPUs by default; a
@@ -78,6 +81,9 @@ func (db *DB) Dialect() queue.Dialect { return queue.Postgres }
 
 // Reader is the pool for queries.
 func (db *DB) Reader() *sqlx.DB { return db.db }
+
+// Hasten implements [queue.Hastener].
+func (db *DB) Hasten(ctx context.Context, tx *queue.Tx) error { return later(ctx, tx, hasten) }
 
 type writeKey struct{}
 

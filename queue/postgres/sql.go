@@ -10,6 +10,11 @@ const (
 SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
   set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 
+	// Less than it takes the server to find a deadlock (1 s), so that this transaction is the one that yields. One that is
+	// idle for seconds is that of a machine that is gone, or stands still.
+	hasten = `
+SELECT set_config('lock_timeout', '500ms', TRUE), set_config('idle_in_transaction_session_timeout', '5s', TRUE)`
+
 	insertJob = `
 INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
   idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
@@ -93,6 +98,9 @@ FROM jobs
 WHERE state = 'running'
   AND worker_id = $1
 ORDER BY id`
+
+	lockHeld = selectHeld + `
+FOR NO KEY UPDATE SKIP LOCKED`
 
 	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_running, once for each outcome.
 	finishJobs = `

@@ -42,6 +42,8 @@ func (db *DB) Notify(ctx context.Context, tx *queue.Tx) error {
 		tx.OnCommit(db.news.tell)
 		return nil
 	}
+	// The notification comes with the commit, to those who listen: nobody does behind a pooler.
+	tx.OnCommit(db.news.wake)
 	return later(ctx, tx, notify, "")
 }
 

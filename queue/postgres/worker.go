@@ -26,7 +26,8 @@ func (db *DB) Workers(ctx context.Context) ([]queue.Worker, error) {
 	return read(ctx, db, jobrow.Worker, selectWorkers)
 }
 
-// Bury implements [queue.Claimer].
+// Bury implements [queue.Claimer]. It passes over jobs that others hold, such as a handler's own transaction, which may yet end
+// one: the other jobs do not wait for that.
 func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queue.Job, error) {
 	if seen.Beat < 0 {
 		registered, err := query(ctx, tx, scanText, selectWorker, seen.ID)
@@ -39,7 +40,7 @@ func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queu
 			return nil, err
 		}
 	}
-	return query(ctx, tx, jobrow.Job, selectHeld, seen.ID)
+	return query(ctx, tx, jobrow.Job, lockHeld, seen.ID)
 }
 
 // Held implements [queue.Claimer].

@@ -1,0 +1,288 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+)
+
+// holding runs fn in a transaction that is open until release is called, and then undone.
+func holding(t *testing.T, db *postgres.DB, fn func(ctx context.Context, tx *queue.Tx) error) (release func()) {
+	t.Helper()
+	held, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+			if err := fn(ctx, tx); err != nil {
+				return err
+			}
+			close(held)
+			<-done
+			return errUndo
+		})
+	}()
+	select {
+	case <-held:
+	case err := <-ended:
+		require.NoError(t, err)
+	}
+	return func() {
+		close(done)
+		require.ErrorIs(t, <-ended, errUndo)
+	}
+}
+
+// within fails the test where fn does not return in time.
+func within(t *testing.T, fn func() error) {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- fn() }()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(30 * time.Second):
+		t.Fatal("it still waits")
+	}
+}
+
+// waitForLock returns when so many connections of that name wait for others.
+func waitForLock(t *testing.T, admin *postgres.DB, name string, n int) {
+	t.Helper()
+	waitFor(t, admin, fmt.Sprintf("SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = '%s' AND wait_event_type = 'Lock'", name), n)
+}
+
+// A handler that hangs within a transaction of its job holds the job's row. That its own end cannot be written meanwhile
+// keeps no other from being written.
+func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
+	db := openQueue(t)
+	q, err := queue.New(db, nil)
+	require.NoError(t, err)
+	stuck := make(chan struct{}, 1)
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{
+		Grace: 10 * time.Millisecond, Stuck: func(context.Context, queue.StuckHandler) { stuck <- struct{}{} },
+	})
+	require.NoError(t, err)
+	const hang queue.Type[int] = "hang"
+	release := make(chan struct{})
+	queue.Handle(d, hang, func(ctx context.Context, w *queue.Work[int]) error {
+		return w.Write(ctx, func(context.Context, *queue.Tx) error {
+			<-release
+			return nil
+		})
+	}, queue.WithTimeout(100*time.Millisecond))
+	queue.Handle(d, count, func(context.Context, *queue.Work[int]) error { return nil })
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	held, err := q.Enqueue(ctx, hang.New(1, &queue.Options{MaxAttempts: 1}))
+	require.NoError(t, err)
+	<-stuck
+	other, err := q.Enqueue(ctx, count.New(1, nil))
+	require.NoError(t, err)
+	within(t, func() error {
+		_, err := q.Wait(ctx, other.ID)
+		return err
+	})
+	close(release)
+	within(t, func() error {
+		job, err := q.Wait(ctx, held.ID)
+		require.Equal(t, queue.StateFailed, job.State)
+		return err
+	})
+	stop()
+	require.NoError(t, <-ended)
+}
+
+// What a dead worker's handler still holds within a transaction is given back later, and all its other jobs at once.
+func TestADeadWorkersJobsDoNotWaitForOneThatIsHeld(t *testing.T) {
+	db := openQueue(t)
+	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
+	jobs := claimOf(t, db, 2, roomsOf(2, "a")...).Jobs
+	require.Len(t, jobs, 2)
+	release := holding(t, db, func(ctx context.Context, tx *queue.Tx) error { return db.Check(ctx, tx, jobs[0].Lease()) })
+	bury := func() (buried []queue.Job) {
+		workers, err := db.Workers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, workers, 1)
+		within(t, func() error {
+			return db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				if buried, err = db.Bury(ctx, tx, workers[0]); err != nil || len(buried) == 0 {
+					return err
+				}
+				_, err := db.Finish(ctx, tx, []queue.Outcome{{Lease: buried[0].Lease(), State: queue.StateFailed, Kind: queue.KindCrashed, At: tx.Now()}})
+				return err
+			})
+		})
+		return buried
+	}
+	first := bury()
+	require.Len(t, first, 1)
+	require.Equal(t, jobs[1].ID, first[0].ID)
+	require.Empty(t, bury())
+	release()
+	second := bury()
+	require.Len(t, second, 1)
+	require.Equal(t, jobs[0].ID, second[0].ID)
+}
+
+// Many ends in one transaction, and many jobs canceled in another: neither has what the other wants next.
+func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
+	dsn := dbtest.PostgresDSN(t)
+	name := "rivals-" + t.Name()
+	admin, db := machine(t, dsn, "admin"), machine(t, dsn, name)
+	require.NoError(t, queue.Migrate(t.Context(), admin))
+	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
+	jobs := claimOf(t, db, 2, roomsOf(2, "a")...).Jobs
+	require.Len(t, jobs, 2)
+	require.Less(t, jobs[0].ID, jobs[1].ID)
+	q, err := queue.New(db, nil)
+	require.NoError(t, err)
+
+	release := holding(t, admin, func(ctx context.Context, tx *queue.Tx) error { return admin.Check(ctx, tx, jobs[0].Lease()) })
+	ended := make(chan error, 2)
+	go func() {
+		ended <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := db.Finish(ctx, tx, []queue.Outcome{
+				{Lease: jobs[0].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: tx.Now()},
+				{Lease: jobs[1].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: tx.Now()},
+			})
+			return err
+		})
+	}()
+	waitForLock(t, admin, name, 1)
+	go func() {
+		_, err := q.CancelAll(t.Context(), queue.Filter{})
+		ended <- err
+	}()
+	waitForLock(t, admin, name, 2)
+	release()
+	require.NoError(t, <-ended)
+	require.NoError(t, <-ended)
+}
+
+// A machine that stands still in the midst of its claim, or is gone without a word, keeps the others from claiming for
+// seconds, and not until somebody notices.
+func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
+	db := openQueue(t)
+	insertJobs(t, db, jobOf("a", 0))
+	still, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+			if err := postgres.BeginClaim(ctx, tx, queue.ClaimRequest{WorkerID: "still", Now: time.Now()}); err != nil {
+				return err
+			}
+			err := postgres.Flush(ctx, tx)
+			close(still)
+			<-resume
+			return err
+		})
+	}()
+	<-still
+	within(t, func() error {
+		result, err := db.Claim(t.Context(), queue.ClaimRequest{WorkerID: "w", Types: roomsOf(1, "a"), Limit: 1, Now: time.Now()})
+		require.Len(t, result.Jobs, 1)
+		return err
+	})
+	close(resume)
+	require.Error(t, <-ended)
+}
+
+// Who holds a job that is ready may let go of it unchanged and tells nobody: a claim that has passed over it comes again.
+func TestAClaimComesAgainForWhatIsHeld(t *testing.T) {
+	db := openQueue(t)
+	job := jobOf("a", 0)
+	insertJobs(t, db, job)
+	release := holding(t, db, func(ctx context.Context, tx *queue.Tx) error { return db.Cancel(ctx, tx, job.ID) })
+	for _, types := range [][]string{{"a"}, {"a", "b"}} {
+		result := claimOf(t, db, 1, roomsOf(1, types...)...)
+		require.Empty(t, result.Jobs)
+		require.False(t, result.More, "it would find the same")
+		require.WithinRange(t, result.NextDue, time.Now(), time.Now().Add(time.Second))
+	}
+	release()
+	require.Len(t, claimOf(t, db, 1, roomsOf(1, "a")...).Jobs, 1)
+
+	require.Zero(t, claimOf(t, db, 1, roomsOf(1, "a")...).NextDue)
+}
+
+// Where all that is ready of the first types is held, a claim for no more jobs than those are types finds the others.
+func TestAClaimPassesOverTypesOfWhichAllIsHeld(t *testing.T) {
+	db := openQueue(t)
+	held, other := jobOf("a", 1), jobOf("b", 0)
+	insertJobs(t, db, held, other)
+	release := holding(t, db, func(ctx context.Context, tx *queue.Tx) error { return db.Cancel(ctx, tx, held.ID) })
+	defer release()
+	jobs := claimOf(t, db, 1, roomsOf(1, "a", "b")...).Jobs
+	require.Len(t, jobs, 1)
+	require.Equal(t, other.ID, jobs[0].ID)
+}
+
+// The first jobs that coalesce bring the limit with them, which is one row for all: who waits for it has no key yet.
+func TestTheFirstJobsThatCoalesceDoNotWaitForEachOther(t *testing.T) {
+	dsn := dbtest.PostgresDSN(t)
+	name := "second-" + t.Name()
+	admin, db := machine(t, dsn, "admin"), machine(t, dsn, name)
+	require.NoError(t, queue.Migrate(t.Context(), admin))
+	q, err := queue.New(admin, nil)
+	require.NoError(t, err)
+	second, err := queue.New(db, nil)
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	require.NoError(t, admin.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		if _, err := q.EnqueueTx(ctx, tx, count.New(1, &queue.Options{Key: queue.Coalesce("one")})); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "SELECT 1"); err != nil { // it is sent by now
+			return err
+		}
+		go func() {
+			_, err := second.Enqueue(t.Context(), count.New(1, &queue.Options{Key: queue.Coalesce("other")}))
+			ended <- err
+		}()
+		waitForLock(t, admin, name, 1)
+		_, err := q.EnqueueTx(ctx, tx, count.New(1, &queue.Options{Key: queue.Coalesce("other")}))
+		return err
+	}))
+	require.NoError(t, <-ended)
+}
+
+// Behind a pooler nobody listens: who commits a transaction of their own tells the dispatchers of the same process so.
+func TestTransactionsOfOnesOwnWakeThisProcessBehindAPooler(t *testing.T) {
+	db, err := postgres.Open(t.Context(), dbtest.PostgresDSN(t), &postgres.Config{Pooled: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	ctx, stop := context.WithCancel(t.Context())
+	woken, ended := make(chan struct{}, 10), make(chan error, 1)
+	go func() { ended <- db.Listen(ctx, func() { woken <- struct{}{} }) }()
+	<-woken // it listens
+	q, err := queue.New(db, nil)
+	require.NoError(t, err)
+	for _, commits := range []bool{false, true} {
+		own, err := db.Reader().BeginTxx(ctx, nil)
+		require.NoError(t, err)
+		tx := queue.NewTx(own, queue.Postgres, time.Now())
+		_, err = q.EnqueueTx(ctx, tx, count.New(1, nil))
+		require.NoError(t, err)
+		if !commits {
+			tx.RolledBack()
+			require.NoError(t, own.Rollback())
+			require.Empty(t, woken)
+			continue
+		}
+		require.NoError(t, own.Commit())
+		tx.Committed()
+		within(t, func() error {
+			<-woken
+			return nil
+		})
+	}
+	stop()
+	require.NoError(t, <-ended)
+}
