@@ -36,9 +36,9 @@ func encrypting(t *testing.T, ids ...string) *queue.EncryptingCodec {
 // everything is all that a table holds, as text.
 func everything(t *testing.T, db queue.DB, table string) string {
 	t.Helper()
-	rows, err := db.Reader().Queryx("SELECT * FROM " + table) //nolint:unqueryvet // whatever columns there are
+	rows, err := db.Reader().QueryxContext(t.Context(), "SELECT * FROM "+table) //nolint:unqueryvet,sqlclosecheck // whatever columns there are; closed below
 	require.NoError(t, err)
-	defer func() { require.NoError(t, rows.Close()) }()
+	defer rows.Close()
 	var all strings.Builder
 	for rows.Next() {
 		values, err := rows.SliceScan()

@@ -93,12 +93,9 @@ func (q *Queue) row(j *NewJob) (InsertJob, error) {
 	if err := j.validate(); err != nil {
 		return InsertJob{}, err
 	}
-	payload, err := encode(j.Payload)
+	payload, err := q.payload(j)
 	if err != nil {
-		return InsertJob{}, fmt.Errorf("%w: payload of %s: %w", ErrInvalidJob, j.Type, err)
-	}
-	if len(payload) > q.maxPayload {
-		return InsertJob{}, fmt.Errorf("%w: payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)", ErrInvalidJob, j.Type, len(payload), q.maxPayload)
+		return InsertJob{}, fmt.Errorf("%w: %w", ErrInvalidJob, err)
 	}
 	id, err := uuid.NewV7()
 	if err != nil {

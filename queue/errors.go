@@ -28,6 +28,8 @@ var (
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalidJob: what was enqueued cannot be a job.
 	ErrInvalidJob = errors.New("invalid job")
+	// ErrUnknownType: [Config].Types does not have the type.
+	ErrUnknownType = errors.New("unknown job type")
 	// ErrTimeout is the cause of a handler's context when the time of [WithTimeout] is over.
 	ErrTimeout = errors.New("handler timed out")
 	// ErrShutdown is the cause of a handler's context when the dispatcher gives up waiting for it.
@@ -64,8 +66,8 @@ func wrap(op, jobID string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok && e.Op == op { //nolint:errorlint // the outermost one says it already
-		return err
+	if e := (*Error)(nil); errors.As(err, &e) && e.Op == op {
+		return err // it says so already
 	}
 	return &Error{Op: op, JobID: jobID, Err: err}
 }

@@ -25,6 +25,9 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 		"JSON and more":                {raw.New(json.RawMessage(`1 2`), nil), "payload of raw: json: error calling MarshalJSON"},
 		"JSON with a NUL":              {raw.New(json.RawMessage("\"a\x00b\""), nil), "payload of raw: json: error calling MarshalJSON"},
 		"JSON of no text":              {raw.New(json.RawMessage("\"\xff\""), nil), "payload of raw: not valid UTF-8"},
+		"a string of no text":          {text.New("a\xff", nil), "payload of text: not valid UTF-8"},
+		"a name of no text":            {queue.NewJob{Type: "raw", Payload: map[string]int{"\\\xff": 1}}, "payload of raw: not valid UTF-8"},
+		"a type nobody knows":          {queue.Type[int]("pnig").New(1, nil), `unknown job type: Type is "pnig"; this program knows ["ping" "text" "raw" "ttt`},
 		"a payload of 10 MB":           {text.New(strings.Repeat("x", 10_000_000), nil), "payload of text has 10000002 bytes; at most 1048576 are allowed (Config.MaxPayload)"},
 		"a payload of a byte too much": {text.New(strings.Repeat("x", 1<<20-1), nil), "payload of text has 1048577 bytes; at most 1048576"},
 		"a key of 10 kB":               {ping.New(1, withKey(queue.Forever(strings.Repeat("k", 10_000)))), "Key.Name has 10000 bytes; at most 1000 are allowed"},
@@ -45,7 +48,7 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 	}
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(queue.Driver), &queue.Config{Types: []string{"ping", "text", "raw", strings.Repeat("t", 200)}})
 		for name, c := range cases {
 			_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, &queue.Options{Key: queue.Forever("good")}), c.job})
 			require.ErrorIs(t, err, queue.ErrInvalidJob, name)
@@ -125,6 +128,8 @@ func TestOddInputIsKeptAsItIs(t *testing.T) {
 			"nothing":          nil,
 			"a surrogate":      json.RawMessage(`"\ud800"`),
 			"quotes and kanji": `'"\ 漢字 💌`,
+			"the replacement":  "\ufffd and \\ufffd",
+			"U+FFFD escaped":   json.RawMessage(`"\ufffd"`),
 		} {
 			want, err := json.Marshal(payload)
 			require.NoError(t, err)
@@ -138,7 +143,7 @@ func TestOddInputIsKeptAsItIs(t *testing.T) {
 		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
 		counts, err := q.Counts(t.Context(), queue.Filter{Types: []string{"nobody handles this"}})
 		require.NoError(t, err)
-		require.Equal(t, map[queue.State]int{queue.StateQueued: 5}, counts, "a type without a handler stays queued")
+		require.Equal(t, map[queue.State]int{queue.StateQueued: 7}, counts, "a type without a handler stays queued")
 	})
 }
 
@@ -273,5 +278,15 @@ func TestBadNamesOfStepsAreRefused(t *testing.T) {
 		steps, err := q.Steps(t.Context(), id)
 		require.NoError(t, err)
 		require.Empty(t, steps)
+	})
+}
+
+func TestAnErrorSaysOnceWhatWasDone(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.(queue.Driver), nil)
+		id := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
+		_, err := q.Enqueue(t.Context(), ping.New(2, &queue.Options{Key: queue.Forever("k")}))
+		require.EqualError(t, err, "queue: enqueue "+id+`: idempotency key is taken by a different job: "k" (payload is 1 there, 2 here; use another key)`)
 	})
 }

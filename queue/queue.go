@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -20,6 +21,9 @@ type Config struct {
 	// ChildSpans makes the span of an attempt a child of the span its job was enqueued in. Otherwise it begins a trace of its
 	// own and links to that span, so that jobs that enqueue jobs do not make one trace without end.
 	ChildSpans bool
+	// Types are those of which jobs may be enqueued and scheduled; others are refused with [ErrUnknownType], so that a slip of
+	// the pen does not wait for a handler for ever. Default: any, since another program may handle it.
+	Types []string
 	// Retry is the wait between attempts. Default [DefaultRetry].
 	Retry RetryPolicy
 	// Budget bounds interruptions and crashes.
@@ -50,6 +54,7 @@ type Queue struct {
 	budget Budget
 	local  dispatchers
 
+	types      []string
 	maxPayload int
 	retention  Retention
 	codecs     codecs
@@ -70,7 +75,7 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 	if c.MaxPayload == 0 {
 		c.MaxPayload = defaultMaxPayload
 	}
-	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload)); err != nil {
+	if err := errors.Join(c.Retry.validate(), c.Budget.validate(), validMaxPayload(c.MaxPayload), validTypes(c.Types)); err != nil {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	t, err := newTelemetry(&c)
@@ -82,7 +87,7 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	return &Queue{
-		driver: driver, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), maxPayload: c.MaxPayload,
+		driver: driver, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
 		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }

@@ -95,7 +95,7 @@ type StoredSchedule struct {
 }
 
 // normal checks the schedule and returns it as it is stored, with its timetable.
-func (s Schedule) normal(maxPayload int) (Schedule, timetable, error) {
+func (s Schedule) normal(q *Queue) (Schedule, timetable, error) {
 	if s.Zone == "" {
 		s.Zone = "UTC"
 	}
@@ -112,13 +112,9 @@ func (s Schedule) normal(maxPayload int) (Schedule, timetable, error) {
 	if table.next(time.Now()).IsZero() {
 		return s, nil, fmt.Errorf("%w: Schedule.Cron is %q, which never comes", ErrInvalidSchedule, s.Cron)
 	}
-	payload, err := encode(s.Job.Payload)
+	payload, err := q.payload(&s.Job)
 	if err != nil {
-		return s, nil, fmt.Errorf("%w: Schedule.Job: payload of %s: %w", ErrInvalidSchedule, s.Job.Type, err)
-	}
-	if len(payload) > maxPayload {
-		return s, nil, fmt.Errorf("%w: Schedule.Job: payload of %s has %d bytes; at most %d are allowed (Config.MaxPayload)",
-			ErrInvalidSchedule, s.Job.Type, len(payload), maxPayload)
+		return s, nil, fmt.Errorf("%w: Schedule.Job: %w", ErrInvalidSchedule, err)
 	}
 	s.Job.Payload = payload
 	return s, table, nil
@@ -197,7 +193,7 @@ func (s *Schedule) jobFor(at time.Time) NewJob {
 // the first instant from now on, and otherwise its next instant stands. One that is paused stays so. What is no longer set
 // goes on until [Queue.RemoveSchedule]. The error is [ErrInvalidSchedule] and names the field.
 func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
-	s, table, err := s.normal(q.maxPayload)
+	s, table, err := s.normal(q)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
@@ -206,7 +202,7 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 
 // SetScheduleTx is SetSchedule as part of a transaction.
 func (q *Queue) SetScheduleTx(ctx context.Context, tx *Tx, s Schedule) error {
-	s, table, err := s.normal(q.maxPayload)
+	s, table, err := s.normal(q)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
