@@ -37,7 +37,8 @@ type hub struct {
 // A watched is a page and who watches it.
 type watched struct {
 	page    *url.URL
-	last    []byte
+	told    bool      // its viewers, of last
+	last    []byte    // nil when it could not be read
 	next    time.Time // when it is to be read again
 	viewers map[*viewer]bool
 }
@@ -45,7 +46,7 @@ type watched struct {
 // A viewer gets the latest state of a page; one that is slow misses those between.
 type viewer struct {
 	key  string
-	news chan []byte // closed when there will be no more
+	news chan []byte // nil: the page cannot be read; closed when there will be no more
 }
 
 func newHub(interval time.Duration, render func(context.Context, *url.URL) ([]byte, error)) *hub {
@@ -65,7 +66,7 @@ func (h *hub) join(page *url.URL) (*viewer, error) {
 	case w == nil:
 		w = &watched{page: page, viewers: make(map[*viewer]bool)}
 		h.watched[v.key] = w
-	case w.last != nil:
+	case w.told:
 		v.news <- w.last // the page may be older
 	}
 	w.viewers[v] = true
@@ -135,8 +136,12 @@ func (h *hub) read(ctx context.Context, w *watched) {
 	if began.Before(w.next) {
 		return
 	}
-	// What cannot be read now is tried again; whoever loads the page is told.
-	if fragment, err := h.render(ctx, w.page); err == nil {
+	// What cannot be read now is tried again.
+	fragment, err := h.render(ctx, w.page)
+	if err != nil {
+		fragment = nil
+	}
+	if ctx.Err() == nil {
 		h.publish(w, fragment)
 	}
 	now := time.Now()
@@ -156,10 +161,10 @@ func (h *hub) all() []*watched {
 func (h *hub) publish(w *watched, fragment []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || bytes.Equal(w.last, fragment) {
+	if h.closed || (w.told && (w.last == nil) == (fragment == nil) && bytes.Equal(w.last, fragment)) {
 		return
 	}
-	w.last = fragment
+	w.told, w.last = true, fragment
 	for v := range w.viewers {
 		select {
 		case <-v.news: // what nobody has taken is out of date

@@ -97,6 +97,9 @@ func (s *stream) send(text string) error {
 
 // event is a fragment in the form of server-sent events, in which a line's end begins a new field.
 func event(fragment []byte) string {
+	if fragment == nil {
+		return "event: stale\ndata: the page cannot be read now\n\n"
+	}
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(bytes.TrimSpace(fragment)))
 	return "event: fragment\ndata: " + strings.ReplaceAll(text, "\n", "\ndata: ") + "\n\n"
 }

@@ -130,6 +130,40 @@ func TestAStreamTellsWhatHasChanged(t *testing.T) {
 	})
 }
 
+// Nobody takes for live what can no longer be read, nor goes on to do so when it can be read again.
+func TestAStreamTellsThatItsPageCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := queuetest.New(t)
+		ui, err := queueui.New(q, nil)
+		require.NoError(t, err)
+		rename := func(from, to string) {
+			require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "ALTER TABLE "+from+" RENAME TO "+to)
+				return err
+			}))
+		}
+		early := watch(t, ui, "/jobs")
+		time.Sleep(10 * time.Second)
+		rename("jobs", "away")
+		time.Sleep(10 * time.Second)
+		late := watch(t, ui, "/jobs")
+		time.Sleep(10 * time.Second)
+		rename("away", "jobs")
+		time.Sleep(10 * time.Second)
+		kinds := func(stream string) (kinds []string) {
+			for line := range strings.SplitSeq(stream, "\n") {
+				if kind, ok := strings.CutPrefix(line, "event: "); ok {
+					kinds = append(kinds, kind)
+				}
+			}
+			return kinds
+		}
+		require.Equal(t, []string{"fragment", "stale", "fragment"}, kinds(early.leave()))
+		require.Equal(t, []string{"stale", "fragment"}, kinds(late.leave()))
+		ui.Close()
+	})
+}
+
 func TestAQuietStreamSaysThatItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ui, err := queueui.New(queuetest.New(t), nil)

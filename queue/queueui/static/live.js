@@ -26,7 +26,8 @@
     if (source || !wanted || document.hidden) return;
     source = new EventSource(live.dataset.events);
     source.addEventListener("open", () => say("Live"));
-    source.addEventListener("fragment", (event) => update(event.data));
+    source.addEventListener("fragment", (event) => { say("Live"); update(event.data); });
+    source.addEventListener("stale", () => say("Out of date"));
     source.addEventListener("error", () => {
       say("Offline");
       if (source && source.readyState === EventSource.CLOSED) { // refused; the browser does not try again
