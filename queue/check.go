@@ -2,34 +2,44 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 )
 
-// A Misfit is what is stored of unfinished jobs and the running program does not know.
+// A Misfit is what is stored of unfinished jobs, or of a schedule, and the running program does not know.
 type Misfit struct {
-	Type  string
-	JobID string // the first such job
-	Jobs  int    // how many there are, or were among those looked at
-	Text  string
+	Type     string
+	JobID    string // the first such job; empty for a schedule
+	Jobs     int    // how many there are, or were among those looked at; 0 for a schedule
+	Schedule string // its name; empty for jobs
+	Text     string
 }
 
 // String is the misfit in words.
-func (m Misfit) String() string { return fmt.Sprintf("%s (%d jobs, as %s)", m.Text, m.Jobs, m.JobID) }
+func (m Misfit) String() string {
+	if m.Schedule != "" {
+		return fmt.Sprintf("%s (schedule %s)", m.Text, m.Schedule)
+	}
+	return fmt.Sprintf("%s (%d jobs, as %s)", m.Text, m.Jobs, m.JobID)
+}
 
 // maxChecked bounds how many payloads of each type are looked at.
 const maxChecked = 1000
 
 // Check compares the unfinished jobs in the database with the handlers that are registered: types without a handler,
-// payloads that do not fit their type, and steps that the handlers do not name (see [WithSteps]). It is for a new version of
-// a program, before it runs. Of each type it looks at the first 1000 jobs that are ready, scheduled, waiting for a limit and
-// running. It only reads.
+// payloads that do not fit their type, and steps that the handlers do not name (see [WithSteps]); and so the schedules, with
+// their types and payloads. It is for a new version of a program, before it runs. Of each type it looks at the first 1000
+// jobs that are ready, scheduled, waiting for a limit and running. It only reads.
 func (d *Dispatcher) Check(ctx context.Context) ([]Misfit, error) {
 	c := &checker{d: d}
 	for _, standing := range standings {
 		if err := c.check(ctx, standing); err != nil {
 			return nil, wrap("check", "", err)
 		}
+	}
+	if err := c.schedules(ctx); err != nil {
+		return nil, wrap("check", "", err)
 	}
 	return c.found, nil
 }
@@ -41,6 +51,8 @@ var standings = []string{
 	"state = 'queued' AND hold = 2",
 	"state = 'running'",
 }
+
+const noHandler = "no handler for type "
 
 type checker struct {
 	d     *Dispatcher
@@ -67,7 +79,7 @@ ORDER BY type`)
 	for _, t := range types {
 		h, known := c.d.handlers[t.Type]
 		if !known {
-			c.add(Misfit{Type: t.Type, JobID: t.First, Jobs: t.Jobs, Text: "no handler for type " + t.Type})
+			c.add(Misfit{Type: t.Type, JobID: t.First, Jobs: t.Jobs, Text: noHandler + t.Type})
 			continue
 		}
 		if err := c.jobs(ctx, h, t.Type, standing); err != nil {
@@ -119,10 +131,34 @@ func (c *checker) job(ctx context.Context, h *handler, id string) error {
 	return nil
 }
 
+func (c *checker) schedules(ctx context.Context) error {
+	schedules, err := c.d.q.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range schedules {
+		s := &schedules[i]
+		m := Misfit{Type: s.Job.Type, Schedule: s.Name}
+		payload, _ := s.Job.Payload.(json.RawMessage)
+		if h, known := c.d.handlers[s.Job.Type]; !known {
+			m.Text = noHandler + s.Job.Type
+		} else if err := h.fits(payload); err != nil {
+			m.Text = s.Job.Type + ": " + err.Error()
+		}
+		if s.Fault != "" {
+			m.Text = "it cannot fire: " + s.Fault
+		}
+		if m.Text != "" {
+			c.add(m)
+		}
+	}
+	return nil
+}
+
 // add counts equal misfits as one.
 func (c *checker) add(m Misfit) {
 	for i := range c.found {
-		if f := &c.found[i]; f.Type == m.Type && f.Text == m.Text {
+		if f := &c.found[i]; f.Type == m.Type && f.Schedule == m.Schedule && f.Text == m.Text {
 			f.Jobs += m.Jobs
 			return
 		}

@@ -54,3 +54,29 @@ func TestCheckFindsWhatTheProgramDoesNotKnow(t *testing.T) {
 		}, texts)
 	})
 }
+
+func TestCheckFindsSchedulesThatTheProgramDoesNotKnow(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		ctx := t.Context()
+		require.NoError(t, queue.Migrate(ctx, db))
+		q := on(t, db.(queue.Driver), nil)
+		for name, job := range map[string]queue.NewJob{"fine": ping.New(1, nil), "misfit": {Type: "ping", Payload: "x"}, "unknown": {Type: "gone"}, "broken": ping.New(1, nil)} {
+			require.NoError(t, q.SetSchedule(ctx, queue.Schedule{Name: name, Cron: "0 7 * * *", Job: job}))
+		}
+		execute(t, q, "UPDATE job_schedules SET zone = 'Nowhere/Land' WHERE name = 'broken'")
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+		found, err := d.Check(ctx)
+		require.NoError(t, err)
+		texts := make(map[string]string)
+		for _, m := range found {
+			texts[m.Schedule] = m.String()
+		}
+		require.Len(t, texts, 3)
+		require.Equal(t, "no handler for type gone (schedule unknown)", texts["unknown"])
+		require.Equal(t, "ping: payload does not fit int: json: cannot unmarshal string into Go value of type int (schedule misfit)", texts["misfit"])
+		require.Contains(t, texts["broken"], "it cannot fire: ")
+		require.Contains(t, texts["broken"], "Nowhere/Land")
+	})
+}
