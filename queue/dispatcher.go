@@ -105,6 +105,9 @@ type Dispatcher struct {
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
 func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
+	if q == nil {
+		return nil, errors.New("queue: NewDispatcher needs a Queue: make one with queue.New")
+	}
 	c, err := cfg.withDefaults(q)
 	if err != nil {
 		return nil, err
@@ -144,7 +147,7 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
 	}
 	if err := d.begin(ctx); err != nil {
-		return fmt.Errorf("queue: start dispatcher: %w", err)
+		return wrap("start dispatcher", "", err)
 	}
 	remove := d.q.local.add(d)
 	defer remove()

@@ -147,6 +147,13 @@ func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
 	})
 }
 
+func TestNothingIsMadeOfNil(t *testing.T) {
+	_, err := queue.New(nil, nil)
+	require.ErrorContains(t, err, "New needs a Driver")
+	_, err = queue.NewDispatcher(nil, nil)
+	require.ErrorContains(t, err, "NewDispatcher needs a Queue")
+}
+
 func TestRunRefuses(t *testing.T) {
 	nothing := func(context.Context, *queue.Work[int]) error { return nil }
 	for name, c := range map[string]struct {
@@ -158,7 +165,8 @@ func TestRunRefuses(t *testing.T) {
 			queue.Handle(d, ping, nothing)
 			queue.Handle(d, ping, nothing)
 		}, `handler "ping" is registered twice`},
-		"a type without a name": {func(d *queue.Dispatcher) { queue.Handle(d, queue.Type[int](""), nothing) }, "has no name"},
+		"a type without a name": {func(d *queue.Dispatcher) { queue.Handle(d, queue.Type[int](""), nothing) }, `handler "": its Type is empty`},
+		"a handler that is nil": {func(d *queue.Dispatcher) { queue.Handle[int](d, ping, nil) }, `handler "ping" is nil`},
 		"a second run": {func(d *queue.Dispatcher) {
 			queue.Handle(d, ping, nothing)
 			require.NoError(t, d.RunUntilIdle(t.Context()))

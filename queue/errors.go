@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -69,7 +70,18 @@ func wrap(op, jobID string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Op == op {
 		return err // it says so already
 	}
-	return &Error{Op: op, JobID: jobID, Err: err}
+	return &Error{Op: op, JobID: jobID, Hint: hint(err), Err: err}
+}
+
+// hint tells what to do where the cause alone does not.
+func hint(err error) string {
+	text := err.Error()
+	for _, missing := range []string{"no such table: job", `relation "job`} {
+		if strings.Contains(text, missing) && !strings.Contains(text, "already exists") {
+			return "the queue's tables are not here: call queue.Migrate first"
+		}
+	}
+	return ""
 }
 
 // A verdict is what a handler's error wants done with the job, beyond being retried.

@@ -46,15 +46,21 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 		return err
 	}
 	d.register(string(t), run, fits, opts)
+	if fn == nil {
+		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is nil", t))
+	}
 }
 
 func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMessage) error, opts []HandlerOption) {
-	if _, ok := d.handlers[name]; ok || name == "" {
-		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is registered twice, or has no name", name))
+	if _, ok := d.handlers[name]; ok {
+		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is registered twice", name))
 		return
 	}
 	run, err := wrapHandler(run, d.cfg.Middleware)
 	err = errors.Join(err, validText("Type", name, maxNameLength))
+	if name == "" {
+		err = errors.Join(err, errors.New("its Type is empty"))
+	}
 	h := &handler{run: decoded(run), retry: d.q.retry, fits: fits}
 	for _, opt := range opts {
 		err = errors.Join(err, opt(h))

@@ -1,6 +1,7 @@
 package queue_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,5 +17,20 @@ func TestMigrate(t *testing.T) {
 		var version int
 		require.NoError(t, db.Reader().Get(&version, "SELECT MAX(version) FROM postroom_migrations WHERE room = 'queue'"))
 		require.Equal(t, 2, version)
+	})
+}
+
+func TestWhoeverForgetsToMigrateIsTold(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := on(t, db.(queue.Driver), nil)
+		const hint = "(the queue's tables are not here: call queue.Migrate first)"
+		_, err := q.Enqueue(t.Context(), ping.New(1, nil))
+		require.ErrorContains(t, err, hint)
+		_, err = q.Jobs(t.Context(), queue.Filter{})
+		require.ErrorContains(t, err, hint)
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+		require.ErrorContains(t, d.Run(t.Context()), hint)
 	})
 }

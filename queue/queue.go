@@ -62,6 +62,9 @@ type Queue struct {
 
 // New makes a queue on a database whose tables [Migrate] has made; cfg may be nil.
 func New(driver Driver, cfg *Config) (*Queue, error) {
+	if driver == nil {
+		return nil, errors.New("queue: New needs a Driver: open a database with queue/sqlite or queue/postgres")
+	}
 	var c Config
 	if cfg != nil {
 		c = *cfg
