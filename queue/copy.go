@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/joblimit"
 )
 
 // CopyConfig is how [Copy] moves; the zero value is the usual.
@@ -189,6 +190,17 @@ SET hold = CASE
 WHERE hold = 3
   AND id IN (?)`
 
+	// That of coalescing keys comes with the first of them, which may have been enqueued since the limits were copied.
+	limitReleased = `
+INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
+SELECT 'prefix', '` + joblimit.Coalesced + `', FALSE, 1, ?
+WHERE EXISTS (
+  SELECT 1
+  FROM jobs
+  WHERE limit_key LIKE '` + joblimit.Coalesced + `%'
+    AND id IN (?))
+ON CONFLICT (kind, name) DO NOTHING`
+
 	// Also a key that is marked already: as long as this is not committed, a claim may take that mark off and not see the jobs,
 	// or the mark may be due later, by a limit that is there no more.
 	markReleased = `
@@ -327,6 +339,9 @@ func (m *mover) release(ctx context.Context, ids []string) error {
 func (m *mover) releaseOnly(ctx context.Context, ids []string) error {
 	return m.to.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		if err := execIn(ctx, tx, releaseJobs, dbtime.Of(tx.Now()), ids); err != nil {
+			return err
+		}
+		if err := execIn(ctx, tx, limitReleased, dbtime.Of(tx.Now()), ids); err != nil {
 			return err
 		}
 		mark := markReleased

@@ -389,3 +389,20 @@ func TestCopyReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{moved}, ids(jobs))
 }
+
+// The first coalescing job may come after the limits were copied.
+func TestCopyBringsTheLimitOfCoalescingKeysWithTheJobs(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		enqueue(t, from, &queue.Options{Key: queue.Coalesce("sync")})
+		_, err := from.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		enqueue(t, from, &queue.Options{Key: queue.Coalesce("sync")})
+		execute(t, from, "UPDATE jobs SET state = 'queued', worker_id = NULL WHERE state = 'running'")
+		execute(t, from, "DELETE FROM job_limits")
+		_, err = queue.Copy(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		jobs, err := to.Claim(t.Context(), "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+	})
+}
