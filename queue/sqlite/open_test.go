@@ -57,6 +57,7 @@ func TestOpenRefuses(t *testing.T) {
 		err  string
 	}{
 		"memory":           {":memory:", nil, "use sqlite.OpenMemory"},
+		"a URI":            {"file:jobs.db?_journal_mode=WAL", nil, "is a URI; give the path of the file"},
 		"no path":          {"", nil, "open database"},
 		"a folder":         {folder, nil, "is a directory"},
 		"no such folder":   {filepath.Join(folder, "none", "x.db"), nil, "no such file or directory"},
