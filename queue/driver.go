@@ -288,7 +288,8 @@ type Filter struct {
 	CreatedBefore time.Time
 	// Before is a job id: only jobs with lower ids, which are older, are listed.
 	Before string
-	// Limit bounds a listing. Default 20; bounds 1 to 1000.
+	// Limit bounds a listing: default 20, bounds 1 to 1000. [Queue.Redrive] and [Queue.CancelAll] take 0 as no bound and do as
+	// many otherwise; counts do not look at it.
 	Limit int
 }
 

@@ -92,6 +92,25 @@ func TestExplain(t *testing.T) {
 			claim(t, q)
 			return enqueue(t, q, &queue.Options{LimitKey: "gmail:ada"})
 		}, []queue.Cause{queue.CauseKeyLimit}, "limit key gmail:ada: 1 of at most 1 run"},
+		"key paused": {func(t *testing.T, q *queue.Queue) string {
+			require.NoError(t, q.Pause(t.Context(), queue.ForKey("k")))
+			return enqueue(t, q, &queue.Options{LimitKey: "k"})
+		}, []queue.Cause{queue.CausePaused}, "limit key k: paused"},
+		"prefix paused": {func(t *testing.T, q *queue.Queue) string {
+			require.NoError(t, q.Pause(t.Context(), queue.ForKeyPrefix("gmail:")))
+			return enqueue(t, q, &queue.Options{LimitKey: "gmail:ada"})
+		}, []queue.Cause{queue.CausePaused}, "limit key gmail:ada: paused"},
+		"rate": {func(t *testing.T, q *queue.Queue) string {
+			require.NoError(t, q.SetLimit(t.Context(), queue.ForType(ping), queue.Limit{Rate: 1, Per: time.Hour}))
+			enqueue(t, q, nil)
+			claim(t, q)
+			return enqueue(t, q, nil)
+		}, []queue.Cause{queue.CauseTypeLimit}, "type ping: at most 1 start in 1h0m0s (until "},
+		"expired": {func(t *testing.T, q *queue.Queue) string {
+			id := enqueue(t, q, &queue.Options{ExpiresAt: tomorrow})
+			execute(t, q, "UPDATE jobs SET expires_at = '2026-01-01T00:00:00.000000Z'")
+			return id
+		}, []queue.Cause{queue.CauseExpired}, "it expired at 2026-01-01T00:00:00Z and will be canceled"},
 		"behind": {func(t *testing.T, q *queue.Queue) string {
 			enqueue(t, q, &queue.Options{Priority: 1})
 			id := enqueue(t, q, nil)
