@@ -77,7 +77,7 @@ func (f folder) lock(ctx context.Context) (release func() error, err error) {
 		_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("another postroomd is working on %s; wait until it has finished (%w)", string(f), err), db.Close())
+		return nil, errors.Join(fmt.Errorf("another postroomd is working on %s; wait until it has finished, or stop it if it serves a dashboard (%w)", string(f), err), db.Close())
 	}
 	return func() error { return errors.Join(conn.Close(), db.Close()) }, nil
 }
