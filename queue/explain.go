@@ -200,7 +200,7 @@ func (e *explainer) limits(ctx context.Context) error {
 
 func (e *explainer) limit(l *limitRow, cause Cause, what string) {
 	if l.Paused {
-		if l.Name == "*" {
+		if l.Name == allTypes {
 			what = "all types"
 		}
 		e.addf(CausePaused, time.Time{}, "%s: paused", what)

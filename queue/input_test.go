@@ -33,6 +33,7 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 		"a key of 10 kB":               {ping.New(1, withKey(queue.Forever(strings.Repeat("k", 10_000)))), "Key.Name has 10000 bytes; at most 1000 are allowed"},
 		"a key with a NUL":             {ping.New(1, withKey(queue.Forever("a\x00"))), `Key.Name "a\x00" holds bytes that are no text`},
 		"a key of no text":             {ping.New(1, withKey(queue.WhileUnfinished("\xff"))), `Key.Name "\xff" holds bytes that are no text`},
+		"the name of all types":        {queue.NewJob{Type: "*"}, `Type is "*", which stands for all types (ForAll)`},
 		"a type with a NUL":            {queue.NewJob{Type: "a\x00"}, "holds bytes that are no text"},
 		"a user with a NUL":            {ping.New(1, &queue.Options{UserID: "\x00"}), `UserID "\x00" holds bytes that are no text`},
 		"a tag of no text":             {ping.New(1, &queue.Options{Tags: []string{"ok", "\xc3"}}), `Tags "\xc3" holds bytes that are no text`},

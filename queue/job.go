@@ -108,7 +108,7 @@ func (t Type[P]) New(payload P, opts *Options) NewJob {
 
 // A NewJob is a job to be enqueued; [Type.New] makes one whose payload is checked by the compiler.
 type NewJob struct {
-	Type string // not empty, at most 200 bytes
+	Type string // not empty and not "*", at most 200 bytes
 	// Payload is anything encoding/json takes, up to [Config].MaxPayload; nil is stored as null. Texts must be UTF-8; bytes
 	// that are not belong into a []byte.
 	Payload any

@@ -36,6 +36,8 @@ func (j *NewJob) validate() error {
 	switch {
 	case j.Type == "":
 		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
+	case j.Type == allTypes:
+		return fmt.Errorf("%w: Type is %q, which stands for all types (ForAll)", ErrInvalidJob, allTypes)
 	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
 		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
