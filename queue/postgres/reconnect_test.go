@@ -63,6 +63,8 @@ func TestNothingIsLostWithItsConnection(t *testing.T) {
 		})
 		machines.Go(func() { require.NoError(t, d.Run(ctx)) })
 	}
+	// A dispatcher that cannot begin gives up; one that has begun does not.
+	waitFor(t, admin, "SELECT COUNT(*) FROM job_workers", 2)
 	enqueuer, err := queue.New(machine(t, dsn, name), nil)
 	require.NoError(t, err)
 	machines.Go(func() {
