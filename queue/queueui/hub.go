@@ -161,7 +161,7 @@ func (h *hub) all() []*watched {
 func (h *hub) publish(w *watched, fragment []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || (w.told && (w.last == nil) == (fragment == nil) && bytes.Equal(w.last, fragment)) {
+	if h.closed || (w.told && bytes.Equal(w.last, fragment)) {
 		return
 	}
 	w.told, w.last = true, fragment

@@ -146,7 +146,7 @@ func TestAStreamTellsThatItsPageCannotBeRead(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		rename("jobs", "away")
 		time.Sleep(10 * time.Second)
-		late := watch(t, ui, "/jobs")
+		late, another := watch(t, ui, "/jobs"), watch(t, ui, "/jobs?type=t")
 		time.Sleep(10 * time.Second)
 		rename("away", "jobs")
 		time.Sleep(10 * time.Second)
@@ -160,6 +160,7 @@ func TestAStreamTellsThatItsPageCannotBeRead(t *testing.T) {
 		}
 		require.Equal(t, []string{"fragment", "stale", "fragment"}, kinds(early.leave()))
 		require.Equal(t, []string{"stale", "fragment"}, kinds(late.leave()))
+		require.Equal(t, []string{"stale", "fragment"}, kinds(another.leave()), "also of one that nobody has read before")
 		ui.Close()
 	})
 }
