@@ -46,7 +46,7 @@ func (c *carefulClaim) run(ctx context.Context, tx *queue.Tx) error {
 		c.ahead = []outlook{{chores: chores{limits: c.todo.limits}}}
 		return err
 	}
-	return look(ctx, tx, &c.ahead, c.req)
+	return look(ctx, tx, &c.ahead, c.req, 1)
 }
 
 // seeTo does the chores, reads the limits of types and begins to admit what the marked keys have room for.

@@ -11,27 +11,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Claim implements [queue.Claimer]. It is one round trip: the statement that claims does nothing when it finds that there
-// is something to see to first, such as jobs that have become due; only then the long way is gone.
+// Claim implements [queue.Claimer].
 func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
 	if db.limited.Load() {
 		return db.claimCarefully(ctx, req)
 	}
-	var jobs []queue.Job
-	var ahead []outlook
-	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		if err := beginClaim(ctx, tx, req); err != nil {
-			return err
-		}
-		return claimInto(ctx, tx, &jobs, &ahead, req)
-	})
-	if err != nil {
-		return queue.ClaimResult{}, err
-	}
-	if len(jobs) == 0 && (ahead[0].any() || (ahead[0].ready && len(req.Types) > 1)) {
-		return db.claimCarefully(ctx, req)
-	}
-	return answer(req, jobs, &ahead[0]), nil
+	return db.claimFreely(ctx, req)
 }
 
 func beginClaim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) error {
@@ -53,7 +38,9 @@ func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (queue
 	ahead := &c.ahead[0]
 	db.limited.Store(ahead.limits)
 	// What stands ready of types that have no room is held up by that, and looked at when there is room.
-	ahead.ready = ahead.ready && len(c.types.within(req.Types)) > 0
+	if len(c.types.within(req.Types)) == 0 {
+		ahead.ready = 0
+	}
 	result := answer(req, c.jobs, ahead)
 	if result.More = result.More || c.more || c.keys.more; result.More {
 		result.NextDue = time.Time{}
@@ -63,23 +50,9 @@ func (db *DB) claimCarefully(ctx context.Context, req queue.ClaimRequest) (queue
 	return result, nil
 }
 
-// claimInto has the jobs, and what lies ahead, when the transaction has been flushed or has committed.
-func claimInto(ctx context.Context, tx *queue.Tx, jobs *[]queue.Job, ahead *[]outlook, req queue.ClaimRequest) error {
-	var err error
-	if names, rooms := columns(req.Types); len(names) == 1 {
-		err = laterJobs(ctx, tx, jobs, claimOfType, req.WorkerID, req.Now, names[0], min(rooms[0], req.Limit))
-	} else {
-		err = laterJobs(ctx, tx, jobs, claimOfTypes, req.WorkerID, req.Now, names, rooms, req.Limit)
-	}
-	if err != nil {
-		return err
-	}
-	return look(ctx, tx, ahead, req)
-}
-
-func look(ctx context.Context, tx *queue.Tx, ahead *[]outlook, req queue.ClaimRequest) error {
+func look(ctx context.Context, tx *queue.Tx, ahead *[]outlook, req queue.ClaimRequest, counted int) error {
 	asked, _ := columns(req.Types)
-	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked)
+	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked, counted)
 }
 
 func columns(types []queue.TypeRoom) (names []string, rooms []int) {
@@ -92,7 +65,7 @@ func columns(types []queue.TypeRoom) (names []string, rooms []int) {
 // An outlook is what there is to do after a claim.
 type outlook struct {
 	chores
-	ready         bool // some jobs of the types are left
+	ready         int // jobs of the types that are left, not all of them counted
 	nextDue, mark dbtime.Time
 }
 
@@ -102,20 +75,25 @@ func scanOutlook(row jobrow.Scanner) (o outlook, err error) {
 }
 
 func answer(req queue.ClaimRequest, jobs []queue.Job, ahead *outlook) queue.ClaimResult {
-	slices.SortFunc(jobs, func(a, b queue.Job) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
-	})
+	order(jobs)
 	// Where nothing could be claimed of what is there, somebody holds it: looking again at once would find the same.
-	left := (ahead.ready && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks
+	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks
 	if len(jobs) == req.Limit || (len(jobs) > 0 && left) {
 		return queue.ClaimResult{Jobs: jobs, More: true}
 	}
 	next := earliest(ahead.nextDue.Time, ahead.mark.Time)
-	if len(jobs) == 0 && (ahead.ready || left) {
+	if len(jobs) == 0 && (ahead.ready > 0 || left) {
 		// Who holds it may let go of it unchanged, and tells nobody then.
 		next = earliest(next, req.Now.Add(heldUp))
 	}
 	return queue.ClaimResult{Jobs: jobs, NextDue: next}
+}
+
+// order puts jobs, which a statement returns in any order, into that of claims.
+func order(jobs []queue.Job) {
+	slices.SortFunc(jobs, func(a, b queue.Job) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 func earliest(times ...time.Time) (first time.Time) {

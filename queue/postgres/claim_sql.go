@@ -3,10 +3,16 @@ package postgres
 import "github.com/postroom-go/postroom/internal/jobrow"
 
 const (
-	// Claims of one queue come one after the other, so that each finds the first jobs and no two count the same room. The
-	// key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the program's own keys.
+	// Claims that have limits to keep come one after the other, so that no two count the same room, and a limit changes while
+	// no claim is under way. The key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the
+	// program's own keys.
 	lockClaims   = "SELECT " + advisoryLock
-	advisoryLock = `pg_advisory_xact_lock(1886352244, 'jobs'::regclass::oid::int)`
+	advisoryLock = `pg_advisory_xact_lock` + claimsKey
+	claimsKey    = `(1886352244, 'jobs'::regclass::oid::int)`
+
+	// Claims without limits do not wait for each other. They hold this together, so that who sets a limit waits for those
+	// under way, and those that begin later see the limit.
+	shareClaims = "SELECT pg_advisory_xact_lock_shared" + claimsKey
 
 	// A machine that is gone, or stands still, between two round trips of its claim must not keep all others from theirs.
 	beginClaims = `
@@ -86,6 +92,11 @@ FROM due`
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
+	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no limits.
+	noLimits = `NOT (
+      EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_limits))`
+
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
 	claimSet = `
 UPDATE jobs
@@ -96,15 +107,18 @@ SET state = 'running',
   updated_at = $2
 WHERE ctid = ANY(`
 
-	// A job that another transaction holds is that one's to end.
-	claimOfType = claimSet + `ARRAY(
+	// A job that another transaction holds is that one's to end, or another claim's to run.
+	claimOfType      = claimFirst + noChores + claimLocked
+	claimOfTypeAfter = claimFirst + noLimits + claimLocked // the chores
+	claimFirst       = claimSet + `ARRAY(
     SELECT ctid
     FROM jobs
     WHERE state = 'queued'
       AND hold = 0
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
-      AND ` + noChores + `
+      AND `
+	claimLocked = `
     ORDER BY priority DESC, not_before, id
     LIMIT $4
     FOR UPDATE SKIP LOCKED))
@@ -178,16 +192,57 @@ chosen AS (
     WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
       AND state IS NOT DISTINCT FROM 'queued'
       AND hold IS NOT DISTINCT FROM 0`
-	claimChosen = chosenOf + claimSet + `ARRAY(
+
+	// Claims of many types: of each type the first ones, $6 times as many in all as are asked for, so that what other claims
+	// hold can be passed over. Of these the first that nobody holds are locked, and no others. Types that have less room than
+	// is asked for have theirs locked where they are found: what others hold must not count.
+	claimOfTypes      = claimHeads + "\n     AND " + noChores + claimRest
+	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest // the chores
+	claimRest         = claimLanes + `
+  LIMIT $5::int * $6::int),
+portion AS (
+  SELECT GREATEST(10, $6 * $5 / GREATEST(1, COUNT(*)))::int AS size
+  FROM lanes),
+candidates AS (
+  SELECT first.place, first.id, first.priority, first.not_before, first.nth = portion.size AS cut
+  FROM lanes
+  CROSS JOIN portion
+  CROSS JOIN LATERAL (
+    SELECT place, id, priority, not_before, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
+    FROM (
+      SELECT ctid AS place, id, priority, not_before` + readyOfLane + `
+        AND lanes.room >= $5
+      ORDER BY priority DESC, not_before, id
+      LIMIT portion.size) AS ready) AS first
+  UNION ALL
+  SELECT first.place, first.id, first.priority, first.not_before, FALSE
+  FROM lanes
+  CROSS JOIN LATERAL (
+      SELECT ctid AS place, id, priority, not_before` + readyOfLane + `
+        AND lanes.room < $5
+      ORDER BY priority DESC, not_before, id
+      LIMIT lanes.room
+      FOR UPDATE SKIP LOCKED) AS first),
+chosen AS (
+  SELECT place
+  FROM (
+    SELECT place,
+      BOOL_OR(cut) OVER (ORDER BY priority DESC, not_before, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS beyond
+    FROM candidates) AS ordered
+  WHERE beyond IS NOT TRUE)` + claimSet + `ARRAY(
     SELECT ctid` + stillReady + `
+    ORDER BY priority DESC, not_before, id
+    LIMIT $5
     FOR UPDATE SKIP LOCKED))
 RETURNING ` + jobrow.Columns
+	readyOfLane = `
+      FROM jobs
+      WHERE state = 'queued'
+        AND hold = 0
+        AND type = lanes.type
+        AND (expires_at IS NULL OR expires_at > $2)`
 
-	// A job that another transaction holds leaves its place empty.
-	claimOfTypes = claimHeads + `
-     AND ` + noChores + claimLanes + firstLanes + claimCandidates + claimChosen
-
-	// The jobs that claimOfTypes would claim, and beside one job of each limit key how that stands, for claims that see to
+	// The jobs that a claim of the types would take, and beside one job of each limit key how that stands, for claims that see to
 	// the chores and have limits to keep; $1 is the worker, as there. They are locked, so that they are where they were found
 	// when the claim takes them.
 	placesOf = chosenOf + `,
@@ -214,21 +269,21 @@ ORDER BY m.priority DESC, m.not_before, m.id`
 	claimPlaces = claimSet + `$3::text[]::tid[])
 RETURNING ` + jobrow.Columns
 
-	// What there is to do after a claim: chores; jobs to claim; when the next job falls due, of the first hundred scheduled
-	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.
+	// What there is to do after a claim: chores; how many jobs there are to claim, no more than $3 of a type counted; when the
+	// next job falls due, of the first hundred scheduled or at the last of them at the earliest, so that other types' jobs cost
+	// little; and when the next key is to be looked at.
 	lookAhead = `
 SELECT
   ` + choresOf + `,
-  EXISTS (
-    SELECT 1
-    FROM unnest($2::text[]) AS asked (type)
-    CROSS JOIN LATERAL (
-      SELECT 1
-      FROM jobs
-      WHERE state = 'queued'
-        AND hold = 0
-        AND type = asked.type
-      LIMIT 1) AS ready),
+  (SELECT COUNT(*)
+   FROM unnest($2::text[]) AS asked (type)
+   CROSS JOIN LATERAL (
+     SELECT 1
+     FROM jobs
+     WHERE state = 'queued'
+       AND hold = 0
+       AND type = asked.type
+     LIMIT $3::int) AS ready),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
    FROM (
      SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth

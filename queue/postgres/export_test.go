@@ -5,7 +5,8 @@ const PlanOurs = planOurs
 
 // Planned are the statements that look for jobs while jobs are run.
 var Planned = map[string]string{
-	"claimOfType": claimOfType, "claimOfTypes": claimOfTypes, "lookAhead": lookAhead,
+	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
+	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": lookAhead,
 	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "takeMarks": takeMarks, "admitJobs": admitJobs, "finishJobs": finishJobs,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
 	"selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,

@@ -35,7 +35,9 @@ type DB struct {
 	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
-	clock   joblimit.Clock
+	// busy tells whether the last claim got all that it asked for.
+	busy  atomic.Bool
+	clock joblimit.Clock
 }
 
 var (

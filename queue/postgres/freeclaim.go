@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A freeClaim is one that has no limits to keep: it waits for no other claim, and takes one round trip. The statement that
+// claims does nothing when it finds that there is something to see to first, such as jobs that have become due.
+type freeClaim struct {
+	req   queue.ClaimRequest
+	depth int
+	looks bool // at what there is to do after it
+	tidy  bool // what is due and expired is seen to first
+
+	counts [2][]int // of what has expired, and has become due
+	jobs   []queue.Job
+	ahead  []outlook
+}
+
+// Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of them:
+// first past the claims of a few other machines, then of many, then past whatever a program's own transaction holds.
+const (
+	firstDepth  = 4
+	deeper      = 64
+	depthsLimit = 1 << 14
+)
+
+// claimFreely claims, and again where that alone does not tell how things stand: somebody who gets all that was asked for need
+// not know what lies ahead, and who got that the last time expects it.
+func (db *DB) claimFreely(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+	c := freeClaim{req: req, depth: firstDepth, looks: !db.busy.Load()}
+	for {
+		if err := db.Write(ctx, c.run); err != nil {
+			return queue.ClaimResult{}, err
+		}
+		db.busy.Store(len(c.jobs) == req.Limit)
+		switch {
+		case len(c.jobs) > 0 && !c.looks:
+			order(c.jobs)
+			return queue.ClaimResult{Jobs: c.jobs, More: true}, nil
+		case len(c.jobs) > 0:
+			return c.answer(), nil
+		case !c.looks:
+			c.looks = true
+		case c.ahead[0].limits || c.ahead[0].marks:
+			return db.claimCarefully(ctx, req)
+		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
+			c.tidy = true
+		case c.heldUp() && c.depth < depthsLimit:
+			c.depth = min(c.depth*deeper, depthsLimit)
+		default:
+			return c.answer(), nil
+		}
+	}
+}
+
+func (c *freeClaim) run(ctx context.Context, tx *queue.Tx) error {
+	if err := later(ctx, tx, shareClaims); err != nil {
+		return err
+	}
+	if err := later(ctx, tx, ensureWorker, c.req.WorkerID, c.req.Now); err != nil {
+		return err
+	}
+	if c.tidy {
+		if err := laterInto(ctx, tx, &c.counts[0], scanCount, expireJobs, c.req.Now); err != nil {
+			return err
+		}
+		if err := laterInto(ctx, tx, &c.counts[1], scanCount, promoteJobs, c.req.Now); err != nil {
+			return err
+		}
+	}
+	if err := c.claim(ctx, tx); err != nil || !c.looks {
+		return err
+	}
+	return look(ctx, tx, &c.ahead, c.req, c.portion()+1)
+}
+
+func (c *freeClaim) claim(ctx context.Context, tx *queue.Tx) error {
+	ofType, ofTypes := claimOfType, claimOfTypes
+	if c.tidy {
+		ofType, ofTypes = claimOfTypeAfter, claimOfTypesAfter
+	}
+	names, rooms := columns(c.req.Types)
+	if len(names) == 1 {
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(rooms[0], c.req.Limit))
+	}
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit, c.depth)
+}
+
+// portion is how many jobs of each type a claim of many types looks at, at least.
+func (c *freeClaim) portion() int {
+	if len(c.req.Types) == 1 {
+		return 0
+	}
+	return max(10, c.depth*c.req.Limit/len(c.req.Types))
+}
+
+// heldUp reports whether others hold all that was looked at, and there is more.
+func (c *freeClaim) heldUp() bool { return len(c.req.Types) > 1 && c.ahead[0].ready > c.portion() }
+
+func (c *freeClaim) answer() queue.ClaimResult {
+	result := answer(c.req, c.jobs, &c.ahead[0])
+	for _, count := range c.counts {
+		if len(count) > 0 && count[0] == portionOfChores {
+			return queue.ClaimResult{Jobs: result.Jobs, More: true}
+		}
+	}
+	return result
+}
