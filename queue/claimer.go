@@ -6,8 +6,9 @@ import (
 )
 
 // The claimer keeps the slots busy: it claims when a job may have come, when one becomes due, when a slot becomes free, and
-// in any case after the poll interval. It claims ahead as many jobs as the process ends in [DispatcherConfig].Ahead, so
-// that jobs that take no time do not wait for one claim each, and jobs that take long are left to whoever is free first.
+// in any case after the poll interval. It claims ahead as many jobs as the slots can run in [DispatcherConfig].Ahead, or until the
+// next claim is answered, so that jobs that take no time do not wait for one claim each, and jobs that take long are left to
+// whoever is free first.
 type claimer struct {
 	d         *Dispatcher
 	untilIdle bool
@@ -29,7 +30,7 @@ func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
 		load := c.d.running.load()
-		ahead := c.pace.ahead(load.ended, c.d.cfg.Ahead)
+		ahead := c.pace.ahead(load, c.d.cfg.Workers, c.pace.reach(c.d.cfg.Ahead))
 		rooms := c.rooms()
 		limit := load.idle + max(0, ahead-load.backlog)
 		switch {
@@ -62,7 +63,9 @@ func (c *claimer) run(ctx context.Context) {
 func (c *claimer) claim(ctx context.Context, rooms []TypeRoom, limit int) (ClaimResult, error) {
 	worker := c.d.identity.get()
 	c.d.running.expect()
+	began := time.Now()
 	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: worker, Types: rooms, Limit: limit, Now: time.Now()})
+	c.pace.waited(time.Since(began))
 	if err != nil {
 		return result, err
 	}
@@ -140,7 +143,7 @@ func (c *claimer) waitForRoom(ctx context.Context, changed, hungry <-chan struct
 	if !c.d.bounded {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}
-	patience := max(10*c.d.cfg.Ahead, 100*time.Millisecond)
+	patience := max(10*c.d.cfg.Ahead, 4*c.pace.reach(c.d.cfg.Ahead), 100*time.Millisecond)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -150,29 +153,4 @@ func (c *claimer) waitForRoom(ctx context.Context, changed, hungry <-chan struct
 	case <-timer.C:
 		c.d.giveBack(time.Now().Add(-patience))
 	}
-}
-
-// A pace tells how many jobs the process ends in a time.
-type pace struct {
-	at    time.Time
-	ended int
-	rate  float64 // jobs a second
-}
-
-// maxAhead bounds what one claim takes, and what a process that dies takes with it for a lease.
-const maxAhead = 1000
-
-// ahead is how many jobs end within the given time, going by the recent past.
-func (p *pace) ahead(ended int, within time.Duration) int {
-	now := time.Now()
-	elapsed := now.Sub(p.at)
-	if p.at.IsZero() {
-		p.at, p.ended = now, ended
-		return 0
-	}
-	if elapsed > time.Millisecond {
-		p.rate = (p.rate + float64(ended-p.ended)/elapsed.Seconds()) / 2
-		p.at, p.ended = now, ended
-	}
-	return min(maxAhead, int(p.rate*within.Seconds()))
 }

@@ -19,9 +19,11 @@ type DispatcherConfig struct {
 	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
 	// 1 ms.
 	PollInterval time.Duration
-	// Ahead is how far ahead of its free slots the process claims: as many jobs as it ends in that time, at most 1000. Jobs
-	// of higher priority that come then wait as long. What turns out to take much longer is given back. Default 50 ms; at
-	// most 1 min. Negative: not at all.
+	// Ahead is how far ahead of its free slots the process claims: as many jobs as its handlers can run in that time, at most
+	// 1000. Where claims take more than a quarter of it, as with many machines on a busy server, it reaches four times as far as
+	// a claim takes, and no further than ten times Ahead. Jobs of higher priority that come then wait as long, and so may a
+	// machine that has nothing to do. What turns out to take much longer is given back. Default 50 ms; at most 1 min.
+	// Negative: not at all.
 	Ahead time.Duration
 	// Lease is how long a process may give no sign of life before the others take its jobs. It gives one every third of
 	// that. Default 30 s; at least 100 ms.

@@ -149,10 +149,12 @@
 //
 // # Claiming ahead
 //
-// A dispatcher claims not only for its free slots but as many jobs more as it has lately ended in [DispatcherConfig].Ahead,
-// 50 ms: jobs that take no time do not cost a claim each, and jobs that take long are not taken from others. Those that wait
-// in a process are running in the database, under its lease. What waits too long, and what a stop finds not begun, is given
-// back and counts as nothing.
+// A dispatcher claims not only for its free slots but as many jobs more as its handlers can run in [DispatcherConfig].Ahead,
+// 50 ms: jobs that take no time do not cost a claim each, and jobs that take long are not taken from others. Where claims take
+// long it claims further ahead, so that its handlers do not wait for them: four times as long as a claim takes, at most ten
+// times Ahead. It goes by the time that handlers have run of late, and takes at most twice as many as the time before. Those
+// that wait in a process are running in the database, under its lease. What waits too long, and what a stop finds not begun,
+// is given back and counts as nothing.
 //
 // # Schedules
 //

@@ -18,6 +18,9 @@ type runningSet struct {
 	attempts map[Lease]*entry // a job may be here twice: the attempt that lost it may not have returned yet
 	active   map[string]int   // by type: claimed, and the handler has not returned
 	ended    int              // handlers that have returned, ever
+	inside   int              // handlers that run
+	spent    time.Duration    // that handlers have run, all taken together, until since
+	since    time.Time
 	stuck    map[*entry]struct{}
 	canceled map[string]struct{} // jobs, since the latest claim began: it may have got them before
 
@@ -74,13 +77,25 @@ func newRunningSet(slots int) *runningSet {
 	}
 }
 
-// A load is how busy the process is.
-type load struct{ idle, backlog, ended int }
+// A load is how busy the process is, and how busy it has been.
+type load struct {
+	idle, backlog int
+	ended         int           // handlers that have returned, ever
+	spent         time.Duration // that handlers have run, ever
+}
 
 func (s *runningSet) load() load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return load{idle: max(0, s.slots-s.busy-len(s.backlog)), backlog: len(s.backlog), ended: s.ended}
+	s.spend(time.Now(), 0)
+	return load{idle: max(0, s.slots-s.busy-len(s.backlog)), backlog: len(s.backlog), ended: s.ended, spent: s.spent}
+}
+
+// spend counts the time that handlers have run until now, when more of them, or fewer, do.
+func (s *runningSet) spend(now time.Time, more int) {
+	s.spent += time.Duration(s.inside) * now.Sub(s.since)
+	s.inside += more
+	s.since = now
 }
 
 // hungryBelow asks to be told when there are idle slots, or the backlog is no longer than low.
@@ -160,6 +175,7 @@ func (s *runningSet) next(goroutine uint64) *entry {
 	s.backlog[0] = nil
 	s.backlog = s.backlog[1:]
 	e.begin(goroutine)
+	s.spend(e.attempt.began, 1)
 	s.tellIfHungry()
 	return e
 }
@@ -168,6 +184,7 @@ func (s *runningSet) next(goroutine uint64) *entry {
 func (s *runningSet) leave(e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.spend(time.Now(), -1)
 	s.ended++
 	s.active[e.attempt.job.Type]--
 	e.inside = false
