@@ -107,6 +107,11 @@ SET state = 'running',
   updated_at = $2
 WHERE ctid = ANY(`
 
+	// Nobody has touched the row since the oldest transaction that is under way began, as xmax shows it at this moment and not
+	// as the snapshot has it. To ask for the lock would do, but tells the same at a higher price: of a row that another claim has
+	// taken since the snapshot, the new version would be found and locked, and the end of that job wait for this claim's commit.
+	untouched = `age(xmax) > (SELECT age(pg_snapshot_xmin(pg_current_snapshot())::xid))`
+
 	// A job that another transaction holds is that one's to end, or another claim's to run.
 	claimOfType      = claimFirst + noChores + claimLocked
 	claimOfTypeAfter = claimFirst + noLimits + claimLocked // the chores
@@ -117,6 +122,7 @@ WHERE ctid = ANY(`
       AND hold = 0
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
+      AND ` + untouched + `
       AND `
 	claimLocked = `
     ORDER BY priority DESC, not_before, id
@@ -231,6 +237,7 @@ chosen AS (
     FROM candidates) AS ordered
   WHERE beyond IS NOT TRUE)` + claimSet + `ARRAY(
     SELECT ctid` + stillReady + `
+      AND ` + untouched + `
     ORDER BY priority DESC, not_before, id
     LIMIT $5
     FOR UPDATE SKIP LOCKED))
@@ -240,7 +247,8 @@ RETURNING ` + jobrow.Columns
       WHERE state = 'queued'
         AND hold = 0
         AND type = lanes.type
-        AND (expires_at IS NULL OR expires_at > $2)`
+        AND (expires_at IS NULL OR expires_at > $2)
+        AND ` + untouched
 
 	// The jobs that a claim of the types would take, and beside one job of each limit key how that stands, for claims that see to
 	// the chores and have limits to keep; $1 is the worker, as there. They are locked, so that they are where they were found
