@@ -64,15 +64,16 @@ func (a *Attempt) Ends(err error) bool {
 	return err != nil && judge(a.job, err, time.Now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
-// Write runs fn in a write transaction that only commits if the attempt still holds its job. fn does database work only;
-// see [DB].
+// Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the first
+// statement of fn fails, if fn is called at all. fn does database work only; see [DB].
 func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	return a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if err := a.q.driver.Check(ctx, tx, a.job.Lease()); err != nil {
+	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := a.q.check(ctx, tx, a.job.Lease()); err != nil {
 			return wrap("write", a.job.ID, err)
 		}
 		return fn(ctx, tx)
 	})
+	return refused("write", a.job.ID, err)
 }
 
 // Complete makes the handler's writes, the jobs it enqueues with the transaction, and the completion of this job one
@@ -80,7 +81,7 @@ func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx
 // is completed all the same. fn may be nil.
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		// First, so that a stale attempt is refused before fn does anything.
+		// First, so that a stale attempt is refused before anything that fn writes.
 		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a); err != nil {
 			return err
 		}
@@ -94,5 +95,5 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 	if err == nil {
 		a.completed.Store(true)
 	}
-	return err
+	return refused("complete", a.job.ID, err)
 }

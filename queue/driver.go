@@ -309,3 +309,13 @@ type Hastener interface {
 	// another one holds what it wants, and lets go of what it holds when its process does not go on with it.
 	Hasten(ctx context.Context, tx *Tx) error
 }
+
+// A Fencer is a Driver that can check a lease without waiting for the answer: it is sent with what the transaction does next.
+// Where the lease is not held, that fails, and so does the transaction, with the error that [Finisher] would have answered.
+// Nothing that comes after the call is done then, but what the program itself has done meanwhile.
+type Fencer interface {
+	// CheckLater is Check.
+	CheckLater(ctx context.Context, tx *Tx, lease Lease) error
+	// CompleteLater is Finish for one outcome, which is completed and Plain.
+	CompleteLater(ctx context.Context, tx *Tx, out Outcome) error
+}

@@ -132,11 +132,34 @@ func (q *Queue) complete(ctx context.Context, tx *Tx, lease Lease, result any, a
 		}
 		out.Result = stored
 	}
-	err := q.finish(ctx, tx, out)
+	finish := q.finish
+	if f, ok := q.driver.(Fencer); ok && out.Plain {
+		finish = f.CompleteLater
+	}
+	err := finish(ctx, tx, out)
 	if err == nil {
 		err = q.recordEnd(ctx, tx, &out, a)
 	}
 	return wrap("complete", lease.JobID, err)
+}
+
+// check keeps a transaction of which the attempt does not hold its job from committing.
+func (q *Queue) check(ctx context.Context, tx *Tx, lease Lease) error {
+	if f, ok := q.driver.(Fencer); ok {
+		return f.CheckLater(ctx, tx, lease)
+	}
+	return q.driver.Check(ctx, tx, lease)
+}
+
+// refused wraps a refusal that has come with a later statement of a transaction, or with its commit.
+func refused(op, jobID string, err error) error {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return err
+	}
+	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrNotRunning) || errors.Is(err, ErrJobNotFound) {
+		return wrap(op, jobID, err)
+	}
+	return err
 }
 
 // Fail ends an attempt that a claim returned with an error: the job is retried or, when its attempts are spent or the

@@ -107,10 +107,14 @@ SET state = 'running',
   updated_at = $2
 WHERE ctid = ANY(`
 
-	// Nobody has touched the row since the oldest transaction that is under way began, as xmax shows it at this moment and not
-	// as the snapshot has it. To ask for the lock would do, but tells the same at a higher price: of a row that another claim has
-	// taken since the snapshot, the new version would be found and locked, and the end of that job wait for this claim's commit.
-	untouched = `age(xmax) > (SELECT age(pg_snapshot_xmin(pg_current_snapshot())::xid))`
+	// Nobody holds the row, or has claimed the job since the snapshot, as xmax shows it at this moment: what has locked the row
+	// or changed it last had ended before the snapshot, or is this transaction. To ask for the lock would tell the same at a
+	// higher price: where another claim has taken the job since the snapshot, the row would be locked as it is now, and the end
+	// of that job wait for this claim's commit. Locks of subtransactions, and those that several share, do not show rightly.
+	free = `(age(xmax) > (SELECT age(pg_snapshot_xmin(pg_current_snapshot())::xid))
+        OR (age(xmax) > (SELECT age(pg_snapshot_xmax(pg_current_snapshot())::xid))
+          AND xmax <> ALL(ARRAY(SELECT pg_snapshot_xip(pg_current_snapshot())::xid)))
+        OR xmax = (SELECT pg_current_xact_id_if_assigned()::xid))`
 
 	// A job that another transaction holds is that one's to end, or another claim's to run.
 	claimOfType      = claimFirst + noChores + claimLocked
@@ -122,7 +126,7 @@ WHERE ctid = ANY(`
       AND hold = 0
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
-      AND ` + untouched + `
+      AND (NOT $5::boolean OR ` + free + `)
       AND `
 	claimLocked = `
     ORDER BY priority DESC, not_before, id
@@ -237,7 +241,7 @@ chosen AS (
     FROM candidates) AS ordered
   WHERE beyond IS NOT TRUE)` + claimSet + `ARRAY(
     SELECT ctid` + stillReady + `
-      AND ` + untouched + `
+      AND (NOT $7::boolean OR ` + free + `)
     ORDER BY priority DESC, not_before, id
     LIMIT $5
     FOR UPDATE SKIP LOCKED))
@@ -248,7 +252,7 @@ RETURNING ` + jobrow.Columns
         AND hold = 0
         AND type = lanes.type
         AND (expires_at IS NULL OR expires_at > $2)
-        AND ` + untouched
+        AND (NOT $7::boolean OR ` + free + `)`
 
 	// The jobs that a claim of the types would take, and beside one job of each limit key how that stands, for claims that see to
 	// the chores and have limits to keep; $1 is the worker, as there. They are locked, so that they are where they were found

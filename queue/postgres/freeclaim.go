@@ -9,10 +9,11 @@ import (
 // A freeClaim is one that has no limits to keep: it waits for no other claim, and takes one round trip. The statement that
 // claims does nothing when it finds that there is something to see to first, such as jobs that have become due.
 type freeClaim struct {
-	req   queue.ClaimRequest
-	depth int
-	looks bool // at what there is to do after it
-	tidy  bool // what is due and expired is seen to first
+	req     queue.ClaimRequest
+	depth   int
+	looks   bool // at what there is to do after it
+	tidy    bool // what is due and expired is seen to first
+	glances bool // what looks as if it were held is passed over, without asking for the lock
 
 	counts [2][]int // of what has expired, and has become due
 	jobs   []queue.Job
@@ -27,10 +28,15 @@ const (
 	depthsLimit = 1 << 14
 )
 
+// asksAfter is after how many claims of a busy process one asks for the lock of each job that is first, so that none is passed
+// over for long.
+const asksAfter = 16
+
 // claimFreely claims, and again where that alone does not tell how things stand: somebody who gets all that was asked for need
 // not know what lies ahead, and who got that the last time expects it.
 func (db *DB) claimFreely(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
-	c := freeClaim{req: req, depth: firstDepth, looks: !db.busy.Load()}
+	busy := db.busy.Load()
+	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: busy && db.claims.Add(1)%asksAfter != 0}
 	for {
 		if err := db.Write(ctx, c.run); err != nil {
 			return queue.ClaimResult{}, err
@@ -43,7 +49,7 @@ func (db *DB) claimFreely(ctx context.Context, req queue.ClaimRequest) (queue.Cl
 		case len(c.jobs) > 0:
 			return c.answer(), nil
 		case !c.looks:
-			c.looks = true
+			c.looks, c.glances = true, false
 		case c.ahead[0].limits || c.ahead[0].marks:
 			return db.claimCarefully(ctx, req)
 		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
@@ -84,9 +90,9 @@ func (c *freeClaim) claim(ctx context.Context, tx *queue.Tx) error {
 	}
 	names, rooms := columns(c.req.Types)
 	if len(names) == 1 {
-		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(rooms[0], c.req.Limit))
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(rooms[0], c.req.Limit), c.glances)
 	}
-	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit, c.depth)
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit, c.depth, c.glances)
 }
 
 // portion is how many jobs of each type a claim of many types looks at, at least.

@@ -71,9 +71,11 @@ func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 	const hang queue.Type[int] = "hang"
 	release := make(chan struct{})
 	queue.Handle(d, hang, func(ctx context.Context, w *queue.Work[int]) error {
-		return w.Write(ctx, func(context.Context, *queue.Tx) error {
+		return w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			// With its first statement it has the row.
+			_, err := tx.ExecContext(ctx, "SELECT 1")
 			<-release
-			return nil
+			return err
 		})
 	}, queue.WithTimeout(100*time.Millisecond))
 	queue.Handle(d, count, func(context.Context, *queue.Work[int]) error { return nil })

@@ -36,13 +36,17 @@ type DB struct {
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
 	// busy tells whether the last claim got all that it asked for.
-	busy  atomic.Bool
-	clock joblimit.Clock
+	busy   atomic.Bool
+	claims atomic.Uint32 // of those that were busy
+	clock  joblimit.Clock
+	// theirs are the settings of planTheirs.
+	theirs []any
 }
 
 var (
 	_ queue.Driver   = (*DB)(nil)
 	_ queue.Hastener = (*DB)(nil)
+	_ queue.Fencer   = (*DB)(nil)
 )
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
@@ -63,11 +67,27 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	theirs, err := settings(ctx, pool)
+	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}, nil
+	return &DB{
+		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled, theirs: theirs,
+	}, nil
+}
+
+// settings asks the server how it plans a program's own statements.
+func settings(ctx context.Context, pool *pgxpool.Pool) ([]any, error) {
+	found, err := pool.Query(ctx, selectSettings)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(found, func(row pgx.CollectableRow) (value any, err error) {
+		var text string
+		err = row.Scan(&text)
+		return text, err
+	})
 }
 
 // Close waits for what is under way and closes all connections. A second call does nothing.
@@ -106,7 +126,7 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.
 	}()
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
-	t := &transaction{conn: conn}
+	t := &transaction{conn: conn, theirs: db.theirs}
 	tx := queue.NewTx(t, queue.Postgres, time.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.

@@ -10,6 +10,17 @@ const (
 SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('enable_seqscan', 'off', TRUE),
   set_config('enable_bitmapscan', 'off', TRUE), set_config('jit', 'off', TRUE)`
 
+	// What planOurs has changed, as the server, the database, the role or the DSN sets it.
+	planTheirs = `
+SELECT set_config('plan_cache_mode', $1, TRUE), set_config('enable_seqscan', $2, TRUE),
+  set_config('enable_bitmapscan', $3, TRUE), set_config('jit', $4, TRUE)`
+
+	selectSettings = `
+SELECT s.reset_val
+FROM (VALUES (1, 'plan_cache_mode'), (2, 'enable_seqscan'), (3, 'enable_bitmapscan'), (4, 'jit')) AS wanted (place, name)
+JOIN pg_settings AS s ON s.name = wanted.name
+ORDER BY wanted.place`
+
 	// Less than it takes the server to find a deadlock (1 s), so that this transaction is the one that yields. One that is
 	// idle for seconds is that of a machine that is gone, or stands still.
 	hasten = `
@@ -136,6 +147,37 @@ WHERE jobs.id = o.id
 RETURNING jobs.id, jobs.attempt, NULL, NULL, NULL, NULL, NULL,
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
 
+	// Fails where the lease is not held, so that what is sent with it is not done: a transaction of one job that commits
+	// unless it is refused.
+	completeHeld = `
+WITH held AS (
+  UPDATE jobs
+  SET state = 'completed',
+    hold = 0,
+    result_json = $3::json,
+    updated_at = $4,
+    finished_at = $4
+  WHERE id = $1
+    AND attempt = $2
+    AND state IS NOT DISTINCT FROM 'running'
+  RETURNING id)
+SELECT EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'), ` + failUnheld
+
+	// Keeps others from writing about the job until the transaction ends, and fails as completeHeld does.
+	checkHeld = `
+WITH held AS (
+  SELECT id
+  FROM jobs
+  WHERE id = $1
+    AND attempt = $2
+    AND state IS NOT DISTINCT FROM 'running'
+  FOR NO KEY UPDATE)
+SELECT FALSE, ` + failUnheld
+
+	// What is no number stands in the server's log. It is not known before the row is, so that no planner works it out.
+	failUnheld = `CASE WHEN n = 1 THEN 1 ELSE ('the job is not running under this lease; running: ' || n)::int END
+FROM (SELECT COUNT(*) AS n FROM held) AS found`
+
 	// The last tells whether types are limited, so that there may be room for others.
 	returningEnded = `
 RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope, limit_key,
@@ -209,13 +251,6 @@ WHERE id = $1`
 	notifyAlone = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('` + channel + `', $1)`
 	listen      = `LISTEN ` + channel
 )
-
-var planTheirs = [...]string{
-	"SET LOCAL plan_cache_mode TO DEFAULT",
-	"SET LOCAL enable_seqscan TO DEFAULT",
-	"SET LOCAL enable_bitmapscan TO DEFAULT",
-	"SET LOCAL jit TO DEFAULT",
-}
 
 // channel carries the news that there may be jobs; the payload tells whose.
 const channel = "postroom_jobs"

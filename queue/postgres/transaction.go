@@ -1,13 +1,16 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
@@ -23,6 +26,7 @@ type transaction struct {
 	begun   bool
 	planned bool // ours, see planOurs
 	waiting []step
+	theirs  []any // see planTheirs
 	failed  error // of a send: nothing is run any more, which might otherwise run by itself
 }
 
@@ -33,6 +37,10 @@ type step struct {
 	read func(rows) error
 	// stores: it inserts and looks for nothing, so that there is nothing to plan.
 	stores bool
+	// fence is the lease without which the step fails.
+	fence *queue.Lease
+	// users: it is the program's own, and so is its error.
+	users bool
 }
 
 // rows are what jobrow reads.
@@ -81,18 +89,54 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	for i := range steps {
 		batch.Queue(steps[i].sql, steps[i].args...)
 	}
-	t.failed = t.own(func(conn *pgx.Conn) error {
+	var at *step
+	err := t.own(func(conn *pgx.Conn) error {
 		if within && gone(conn) {
 			return errGone
 		}
 		results := conn.SendBatch(ctx, &batch)
-		err := readAll(results, steps)
+		n, err := readAll(results, steps)
 		if closed := results.Close(); err == nil {
 			err = closed
 		}
+		if n < len(steps) {
+			at = &steps[n]
+		}
 		return err
 	})
+	switch {
+	case err == nil:
+	case at != nil && at.users:
+		return err // the program may have set a savepoint
+	case at != nil && at.fence != nil:
+		t.failed = t.refusal(ctx, *at.fence, err)
+	default:
+		t.failed = err
+	}
 	return t.failed
+}
+
+// refusal is why a lease is not held, where a fence has failed with err because of that. Nothing of the transaction is left.
+func (t *transaction) refusal(ctx context.Context, lease queue.Lease, err error) error {
+	const invalidText = "22P02"
+	if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Code != invalidText {
+		return err
+	}
+	var held []heldJob
+	asked := t.own(func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
+			return err
+		}
+		found, err := conn.Query(ctx, selectLeases, []string{lease.JobID})
+		if err == nil {
+			held, err = jobrow.Collect(rows{found}, nil, scanLease)
+		}
+		return err
+	})
+	if asked != nil {
+		return errors.Join(err, asked)
+	}
+	return cmp.Or(judge([]queue.Lease{lease}, held)[0], err)
 }
 
 // errGone is what is told of a transaction that a statement of the user has ended. What is written next would commit by itself.
@@ -104,23 +148,24 @@ func gone(conn *pgx.Conn) bool {
 	return conn.PgConn().TxStatus() == idle
 }
 
-func readAll(results pgx.BatchResults, steps []step) error {
+// readAll returns how many of the steps have succeeded, and the error of the one that has not.
+func readAll(results pgx.BatchResults, steps []step) (done int, err error) {
 	for i := range steps {
 		if steps[i].read == nil {
 			if _, err := results.Exec(); err != nil {
-				return err
+				return i, err
 			}
 			continue
 		}
 		answer, err := results.Query()
 		if err != nil {
-			return err
+			return i, err
 		}
 		if err := steps[i].read(rows{answer}); err != nil {
-			return err
+			return i, err
 		}
 	}
-	return nil
+	return len(steps), nil
 }
 
 // errRolledBack is what a commit answers when an earlier statement had failed and nobody had said so.
@@ -168,15 +213,16 @@ func (t *transaction) flush(ctx context.Context) error {
 	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.there()
 	}
-	var last []step
-	if t.planned || t.plans() {
-		for _, text := range planTheirs {
-			last = append(last, step{sql: text})
-		}
-	}
-	err := t.send(ctx, last...)
+	err := t.send(ctx, t.planTheirs()...)
 	t.planned = false
 	return err
+}
+
+func (t *transaction) planTheirs() []step {
+	if t.planned || t.plans() {
+		return []step{{sql: planTheirs, args: t.theirs}}
+	}
+	return nil
 }
 
 // there fails when the transaction has been ended by a statement of the user.
@@ -192,11 +238,38 @@ func (t *transaction) there() error {
 	return t.failed
 }
 
+// ExecContext sends what waits together with the statement. One without arguments may be several, and goes by itself.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if len(t.waiting) > 0 && len(args) > 0 && !slices.ContainsFunc(args, special) {
+		return t.execWith(ctx, query, args)
+	}
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
 	return t.conn.ExecContext(ctx, query, args...)
+}
+
+func (t *transaction) execWith(ctx context.Context, query string, args []any) (result sql.Result, err error) {
+	users := step{sql: query, args: args, users: true, read: func(r rows) error {
+		err := r.Close()
+		result = driver.RowsAffected(r.CommandTag().RowsAffected())
+		return errors.Join(err, r.Err())
+	}}
+	err = t.send(ctx, append(t.planTheirs(), users)...)
+	t.planned = false
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// special tells of an argument that database/sql or pgx takes for something else than a value.
+func special(arg any) bool {
+	switch arg.(type) {
+	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
+		return true
+	}
+	return false
 }
 
 func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {

@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// CheckLater implements [queue.Fencer].
+func (db *DB) CheckLater(ctx context.Context, tx *queue.Tx, lease queue.Lease) error {
+	if _, ok := tx.Statements.(*transaction); !ok {
+		return db.Check(ctx, tx, lease)
+	}
+	return db.fence(tx, lease, checkHeld, lease.JobID, lease.Attempt)
+}
+
+// CompleteLater implements [queue.Fencer].
+func (db *DB) CompleteLater(ctx context.Context, tx *queue.Tx, out queue.Outcome) error {
+	if _, ok := tx.Statements.(*transaction); !ok {
+		answers, err := db.Finish(ctx, tx, []queue.Outcome{out})
+		if err != nil {
+			return err
+		}
+		return answers[0]
+	}
+	return db.fence(tx, out.Lease, completeHeld, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At)
+}
+
+// fence has a statement that fails where the lease is not held sent before whatever comes after it. It answers whether types
+// are limited, so that the end of the job may make room for others.
+func (db *DB) fence(tx *queue.Tx, lease queue.Lease, text string, args ...any) error {
+	own := tx.Statements.(*transaction)
+	own.waiting = append(own.waiting, step{sql: text, args: args, fence: &lease, read: func(r rows) error {
+		var limited bool
+		for r.Next() {
+			var held int
+			if err := r.Scan(&limited, &held); err != nil {
+				return err
+			}
+		}
+		if limited {
+			tx.OnCommit(db.news.tell)
+		}
+		return r.Err()
+	}})
+	return nil
+}
