@@ -14,8 +14,8 @@ type pace struct {
 	depth int           // what was claimed ahead the last time
 }
 
-// maxAhead bounds what one claim takes, and what a process that dies takes with it for a lease.
-const maxAhead = 1000
+// maxPrefetch bounds what one claim takes, and what a process that dies takes with it for a lease.
+const maxPrefetch = 1000
 
 // Claims that take longer than a quarter of the time claimed ahead stretch it so that they do not, but no further than this many
 // times: what one process has claimed, others cannot run.
@@ -48,6 +48,6 @@ func (p *pace) ahead(now load, slots int, within time.Duration) int {
 		return 0
 	}
 	fits := float64(slots) * p.ended * within.Seconds() / max(p.spent, 1).Seconds()
-	p.depth = int(min(fits, float64(max(slots, 2*p.depth)), maxAhead))
+	p.depth = int(min(fits, float64(max(slots, 2*p.depth)), maxPrefetch))
 	return p.depth
 }

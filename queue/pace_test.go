@@ -26,13 +26,13 @@ func settled(job, wait time.Duration) (p pace, l load) {
 	return p, l
 }
 
-func TestPaceClaimsAheadWhatTheSlotsCanRun(t *testing.T) {
+func TestPacePrefetchesWhatTheSlotsCanRun(t *testing.T) {
 	p, _ := settled(5*time.Millisecond, time.Millisecond)
 	require.InDelta(t, 100, p.depth, 1, "ten slots run 2,000 jobs a second")
 }
 
 // Where claims take long, a process that is short of jobs must claim more at a time: it would come to less and less otherwise.
-func TestPaceClaimsFurtherAheadWhereClaimsTakeLong(t *testing.T) {
+func TestPacePrefetchesFurtherWhereClaimsTakeLong(t *testing.T) {
 	p, _ := settled(5*time.Millisecond, 30*time.Millisecond)
 	require.InDelta(t, 240, p.depth, 5)
 
@@ -52,7 +52,7 @@ func TestPaceReachesNoFurtherThanItsBound(t *testing.T) {
 	require.Equal(t, 500*time.Millisecond, p.reach(50*time.Millisecond))
 	require.Zero(t, p.reach(0), "not at all")
 	p, _ = settled(time.Microsecond, time.Millisecond)
-	require.Equal(t, maxAhead, p.depth)
+	require.Equal(t, maxPrefetch, p.depth)
 }
 
 func TestPaceGrowsByDoubling(t *testing.T) {

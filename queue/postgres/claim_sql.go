@@ -1,6 +1,8 @@
 package postgres
 
-import "github.com/postroom-go/postroom/internal/jobrow"
+import (
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
 
 const (
 	// Claims that have limits to keep come one after the other, so that no two count the same room, and a limit changes while
@@ -132,7 +134,7 @@ WHERE ctid = ANY(`
     ORDER BY priority DESC, not_before, id
     LIMIT $4
     FOR UPDATE SKIP LOCKED))
-RETURNING ` + jobrow.Columns
+RETURNING ` + jobsql.Columns
 
 	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
 	// $5 by their heads no job can be among the first $5, unless others hold some.
@@ -245,7 +247,7 @@ chosen AS (
     ORDER BY priority DESC, not_before, id
     LIMIT $5
     FOR UPDATE SKIP LOCKED))
-RETURNING ` + jobrow.Columns
+RETURNING ` + jobsql.Columns
 	readyOfLane = `
       FROM jobs
       WHERE state = 'queued'
@@ -279,7 +281,7 @@ ORDER BY m.priority DESC, m.not_before, m.id`
       FOR UPDATE SKIP LOCKED` + placesOf
 
 	claimPlaces = claimSet + `$3::text[]::tid[])
-RETURNING ` + jobrow.Columns
+RETURNING ` + jobsql.Columns
 
 	// What there is to do after a claim: chores; how many jobs there are to claim, no more than $3 of a type counted; when the
 	// next job falls due, of the first hundred scheduled or at the last of them at the earliest, so that other types' jobs cost

@@ -3,33 +3,33 @@ package postgres
 import (
 	"context"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// CheckLater implements [queue.Fencer].
-func (db *DB) CheckLater(ctx context.Context, tx *queue.Tx, lease queue.Lease) error {
-	if _, ok := tx.Statements.(*transaction); !ok {
-		return db.Check(ctx, tx, lease)
+// LockLeaseLater implements [driver.Fencer].
+func (db *DB) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+	if _, ok := tx.Tx.(*transaction); !ok {
+		return db.LockLease(ctx, tx, lease)
 	}
-	return db.fence(tx, lease, checkHeld, lease.JobID, lease.Attempt)
+	return db.fence(tx, lease, lockLeaseHeld, lease.JobID, lease.Attempt)
 }
 
-// CompleteLater implements [queue.Fencer].
-func (db *DB) CompleteLater(ctx context.Context, tx *queue.Tx, out queue.Outcome) error {
-	if _, ok := tx.Statements.(*transaction); !ok {
-		answers, err := db.Finish(ctx, tx, []queue.Outcome{out})
+// CompleteLater implements [driver.Fencer].
+func (db *DB) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+	if _, ok := tx.Tx.(*transaction); !ok {
+		answers, err := db.Finish(ctx, tx, []driver.Outcome{out})
 		if err != nil {
 			return err
 		}
 		return answers[0]
 	}
-	return db.fence(tx, out.Lease, completeHeld, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At)
+	return db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At)
 }
 
 // fence has a statement that fails where the lease is not held sent before whatever comes after it. It answers whether types
 // are limited, so that the end of the job may make room for others.
-func (db *DB) fence(tx *queue.Tx, lease queue.Lease, text string, args ...any) error {
-	own := tx.Statements.(*transaction)
+func (db *DB) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) error {
+	own := tx.Tx.(*transaction)
 	own.waiting = append(own.waiting, step{sql: text, args: args, fence: &lease, read: func(r rows) error {
 		var limited bool
 		for r.Next() {

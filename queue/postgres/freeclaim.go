@@ -3,20 +3,20 @@ package postgres
 import (
 	"context"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A freeClaim is one that has no limits to keep: it waits for no other claim, and takes one round trip. The statement that
 // claims does nothing when it finds that there is something to see to first, such as jobs that have become due.
 type freeClaim struct {
-	req     queue.ClaimRequest
+	req     driver.ClaimRequest
 	depth   int
 	looks   bool // at what there is to do after it
 	tidy    bool // what is due and expired is seen to first
 	glances bool // what looks as if it were held is passed over, without asking for the lock
 
 	counts [2][]int // of what has expired, and has become due
-	jobs   []queue.Job
+	jobs   []driver.Job
 	ahead  []outlook
 }
 
@@ -34,18 +34,18 @@ const asksAfter = 16
 
 // claimFreely claims, and again where that alone does not tell how things stand: somebody who gets all that was asked for need
 // not know what lies ahead, and who got that the last time expects it.
-func (db *DB) claimFreely(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (db *DB) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
 	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: busy && db.claims.Add(1)%asksAfter != 0}
 	for {
-		if err := db.Write(ctx, c.run); err != nil {
-			return queue.ClaimResult{}, err
+		if err := db.write(ctx, c.run); err != nil {
+			return driver.ClaimResult{}, err
 		}
 		db.busy.Store(len(c.jobs) == req.Limit)
 		switch {
 		case len(c.jobs) > 0 && !c.looks:
 			order(c.jobs)
-			return queue.ClaimResult{Jobs: c.jobs, More: true}, nil
+			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
 		case len(c.jobs) > 0:
 			return c.answer(), nil
 		case !c.looks:
@@ -62,7 +62,7 @@ func (db *DB) claimFreely(ctx context.Context, req queue.ClaimRequest) (queue.Cl
 	}
 }
 
-func (c *freeClaim) run(ctx context.Context, tx *queue.Tx) error {
+func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := later(ctx, tx, shareClaims); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *freeClaim) run(ctx context.Context, tx *queue.Tx) error {
 	return look(ctx, tx, &c.ahead, c.req, c.portion()+1)
 }
 
-func (c *freeClaim) claim(ctx context.Context, tx *queue.Tx) error {
+func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	ofType, ofTypes := claimOfType, claimOfTypes
 	if c.tidy {
 		ofType, ofTypes = claimOfTypeAfter, claimOfTypesAfter
@@ -106,11 +106,11 @@ func (c *freeClaim) portion() int {
 // heldUp reports whether others hold all that was looked at, and there is more.
 func (c *freeClaim) heldUp() bool { return len(c.req.Types) > 1 && c.ahead[0].ready > c.portion() }
 
-func (c *freeClaim) answer() queue.ClaimResult {
+func (c *freeClaim) answer() driver.ClaimResult {
 	result := answer(c.req, c.jobs, &c.ahead[0])
 	for _, count := range c.counts {
 		if len(count) > 0 && count[0] == portionOfChores {
-			return queue.ClaimResult{Jobs: result.Jobs, More: true}
+			return driver.ClaimResult{Jobs: result.Jobs, More: true}
 		}
 	}
 	return result

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
@@ -22,7 +23,7 @@ type countingDB struct {
 	claims, empty, claimed, waited *atomic.Int64
 }
 
-func (db countingDB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (db countingDB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	began := time.Now()
 	result, err := db.DB.Claim(ctx, req)
 	db.waited.Add(int64(time.Since(began)))
@@ -58,7 +59,7 @@ func handlerOf(work string) func(context.Context, *queue.Work[int]) error {
 		}
 	case "row":
 		return func(ctx context.Context, w *queue.Work[int]) error {
-			return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, "INSERT INTO written (n) VALUES ($1)", w.Payload)
 				return err
 			})
