@@ -1,5 +1,11 @@
 package postgres
 
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
 // PlanOurs and Planned are what is planned without regard to statistics, for tests.
 const PlanOurs = planOurs
 
@@ -17,3 +23,13 @@ var (
 	BeginClaim = beginClaim
 	Flush      = flush
 )
+
+// ClaimWithin claims without limits in a transaction that goes on.
+func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, glances bool) ([]driver.Job, error) {
+	c := freeClaim{req: req, depth: firstDepth, glances: glances}
+	if err := c.run(ctx, tx); err != nil {
+		return nil, err
+	}
+	err := flush(ctx, tx)
+	return c.jobs, err
+}

@@ -65,8 +65,8 @@ func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome
 			leases, at = append(leases, outcomes[i].Lease), append(at, i)
 		}
 	}
-	held, err := query(ctx, tx, scanLease, selectLeases, idsOf(leases))
-	for i, answer := range judge(leases, held) {
+	held, err := query(ctx, tx, jobsql.ScanHeldJob, selectLeases, jobsql.LeaseIDs(leases))
+	for i, answer := range jobsql.LeaseErrors(leases, held) {
 		answers[at[i]] = answer
 	}
 	return err

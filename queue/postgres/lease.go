@@ -9,50 +9,13 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A heldJob is where a job stands.
-type heldJob struct {
-	id      string
-	state   driver.State
-	attempt int
-}
-
-func scanLease(row jobsql.Scanner) (h heldJob, err error) {
-	err = row.Scan(&h.id, &h.state, &h.attempt)
-	return h, err
-}
-
-func idsOf(leases []driver.Lease) []string {
-	ids := make([]string, len(leases))
-	for i, l := range leases {
-		ids[i] = l.JobID
-	}
-	return ids
-}
-
-// judge answers each lease: nil when it is held, and else what holds instead.
-func judge(leases []driver.Lease, held []heldJob) []error {
-	jobs := make(map[string]heldJob, len(held))
-	for _, h := range held {
-		jobs[h.id] = h
-	}
-	answers := make([]error, len(leases))
-	for i, l := range leases {
-		if h, ok := jobs[l.JobID]; ok {
-			answers[i] = jobsql.LeaseError(l, h.state, h.attempt)
-		} else {
-			answers[i] = driver.ErrJobNotFound
-		}
-	}
-	return answers
-}
-
 // LockLease implements [driver.Finisher]: it locks the job's row.
 func (db *DB) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
-	held, err := query(ctx, tx, scanLease, lockLease, lease.JobID)
+	held, err := query(ctx, tx, jobsql.ScanHeldJob, lockLease, lease.JobID)
 	if err != nil {
 		return err
 	}
-	return judge([]driver.Lease{lease}, held)[0]
+	return jobsql.LeaseErrors([]driver.Lease{lease}, held)[0]
 }
 
 // Cancel implements [driver.Finisher].

@@ -122,21 +122,21 @@ func (t *transaction) refusal(ctx context.Context, lease driver.Lease, err error
 	if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Code != invalidText {
 		return err
 	}
-	var held []heldJob
+	var held []jobsql.HeldJob
 	asked := t.own(func(conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "ROLLBACK"); err != nil {
 			return err
 		}
 		found, err := conn.Query(ctx, selectLeases, []string{lease.JobID})
 		if err == nil {
-			held, err = jobsql.Collect(rows{found}, nil, scanLease)
+			held, err = jobsql.Collect(rows{found}, nil, jobsql.ScanHeldJob)
 		}
 		return err
 	})
 	if asked != nil {
 		return errors.Join(err, asked)
 	}
-	return cmp.Or(judge([]driver.Lease{lease}, held)[0], err)
+	return cmp.Or(jobsql.LeaseErrors([]driver.Lease{lease}, held)[0], err)
 }
 
 // errGone is what is told of a transaction that a statement of the user has ended. What is written next would commit by itself.

@@ -51,8 +51,8 @@ func (db *DB) RemoveWorker(ctx context.Context, workerID string) error {
 
 // CheckLeases implements [driver.Claimer].
 func (db *DB) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
-	held, err := read(ctx, db, scanLease, selectLeases, idsOf(leases))
-	return judge(leases, held), err
+	held, err := read(ctx, db, jobsql.ScanHeldJob, selectLeases, jobsql.LeaseIDs(leases))
+	return jobsql.LeaseErrors(leases, held), err
 }
 
 func scanText(row jobsql.Scanner) (text string, err error) {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -185,13 +186,14 @@ func (db *DB) RemoveWorker(ctx context.Context, workerID string) error {
 
 // CheckLeases implements [driver.Claimer].
 func (db *DB) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
-	answers := make([]error, len(leases))
-	for i, lease := range leases {
-		held, err := leaseState(ctx, db.reader, lease)
-		if err != nil {
-			return nil, err
-		}
-		answers[i] = held
+	ids, err := json.Marshal(jobsql.LeaseIDs(leases))
+	if err != nil {
+		return nil, err
 	}
-	return answers, nil
+	found, err := db.reader.QueryContext(ctx, selectLeases, string(ids))
+	held, err := jobsql.Collect(found, err, jobsql.ScanHeldJob)
+	if err != nil {
+		return nil, err
+	}
+	return jobsql.LeaseErrors(leases, held), nil
 }

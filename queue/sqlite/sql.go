@@ -253,6 +253,11 @@ SELECT state, attempt
 FROM jobs
 WHERE id = $1`
 
+	selectLeases = `
+SELECT id, state, attempt
+FROM jobs
+WHERE id IN (SELECT value FROM json_each($1))`
+
 	cancelJob = `
 UPDATE jobs
 SET state = 'canceled',

@@ -145,6 +145,25 @@ var finishCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Fence/answers many leases in order",
+		explanation: "a heartbeat asks for all leases of a process at once: held, taken over, ended and unknown ones, and one job twice",
+		run: func(s *suite) {
+			held, ended := s.started(), s.started()
+			require.NoError(s, s.finish(completed(ended.Lease())))
+			answers, err := s.d.CheckLeases(s.Context(), []driver.Lease{
+				{JobID: "nobody's", Attempt: 1}, held.Lease(), ended.Lease(), {JobID: held.ID, Attempt: 2}, held.Lease(),
+			})
+			require.NoError(s, err)
+			require.Len(s, answers, 5)
+			for i, want := range []error{driver.ErrJobNotFound, nil, driver.ErrNotRunning, driver.ErrLeaseLost, nil} {
+				require.ErrorIs(s, answers[i], want)
+			}
+			answers, err = s.d.CheckLeases(s.Context(), nil)
+			require.NoError(s, err)
+			require.Empty(s, answers)
+		},
+	},
+	{
 		name:        "Finish/frees the key in the same transaction",
 		explanation: "whoever completes a job may enqueue its successor under the same key at once",
 		run: func(s *suite) {

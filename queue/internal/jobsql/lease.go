@@ -1,0 +1,42 @@
+package jobsql
+
+import "github.com/postroom-go/postroom/queue/driver"
+
+// A HeldJob is where a job stands that leases name.
+type HeldJob struct {
+	ID      string
+	State   driver.State
+	Attempt int
+}
+
+// ScanHeldJob reads id, state and attempt.
+func ScanHeldJob(row Scanner) (h HeldJob, err error) {
+	err = row.Scan(&h.ID, &h.State, &h.Attempt)
+	return h, err
+}
+
+// LeaseIDs are the ids of the jobs that the leases name.
+func LeaseIDs(leases []driver.Lease) []string {
+	ids := make([]string, len(leases))
+	for i, l := range leases {
+		ids[i] = l.JobID
+	}
+	return ids
+}
+
+// LeaseErrors answers each lease in order, going by all of the jobs that there are.
+func LeaseErrors(leases []driver.Lease, held []HeldJob) []error {
+	jobs := make(map[string]HeldJob, len(held))
+	for _, h := range held {
+		jobs[h.ID] = h
+	}
+	answers := make([]error, len(leases))
+	for i, l := range leases {
+		if h, ok := jobs[l.JobID]; ok {
+			answers[i] = LeaseError(l, h.State, h.Attempt)
+		} else {
+			answers[i] = driver.ErrJobNotFound
+		}
+	}
+	return answers
+}
