@@ -16,8 +16,6 @@ type chores struct {
 
 func (c *chores) dest() []any { return []any{&c.expired, &c.due, &c.marks, &c.limits} }
 
-func (c *chores) any() bool { return c.expired || c.due || c.marks || c.limits }
-
 func scanChores(row jobsql.Scanner) (c chores, err error) {
 	err = row.Scan(c.dest()...)
 	return c, err

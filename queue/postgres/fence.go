@@ -8,29 +8,33 @@ import (
 
 // LockLeaseLater implements [driver.Fencer].
 func (db *DB) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
-	if _, ok := tx.Tx.(*transaction); !ok {
+	own, ok := tx.Tx.(*transaction)
+	if !ok {
 		return db.LockLease(ctx, tx, lease)
 	}
-	return db.fence(tx, lease, lockLeaseHeld, lease.JobID, lease.Attempt)
+	own.waiting = append(own.waiting, db.fence(tx, lease, lockLeaseHeld, lease.JobID, lease.Attempt))
+	return nil
 }
 
 // CompleteLater implements [driver.Fencer].
 func (db *DB) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
-	if _, ok := tx.Tx.(*transaction); !ok {
+	own, ok := tx.Tx.(*transaction)
+	if !ok {
 		answers, err := db.Finish(ctx, tx, []driver.Outcome{out})
 		if err != nil {
 			return err
 		}
 		return answers[0]
 	}
-	return db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At)
+	own.waiting = append(own.waiting, db.fence(tx, out.Lease, completeLease,
+		out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At))
+	return nil
 }
 
-// fence has a statement that fails where the lease is not held sent before whatever comes after it. It answers whether types
-// are limited, so that the end of the job may make room for others.
-func (db *DB) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) error {
-	own := tx.Tx.(*transaction)
-	own.waiting = append(own.waiting, step{sql: text, args: args, fence: &lease, read: func(r rows) error {
+// fence is a statement that fails where the lease is not held. It answers whether types are limited, so that the end of the job
+// may make room for others.
+func (db *DB) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
+	return step{sql: text, args: args, fence: &lease, read: func(r rows) error {
 		var limited bool
 		for r.Next() {
 			var held int
@@ -42,6 +46,5 @@ func (db *DB) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ..
 			tx.OnCommit(db.news.tell)
 		}
 		return r.Err()
-	}})
-	return nil
+	}}
 }
