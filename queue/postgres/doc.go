@@ -5,15 +5,17 @@
 // Each write is a transaction of its own at READ COMMITTED. What the driver wants to write waits where its answer is not
 // needed at once, and is sent with what comes next, in the end with the commit: a job is enqueued in one round trip, many
 // by COPY, and a batch of jobs is ended in two. A program's own statements find everything that came before them written.
-// An error of a statement that waits is that of whatever comes after it.
+// An error of a statement that waits is that of whatever comes after it. A handler's transaction sends the check of its lease
+// with its first statement, or with the commit: a row and the end of the job are two round trips, the end alone is one.
 //
 // # Claims
 //
-// Claims of one queue come one after the other (an advisory lock that ends with the transaction), so that each finds the
-// first jobs there are and no two count the same room under a limit. A claim is one round trip. Rows that a program's own
-// transaction holds are passed over (FOR UPDATE SKIP LOCKED). The driver's statements are planned without regard to
-// statistics, by the indexes they were written for: a plan that was made while the tables were empty holds when they are
-// not.
+// Claims do not wait for each other: each takes the first jobs that no other transaction holds (FOR UPDATE SKIP LOCKED), in
+// one round trip. Where many machines claim at once, a claim also passes over the jobs that others have claimed since it began,
+// without touching their rows. Where limits are set, claims come one after the other (an advisory lock that ends with the
+// transaction), so that no two count the same capacity; claims without limits share that lock, so that a limit is set when
+// those under way have ended and is seen by all that come later. The driver's statements are planned without regard to
+// statistics, by the indexes they were written for: a plan that was made while the tables were empty holds when they are not.
 //
 // Every claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
 // millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.
