@@ -138,6 +138,15 @@
 // Jobs whose key has no capacity are kept apart and slow no others. When a limit is set on jobs that are already queued, they
 // are put there in the transaction that sets it.
 //
+// # Retention and bounds
+//
+// Finished jobs are deleted after [Config].Retention, a few at a time. [Queue.Redrive] retries all jobs that a [Filter]
+// selects.
+//
+// Everything that is stored has a bound. Payloads, results, and the results and cursors of steps have [Config].MaxPayload,
+// 1 MiB, each; a larger value is refused with [ErrInvalidJob] or [ErrTooLarge] before anything is written. Errors and stacks
+// are cut at 32 KB, logs as [Attempt.Logger] says.
+//
 // # Codecs
 //
 // [Config].Codec changes what is stored of jobs, and [EncryptingCodec] encrypts it. Encoded are
