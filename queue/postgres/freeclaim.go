@@ -28,38 +28,55 @@ const (
 	depthsLimit = 1 << 14
 )
 
-// asksAfter is after how many claims of a busy process one asks for the lock of each job that is first, so that none is passed
-// over for long.
-const asksAfter = 16
+// Of so many claims of a busy process one asks for the lock of each job that is first, so that none is passed over for long;
+// it does so for few jobs, since it may lock what others have claimed meanwhile.
+const (
+	asksOnceIn = 16
+	asksFor    = 10
+)
 
 // claimFreely claims, and again where that alone does not tell how things stand: somebody who gets all that was asked for need
 // not know what lies ahead, and who got that the last time expects it.
 func (db *DB) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
-	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: busy && db.claims.Add(1)%asksAfter != 0}
+	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
 	for {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
-		db.busy.Store(len(c.jobs) == req.Limit)
+		full := len(c.jobs) == c.limit()
+		db.busy.Store(full)
 		switch {
+		case full:
+			order(c.jobs)
+			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
 		case len(c.jobs) > 0 && !c.looks:
 			order(c.jobs)
 			return driver.ClaimResult{Jobs: c.jobs, More: true}, nil
 		case len(c.jobs) > 0:
 			return c.answer(), nil
 		case !c.looks:
-			c.looks, c.glances = true, false
+			c.looks = true
 		case c.ahead[0].limits || c.ahead[0].marks:
 			return db.claimCarefully(ctx, req)
 		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
 			c.tidy = true
+		case c.glances && c.ahead[0].ready > 0:
+			c.glances = false
 		case c.heldUp() && c.depth < depthsLimit:
 			c.depth = min(c.depth*deeper, depthsLimit)
 		default:
 			return c.answer(), nil
 		}
 	}
+}
+
+// limit is how many jobs are asked for.
+func (c *freeClaim) limit() int {
+	if c.glances {
+		return c.req.Limit
+	}
+	return min(c.req.Limit, asksFor)
 }
 
 func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
@@ -90,9 +107,9 @@ func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	}
 	names, rooms := columns(c.req.Types)
 	if len(names) == 1 {
-		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(rooms[0], c.req.Limit), c.glances)
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(rooms[0], c.limit()), c.glances)
 	}
-	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit, c.depth, c.glances)
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, rooms, c.limit(), c.depth, c.glances)
 }
 
 // portion is how many jobs of each type a claim of many types looks at, at least.
@@ -100,7 +117,7 @@ func (c *freeClaim) portion() int {
 	if len(c.req.Types) == 1 {
 		return 0
 	}
-	return max(10, c.depth*c.req.Limit/len(c.req.Types))
+	return max(10, c.depth*c.limit()/len(c.req.Types))
 }
 
 // heldUp reports whether others hold all that was looked at, and there is more.

@@ -26,7 +26,7 @@ func idsIn(jobs []driver.Job) (ids []string) {
 func claiming(t *testing.T, db *postgres.DB, limit int, rooms ...driver.TypeCapacity) (jobs []driver.Job, release func()) {
 	t.Helper()
 	release = holding(t, db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: rooms, Limit: limit, Now: time.Now()}, false)
+		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: rooms, Limit: limit, Now: time.Now()}, true)
 		return err
 	})
 	return jobs, release
