@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"math/rand/v2"
 	"time"
-
-	"github.com/postroom-go/postroom/queue"
 )
 
 // limitedTypes is how many types the jobs have of which claims under limits are measured.
@@ -96,34 +93,21 @@ func (r *limitResult) String() string {
 		float64(r.Jobs)/float64(len(r.Claims)), percentile(r.Ends, 50))
 }
 
-// fillLimited stores n jobs, those of each key of a few types, as the jobs of an account are.
+// fillLimited stores n jobs under limits, or under keys that have none.
 func (p *postroom) fillLimited(ctx context.Context, n, keys int, limited bool) error {
-	key := func(i int) string { return fmt.Sprint("account:", i) }
 	if limited {
-		for i := range keys {
-			if err := p.q.SetLimit(ctx, queue.ForKey(key(i)), queue.Limit{MaxRunning: runningOfKey}); err != nil {
-				return err
-			}
+		if err := p.limitKeys(ctx, keys, runningOfKey); err != nil {
+			return err
 		}
 	}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same jobs each time
-	return inThousands(n, func(n int) error {
-		jobs := make([]queue.NewJob, n)
-		for i := range jobs {
-			k := random.IntN(keys)
-			name := typeName((k + random.IntN(4)*limitedTypes/4) % limitedTypes)
-			jobs[i] = queue.Type[int](name).New(1, &queue.Options{Priority: random.IntN(3), LimitKey: key(k)})
-		}
-		_, err := p.q.EnqueueMany(ctx, jobs)
-		return err
-	})
+	return p.fillKeys(ctx, n, keys, limitedTypes)
 }
 
 // A limitedWorker claims and ends as a dispatcher does, and knows what runs, the oldest first.
 type limitedWorker struct {
 	p       *postroom
 	types   []string
-	running []queue.Job
+	running []ourJob
 }
 
 func newLimitedWorker(p *postroom) *limitedWorker {
@@ -135,7 +119,7 @@ func newLimitedWorker(p *postroom) *limitedWorker {
 }
 
 func (w *limitedWorker) claim(ctx context.Context, n int) error {
-	jobs, err := w.p.q.Claim(ctx, "bench", w.types, n)
+	jobs, err := w.p.claim(ctx, w.types, n)
 	w.running = append(w.running, jobs...)
 	return err
 }
@@ -180,13 +164,7 @@ func microseconds(since time.Time) float64 {
 
 // end ends the oldest n in one transaction.
 func (w *limitedWorker) end(ctx context.Context, n int) error {
-	outcomes := make([]queue.Outcome, n)
-	for i := range outcomes {
-		outcomes[i] = queue.Outcome{Lease: w.running[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
-	}
+	oldest := w.running[:n]
 	w.running = w.running[n:]
-	return w.p.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		answers, err := w.p.db.Finish(ctx, tx, outcomes)
-		return errors.Join(append(answers, err)...)
-	})
+	return w.p.end(ctx, oldest)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,7 +27,7 @@ const (
 // An Engine makes stores and takes them away.
 type Engine interface {
 	Title() string
-	// Check tells what to do when the engine cannot be had, and else its version and what of its setting matters.
+	// Check returns the version and the settings that matter, or an error that says what to do when the engine cannot be had.
 	Check(ctx context.Context) (about string, err error)
 	Durabilities() []Durability
 	// Make makes an empty place; remove takes it away.
@@ -136,13 +137,13 @@ func (postgresEngine) do(ctx context.Context, dsn string, fn func(conn *pgx.Conn
 	return errors.Join(fn(conn), conn.Close(ctx))
 }
 
-// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue.
-func pooled(dsn string) string {
+// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue, or as many as the place allows.
+func (p Place) pooled() string {
 	separator := "?"
-	if strings.Contains(dsn, "?") {
+	if strings.Contains(p.DSN, "?") {
 		separator = "&"
 	}
-	return dsn + separator + "pool_max_conns=20"
+	return fmt.Sprintf("%s%spool_max_conns=%d", p.DSN, separator, cmp.Or(p.Connections, 20))
 }
 
 type redisEngine struct{}
