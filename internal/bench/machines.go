@@ -69,7 +69,7 @@ func (c machineCase) name() string {
 	return fmt.Sprintf("machines-%d-%s-%s", c.Machines, c.Work, c.Delay)
 }
 
-// A machineResult is jobs a second, by rounds, of each contender.
+// A machineResult is jobs a second, by rounds, of each contender, by its String.
 type machineResult struct {
 	Case machineCase
 	Trip time.Duration // of a SELECT 1, measured
@@ -97,13 +97,16 @@ func (b *bench) measureMachines(ctx context.Context, wanted *regexp.Regexp) {
 		result := machineResult{Case: c, By: map[string][]float64{}}
 		for round := range min(b.rounds, b.size.Machines.Rounds) {
 			for _, contender := range some {
+				if ctx.Err() != nil {
+					continue
+				}
 				rate, trip, err := b.machineRound(ctx, engine, contender, c)
 				if err != nil {
 					b.failf("%s, %s: %w", c.name(), contender, err)
 					continue
 				}
 				log.Printf("%s %s round %d: %.4g/s, a round trip takes %v", c.name(), contender, round+1, rate, trip)
-				result.By[contender.Name] = append(result.By[contender.Name], rate)
+				result.By[contender.String()] = append(result.By[contender.String()], rate)
 				result.Trip = trip
 			}
 		}

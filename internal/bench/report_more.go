@@ -58,22 +58,22 @@ func markdown(rows [][]string) string {
 	return out.String()
 }
 
-// machineNames are the contenders that were measured as machines, ours last but for the ratio.
+// machineNames are the contenders that were measured as machines.
 func (b *bench) machineNames() []string {
 	var names []string
 	for i := range b.contenders {
-		name := b.contenders[i].Name
-		if slices.ContainsFunc(b.machines, func(r machineResult) bool { return len(r.By[name]) > 0 }) && !slices.Contains(names, name) {
-			names = append(names, name)
+		c := &b.contenders[i]
+		if slices.ContainsFunc(b.machines, func(r machineResult) bool { return len(r.By[c.String()]) > 0 }) && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
 		}
 	}
 	return names
 }
 
-// machineRows have the delay, the work, the number of machines, what their workers could do, and each contender's rate.
+// machineRows have the delay, the round trip, the work, the number of machines, what their workers could do, each
+// contender's rate, and how ours stands to the best peer.
 func (b *bench) machineRows() [][]string {
 	var rows [][]string
-	names := b.machineNames()
 	for i := range b.machines {
 		r := &b.machines[i]
 		work, possible := "nothing", "–"
@@ -81,16 +81,42 @@ func (b *bench) machineRows() [][]string {
 			work, possible = r.Case.Work.String(), count(r.Case.possible(&b.size.Machines))
 		}
 		row := []string{r.Case.Delay.String(), round2(milliseconds(r.Trip)) + " ms", work, strconv.Itoa(r.Case.Machines), possible}
-		for _, name := range names {
+		var ours, peer float64
+		for _, name := range b.machineNames() {
+			rate, best := b.bestMachine(r, name)
 			text := "–"
-			if len(r.By[name]) > 0 {
-				text = round3(median(r.By[name]))
+			if best != nil {
+				text = round3(rate)
+				if best.Variant != "" {
+					text += " (" + best.Variant + ")"
+				}
+			}
+			switch {
+			case name == ourName:
+				ours = rate
+			case best != nil && best.Peer:
+				peer = max(peer, rate)
 			}
 			row = append(row, text)
 		}
-		rows = append(rows, row)
+		relation := "–"
+		if ours > 0 && peer > 0 {
+			relation = round2(ours / peer)
+		}
+		rows = append(rows, append(row, relation))
 	}
 	return rows
+}
+
+// bestMachine is the better of a contender's variants.
+func (b *bench) bestMachine(r *machineResult, name string) (rate float64, best *Contender) {
+	for i := range b.contenders {
+		c := &b.contenders[i]
+		if rates := r.By[c.String()]; c.Name == name && len(rates) > 0 && median(rates) > rate {
+			rate, best = median(rates), c
+		}
+	}
+	return rate, best
 }
 
 func (b *bench) limitDrainRows() [][]string {

@@ -86,16 +86,16 @@ func (e postgresEngine) Check(ctx context.Context) (string, error) {
 	if _, err := url.Parse(e.dsn); err != nil {
 		return "", fmt.Errorf("%s must be a URL: %w", postgresEnv, err)
 	}
-	var version, commit, fsync string
+	var version, commit, fsync, autovacuum string
 	err := e.do(ctx, e.dsn, func(conn *pgx.Conn) error {
-		const query = "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync')"
-		return conn.QueryRow(ctx, query).Scan(&version, &commit, &fsync)
+		const query = "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('autovacuum')"
+		return conn.QueryRow(ctx, query).Scan(&version, &commit, &fsync, &autovacuum)
 	})
 	if err != nil {
 		return "", fmt.Errorf("the server that %s names must answer: %w; start it, or leave PostgreSQL out with -only '^(sqlite|redis)/'", postgresEnv, err)
 	}
 	version, _, _ = strings.Cut(version, " ")
-	return fmt.Sprintf("PostgreSQL %s, synchronous_commit=%s, fsync=%s", version, commit, fsync), nil
+	return fmt.Sprintf("PostgreSQL %s, synchronous_commit=%s, fsync=%s, autovacuum=%s", version, commit, fsync, autovacuum), nil
 }
 
 // Make makes a database, not a schema, because some contenders name their schema themselves.
