@@ -149,7 +149,7 @@
 //
 // # Claiming ahead
 //
-// A dispatcher claims not only for its free slots but as many jobs more as it has lately ended in [DispatcherConfig].Ahead,
+// A dispatcher claims not only for its free slots but as many jobs more as it has lately ended in [DispatcherConfig].Prefetch,
 // 50 ms: jobs that take no time do not cost a claim each, and jobs that take long are not taken from others. Those that wait
 // in a process are running in the database, under its lease. What waits too long, and what a stop finds not begun, is given
 // back and counts as nothing.

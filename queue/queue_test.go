@@ -73,7 +73,7 @@ func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 
 	receipts, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), ping.New(1, &queue.Options{Key: queue.Forever("k")}), ping.New(4, nil)})
 	require.NoError(t, err)
-	require.Equal(t, queue.Receipt{ID: held, Duplicate: true}, receipts[1])
+	require.Equal(t, queue.EnqueueResult{ID: held, Duplicate: true}, receipts[1])
 	require.Equal(t, "3", string(job(t, q, receipts[0].ID).Payload))
 	require.Equal(t, "4", string(job(t, q, receipts[2].ID).Payload))
 
@@ -140,14 +140,14 @@ func TestUserTransactionCancelsRetriesCompletesAndFails(t *testing.T) {
 	completed, failed, canceled := enqueue(t, q, nil), enqueue(t, q, nil), enqueue(t, q, nil)
 	jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 3)
 	require.NoError(t, err)
-	all := func(ctx context.Context, tx *queue.Tx) error {
+	all := func(ctx context.Context, tx queue.Tx) error {
 		require.NoError(t, q.CompleteTx(ctx, tx, jobs[0].Lease(), nil))
 		require.NoError(t, q.FailTx(ctx, tx, &jobs[1], queue.Fatal(errBroken)))
 		require.NoError(t, q.CancelTx(ctx, tx, canceled))
 		require.NoError(t, q.RetryTx(ctx, tx, canceled))
 		return nil
 	}
-	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		require.NoError(t, all(ctx, tx))
 		return errBroken
 	}), errBroken)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -32,7 +33,7 @@ type watched struct {
 	metrics *sdkmetric.ManualReader
 }
 
-func watch(t *testing.T, driver queue.Driver, cfg queue.Config) *watched {
+func watch(t *testing.T, driver driver.Driver, cfg queue.Config) *watched {
 	t.Helper()
 	w := &watched{spans: tracetest.NewSpanRecorder(), metrics: sdkmetric.NewManualReader()}
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(w.spans))
@@ -263,7 +264,7 @@ func TestTraceContextIsPassedOnWithoutAnSDK(t *testing.T) {
 		defer request.End()
 		_, err := sdk.Enqueue(ctx, ping.New(1, nil))
 		require.NoError(t, err)
-		var next queue.Receipt
+		var next queue.EnqueueResult
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) (err error) {
 			if w.Payload == 1 {
 				next, err = w.Queue().Enqueue(ctx, ping.New(2, nil))

@@ -42,7 +42,7 @@ type Mailbox interface {
 	// Apply changes the message at the provider and returns what it has become. Applying a change again changes nothing.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
 	// SetImage makes our own copy of the message's labels equal to the image.
-	SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error
+	SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error
 }
 
 // Config is what an [Undoer] works with; all of it is required.
@@ -74,8 +74,8 @@ func New(cfg Config) (*Undoer, error) {
 
 // Request asks for an action to be taken back: it enqueues the job, unless one is at it already (the receipt says so). All
 // ways to undo go through it. What can be refused is refused here, before anything is written.
-func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Receipt, err error) {
-	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.EnqueueResult, err error) {
+	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		receipt, err = u.RequestTx(ctx, tx, actionID)
 		return err
 	})
@@ -83,17 +83,17 @@ func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Re
 }
 
 // RequestTx is [Undoer.Request] as part of a transaction.
-func (u *Undoer) RequestTx(ctx context.Context, tx *queue.Tx, actionID string) (queue.Receipt, error) {
+func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.EnqueueResult, error) {
 	original, err := u.ledger.ActionTx(ctx, tx, actionID)
 	if err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	undos, err := u.ledger.UndosTx(ctx, tx, actionID)
 	if err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	if err := check(original, undos); err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	return u.queue.EnqueueTx(ctx, tx, newJob(original))
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -46,7 +47,7 @@ func postroomContenders() []Contender {
 }
 
 type database interface {
-	queue.Driver
+	driver.Driver
 	Close() error
 }
 
@@ -123,7 +124,7 @@ func (p *postroom) Run(ctx context.Context, ran func(n int64)) error {
 func (p *postroom) RunWriting(ctx context.Context, ran func(n int64)) error {
 	return p.run(ctx, p.workers, func(ctx context.Context, w *queue.Work[Payload]) error {
 		defer ran(w.Payload.N)
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, rowInsert, w.Payload.N, rowText)
 			return err
 		})
@@ -158,12 +159,12 @@ func (p *postroom) Stage(ctx context.Context, kind Kind, n int) error {
 }
 
 func (p *postroom) Unfinished(ctx context.Context) (int, error) {
-	counts, err := p.q.Counts(ctx, queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}})
-	return counts[queue.StateQueued] + counts[queue.StateRunning], err
+	counts, err := p.q.Counts(ctx, queue.Filter{States: []driver.State{driver.StateQueued, driver.StateRunning}})
+	return counts[driver.StateQueued] + counts[driver.StateRunning], err
 }
 
 func (p *postroom) Exec(ctx context.Context, statement string) error {
-	return p.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, statement)
 		return err
 	})

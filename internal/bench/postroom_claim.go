@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // ourJob is a job that a claim got.
@@ -25,11 +26,11 @@ func (p *postroom) complete(ctx context.Context, job *ourJob) error {
 
 // end completes jobs in one transaction.
 func (p *postroom) end(ctx context.Context, jobs []ourJob) error {
-	outcomes := make([]queue.Outcome, len(jobs))
+	outcomes := make([]driver.Outcome, len(jobs))
 	for i := range outcomes {
-		outcomes[i] = queue.Outcome{Lease: jobs[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: driver.Lease(jobs[i].Lease()), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
-	return p.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return driver.Write(ctx, p.db, func(ctx context.Context, tx *driver.WriteTx) error {
 		answers, err := p.db.Finish(ctx, tx, outcomes)
 		return errors.Join(append(answers, err)...)
 	})
@@ -86,7 +87,7 @@ func (p *postroom) stageKeys(ctx context.Context, n, keys int) error {
 
 // deleteAll deletes every job past the queue, and nothing clears away what the engine keeps of them.
 func (p *postroom) deleteAll(ctx context.Context) error {
-	if p.db.Dialect() == queue.Postgres {
+	if p.db.Dialect() == driver.Postgres {
 		if err := p.Exec(ctx, "ALTER TABLE jobs SET (autovacuum_enabled = off)"); err != nil {
 			return err
 		}
