@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -82,18 +81,18 @@ func (p *program) round(ctx context.Context, e errand) (figure Figure, err error
 	if err != nil {
 		return Figure{}, err
 	}
-	order, err := json.Marshal(e)
+	order, err := encode(e)
 	if err != nil {
 		return Figure{}, err
 	}
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, path, childArg, "errand", string(order)) //nolint:gosec // itself
+	cmd := exec.CommandContext(ctx, path, childArg, "errand", order) //nolint:gosec // itself
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return Figure{}, fmt.Errorf("the process of its own: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	return figure, json.Unmarshal(out, &figure)
+	return figure, decode(string(bytes.TrimSpace(out)), &figure)
 }
 
 // run is what that process does.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +40,7 @@ func startFleet(ctx context.Context, contender *Contender, c machineCase, s *Mac
 	if c.Work > 0 {
 		order.Workers = s.Workers
 	}
-	text, err := json.Marshal(order)
+	text, err := encode(order)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +50,7 @@ func startFleet(ctx context.Context, contender *Contender, c machineCase, s *Mac
 	}
 	f := &fleet{}
 	for range c.Machines {
-		m, err := startMember(ctx, self, string(text))
+		m, err := startMember(ctx, self, text)
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}
@@ -152,7 +151,7 @@ func (f *fleet) close() error {
 // runMachine is what such a process does.
 func runMachine(ctx context.Context, text string) error {
 	var order machineOrder
-	if err := json.Unmarshal([]byte(text), &order); err != nil {
+	if err := decode(text, &order); err != nil {
 		return err
 	}
 	all := contenders()
@@ -191,7 +190,7 @@ func obey(ctx context.Context, q Queue, work time.Duration) error {
 				return err
 			}
 		}
-		if _, err := fmt.Println(ran.Load()); err != nil {
+		if err := printLine(ran.Load()); err != nil {
 			return err
 		}
 	}

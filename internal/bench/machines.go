@@ -225,7 +225,7 @@ func behindProxy(ctx context.Context, place Place, delay time.Duration) (Place, 
 	if cfg.Password != "" {
 		user = url.UserPassword(cfg.User, cfg.Password)
 	}
-	dsn := url.URL{Scheme: "postgres", User: user, Host: fmt.Sprintf("127.0.0.1:%d", p.port()), Path: "/" + cfg.Database, RawQuery: "sslmode=disable"}
+	dsn := url.URL{Scheme: "postgres", User: user, Host: p.address(), Path: "/" + cfg.Database, RawQuery: "sslmode=disable"}
 	place.DSN = dsn.String()
 	return place, p, nil
 }

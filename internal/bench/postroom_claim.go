@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
@@ -37,7 +37,7 @@ func (p *postroom) end(ctx context.Context, jobs []ourJob) error {
 }
 
 // limitKey is that of an account. Its jobs are limited by a limit of their own, or by that of the prefix.
-func limitKey(i int) string { return keyPrefix + fmt.Sprint(i) }
+func limitKey(i int) string { return keyPrefix + strconv.Itoa(i) }
 
 const keyPrefix = "account:"
 

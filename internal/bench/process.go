@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
@@ -94,14 +93,15 @@ func runChild(ctx context.Context, task string, args []string) error {
 	switch task {
 	case "errand":
 		var e errand
-		if err := json.Unmarshal([]byte(args[0]), &e); err != nil {
+		if err := decode(args[0], &e); err != nil {
 			return err
 		}
 		figure, err := e.run(ctx)
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(os.Stdout).Encode(figure)
+		answer, err := encode(figure)
+		return errors.Join(err, printLine(answer))
 	case "machine":
 		return runMachine(ctx, args[0])
 	case "memory", "idle":
@@ -126,7 +126,12 @@ func runAlone(ctx context.Context, task, path, arg string) error {
 	if err := errors.Join(err, q.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(os.Stdout, answer)
+	return printLine(answer)
+}
+
+// printLine answers the process that started this one.
+func printLine(answer any) error {
+	_, err := fmt.Fprintln(os.Stdout, answer)
 	return err
 }
 

@@ -33,7 +33,7 @@ func startProxy(ctx context.Context, target string, delay time.Duration) (*proxy
 	return p, nil
 }
 
-func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+func (p *proxy) address() string { return p.listener.Addr().String() }
 
 // close ends all connections.
 func (p *proxy) close() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -54,9 +55,7 @@ func openRawPostgres(ctx context.Context, place Place, ours bool, batch int) (*r
 		if err := makeOurTables(ctx, place, openOurPostgres); err != nil {
 			return nil, err
 		}
-		for name, value := range ourPostgresPlans {
-			cfg.ConnConfig.RuntimeParams[name] = value
-		}
+		maps.Copy(cfg.ConnConfig.RuntimeParams, ourPostgresPlans)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {

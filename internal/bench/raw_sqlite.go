@@ -158,12 +158,12 @@ func (q *rawSQLite) Run(ctx context.Context, ran func(n int64)) error {
 }
 
 // RunWriting has the rows of a batch and its completions in one transaction.
-func (q *rawSQLite) RunWriting(ctx context.Context, ran func(n int64)) error {
+func (q *rawSQLite) RunWriting(ctx context.Context, ran func(n int64)) (err error) {
 	insert, err := q.db.PrepareContext(ctx, rowInsertText)
 	if err != nil {
 		return err
 	}
-	defer insert.Close()
+	defer func() { err = errors.Join(err, insert.Close()) }()
 	return q.run(ctx, func(ctx context.Context, claimed []rawClaimed) error {
 		if _, err := q.begin.ExecContext(ctx); err != nil {
 			return err
