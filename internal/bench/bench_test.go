@@ -54,7 +54,7 @@ func rates(values ...float64) []Figure {
 
 func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
 	w := Workload{Name: "drain", Title: "drain"}
-	b := &bench{engines: engines(""), workloads: []Workload{w}, contenders: []Contender{
+	b := &bench{engines: engines("", ""), workloads: []Workload{w}, contenders: []Contender{
 		{Engine: "sqlite", Name: rawName}, {Engine: "sqlite", Name: rawLargeName}, {Engine: "sqlite", Name: ourName},
 		{Engine: "sqlite", Name: "slow", Peer: true},
 		{Engine: "sqlite", Name: "quick", Variant: "10 workers", Peer: true}, {Engine: "sqlite", Name: "quick", Variant: "99 workers", Peer: true},
@@ -109,14 +109,14 @@ func TestTogetherStopsAtAnErrorAndAtItsLimit(t *testing.T) {
 }
 
 func TestAnExpressionThatMatchesNobodyIsAnError(t *testing.T) {
-	b := &bench{engines: engines(t.TempDir()), dir: t.TempDir(), rounds: 1, size: quickSize()}
+	b := &bench{engines: engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 1, size: quickSize()}
 	_, err := b.run(t.Context(), "^nobody$", "")
 	require.ErrorContains(t, err, "sqlite/postroom")
 }
 
 // The whole program, on the engine that needs no server.
 func TestAQuickRunFillsTheReport(t *testing.T) {
-	b := &bench{engines: engines(t.TempDir()), dir: t.TempDir(), rounds: 2, size: quickSize()}
+	b := &bench{engines: engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 2, size: quickSize()}
 	text, err := b.run(t.Context(), "^sqlite/(raw|postroom)", "^(enqueue|drain|write|mixed|paced|latency|claim|limits)")
 	require.NoError(t, err)
 	require.Empty(t, b.failures)
@@ -124,7 +124,7 @@ func TestAQuickRunFillsTheReport(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(`\*\*postroom ÷ raw\*\*( \| [0-9.]+){7} \| [0-9.]+ / [0-9.]+ \|`), text)
 	require.Contains(t, text, "| SQLite | 2,000 finished jobs |")
 	require.Contains(t, text, "| SQLite | no limits | 10 | 10.0 |")
-	require.Contains(t, text, "| SQLite | keys with room | 10 | 10.0 |")
+	require.Contains(t, text, "| SQLite | keys below their limit | 10 | 10.0 |")
 }
 
 // fakeQueue runs and finishes as many jobs as it is told, whatever there is.

@@ -27,8 +27,8 @@ const runningOfKey = 2
 func limitCases() []limitCase {
 	return []limitCase{
 		{Name: "claim-unlimited", Title: "no limits", Running: -1},
-		{Name: "claim-limits", Title: "keys with room", Running: 0},
-		{Name: "claim-limits-full", Title: "keys without room, but for those that the last ends have freed", Running: runningOfKey},
+		{Name: "claim-limits", Title: "keys below their limit", Running: 0},
+		{Name: "claim-limits-full", Title: "keys at their limit, except those that the last completions have freed", Running: runningOfKey},
 	}
 }
 

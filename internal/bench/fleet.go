@@ -186,7 +186,8 @@ func obey(ctx context.Context, q Queue, work time.Duration) error {
 			}()
 		case "stop":
 			stop()
-			if err := <-stopped; err != nil {
+			// One that has not begun when it is stopped may say so.
+			if err := <-stopped; err != nil && !errors.Is(err, context.Canceled) {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -20,9 +21,15 @@ func goqiteContenders() []Contender {
 	open := func(opts jobs.NewRunnerOpts) func(context.Context, Place) (Queue, error) {
 		return func(ctx context.Context, place Place) (Queue, error) { return openGoqite(ctx, place, opts) }
 	}
+	tuned := jobs.NewRunnerOpts{Limit: 100, PollInterval: time.Millisecond, Extend: time.Minute}
+	machine := func(ctx context.Context, place Place, workers int) (Queue, error) {
+		opts := tuned
+		opts.Limit = cmp.Or(workers, opts.Limit)
+		return openGoqite(ctx, place, opts)
+	}
 	return []Contender{
 		{Engine: "sqlite", Name: "goqite", Module: module, Setting: "one connection, as its README says; Limit: 100, PollInterval: 1 ms, Timeout and Extend: 1 min; the row and the end of its job are two commits",
-			Groups: Everything, Peer: true, Open: open(jobs.NewRunnerOpts{Limit: 100, PollInterval: time.Millisecond, Extend: time.Minute})},
+			Groups: Everything, Peer: true, Open: open(tuned), OpenMachine: machine},
 		{Engine: "sqlite", Name: "goqite, defaults", Setting: "one connection; Limit: the number of CPUs, PollInterval: 100 ms",
 			Groups: Draining | Starting, Open: open(jobs.NewRunnerOpts{})},
 	}
@@ -44,8 +51,10 @@ func openGoqite(ctx context.Context, place Place, opts jobs.NewRunnerOpts) (Queu
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if _, err := os.Stat(place.Path); errors.Is(err, os.ErrNotExist) {
+		if _, err := db.ExecContext(ctx, schema); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	q := goqite.New(goqite.NewOpts{DB: db, Name: "bench", Timeout: opts.Extend})
 	opts.Queue = q

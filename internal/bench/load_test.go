@@ -111,16 +111,16 @@ func TestAProxyDelaysAnswers(t *testing.T) {
 }
 
 func TestMachinesAreReportedBesideTheBestPeer(t *testing.T) {
-	b := &bench{size: fullSize(), contenders: []Contender{
+	b := &bench{engines: engines("", ""), size: fullSize(), contenders: []Contender{
 		{Engine: "postgres", Name: ourName}, {Engine: "postgres", Name: "River", Peer: true},
 		{Engine: "postgres", Name: "River", Variant: "polling", Peer: true}, {Engine: "postgres", Name: "never measured"},
 	}}
 	b.machines = []machineResult{{
-		Case: machineCase{Machines: 4, Work: 5 * time.Millisecond, Delay: time.Millisecond}, Trip: 1300 * time.Microsecond,
+		Engine: "postgres", Case: machineCase{Machines: 4, Work: 5 * time.Millisecond, Delay: time.Millisecond}, Trip: 1300 * time.Microsecond,
 		By: map[string][]float64{"postgres/postroom": {3000, 1, 6000}, "postgres/River": {1000}, "postgres/River polling": {1500}},
 	}}
 	require.Equal(t, []string{ourName, "River"}, b.machineNames())
-	require.Equal(t, [][]string{{"1ms", "1.30 ms", "5ms", "4", "8,000", "3,000", "1,500 (polling)", "2.00"}}, b.machineRows())
+	require.Equal(t, [][]string{{"PostgreSQL", "1ms", "1.30 ms", "5ms", "4", "8,000", "3,000", "1,500 (polling)", "2.00"}}, b.machineRows())
 }
 
 // memoryQueue runs what is enqueued, but for some.

@@ -39,6 +39,7 @@ func run(ctx context.Context, args []string) error {
 	quick := flags.Bool("quick", false, "measure one round of very few jobs, to see whether everything works")
 	only := flags.String("only", "", "measure contenders whose engine/name matches this expression, as '^sqlite/(raw|postroom)'")
 	workload := flags.String("workload", "", "measure workloads whose name matches this expression, as '^drain'")
+	durability := flags.String("durability", "", "measure SQLite with this durability alone: NORMAL or FULL; default: both")
 	rounds := flags.Int("rounds", 5, "how many times each is measured; the medians are reported")
 	limit := flags.Duration("limit", 5*time.Second, "cut a measurement short after this; what was done by then counts")
 	dir := flags.String("dir", os.TempDir(), "folder for the files, on the disk to be measured")
@@ -46,7 +47,12 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	b := &bench{engines: engines(*dir), dir: *dir, rounds: *rounds, size: fullSize()}
+	switch Durability(*durability) {
+	case "", Normal, Full:
+	default:
+		return fmt.Errorf("-durability is %q; it must be NORMAL or FULL", *durability)
+	}
+	b := &bench{engines: engines(*dir, Durability(*durability)), dir: *dir, rounds: *rounds, size: fullSize()}
 	b.size.Limit = *limit
 	if *quick {
 		b.rounds, b.size = 1, quickSize()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,17 +32,17 @@ func postroomContenders() []Contender {
 	open := func(workers int, db ourOpener) func(context.Context, Place) (Queue, error) {
 		return func(ctx context.Context, place Place) (Queue, error) { return openPostroom(ctx, place, workers, db) }
 	}
-	machine := func(ctx context.Context, place Place, workers int) (Queue, error) {
-		if workers == 0 {
-			workers = ourWorkers
+	machine := func(db ourOpener) func(context.Context, Place, int) (Queue, error) {
+		return func(ctx context.Context, place Place, workers int) (Queue, error) {
+			return openPostroom(ctx, place, cmp.Or(workers, ourWorkers), db)
 		}
-		return openPostroom(ctx, place, workers, openOurPostgres)
 	}
 	return []Contender{
-		{Engine: "sqlite", Name: ourName, Module: ourModule, Setting: tuned, Groups: Everything, Open: open(ourWorkers, openOurSQLite)},
+		{Engine: "sqlite", Name: ourName, Module: ourModule, Setting: tuned, Groups: Everything,
+			Open: open(ourWorkers, openOurSQLite), OpenMachine: machine(openOurSQLite)},
 		{Engine: "sqlite", Name: ourName + ", defaults", Setting: "Workers: 10", Groups: Draining | Starting, Open: open(0, openOurSQLite)},
 		{Engine: "postgres", Name: ourName, Module: ourModule, Setting: tuned + ", 20 connections", Groups: Everything,
-			Open: open(ourWorkers, openOurPostgres), OpenMachine: machine},
+			Open: open(ourWorkers, openOurPostgres), OpenMachine: machine(openOurPostgres)},
 		{Engine: "postgres", Name: ourName + ", defaults", Setting: "Workers: 10", Groups: Draining | Starting, Open: open(0, openOurPostgres)},
 	}
 }

@@ -23,7 +23,7 @@ func (b *bench) report(m machine, about, versions map[string]string) string {
 		"Date": time.Now().Format(time.DateOnly), "Machine": m, "Rounds": b.rounds, "Size": b.size, "Quick": b.size.Drain < fullSize().Drain,
 		"Engines": reports, "HasLatencies": slices.ContainsFunc(reports, func(r engineReport) bool { return len(r.Latencies) > 0 }), "Settings": b.settings(versions), "Claims": b.claimRows(), "Limits": b.limitRows(), "LimitDrains": b.limitDrainRows(),
 		"Machines": b.machineRows(), "MachineNames": b.machineNames(), "Memory": b.memoryRows(), "Idle": b.idleRows(),
-		"Spread": b.spread(), "Failures": b.failures,
+		"Spread": b.spread(), "GrowthDurability": b.engines["sqlite"].Durabilities()[0], "Failures": b.failures,
 	})
 	if err != nil {
 		panic(err) // the template is ours
@@ -44,7 +44,7 @@ func (b *bench) engineReports(about map[string]string) []engineReport {
 		engine := b.engines[name]
 		for _, durability := range engine.Durabilities() {
 			title := engine.Title()
-			if len(engine.Durabilities()) > 1 {
+			if name == "sqlite" {
 				title += ", synchronous = " + string(durability)
 			}
 			if text := b.table(name, durability, title); text != "" {

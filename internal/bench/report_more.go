@@ -80,7 +80,11 @@ func (b *bench) machineRows() [][]string {
 		if r.Case.Work > 0 {
 			work, possible = r.Case.Work.String(), count(r.Case.possible(&b.size.Machines))
 		}
-		row := []string{r.Case.Delay.String(), round2(milliseconds(r.Trip)) + " ms", work, strconv.Itoa(r.Case.Machines), possible}
+		trip := "–"
+		if r.Trip > 0 {
+			trip = round2(milliseconds(r.Trip)) + " ms"
+		}
+		row := []string{b.engines[r.Engine].Title(), r.Case.Delay.String(), trip, work, strconv.Itoa(r.Case.Machines), possible}
 		var ours, peer float64
 		for _, name := range b.machineNames() {
 			rate, best := b.bestMachine(r, name)
@@ -112,7 +116,7 @@ func (b *bench) machineRows() [][]string {
 func (b *bench) bestMachine(r *machineResult, name string) (rate float64, best *Contender) {
 	for i := range b.contenders {
 		c := &b.contenders[i]
-		if rates := r.By[c.String()]; c.Name == name && len(rates) > 0 && median(rates) > rate {
+		if rates := r.By[c.String()]; c.Engine == r.Engine && c.Name == name && len(rates) > 0 && median(rates) > rate {
 			rate, best = median(rates), c
 		}
 	}
