@@ -38,7 +38,7 @@ func (p *program) path() (string, error) {
 		}
 		build := exec.Command("go", "build", "-modfile", p.Modfile, "-tags", p.Tag, "-o", filepath.Join(p.dir, p.Tag), ".") //nolint:gosec,noctx // ours
 		if out, err := build.CombinedOutput(); err != nil {
-			p.err = fmt.Errorf("build with %s: %w; run this in its own folder, as go run . does\n%s", p.Modfile, err, out)
+			p.err = fmt.Errorf("build with %s: %w; run this in its own folder, as go run . does, and go mod tidy -modfile=%[1]s after changes of go.mod\n%[3]s", p.Modfile, err, out)
 		}
 	})
 	return filepath.Join(p.dir, p.Tag), p.err
