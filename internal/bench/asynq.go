@@ -31,6 +31,8 @@ type asynqQueue struct {
 	redis  *redis.Client
 }
 
+var _ Queue = (*asynqQueue)(nil)
+
 func asynqRedis() asynq.RedisClientOpt { return asynq.RedisClientOpt{Addr: redisAddr, DB: redisDB} }
 
 func openAsynq(place Place, cfg asynq.Config) Queue {

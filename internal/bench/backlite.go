@@ -46,6 +46,8 @@ type backliteQueue struct {
 	client atomic.Pointer[backlite.Client]
 }
 
+var _ RowQueue = (*backliteQueue)(nil)
+
 func openBacklite(place Place, workers, connections int) (Queue, error) {
 	db, err := openSQLite(place)
 	if err != nil {

@@ -58,6 +58,8 @@ type dbosQueueOf struct {
 	opts    []dbos.QueueOption
 }
 
+var _ RowQueue = (*dbosQueueOf)(nil)
+
 func openDBOS(ctx context.Context, place Place, connect dbosConnect, opts []dbos.QueueOption) (Queue, error) {
 	databaseURL, driver, dsn, table, dialect := connect(place)
 	if err := migrateDBOS(ctx, databaseURL); err != nil {

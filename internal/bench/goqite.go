@@ -41,6 +41,8 @@ type goqiteQueue struct {
 	opts jobs.NewRunnerOpts
 }
 
+var _ RowQueue = (*goqiteQueue)(nil)
+
 func openGoqite(ctx context.Context, place Place, opts jobs.NewRunnerOpts) (Queue, error) {
 	schema, err := goqiteSchema(ctx)
 	if err != nil {

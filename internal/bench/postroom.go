@@ -76,6 +76,8 @@ type postroom struct {
 	workers int
 }
 
+var _ RowQueue = (*postroom)(nil)
+
 func openPostroom(ctx context.Context, place Place, workers int, open ourOpener) (*postroom, error) {
 	db, err := open(ctx, place)
 	if err != nil {

@@ -44,6 +44,8 @@ type rawPostgres struct {
 	wake  chan struct{}
 }
 
+var _ RowQueue = (*rawPostgres)(nil)
+
 func openRawPostgres(ctx context.Context, place Place, ours bool, batch int) (*rawPostgres, error) {
 	shape := &rawPostgresShape
 	cfg, err := pgxpool.ParseConfig(place.pooled())

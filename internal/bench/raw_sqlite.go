@@ -36,6 +36,8 @@ type rawSQLite struct {
 	insertOne, insertRows, claim, complete, begin, commit *sql.Stmt
 }
 
+var _ RowQueue = (*rawSQLite)(nil)
+
 type rawRequest struct {
 	n    int64
 	done chan error

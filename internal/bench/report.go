@@ -213,9 +213,15 @@ func (b *bench) limitRows() [][]string {
 	var rows [][]string
 	for i := range b.limits {
 		r := &b.limits[i]
-		ms := func(values []float64, p float64) string { return round2(percentile(values, p) / 1000) }
-		rows = append(rows, []string{b.engines[r.Engine].Title(), r.Case.Title, strconv.Itoa(r.By), fmt.Sprintf("%.1f", float64(r.Jobs)/float64(len(r.Claims))),
-			ms(r.Claims, 50), ms(r.Claims, 95), ms(r.Claims, 99), ms(r.Claims, 99.9), ms(r.Ends, 50)})
+		row := []string{b.engines[r.Engine].Title(), r.Case.Title, strconv.Itoa(r.By), fmt.Sprintf("%.1f", float64(r.Jobs)/float64(len(r.Claims)))}
+		for _, microseconds := range percentilesOf(r.Claims) {
+			text := "–"
+			if microseconds > 0 {
+				text = round2(microseconds / 1000)
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, append(row, round2(percentile(r.Ends, 50)/1000)))
 	}
 	return rows
 }

@@ -80,6 +80,8 @@ type riverQueue[T any] struct {
 	close func() error
 }
 
+var _ RowQueue = (*riverQueue[pgx.Tx])(nil)
+
 func openRiverPostgres(ctx context.Context, place Place, tuning riverTuning) (Queue, error) {
 	pool, err := pgxpool.New(ctx, place.pooled())
 	if err != nil {
