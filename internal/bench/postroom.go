@@ -22,9 +22,6 @@ const benchJob queue.Type[Payload] = "bench"
 
 const ourModule = "github.com/postroom-go/postroom"
 
-// ourSQLitePragmas are those of our driver's writer, for the raw engine.
-const ourSQLitePragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
-
 type ourOpener func(context.Context, Place) (database, error)
 
 func postroomContenders() []Contender {

@@ -2,6 +2,9 @@ package main
 
 const rawRows = 50 // a statement
 
+// rawPragmas are those of our driver's writer, and a checkpoint each 16 MB, by the connection that writes.
+const rawPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;"
+
 // rawSQLiteShape is the table that a queue would have.
 var rawSQLiteShape = rawShape{
 	Table: `
