@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -76,7 +77,7 @@ func (s *Store) EnsureAccount(ctx context.Context, tx *queue.Tx, email string) (
 	if !strings.Contains(email, "@") {
 		return "", fmt.Errorf("gmail: account %q: an account is named by its address", email)
 	}
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -235,8 +236,8 @@ func TestActionsThatFail(t *testing.T) {
 	}{
 		{"forbidden", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 403, Reason: "insufficientPermissions"}, 1, "sign in again"},
 		{"label that Gmail does not have", postroom.ApplyLabel, "Label_404", gmailtest.Fault{Method: "none"}, 1, "Invalid label"},
-		{"server that stays down", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 503, Times: -1}, patience, "server error (503"},
-		{"no connection", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Cut: gmailtest.CutBefore, Times: -1}, patience, "network error"},
+		{"server that stays down", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 503, Times: -1}, attempts.Unattended, "server error (503"},
+		{"no connection", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Cut: gmailtest.CutBefore, Times: -1}, attempts.Unattended, "network error"},
 		{"no label given", postroom.ApplyLabel, "", gmailtest.Fault{Method: "none"}, 1, `needs the parameter "label"`},
 		{"not an action of Gmail's", postroom.Snooze, "", gmailtest.Fault{Method: "none"}, 1, "snooze is not one of the actions"},
 	}
@@ -262,7 +263,7 @@ func TestActionWithoutAClient(t *testing.T) {
 	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
 	job, done := w.act(message, postroom.Archive, "")
 	require.Equal(t, queue.StateFailed, job.State)
-	require.Equal(t, patience, job.Attempt)
+	require.Equal(t, attempts.Unattended, job.Attempt)
 	require.Equal(t, postroom.ActionFailed, done.State)
 	require.Contains(t, done.Error, "no token")
 }

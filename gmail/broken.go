@@ -7,6 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -65,7 +66,7 @@ func (s *Store) saveBroken(ctx context.Context, tx *queue.Tx, b BrokenMessage, r
 		raw = []byte{} // no content is not NULL
 	}
 	_, err := exec(ctx, tx, "broken message "+b.ProviderID, sqlUpsertBroken,
-		b.AccountID, b.ProviderID, b.JobID, clean(b.Reason), clean(b.Subject), clean(b.Snippet), raw,
+		b.AccountID, b.ProviderID, b.JobID, dbtext.Clean(b.Reason), dbtext.Clean(b.Subject), dbtext.Clean(b.Snippet), raw,
 		dbtime.Of(b.ReceivedAt), now, now)
 	return err
 }

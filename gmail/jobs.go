@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,10 +26,6 @@ const (
 	priorityNew      = 1
 	priorityBackfill = -10
 )
-
-// patience is how many failures end a job that nobody asks for again when it has failed. With the queue's usual retries it
-// outlasts eight hours without Gmail or without a network.
-const patience = 100
 
 // BackfillPayload asks for one page of older mail.
 type BackfillPayload struct {
@@ -61,7 +58,7 @@ func (p BackfillPayload) job() queue.NewJob {
 		page = "first"
 	}
 	return JobBackfill.New(p, &queue.Options{
-		Priority: priorityBackfill, MaxAttempts: patience, Key: queue.WhileUnfinished(name + ":" + page),
+		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name + ":" + page),
 	})
 }
 
@@ -121,7 +118,7 @@ func (p IngestPayload) job() queue.NewJob {
 	if p.Gap != 0 {
 		name += fmt.Sprintf(":%d", p.Gap)
 	}
-	return JobIngest.New(p, &queue.Options{Priority: priorityNew, MaxAttempts: patience, Key: queue.Forever(name)})
+	return JobIngest.New(p, &queue.Options{Priority: priorityNew, MaxAttempts: attempts.Unattended, Key: queue.Forever(name)})
 }
 
 // ActionPayload asks for one action of the ledger to be carried out.
@@ -135,5 +132,5 @@ type ActionPayload struct {
 func NewAction(accountID, actionID string) queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobAction, accountID, actionID))
 	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID},
-		&queue.Options{Key: key, MaxAttempts: patience})
+		&queue.Options{Key: key, MaxAttempts: attempts.Unattended})
 }

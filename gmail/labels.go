@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -61,7 +62,7 @@ func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string,
 func (s *Store) SaveLabel(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error {
 	now := dbtime.Of(tx.Now())
 	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
-		accountID, label.ID, clean(label.Name), nameKey(label.Name), string(label.Type),
+		accountID, label.ID, dbtext.Clean(label.Name), nameKey(label.Name), string(label.Type),
 		number(label.Type == postroom.LabelUser), now, now)
 	return err
 }
@@ -70,7 +71,7 @@ func (s *Store) SaveLabel(ctx context.Context, tx *queue.Tx, accountID string, l
 // [postroom.ErrNotFound] when there is no such label.
 func (s *Store) DescribeLabel(ctx context.Context, tx *queue.Tx, accountID, labelID, description string, available bool) error {
 	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
-		clean(description), number(available), dbtime.Of(tx.Now()), accountID, labelID)
+		dbtext.Clean(description), number(available), dbtime.Of(tx.Now()), accountID, labelID)
 }
 
 func (s *Store) deleteLabel(ctx context.Context, tx *queue.Tx, accountID, labelID string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -78,9 +79,9 @@ func messageArgs(tx *queue.Tx, id string, m *postroom.Message, historyID uint64)
 	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
 	now := dbtime.Of(tx.Now())
 	return []any{
-		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, clean(m.MessageID), clean(m.InReplyTo),
-		references, clean(m.From.Name), clean(m.From.Email), recipients, clean(m.Subject), clean(m.Snippet), headers,
-		clean(m.BodyPlain), clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
+		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbtext.Clean(m.MessageID), dbtext.Clean(m.InReplyTo),
+		references, dbtext.Clean(m.From.Name), dbtext.Clean(m.From.Email), recipients, dbtext.Clean(m.Subject), dbtext.Clean(m.Snippet), headers,
+		dbtext.Clean(m.BodyPlain), dbtext.Clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -52,7 +53,7 @@ func (s *Store) SaveMessage(ctx context.Context, tx *queue.Tx, m *postroom.Messa
 	if err := s.saveThread(ctx, tx, m); err != nil {
 		return false, err
 	}
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return false, err
 	}

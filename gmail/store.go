@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
@@ -32,12 +31,6 @@ type Store struct{ db queue.DB }
 
 // NewStore makes a store on a database whose tables [Migrate] has made.
 func NewStore(db queue.DB) *Store { return &Store{db: db} }
-
-// newID makes the id of a new row: a UUIDv7, so that ids sort by age.
-func newID() (string, error) {
-	id, err := uuid.NewV7()
-	return id.String(), err
-}
 
 // get reads one row; no row is [postroom.ErrNotFound], with what names the thing looked for.
 func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query string, args ...any) error {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -33,11 +35,11 @@ func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread,
 
 // saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest message.
 func (s *Store) saveThread(ctx context.Context, tx *queue.Tx, m *postroom.Message) error {
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return err
 	}
 	now := dbtime.Of(tx.Now())
 	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
-		id, m.AccountID, m.ProviderThreadID, clean(m.Subject), clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
+		id, m.AccountID, m.ProviderThreadID, dbtext.Clean(m.Subject), dbtext.Clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
 }

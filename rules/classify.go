@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -21,14 +22,10 @@ type ClassifyPayload struct {
 	MessageID string `json:"message_id"`
 }
 
-// patience is how many failures end the job. Nobody asks for a decision again, so it outlasts hours in which a database
-// or a model does not answer.
-const patience = 100
-
 // NewClassifyJob makes the job that decides about a message, once for ever.
 func NewClassifyJob(accountID, messageID string) queue.NewJob {
 	return ClassifyJob.New(ClassifyPayload{accountID, messageID}, &queue.Options{
-		MaxAttempts: patience,
+		MaxAttempts: attempts.Unattended,
 		Key:         queue.Forever(fmt.Sprintf("classify:%s:%s", accountID, messageID)),
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -186,11 +186,11 @@ func get(ctx context.Context, q sqlx.QueryerContext, id string) (*Rule, error) {
 
 // insert stores r under a new id, as it is then.
 func insert(ctx context.Context, tx *queue.Tx, r *Rule) error {
-	id, err := uuid.NewV7()
+	id, err := uuid7.New()
 	if err != nil {
-		return fmt.Errorf("make a rule's id: %w", err)
+		return fmt.Errorf("store rule %q: %w", r.Name, err)
 	}
-	r.ID, r.CreatedAt, r.UpdatedAt = id.String(), tx.Now(), tx.Now()
+	r.ID, r.CreatedAt, r.UpdatedAt = id, tx.Now(), tx.Now()
 	stored, err := checked(ctx, tx, r)
 	if err != nil {
 		return err
@@ -232,8 +232,7 @@ func checked(ctx context.Context, tx *queue.Tx, r *Rule) (*row, error) {
 
 // disable writes no more than the rule's state: a rule that is broken must not be checked, or rewritten, to be disabled.
 func disable(ctx context.Context, tx *queue.Tx, r *Rule, reason string) error {
-	reason = strings.ReplaceAll(strings.ToValidUTF8(reason, "\uFFFD"), "\x00", "\uFFFD")
-	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(reason), dbtime.Of(tx.Now()), r.ID)
+	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbtext.Clean(reason)), dbtime.Of(tx.Now()), r.ID)
 	return wrap("disable", r, err)
 }
 

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -73,7 +75,7 @@ func digest(a postroom.Action, storedParameters string, expires time.Time) strin
 
 // ask writes a request for approval of an action that waits, and lets the host tell people.
 func (l *Ledger) ask(ctx context.Context, tx *queue.Tx, a postroom.Action, reasons []string) error {
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func (l *Ledger) ask(ctx context.Context, tx *queue.Tx, a postroom.Action, reaso
 
 // close answers or withdraws the request that waits, if one does.
 func (l *Ledger) close(ctx context.Context, tx *queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	res, err := tx.ExecContext(ctx, closeApproval, string(outcome), clean(approver), clean(why), dbtime.Of(tx.Now()), actionID)
+	res, err := tx.ExecContext(ctx, closeApproval, string(outcome), dbtext.Clean(approver), dbtext.Clean(why), dbtime.Of(tx.Now()), actionID)
 	if err != nil {
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}

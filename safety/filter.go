@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
 
@@ -120,7 +121,7 @@ func in[T any](w *where, clause string, values []T) {
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 func (w *where) sender(s string) {
-	s = clean(strings.ToLower(strings.TrimSpace(s)))
+	s = dbtext.Clean(strings.ToLower(strings.TrimSpace(s)))
 	switch {
 	case s == "":
 	case strings.Contains(s, "@"):

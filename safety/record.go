@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -54,7 +56,7 @@ func (l *Ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	if strings.TrimSpace(reason) == "" {
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
-	action := postroom.Action{State: postroom.ActionFailed, Error: clean(reason)}
+	action := postroom.Action{State: postroom.ActionFailed, Error: dbtext.Clean(reason)}
 	action, _, err := l.insert(ctx, tx, msg, d, l.gate.Judge(d), action)
 	return action, err
 }
@@ -69,7 +71,7 @@ func (l *Ledger) insert(
 	if msg.ID == "" || msg.AccountID == "" {
 		return action, false, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
 	}
-	if action.DecisionID, err = newID(); err != nil {
+	if action.DecisionID, err = uuid7.New(); err != nil {
 		return action, false, err
 	}
 	isNew, err = insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
@@ -77,7 +79,7 @@ func (l *Ledger) insert(
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
-		first, err := scanAction(tx.QueryRowxContext(ctx, selectActionByKey, msg.AccountID, msg.ID, clean(d.Key)))
+		first, err := scanAction(tx.QueryRowxContext(ctx, selectActionByKey, msg.AccountID, msg.ID, dbtext.Clean(d.Key)))
 		if err != nil {
 			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
@@ -114,10 +116,10 @@ func insertDecisionRow(
 	if verdict.RequiresApproval {
 		needsApproval = 1
 	}
-	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, clean(d.Key), string(d.Source),
-		clean(string(d.Action)), parameters, confidence(d), needsApproval, clean(d.Rationale), clean(d.RuleID),
-		clean(d.RuleName), clean(string(d.SafeMode)), clean(d.Model), explanations, telemetry,
-		clean(strings.ToLower(msg.From.Email)), clean(msg.Subject), dbtime.Of(tx.Now()))
+	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, dbtext.Clean(d.Key), string(d.Source),
+		dbtext.Clean(string(d.Action)), parameters, confidence(d), needsApproval, dbtext.Clean(d.Rationale), dbtext.Clean(d.RuleID),
+		dbtext.Clean(d.RuleName), dbtext.Clean(string(d.SafeMode)), dbtext.Clean(d.Model), explanations, telemetry,
+		dbtext.Clean(strings.ToLower(msg.From.Email)), dbtext.Clean(msg.Subject), dbtime.Of(tx.Now()))
 	if err != nil {
 		return false, err
 	}
@@ -127,7 +129,7 @@ func insertDecisionRow(
 
 func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (postroom.Action, error) {
 	if a.ID == "" {
-		id, err := newID()
+		id, err := uuid7.New()
 		if err != nil {
 			return a, err
 		}
@@ -145,7 +147,7 @@ func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (post
 	if err != nil {
 		return a, err
 	}
-	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, clean(string(a.Type)), parameters,
+	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, dbtext.Clean(string(a.Type)), parameters,
 		string(a.State), a.Error, hint, a.JobID, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt))
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)

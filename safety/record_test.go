@@ -232,9 +232,9 @@ func TestTextFromMailIsStorable(t *testing.T) {
 		a := d.record(msg, dec)
 		rec, err := d.ledger.Decision(t.Context(), a.DecisionID)
 		require.NoError(t, err)
-		require.Equal(t, "nul  and \uFFFD", rec.Subject)
-		require.Equal(t, "ab@example.com", rec.Sender)
-		require.Equal(t, "because \uFFFD", rec.Decision.Rationale)
+		require.Equal(t, "nul \uFFFD and \uFFFD", rec.Subject)
+		require.Equal(t, "a\uFFFDb@example.com", rec.Sender)
+		require.Equal(t, "because \uFFFD\uFFFD", rec.Decision.Rationale)
 		require.Equal(t, "L\x00\uFFFD", rec.Decision.Parameters["label"])
 	})
 }

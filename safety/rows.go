@@ -4,28 +4,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
-
-func newID() (string, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", fmt.Errorf("safety: make an id: %w", err)
-	}
-	return id.String(), nil
-}
-
-// clean makes text from mail or a model storable: a database's text holds valid UTF-8 without NUL.
-func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
 
 func encode(what string, v any) (string, error) {
 	out, err := json.Marshal(v)

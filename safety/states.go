@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -51,7 +52,7 @@ func (l *Ledger) move(ctx context.Context, tx *queue.Tx, actionID string, c chan
 		executed = dbtime.Of(tx.Now())
 	}
 	from := before[c.to]
-	a, err := scanAction(tx.QueryRowxContext(ctx, moveAction, string(c.to), clean(c.error), hint, job, executed,
+	a, err := scanAction(tx.QueryRowxContext(ctx, moveAction, string(c.to), dbtext.Clean(c.error), hint, job, executed,
 		dbtime.Of(tx.Now()), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1]))
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -27,7 +28,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx *queue.Tx, originalID, jobID 
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return postroom.Action{}, err
 	}
