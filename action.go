@@ -73,6 +73,16 @@ func ActionTypes() []ActionType {
 	return types
 }
 
+// mailbox are the actions that change nothing but the message itself, in its mailbox.
+var mailbox = []ActionType{
+	ApplyLabel, Archive, Delete, MarkRead, MarkUnread, Move, None, RemoveLabel, Restore, Star, Trash, Unstar,
+}
+
+// MailboxActions lists the actions that change nothing but the message itself, sorted by name: those that package gmail
+// carries out. The others need more than a mailbox (a place for notes, somebody who sends), and a host that offers them
+// carries them out itself.
+func MailboxActions() []ActionType { return slices.Clone(mailbox) }
+
 // Valid tells whether t is one of the actions.
 func (t ActionType) Valid() bool {
 	_, ok := dangers[t]

@@ -3,6 +3,7 @@ package gmail
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -300,7 +301,7 @@ func TestActionThatIsNotToBeDone(t *testing.T) {
 			a.State = tt.state
 			write(t, w.store, func(ctx context.Context, tx *queue.Tx) error { return w.ledger.put(ctx, tx, a) })
 
-			job := w.job(w.run(NewAction(w.account, id)))
+			job := w.job(w.run(NewActionJob(w.account, id)))
 			require.Equal(t, tt.want, job.State)
 			if tt.want == queue.StateCompleted {
 				require.JSONEq(t, `{"skipped":"the action is `+string(tt.state)+`"}`, string(job.Result))
@@ -324,7 +325,7 @@ func TestActionThatIsNotOurs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			job := w.job(w.run(NewAction(w.account, tt.action)))
+			job := w.job(w.run(NewActionJob(w.account, tt.action)))
 			require.Equal(t, queue.StateFailed, job.State)
 			require.Equal(t, 1, job.Attempt)
 			require.Contains(t, job.LastError, tt.reason)
@@ -334,12 +335,12 @@ func TestActionThatIsNotOurs(t *testing.T) {
 	require.Equal(t, postroom.ActionFailed, w.action(tests[2].action).State)
 }
 
-func TestSupportedActions(t *testing.T) {
-	require.Equal(t, []postroom.ActionType{
-		"apply_label", "archive", "delete", "mark_read", "mark_unread", "move", "none", "remove_label", "restore", "star",
-		"trash", "unstar",
-	}, SupportedActions())
-	for _, a := range SupportedActions() {
+// TestMailboxActionsAreThoseCarriedOut: what the words promise and what the jobs do is one list.
+func TestMailboxActionsAreThoseCarriedOut(t *testing.T) {
+	carriedOut := append(slices.Collect(maps.Keys(plain)), slices.Collect(maps.Keys(labelled))...)
+	require.Equal(t, slices.Sorted(slices.Values(append(carriedOut, postroom.Delete))), postroom.MailboxActions())
+	require.Len(t, postroom.MailboxActions(), 12)
+	for _, a := range postroom.MailboxActions() {
 		if a == postroom.Delete {
 			continue
 		}

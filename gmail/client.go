@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 )
 
 // A ClientConfig says how to reach one mailbox.
@@ -23,10 +25,10 @@ type ClientConfig struct {
 	Endpoint string
 	// UserID is the mailbox's address. Default "me": the one that HTTPClient is authorized for.
 	UserID string
-	// Timeout bounds each call, from its sending to the last byte of the answer. Default one minute.
+	// Timeout bounds each call, from its sending to the last byte of the answer. Default 1 minute; it must not be negative.
 	Timeout time.Duration
-	// Limits keep the client within Gmail's quota. Default none: for tests, and for hosts that have their own.
-	Limits *Limits
+	// Limits keep the client within Gmail's quota. The zero Limits are those that Gmail gives a new project.
+	Limits Limits
 }
 
 // A Client speaks to one mailbox. Its methods are Gmail's, one call each unless they say otherwise; they return [*Error].
@@ -38,10 +40,12 @@ type Client struct {
 	gate    *gate
 }
 
-// NewClient makes a client. It calls nobody: a wrong endpoint or a missing grant shows with the first call.
-func NewClient(ctx context.Context, cfg ClientConfig) (*Client, error) {
-	if cfg.HTTPClient == nil {
-		return nil, errors.New("gmail: ClientConfig.HTTPClient is nil; it must be a client that authorizes requests")
+// NewClient makes a client; a bad configuration is an error that names the field. It sends nothing: a wrong endpoint or a
+// missing grant shows with the first call.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	give := "a client that authorizes requests, such as oauth2.NewClient makes"
+	if err := fields.Required("gmail: ClientConfig.HTTPClient", cfg.HTTPClient, give); err != nil {
+		return nil, err
 	}
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("gmail: ClientConfig.Timeout is %v; it must be positive", cfg.Timeout)
@@ -54,18 +58,14 @@ func NewClient(ctx context.Context, cfg ClientConfig) (*Client, error) {
 	if cfg.Endpoint != "" {
 		options = append(options, option.WithEndpoint(cfg.Endpoint))
 	}
-	service, err := api.NewService(ctx, options...)
+	// The context is for clients that the library makes by itself.
+	service, err := api.NewService(context.Background(), options...)
 	if err != nil {
 		return nil, fmt.Errorf("gmail: %w", err)
 	}
-	c := &Client{service: service, user: cfg.UserID, timeout: cfg.Timeout, gate: gate}
-	if c.user == "" {
-		c.user = "me"
-	}
-	if c.timeout == 0 {
-		c.timeout = time.Minute
-	}
-	return c, nil
+	return &Client{
+		service: service, user: cmp.Or(cfg.UserID, "me"), timeout: cmp.Or(cfg.Timeout, time.Minute), gate: gate,
+	}, nil
 }
 
 // do makes one call within the limits and the timeout. notFound is what a 404 means for it.
@@ -110,7 +110,7 @@ type MessageList struct {
 	IncludeSpamTrash bool
 	// PageToken is a MessagePage's NextPageToken; empty for the first page.
 	PageToken string
-	// Max is how many ids a page has. Default 100, at most 500.
+	// Max is how many ids a page has. Default 100; bounds 1 to 500.
 	Max int
 }
 
@@ -122,6 +122,10 @@ type MessagePage struct {
 
 // ListMessages lists ids of messages, newest first in practice but not by promise.
 func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePage, error) {
+	if list.Max < 0 || list.Max > maxPageSize {
+		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, maxPageSize)
+		return MessagePage{}, &Error{Op: "list messages", Class: ClassInvalid, Err: fault}
+	}
 	var page MessagePage
 	err := c.do(ctx, MethodListMessages, "list messages", ClassNotFound, func(ctx context.Context) error {
 		call := c.service.Users.Messages.List(c.user).Context(ctx).Q(list.Query).IncludeSpamTrash(list.IncludeSpamTrash)

@@ -3,7 +3,6 @@ package gmail
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/postroom-go/postroom"
@@ -44,14 +43,8 @@ func moveTo(label string) effect {
 	return e
 }
 
-// SupportedActions lists what action.gmail carries out, sorted by name; a decision that names another is to be refused
-// before it gets here.
-func SupportedActions() []postroom.ActionType {
-	actions := append(slices.Collect(maps.Keys(plain)), slices.Collect(maps.Keys(labelled))...)
-	return slices.Sorted(slices.Values(append(actions, postroom.Delete)))
-}
-
-// effectOf is what an action other than delete does.
+// effectOf is what an action other than delete does. It knows those of [postroom.MailboxActions]; a decision that names
+// another is to be refused before it gets here.
 func effectOf(a postroom.Action) (effect, error) {
 	if e, ok := plain[a.Type]; ok {
 		return e, nil
@@ -59,7 +52,7 @@ func effectOf(a postroom.Action) (effect, error) {
 	invalid := &Error{Op: "action " + a.ID, Class: ClassInvalid}
 	with, ok := labelled[a.Type]
 	if !ok {
-		invalid.Err = fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, SupportedActions())
+		invalid.Err = fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, postroom.MailboxActions())
 		return effect{}, invalid
 	}
 	label, ok := a.Parameters.Text(postroom.ParamLabel)

@@ -51,7 +51,7 @@ func (j *jobs) applyPage(ctx context.Context, tx *queue.Tx, w *queue.Work[Histor
 	var ingests []queue.NewJob
 	for _, event := range page.Events {
 		if event.Kind == MessageAdded {
-			ingests = append(ingests, NewIngest(accountID, event.MessageID))
+			ingests = append(ingests, NewIngestJob(accountID, event.MessageID))
 			continue
 		}
 		if err := j.applyEvent(ctx, tx, accountID, event); err != nil {

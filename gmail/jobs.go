@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The types of this package's jobs. Their handlers are registered by [Register]; NewBackfill and its like make them with
+// The types of this package's jobs. Their handlers are registered by [Register]; NewBackfillJob and its like make them with
 // the keys that keep them from being done twice.
 const (
 	JobBackfill    queue.Type[BackfillPayload]    = "backfill.gmail"
@@ -37,9 +37,9 @@ type BackfillPayload struct {
 	Gap uint64 `json:"gap,omitempty"`
 }
 
-// NewBackfill makes the job that ingests an account's older mail, page by page. pageToken resumes a backfill, see
+// NewBackfillJob makes the job that ingests an account's older mail, page by page. pageToken resumes a backfill, see
 // [Backfill]; empty begins one. While the job is unfinished there is no second one for the same page.
-func NewBackfill(accountID, query, pageToken string) queue.NewJob {
+func NewBackfillJob(accountID, query, pageToken string) queue.NewJob {
 	return BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}.job()
 }
 
@@ -69,9 +69,9 @@ type HistorySyncPayload struct {
 	HistoryID uint64 `json:"history_id,omitempty"`
 }
 
-// NewHistorySync makes the job that brings an account up to date. While it is unfinished there is no second one for the
+// NewHistorySyncJob makes the job that brings an account up to date. While it is unfinished there is no second one for the
 // same history id: a push that comes twice is one job, and so are polls that overtake each other.
-func NewHistorySync(accountID string, historyID uint64) queue.NewJob {
+func NewHistorySyncJob(accountID string, historyID uint64) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobHistorySync, accountID)
 	if historyID != 0 {
 		name += fmt.Sprintf(":%d", historyID)
@@ -86,9 +86,9 @@ type LabelsSyncPayload struct {
 	Ensure    []string `json:"ensure,omitempty"` // names to create at Gmail when missing
 }
 
-// NewLabelsSync makes the job that brings the account's labels up to date, after creating at Gmail those named by ensure
+// NewLabelsSyncJob makes the job that brings the account's labels up to date, after creating at Gmail those named by ensure
 // that are missing. While it is unfinished there is no second one that ensures the same.
-func NewLabelsSync(accountID string, ensure ...string) queue.NewJob {
+func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobLabelsSync, accountID)
 	if len(ensure) > 0 {
 		ensure = slices.Compact(slices.Sorted(slices.Values(ensure)))
@@ -106,9 +106,9 @@ type IngestPayload struct {
 	Gap       uint64 `json:"gap,omitempty"`
 }
 
-// NewIngest makes the job that fetches one message, by Gmail's id. There is never a second one for the same message: to
+// NewIngestJob makes the job that fetches one message, by Gmail's id. There is never a second one for the same message: to
 // try again, retry the job.
-func NewIngest(accountID, providerID string) queue.NewJob {
+func NewIngestJob(accountID, providerID string) queue.NewJob {
 	return IngestPayload{AccountID: accountID, MessageID: providerID}.job()
 }
 
@@ -127,9 +127,9 @@ type ActionPayload struct {
 	ActionID  string `json:"action_id"`
 }
 
-// NewAction makes the job that carries out an action. While it is unfinished there is no second one for the action; what
+// NewActionJob makes the job that carries out an action. While it is unfinished there is no second one for the action; what
 // the ledger has seen done is not done again by a later one.
-func NewAction(accountID, actionID string) queue.NewJob {
+func NewActionJob(accountID, actionID string) queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobAction, accountID, actionID))
 	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID},
 		&queue.Options{Key: key, MaxAttempts: attempts.Unattended})

@@ -2,21 +2,39 @@ package gmail
 
 import (
 	"context"
+	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // A Mailbox reads and changes the labels of messages by our ids, on any account: what taking actions back needs. Its
-// errors are verdicts for the queue; a message that Gmail no longer has is [postroom.ErrMessageGone].
+// errors are verdicts for the queue; a message that Gmail no longer has is [postroom.ErrMessageGone]. [NewMailbox] makes
+// one; the zero Mailbox is unusable.
 type Mailbox struct {
 	store   *Store
 	clients Clients
 }
 
-// NewMailbox makes a mailbox of a store and the accounts' clients.
-func NewMailbox(store *Store, clients Clients) *Mailbox {
-	return &Mailbox{store: store, clients: clients}
+// MailboxConfig is what a [Mailbox] works with. It is copied and checked once, by [NewMailbox].
+type MailboxConfig struct {
+	// Store knows Gmail's ids of messages. Required.
+	Store *Store
+	// Clients finds the client of an account. Required.
+	Clients Clients
+}
+
+// NewMailbox makes a mailbox; a missing field is an error that names it.
+func NewMailbox(cfg MailboxConfig) (*Mailbox, error) {
+	err := errors.Join(
+		fields.Required("gmail: MailboxConfig.Store", cfg.Store, giveStore),
+		fields.Required("gmail: MailboxConfig.Clients", cfg.Clients, giveClients),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &Mailbox{store: cfg.Store, clients: cfg.Clients}, nil
 }
 
 // Image reads what a message carries at Gmail now.
@@ -31,7 +49,7 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
-	client, err := m.clients.Client(ctx, accountID)
+	client, err := findClient(ctx, m.clients, accountID)
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}

@@ -37,17 +37,22 @@ func DefaultCosts() map[Method]int {
 	}
 }
 
-// Limits keep one account's client within Gmail's quota. They are of one process: two that serve the same account
-// share its quota and should each have a part of it.
+// Limits keep one account's client within Gmail's quota. The zero Limits use the defaults. They are of one process: two
+// that serve the same account share its quota and should each have a part of it.
 type Limits struct {
-	// UnitsPerMinute is the account's budget. Default 6000, what Gmail gives new projects for each user.
+	// Unlimited sets no limit at all, for a Gmail of the test's own and for hosts that count calls by themselves. The
+	// client does not wait either when Gmail asks it to. The other fields must be zero then. Default false.
+	Unlimited bool
+
+	// UnitsPerMinute is the account's budget. Default 6000, what Gmail gives new projects for each user; above Burst.
 	UnitsPerMinute int
 	// Burst is how many units may be spent at once after a pause. They are part of UnitsPerMinute: no minute spends
 	// more. Default a tenth of it or the dearest method's cost; at least that cost, and less than UnitsPerMinute.
 	Burst int
-	// Concurrent is how many calls run at the same time. Default 8.
+	// Concurrent is how many calls run at the same time. Default 8; it must not be negative.
 	Concurrent int
-	// Costs are the units of each method. Default [DefaultCosts]; a method that is not in it costs nothing.
+	// Costs are the units of each method, at most Burst; 0 makes a method free. A method that is missing costs what
+	// [DefaultCosts] says.
 	Costs map[Method]int
 }
 
@@ -58,9 +63,9 @@ func (l Limits) withDefaults() Limits {
 	if l.Concurrent == 0 {
 		l.Concurrent = 8
 	}
-	if l.Costs == nil {
-		l.Costs = DefaultCosts()
-	}
+	costs := DefaultCosts()
+	maps.Copy(costs, l.Costs)
+	l.Costs = costs
 	if l.Burst == 0 {
 		l.Burst = max(l.UnitsPerMinute/10, slices.Max(append(slices.Collect(maps.Values(l.Costs)), 1)))
 	}
@@ -77,9 +82,20 @@ func (l Limits) validate() error {
 		return fmt.Errorf("Limits.Concurrent is %d; it must be positive", l.Concurrent)
 	}
 	for method, cost := range l.Costs {
+		if _, ok := DefaultCosts()[method]; !ok {
+			return fmt.Errorf("Limits.Costs[%s] is no method that a Client calls; the methods are those of DefaultCosts", method)
+		}
 		if cost < 0 || cost > l.Burst {
 			return fmt.Errorf("Limits.Costs[%s] is %d; it must be within 0 and Burst (%d)", method, cost, l.Burst)
 		}
+	}
+	return nil
+}
+
+// unset returns an error when a limit stands beside Unlimited.
+func (l Limits) unset() error {
+	if l.UnitsPerMinute != 0 || l.Burst != 0 || l.Concurrent != 0 || l.Costs != nil {
+		return errors.New("Limits.Unlimited is set beside other limits; leave one or the other zero")
 	}
 	return nil
 }
@@ -95,9 +111,9 @@ type gate struct {
 	closed time.Time // no call before this
 }
 
-func newGate(limits *Limits) (*gate, error) {
-	if limits == nil {
-		return nil, nil
+func newGate(limits Limits) (*gate, error) {
+	if limits.Unlimited {
+		return nil, limits.unset()
 	}
 	l := limits.withDefaults()
 	if err := l.validate(); err != nil {

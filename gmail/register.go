@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -18,16 +20,16 @@ type Config struct {
 	Store *Store
 	// Clients finds the client of an account. Required.
 	Clients Clients
-	// Ledger holds the actions to carry out. Nil: action.gmail is not handled here.
+	// Ledger holds the actions to carry out. Default nil: [JobAction] is not handled here.
 	Ledger Ledger
 
 	// OnMessage is called once for each message that is ingested and carries none of SkipLabels, in the transaction that
 	// stores it and completes the job: it enqueues what is next. An error undoes all of it, and the job is tried again.
-	// Nil: nothing follows.
+	// Default nil: nothing follows.
 	OnMessage func(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error
 
 	// OnLabelDeleted is called for each label that is gone from Gmail, in the transaction that deletes it here: it
-	// disables the rules that name it. An error undoes all of it. Nil: nothing follows.
+	// disables the rules that name it. An error undoes all of it. Default nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error
 
 	// SkipLabels are label ids whose messages are stored and not handed to OnMessage, neither when they come nor when the
@@ -41,11 +43,12 @@ type Config struct {
 	// PageSize is how many messages one backfill job lists. Default 100; bounds 1 to 500.
 	PageSize int
 
-	// MailLimits bound what reading one message may cost; a message beyond them is kept as broken. Nil means
-	// mime's defaults.
+	// MailLimits bound what reading one message may cost; a message beyond them is kept as broken. Default nil: the
+	// defaults of package mime.
 	MailLimits *mime.Limits
 
-	// Logger takes what is worth a line; nil means silence.
+	// Logger is told of lost history and of messages without a time. Default [slog.Default]; a logger of
+	// [slog.DiscardHandler] keeps silent.
 	Logger *slog.Logger
 }
 
@@ -75,18 +78,29 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PageSize == 0 {
 		c.PageSize = defaultPageSize
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	return c, c.validate()
+}
+
+// What a field that several configurations have is to be given.
+const (
+	giveStore   = "a store made by NewStore"
+	giveClients = "what finds an account's client, such as a ClientsFunc"
+)
+
+func (c *Config) validate() error {
+	faults := []error{
+		fields.Required("gmail: Config.Store", c.Store, giveStore),
+		fields.Required("gmail: Config.Clients", c.Clients, giveClients),
+		fields.Optional("gmail: Config.Ledger", c.Ledger),
 	}
-	switch {
-	case c.Store == nil:
-		return c, errors.New("gmail: Config.Store is nil; it is required")
-	case c.Clients == nil:
-		return c, errors.New("gmail: Config.Clients is nil; it is required")
-	case c.PageSize < 1 || c.PageSize > maxPageSize:
-		return c, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, maxPageSize)
+	if c.PageSize < 1 || c.PageSize > maxPageSize {
+		faults = append(faults, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, maxPageSize))
 	}
-	return c, nil
+	if err := c.MailLimits.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("gmail: Config.MailLimits: %w", err))
+	}
+	return errors.Join(faults...)
 }
 
 // jobs holds what the handlers share.
@@ -94,19 +108,20 @@ type jobs struct {
 	Config
 }
 
-// Register registers the handlers of this package's jobs. A bad configuration is an error that names the field.
-func Register(d *queue.Dispatcher, cfg Config) error {
+// Register registers the handlers of this package's jobs, each with the options. A bad configuration is an error that
+// names the field, and nothing is registered then.
+func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
 	cfg, err := cfg.withDefaults()
-	if err != nil {
+	if err := errors.Join(fields.Required("gmail: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), err); err != nil {
 		return err
 	}
 	j := &jobs{cfg}
-	queue.Handle(d, JobBackfill, j.backfill)
-	queue.Handle(d, JobHistorySync, j.syncHistory)
-	queue.Handle(d, JobLabelsSync, j.syncLabels)
-	queue.Handle(d, JobIngest, j.ingest)
+	queue.Handle(d, JobBackfill, j.backfill, opts...)
+	queue.Handle(d, JobHistorySync, j.syncHistory, opts...)
+	queue.Handle(d, JobLabelsSync, j.syncLabels, opts...)
+	queue.Handle(d, JobIngest, j.ingest, opts...)
 	if cfg.Ledger != nil {
-		queue.Handle(d, JobAction, j.act)
+		queue.Handle(d, JobAction, j.act, opts...)
 	}
 	return nil
 }
@@ -120,9 +135,18 @@ func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, er
 	if err != nil {
 		return account, nil, err
 	}
-	client, err := j.Clients.Client(ctx, accountID)
+	client, err := findClient(ctx, j.Clients, accountID)
 	if err != nil {
 		return account, nil, fmt.Errorf("gmail: client of account %s: %w", account.Email, err)
 	}
 	return account, client, nil
+}
+
+// findClient returns the account's client, and an error where the host has returned neither.
+func findClient(ctx context.Context, clients Clients, accountID string) (*Client, error) {
+	client, err := clients.Client(ctx, accountID)
+	if err == nil && client == nil {
+		err = errors.New("Clients returned nil and no error; return a client made by NewClient, or an error")
+	}
+	return client, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -20,17 +21,34 @@ var migrations embed.FS
 // Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels) or brings them up to
 // date. It may be called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
 	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		return migrate.Run(ctx, tx, string(tx.Dialect()), "gmail", migrations)
 	})
 }
 
 // A Store keeps accounts, threads, messages and labels. What it writes, it writes in the caller's transaction; what it
-// reads is what has been committed.
+// reads is what has been committed. [NewStore] makes one; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
-// NewStore makes a store on a database whose tables [Migrate] has made.
-func NewStore(db queue.DB) *Store { return &Store{db: db} }
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
+
+// StoreConfig is what a [Store] works with. It is copied and checked once, by [NewStore].
+type StoreConfig struct {
+	// DB holds the mail. Required; [Migrate] must have prepared it.
+	DB queue.DB
+}
+
+// NewStore makes a store; a missing field is an error that names it.
+func NewStore(cfg StoreConfig) (*Store, error) {
+	if err := fields.Required("gmail: StoreConfig.DB", cfg.DB, giveDB); err != nil {
+		return nil, err
+	}
+	return &Store{db: cfg.DB}, nil
+}
 
 // get reads one row; no row is [postroom.ErrNotFound], with what names the thing looked for.
 func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query string, args ...any) error {

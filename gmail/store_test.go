@@ -18,7 +18,8 @@ import (
 func eachStore(t *testing.T, fn func(t *testing.T, s *Store, accountID string)) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, Migrate(t.Context(), db))
-		s := NewStore(db)
+		s, err := NewStore(StoreConfig{DB: db})
+		require.NoError(t, err)
 		fn(t, s, ensureAccount(t, s, "me@example.com"))
 	})
 }

@@ -2,24 +2,27 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// Config is what a [Decider] works with. Only Client is required.
+// Config is what a [Decider] works with. It is copied and checked once, by [NewDecider].
 type Config struct {
+	// Client asks the model. Required.
 	Client Client
-	// Guidance returns what the user has told the model that concerns a message; nil is no guidance. Without labels in it
-	// the model cannot choose an action that takes one.
+	// Guidance returns what the user has told the model that concerns a message. Without labels in it the model cannot
+	// choose an action that takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
-	// Actions are what the model may choose from; default all. [postroom.None] is always among them.
+	// Actions are what the model may choose from; [postroom.None] is always among them. Default nil:
+	// [postroom.MailboxActions], which package gmail carries out. Name others only where the host carries them out. Empty
+	// but not nil leaves only none.
 	Actions []postroom.ActionType
-	// HTMLText reduces HTML to what a person sees of it, leaving hidden text out. With nil a body that is only HTML is not
-	// shown to the model.
+	// HTMLText reduces HTML to what a person sees of it, leaving hidden text out, as mime.TextFromHTML does. Default nil:
+	// a body that is only HTML is not shown to the model, which learns that there is one.
 	HTMLText func(html string) string
 }
 
@@ -31,13 +34,13 @@ type Decider struct{ cfg Config }
 
 var _ postroom.Decider = (*Decider)(nil)
 
-// New makes a decider.
-func New(cfg Config) (*Decider, error) {
-	if cfg.Client == nil {
-		return nil, errors.New("llm: Config.Client is nil")
+// NewDecider makes a decider; a bad configuration is an error that names the field.
+func NewDecider(cfg Config) (*Decider, error) {
+	if err := fields.Required("llm: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
+		return nil, err
 	}
 	if cfg.Actions == nil {
-		cfg.Actions = postroom.ActionTypes()
+		cfg.Actions = postroom.MailboxActions()
 	}
 	for _, a := range cfg.Actions {
 		if !a.Valid() {

@@ -39,6 +39,12 @@ func (e *LimitError) Error() string {
 // Is matches [ErrLimit].
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
+// Validate returns an error that names the first field that is negative; nil when there is none.
+func (l *Limits) Validate() error {
+	_, err := l.withDefaults()
+	return err
+}
+
 func (l *Limits) withDefaults() (Limits, error) {
 	limits := defaultLimits
 	if l == nil {

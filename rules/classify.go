@@ -12,11 +12,11 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// ClassifyJob decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that is to be
+// JobClassify decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that is to be
 // decided about; which are not (sent mail, drafts, spam, trash) is known there.
-const ClassifyJob queue.Type[ClassifyPayload] = "classify"
+const JobClassify queue.Type[ClassifyPayload] = "classify"
 
-// A ClassifyPayload names the message of a [ClassifyJob], by our ids.
+// A ClassifyPayload names the message of a [JobClassify], by our ids.
 type ClassifyPayload struct {
 	AccountID string `json:"account_id"`
 	MessageID string `json:"message_id"`
@@ -24,7 +24,7 @@ type ClassifyPayload struct {
 
 // NewClassifyJob makes the job that decides about a message, once for ever.
 func NewClassifyJob(accountID, messageID string) queue.NewJob {
-	return ClassifyJob.New(ClassifyPayload{accountID, messageID}, &queue.Options{
+	return JobClassify.New(ClassifyPayload{accountID, messageID}, &queue.Options{
 		MaxAttempts: attempts.Unattended,
 		Key:         queue.Forever(fmt.Sprintf("classify:%s:%s", accountID, messageID)),
 	})
@@ -48,24 +48,11 @@ type Ledger interface {
 	Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
 
-// A Classifier is the handler of [ClassifyJob]. All fields but Fallback are required.
-type Classifier struct {
-	Messages Messages
-	Labels   Labels
-	Ledger   Ledger
-
-	// Rules decide first; usually an [Engine].
-	Rules postroom.Decider
-	// Fallback decides about what no rule matched; usually a language model. Its decision is kept as a step of the job:
-	// a later attempt does not ask again. Nil records such mail with action none.
-	Fallback postroom.Decider
-}
-
-// Handle decides about the message of the job and records the decision, all in the transaction that completes the job.
+// handle decides about the message of the job and records the decision, all in the transaction that completes the job.
 // A decision that breaks its contract is recorded as one that a person must look at, and a label that does not exist as
 // one that has failed: neither loses the mail.
-func (c *Classifier) Handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
-	msg, err := c.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
+func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
+	msg, err := c.cfg.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		return queue.Fatal(fmt.Errorf("classify message %s of account %s: %w", w.Payload.MessageID, w.Payload.AccountID, err))
 	}
@@ -83,25 +70,25 @@ func (c *Classifier) Handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		if missing != "" {
-			_, err := c.Ledger.Refuse(ctx, tx, msg, decision, missing)
+			_, err := c.cfg.Ledger.Refuse(ctx, tx, msg, decision, missing)
 			return err
 		}
-		_, err := c.Ledger.Record(ctx, tx, msg, decision)
+		_, err := c.cfg.Ledger.Record(ctx, tx, msg, decision)
 		return err
 	})
 }
 
-func (c *Classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) (postroom.Decision, error) {
-	decision, err := c.Rules.Decide(ctx, msg)
+func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) (postroom.Decision, error) {
+	decision, err := c.cfg.Rules.Decide(ctx, msg)
 	if err != nil || decision.Source != postroom.SourceNone {
 		return decision, err
 	}
-	if c.Fallback == nil {
+	if c.cfg.Fallback == nil {
 		decision.Rationale += ", and no model is configured"
 		return decision, nil
 	}
 	return queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
-		return c.Fallback.Decide(ctx, msg)
+		return c.cfg.Fallback.Decide(ctx, msg)
 	})
 }
 
@@ -120,12 +107,12 @@ func usable(d postroom.Decision) postroom.Decision {
 
 // resolveLabel puts the label's id in the place of its name. It returns why the decision cannot be executed when there
 // is no such label.
-func (c *Classifier) resolveLabel(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
+func (c *classifier) resolveLabel(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
 	if !d.Action.TakesLabel() {
 		return "", nil
 	}
 	name, _ := d.Parameters.Text(postroom.ParamLabel) // Validate has seen it
-	id, ok, err := c.Labels.LabelID(ctx, msg.AccountID, name)
+	id, ok, err := c.cfg.Labels.LabelID(ctx, msg.AccountID, name)
 	switch {
 	case err != nil:
 		return "", err

@@ -3,7 +3,7 @@
 //
 // # The way of a message
 //
-// A [ClassifyJob] names a message. Its handler, [Classifier.Handle], asks the [Engine], which holds the stored rules
+// A [JobClassify] names a message. Its handler, which [Register] registers, asks the [Engine], which holds the stored rules
 // compiled as a [Set] and loads them again when the [Store] has changed; a rule that cannot be evaluated is set aside and
 // disabled, and the rest decide. Where no rule matches it asks its Fallback, a language model for instance. The decision,
 // with label names turned into ids, goes to the ledger in the transaction that completes the job.

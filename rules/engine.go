@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -28,12 +30,21 @@ type Engine struct {
 
 var _ postroom.Decider = (*Engine)(nil)
 
-// NewEngine makes an engine of a store; a nil logger means silence.
-func NewEngine(store *Store, log *slog.Logger) *Engine {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+// EngineConfig is what an [Engine] works with. It is copied and checked once, by [NewEngine].
+type EngineConfig struct {
+	// Store holds the rules. Required.
+	Store *Store
+	// Logger is told which broken rules are disabled. Default [slog.Default]; a logger of [slog.DiscardHandler] keeps
+	// silent.
+	Logger *slog.Logger
+}
+
+// NewEngine makes an engine; a missing field is an error that names it.
+func NewEngine(cfg EngineConfig) (*Engine, error) {
+	if err := fields.Required("rules: EngineConfig.Store", cfg.Store, "a store made by NewStore"); err != nil {
+		return nil, err
 	}
-	return &Engine{store: store, log: log}
+	return &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default())}, nil
 }
 
 // Decide returns the decision of the first matching rule, or action none and source none when there is none. It fails

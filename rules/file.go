@@ -29,7 +29,8 @@ type ParseOption func(*parseConfig)
 
 type parseConfig struct{ actions []postroom.ActionType }
 
-// Supporting names the actions that the host can execute; a rule with another is an error. Without it all are accepted.
+// Supporting names the actions that the host carries out; a rule with another is an error. Without it they are
+// [postroom.MailboxActions], which package gmail carries out.
 func Supporting(actions ...postroom.ActionType) ParseOption {
 	return func(c *parseConfig) { c.actions = actions }
 }
@@ -47,7 +48,7 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 // Parse reads a rules file, whose name is for messages. What is wrong with it comes back as one [*FileError] that holds
 // every problem with its line and column; other errors are those of reading.
 func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
-	config := parseConfig{actions: postroom.ActionTypes()}
+	config := parseConfig{actions: postroom.MailboxActions()}
 	for _, option := range options {
 		option(&config)
 	}

@@ -40,7 +40,7 @@ const (
 	maxNameLength = 200
 )
 
-// A Rule does one action to the mail that matches its condition. [New] makes one with the defaults.
+// A Rule does one action to the mail that matches its condition. [NewRule] makes one with the defaults.
 type Rule struct {
 	ID string // given by [Store.Create] and [Store.Import]
 
@@ -74,8 +74,8 @@ type Rule struct {
 	damage error // what could not be read of a stored rule
 }
 
-// New makes an enabled rule for all mail, with the default priority and safe mode.
-func New(name string, condition Condition, action postroom.ActionType, parameters postroom.Parameters) Rule {
+// NewRule makes an enabled rule for all mail, with the default priority and safe mode.
+func NewRule(name string, condition Condition, action postroom.ActionType, parameters postroom.Parameters) Rule {
 	return Rule{
 		Name: name, Condition: condition, Action: action, Parameters: parameters,
 		Enabled: true, Scope: ScopeGlobal, Priority: DefaultPriority, SafeMode: postroom.SafeDefault,

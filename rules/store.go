@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
@@ -23,6 +24,9 @@ var migrations embed.FS
 // Migrate creates the tables of this package (deterministic_rules, rules_revision) or brings them up to date. It may be
 // called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("rules: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
 	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		return migrate.Run(ctx, tx, string(tx.Dialect()), "rules", migrations)
 	})
@@ -38,10 +42,25 @@ var (
 // A Store keeps rules. Its reading methods see what has been committed, its writing methods take the caller's
 // transaction. A rule that is not there is [postroom.ErrNotFound]; a rule that is not valid is [ErrInvalidRule] and is
 // not stored.
+// [NewStore] makes one; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
-// NewStore makes a store of a database that [Migrate] has prepared.
-func NewStore(db queue.DB) *Store { return &Store{db: db} }
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
+
+// StoreConfig is what a [Store] works with. It is copied and checked once, by [NewStore].
+type StoreConfig struct {
+	// DB holds the rules. Required; [Migrate] must have prepared it.
+	DB queue.DB
+}
+
+// NewStore makes a store; a missing field is an error that names it.
+func NewStore(cfg StoreConfig) (*Store, error) {
+	if err := fields.Required("rules: StoreConfig.DB", cfg.DB, giveDB); err != nil {
+		return nil, err
+	}
+	return &Store{db: cfg.DB}, nil
+}
 
 // List returns all rules in the order in which they are tried, disabled ones included.
 func (s *Store) List(ctx context.Context) ([]Rule, error) {
@@ -63,7 +82,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 }
 
 // Create stores a new rule under a new id and returns it as stored. An empty scope is global, an empty safe mode the
-// default one; [New] fills in the rest.
+// default one; [NewRule] fills in the rest.
 func (s *Store) Create(ctx context.Context, tx *queue.Tx, r Rule) (*Rule, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return nil, err

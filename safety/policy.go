@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Policy is what a host may tune about the gate. The zero value is the usual. What no policy can switch off: a dangerous
+// A Policy is what a host may tune about the gate. The zero Policy uses the defaults. What no policy can switch off: a dangerous
 // action waits for a person unless the user's own rule, set to [postroom.SafeDangerousOverride], asked for it.
 type Policy struct {
 	// ConfidenceThreshold is the confidence below which a decision waits for a person; one that equals it passes.

@@ -68,6 +68,9 @@ func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction:
 func (l *Ledger) insert(
 	ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
 ) (_ postroom.Action, isNew bool, err error) {
+	if msg == nil {
+		return action, false, errors.New("safety: record: the message is nil; give the one that the decision is about")
+	}
 	if msg.ID == "" || msg.AccountID == "" {
 		return action, false, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
 	}

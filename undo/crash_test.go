@@ -31,7 +31,7 @@ func TestWhereverTheProcessDies(t *testing.T) {
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"STARRED"}})
 		h.request(a.ID)
 		return queuetest.Scenario{
-			Register: func(d *queue.Dispatcher) { queue.Handle(d, undo.Job, h.undoer.Handle) },
+			Register: func(d *queue.Dispatcher) { require.NoError(t, undo.Register(d, h.cfg)) },
 			Outside: func() []string {
 				return []string{
 					fmt.Sprint("calls that changed the message: ", h.box.calls),

@@ -13,7 +13,7 @@
 // # One way
 //
 // [Undoer.Request] is the one way to ask, for a command line, a page and a program alike: it refuses what cannot be undone,
-// before anything is written, and enqueues the [Job]. [Undoer.Plan] shows beforehand what the job would do,
+// before anything is written, and enqueues the [JobAction]. [Undoer.Plan] shows beforehand what the job would do,
 // [Undoer.Report] afterwards what it has done.
 //
 // # The job

@@ -11,7 +11,7 @@ import (
 
 // failed makes the undo failed when the error is the job's last word, and returns what the handler returns. A failed undo
 // stands in nobody's way: see [safety.Ledger.StartUndo].
-func (u *Undoer) failed(ctx context.Context, w *queue.Work[Payload], undoID string, cause error) error {
+func (u *Undoer) failed(ctx context.Context, w *queue.Work[ActionPayload], undoID string, cause error) error {
 	if ctx.Err() != nil {
 		return cause // the job is stopped or canceled, and its end is not ours to write
 	}

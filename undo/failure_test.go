@@ -138,7 +138,7 @@ func TestKilledAfterTheCall(t *testing.T) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		receipt := h.request(a.ID)
 
-		jobs, err := h.queue.Claim(t.Context(), "worker-that-dies", []string{string(undo.Job)}, 1)
+		jobs, err := h.queue.Claim(t.Context(), "worker-that-dies", []string{string(undo.JobAction)}, 1)
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
 		var begun postroom.Action
@@ -175,16 +175,19 @@ func TestAnOwnerThatEndedIsReplaced(t *testing.T) {
 		})
 
 		// While it lives, another job is refused.
-		other, err := h.queue.Enqueue(t.Context(), undo.Job.New(undo.Payload{AccountID: account, OriginalActionID: a.ID},
+		other, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: a.ID},
 			&queue.Options{Priority: 1}))
 		require.NoError(t, err)
-		d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: 1})
-		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
-		queue.Handle(d, undo.Job, func(ctx context.Context, w *queue.Work[undo.Payload]) error {
-			defer stop()
-			return h.undoer.Handle(ctx, w)
-		})
+		once := func(next queue.HandlerFunc) queue.HandlerFunc {
+			return func(ctx context.Context, a *queue.Attempt) error {
+				defer stop()
+				return next(ctx, a)
+			}
+		}
+		d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: 1, Middleware: []queue.Middleware{once}})
+		require.NoError(t, err)
+		require.NoError(t, undo.Register(d, h.cfg))
 		require.NoError(t, d.Run(ctx))
 		require.Equal(t, queue.StateFailed, h.job(other.ID).State)
 		require.Contains(t, h.job(other.ID).LastError, "is being undone, by action "+h.undos(a.ID)[0].ID)

@@ -27,6 +27,7 @@ type house struct {
 	queue  *queue.Queue
 	ledger *safety.Ledger
 	box    *mailbox
+	cfg    undo.Config
 	undoer *undo.Undoer
 }
 
@@ -39,12 +40,13 @@ func newHouse(t testing.TB, driver queue.Driver) *house {
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
 	})
 	require.NoError(t, err)
-	h.ledger, err = safety.New(safety.Config{
+	h.ledger, err = safety.NewLedger(safety.Config{
 		DB:      driver,
 		Execute: func(context.Context, *queue.Tx, postroom.Action) error { return nil },
 	})
 	require.NoError(t, err)
-	h.undoer, err = undo.New(undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: h.box})
+	h.cfg = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: h.box}
+	h.undoer, err = undo.NewUndoer(h.cfg)
 	require.NoError(t, err)
 	return h
 }
@@ -107,7 +109,7 @@ func (h *house) request(id string) queue.Receipt {
 func (h *house) run() {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Exclusive: true})
 	require.NoError(h.t, err)
-	queue.Handle(d, undo.Job, h.undoer.Handle)
+	require.NoError(h.t, undo.Register(d, h.cfg))
 	require.NoError(h.t, d.RunUntilIdle(context.Background()))
 }
 

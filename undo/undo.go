@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -45,10 +46,14 @@ type Mailbox interface {
 	SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error
 }
 
-// Config is what an [Undoer] works with; all of it is required.
+// Config is what an [Undoer] and the handler of [JobAction] work with. It is copied and checked once, by [NewUndoer] and by
+// [Register].
 type Config struct {
-	Queue   *queue.Queue
-	Ledger  *safety.Ledger
+	// Queue takes the jobs. Required.
+	Queue *queue.Queue
+	// Ledger holds the actions and what was undone. Required.
+	Ledger *safety.Ledger
+	// Mailbox reads and changes messages. Required; gmail.Mailbox is one.
 	Mailbox Mailbox
 }
 
@@ -59,17 +64,29 @@ type Undoer struct {
 	mailbox Mailbox
 }
 
-// New makes an undoer; register its [Undoer.Handle] for [Job].
-func New(cfg Config) (*Undoer, error) {
-	switch {
-	case cfg.Queue == nil:
-		return nil, errors.New("undo: Config.Queue is nil; it is required")
-	case cfg.Ledger == nil:
-		return nil, errors.New("undo: Config.Ledger is nil; it is required")
-	case cfg.Mailbox == nil:
-		return nil, errors.New("undo: Config.Mailbox is nil; it is required")
+// NewUndoer makes an undoer, which asks for undos and reports on them; [Register] registers what carries them out. A
+// missing field of the configuration is an error that names it.
+func NewUndoer(cfg Config) (*Undoer, error) {
+	err := errors.Join(
+		fields.Required("undo: Config.Queue", cfg.Queue, "the queue of the jobs, made by queue.New"),
+		fields.Required("undo: Config.Ledger", cfg.Ledger, "the ledger of the actions, made by safety.NewLedger"),
+		fields.Required("undo: Config.Mailbox", cfg.Mailbox, "the mailbox of the messages, such as a *gmail.Mailbox"),
+	)
+	if err != nil {
+		return nil, err
 	}
 	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox}, nil
+}
+
+// Register registers the handler of [JobAction], with the options. A missing field of the configuration is an error that
+// names it, and nothing is registered then.
+func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
+	u, err := NewUndoer(cfg)
+	if err := errors.Join(fields.Required("undo: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), err); err != nil {
+		return err
+	}
+	queue.Handle(d, JobAction, u.handle, opts...)
+	return nil
 }
 
 // Request asks for an action to be taken back: it enqueues the job, unless one is at it already (the receipt says so). All

@@ -14,16 +14,23 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
+func TestWhatIsMissingIsNamed(t *testing.T) {
 	h := newHouse(t, dbtest.SQLite(t))
+	d, err := queue.NewDispatcher(h.queue, nil)
+	require.NoError(t, err)
 	for want, cfg := range map[string]undo.Config{
-		"Config.Queue":   {Ledger: h.ledger, Mailbox: h.box},
-		"Config.Ledger":  {Queue: h.queue, Mailbox: h.box},
-		"Config.Mailbox": {Queue: h.queue, Ledger: h.ledger},
+		"undo: Config.Queue is nil; it is required: give the queue":           {Ledger: h.ledger, Mailbox: h.box},
+		"undo: Config.Ledger is nil; it is required: give the ledger":         {Queue: h.queue, Mailbox: h.box},
+		"undo: Config.Mailbox is nil; it is required: give the mailbox":       {Queue: h.queue, Ledger: h.ledger},
+		"undo: Config.Mailbox holds a nil *undo_test.mailbox; it is required": {Queue: h.queue, Ledger: h.ledger, Mailbox: (*mailbox)(nil)},
 	} {
-		_, err := undo.New(cfg)
+		_, err := undo.NewUndoer(cfg)
 		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, undo.Register(d, cfg), want)
 	}
+	require.ErrorContains(t, undo.Register(nil, h.cfg), "undo: Register: the Dispatcher is nil")
+	require.NoError(t, undo.Register(d, h.cfg), "nothing was registered before")
+	require.NoError(t, d.RunUntilIdle(t.Context()))
 }
 
 func TestUndo(t *testing.T) {
@@ -105,7 +112,7 @@ func TestRefusals(t *testing.T) {
 				require.ErrorIs(t, err, tc.want)
 
 				// A job that was enqueued by hand meets the same wall.
-				receipt, err := h.queue.Enqueue(t.Context(), undo.Job.New(undo.Payload{AccountID: account, OriginalActionID: tc.id}, nil))
+				receipt, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: tc.id}, nil))
 				require.NoError(t, err)
 				h.run()
 				require.Equal(t, queue.StateFailed, h.job(receipt.ID).State)
@@ -126,12 +133,12 @@ func TestRefusals(t *testing.T) {
 func TestJobsThatDoNotFit(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
-		for name, payload := range map[string]undo.Payload{
+		for name, payload := range map[string]undo.ActionPayload{
 			"another account": {AccountID: "account-2", OriginalActionID: a.ID},
 			"unknown action":  {AccountID: account, OriginalActionID: "nobody"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				receipt, err := h.queue.Enqueue(t.Context(), undo.Job.New(payload, nil))
+				receipt, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(payload, nil))
 				require.NoError(t, err)
 				h.run()
 				require.Equal(t, queue.StateFailed, h.job(receipt.ID).State)

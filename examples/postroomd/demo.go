@@ -241,7 +241,7 @@ func (d *demoRun) sort(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	if err := d.process(ctx, gmail.NewLabelsSync(d.accountID, d.rules.Labels...)); err != nil {
+	if err := d.process(ctx, gmail.NewLabelsSyncJob(d.accountID, d.rules.Labels...)); err != nil {
 		return err
 	}
 	if err := d.importRules(ctx); err != nil {
@@ -252,11 +252,11 @@ func (d *demoRun) sort(ctx context.Context) error {
 		return err
 	}
 	if account.Backfill.State == gmail.BackfillNone {
-		if err := d.process(ctx, gmail.NewBackfill(d.accountID, "", "")); err != nil {
+		if err := d.process(ctx, gmail.NewBackfillJob(d.accountID, "", "")); err != nil {
 			return err
 		}
 	}
-	return d.process(ctx, gmail.NewHistorySync(d.accountID, 0))
+	return d.process(ctx, gmail.NewHistorySyncJob(d.accountID, 0))
 }
 
 // process enqueues a job and works until nothing is left to do.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -25,6 +26,9 @@ const mailboxOwner = sample.Owner
 // workers is how many jobs run at once.
 const workers = 16
 
+// silent takes log lines: what this program has to say stands in its progress, its summary and its listings.
+var silent = slog.New(slog.DiscardHandler)
+
 // A house is all rooms on one folder. For looking, it is opened as it is; for working, it takes the folder's lock and
 // starts the Gmail.
 type house struct {
@@ -38,6 +42,7 @@ type house struct {
 	// Only when working.
 	server  *gmailtest.Server
 	clients gmail.Clients
+	undoing undo.Config
 	undoer  *undo.Undoer
 	release func() error
 }
@@ -48,7 +53,7 @@ func open(ctx context.Context, f folder) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &house{folder: f, db: db, mail: gmail.NewStore(db), rules: rules.NewStore(db)}
+	h := &house{folder: f, db: db}
 	if err := h.furnish(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -62,11 +67,17 @@ func (h *house) furnish(ctx context.Context) error {
 		}
 	}
 	var err error
+	if h.mail, err = gmail.NewStore(gmail.StoreConfig{DB: h.db}); err != nil {
+		return err
+	}
+	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db}); err != nil {
+		return err
+	}
 	// A demo may be killed many times; that is not the fault of the job it was at.
 	if h.queue, err = queue.New(h.db, &queue.Config{Budget: queue.Budget{Crashes: 1000}}); err != nil {
 		return err
 	}
-	h.ledger, err = safety.New(safety.Config{DB: h.db, Execute: h.execute})
+	h.ledger, err = safety.NewLedger(safety.Config{DB: h.db, Execute: h.execute})
 	return err
 }
 
@@ -97,15 +108,22 @@ func (h *house) connect(ctx context.Context) error {
 	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "demo"})
 	// Each worker keeps its connection; the default would close all but two after each call, and ask for a proxy.
 	base := &http.Transport{MaxIdleConnsPerHost: workers}
-	client, err := gmail.NewClient(ctx, gmail.ClientConfig{
+	client, err := gmail.NewClient(gmail.ClientConfig{
 		Endpoint:   server.URL(),
 		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}, Timeout: time.Minute},
+		// The Gmail is the demo's own: there is no quota to keep.
+		Limits: gmail.Limits{Unlimited: true},
 	})
 	if err != nil {
 		return err
 	}
 	h.clients = gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil })
-	h.undoer, err = undo.New(undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: gmail.NewMailbox(h.mail, h.clients)})
+	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: h.mail, Clients: h.clients})
+	if err != nil {
+		return err
+	}
+	h.undoing = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: mailbox}
+	h.undoer, err = undo.NewUndoer(h.undoing)
 	return err
 }
 
@@ -131,7 +149,7 @@ func (h *house) classify(ctx context.Context, tx *queue.Tx, msg *postroom.Messag
 
 // execute follows the ledger: at once, or when a person has approved.
 func (h *house) execute(ctx context.Context, tx *queue.Tx, a postroom.Action) error {
-	_, err := h.queue.EnqueueTx(ctx, tx, gmail.NewAction(a.AccountID, a.ID))
+	_, err := h.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
 	return err
 }
 
@@ -147,18 +165,19 @@ func (h *house) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	classifier := &rules.Classifier{Messages: h.mail, Rules: rules.NewEngine(h.rules, nil), Labels: h.mail, Ledger: h.ledger}
-	err = gmail.Register(d, gmail.Config{
-		Store: h.mail, Clients: h.clients, Ledger: h.ledger, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
-		// All mail is taken in; what lies in spam and trash is not decided about.
-		SpamAndTrash: true,
-	})
+	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: silent})
 	if err != nil {
 		return nil, err
 	}
-	queue.Handle(d, rules.ClassifyJob, classifier.Handle)
-	queue.Handle(d, undo.Job, h.undoer.Handle)
-	return d, nil
+	return d, errors.Join(
+		gmail.Register(d, gmail.Config{
+			Store: h.mail, Clients: h.clients, Ledger: h.ledger, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+			// All mail is taken in; what lies in spam and trash is not decided about.
+			SpamAndTrash: true, Logger: silent,
+		}),
+		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine}),
+		undo.Register(d, h.undoing),
+	)
 }
 
 // runJobs works until nothing is left to do.

@@ -1,6 +1,6 @@
 // Package gmailtest is a Gmail that runs in a test, or in a demonstration: a server on a loopback port that speaks the
 // HTTP and JSON of the Gmail API, so that the real client (google.golang.org/api/gmail/v1) talks to it and not a mock.
-// [New] starts one for a test, [Open] for anything else.
+// [NewServer] starts one for a test, [Open] for anything else.
 //
 // It has labels, threads, history with gaps in its ids, pagination, quota, and Gmail's error bodies. With [Config].Dir its
 // state is a file that survives the death of the process at any moment; without, it is in memory.

@@ -93,7 +93,7 @@ func openState(ctx context.Context, dir string) (*sqlite.DB, error) {
 	return sqlite.Open(ctx, filepath.Join(dir, stateFile), &sqlite.Config{Durability: sqlite.Normal})
 }
 
-// TB is what [New] needs of a *testing.T; this package does not import testing, which programs would carry along.
+// TB is what [NewServer] needs of a *testing.T; this package does not import testing, which programs would carry along.
 type TB interface {
 	Helper()
 	Context() context.Context
@@ -101,12 +101,12 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// New starts an empty server in memory that ends with the test.
-func New(t TB) *Server {
+// NewServer starts an empty server in memory that ends with the test.
+func NewServer(t TB) *Server {
 	t.Helper()
 	s, err := Open(t.Context(), Config{})
 	if err != nil {
-		t.Fatalf("gmailtest.New: %v", err)
+		t.Fatalf("gmailtest.NewServer: %v", err)
 		return nil
 	}
 	t.Cleanup(func() {

@@ -58,8 +58,8 @@ type Scripted struct {
 
 var _ llm.Client = (*Scripted)(nil)
 
-// New makes a scripted client for a test.
-func New(t testing.TB, turns ...Turn) *Scripted {
+// NewScripted makes a scripted client for a test.
+func NewScripted(t testing.TB, turns ...Turn) *Scripted {
 	s := &Scripted{t: t, turns: slices.Clone(turns)}
 	t.Cleanup(func() {
 		s.mu.Lock()
