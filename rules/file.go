@@ -15,7 +15,7 @@ type File struct {
 	Name string
 	// Labels are the names that the rules need; the host creates those that do not exist.
 	Labels []string
-	// Rules are in the order of the file, which decides between rules of one priority.
+	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule
 	// Warnings are not errors, but probably not what the author meant.
 	Warnings []Problem
@@ -63,7 +63,7 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	p := &fileParser{
 		source: newSource(name, string(data)),
 		config: config,
-		file:   &File{Name: name},
+		file:   &File{Name: name, Rules: []Rule{}},
 		names:  map[string]position{},
 	}
 	if root := p.root(); root != nil {

@@ -14,7 +14,8 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 // stands for the rules of all accounts. Rules are the same when their names are: they keep their ids, and those whose
 // name is not given are deleted. A rule that was disabled with a reason stays so until its definition changes.
 //
-// The rules of other accounts stay as they are. All rules are checked before anything is written.
+// The rules of other accounts stay as they are. All rules are checked before anything is written. Nil rules are
+// [ErrNoRules]; an empty list that is not nil, as [Parse] returns for a file without rules, deletes all of the account's.
 func (s *Store) Import(ctx context.Context, tx *queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	var done Imported
 	if err := checkImport(accountID, rules); err != nil {
@@ -48,6 +49,9 @@ func (s *Store) Import(ctx context.Context, tx *queue.Tx, accountID string, rule
 }
 
 func checkImport(accountID string, rules []Rule) error {
+	if rules == nil {
+		return fmt.Errorf("import rules: account %q: %w; to delete all of them, give an empty list that is not nil", accountID, ErrNoRules)
+	}
 	names := make(map[string]bool, len(rules))
 	for _, r := range rules {
 		if names[r.Name] {

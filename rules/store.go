@@ -35,6 +35,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 var (
 	// ErrNameTaken: another rule of the account has the name.
 	ErrNameTaken = errors.New("another rule has this name")
+	// ErrNoRules: an import was given nil, and would delete all rules.
+	ErrNoRules = errors.New("no rules are given, and all that are stored would be deleted")
 	// ErrSameRule: a rule cannot swap priorities with itself.
 	ErrSameRule = errors.New("a rule cannot be swapped with itself")
 )

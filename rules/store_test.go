@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -254,6 +255,24 @@ func TestImportMakesTheStoreEqualTheFile(t *testing.T) {
 		require.Equal(t, id, byName(t, s, "b").ID, "a changed rule keeps its id")
 		require.Equal(t, postroom.Star, byName(t, s, "b").Action)
 		require.Equal(t, *shared, byName(t, s, "shared"), "rules of others stay")
+	})
+}
+
+// TestImportOfNothing: what a caller forgot to read deletes no rules; what a person wrote does.
+func TestImportOfNothing(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		importRules(t, db, s, "acc", rules.NewRule("kept", fromDomain("a.example"), postroom.Archive, nil))
+		err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+			_, err := s.Import(ctx, tx, "acc", nil)
+			return err
+		})
+		require.ErrorIs(t, err, rules.ErrNoRules)
+		require.ErrorContains(t, err, `account "acc"`)
+		require.Equal(t, []string{"kept"}, names(t, s))
+
+		file, err := rules.Parse("empty.yaml", strings.NewReader("rules: []"))
+		require.NoError(t, err)
+		require.Equal(t, rules.Imported{Removed: 1}, importRules(t, db, s, "acc", file.Rules...))
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // A Gate holds the calls of a [Fault] until it is opened. It takes the place of waiting some time: a test knows when a
-// call is under way, and decides when it goes on.
+// call is under way, and decides when it goes on. [NewGate] makes one; the zero Gate is unusable.
 type Gate struct {
 	arrival sync.Once
 	arrived chan struct{}

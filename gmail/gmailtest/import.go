@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -31,6 +32,9 @@ const (
 //
 // progress, which may be nil, is called after each batch with the number of messages gone through.
 func (s *Server) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
+	if err := fields.Required("gmailtest: Import: source", source, "a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
+		return 0, err
+	}
 	in := importer{server: s, mailbox: source.Name(), copies: map[[sha256.Size]byte]int{}, progress: progress}
 	if err := in.forgetRefused(ctx); err != nil {
 		return 0, fmt.Errorf("gmailtest: import: %w", err)
