@@ -138,6 +138,12 @@ func (i Image) ChangeFrom(before Image) LabelChange {
 	return LabelChange{Add: missing(i.LabelIDs, before), Remove: missing(before.LabelIDs, i)}
 }
 
+// Apply returns the image after the change; i stays as it is. A label that is both added and removed is there.
+func (i Image) Apply(c LabelChange) Image {
+	kept := slices.DeleteFunc(slices.Clone(i.LabelIDs), func(l string) bool { return slices.Contains(c.Remove, l) })
+	return NewImage(append(kept, c.Add...))
+}
+
 func missing(labels []string, from Image) []string {
 	var out []string
 	for _, l := range labels {

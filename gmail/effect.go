@@ -86,12 +86,6 @@ func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelCha
 	return out
 }
 
-// applied is the image after a change.
-func applied(change postroom.LabelChange, image postroom.Image) postroom.Image {
-	kept := slices.DeleteFunc(slices.Clone(image.LabelIDs), func(l string) bool { return slices.Contains(change.Remove, l) })
-	return postroom.NewImage(append(kept, change.Add...))
-}
-
 // apply makes a change that may include the trash and returns what the message carries then. Out of the trash comes
 // first and into it last, since both have effects on other labels; each step can be repeated, and so can all of them.
 func (c *Client) apply(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {

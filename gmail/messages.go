@@ -95,7 +95,7 @@ func (s *Store) changeLabels(ctx context.Context, tx *queue.Tx, accountID, provi
 	if err := json.Unmarshal(row.Labels, &now); err != nil {
 		return fmt.Errorf("gmail: labels of message %s: %w", row.ID, err)
 	}
-	labels, err := toJSON(applied(change, postroom.NewImage(now)).LabelIDs)
+	labels, err := toJSON(postroom.NewImage(now).Apply(change).LabelIDs)
 	if err != nil {
 		return err
 	}

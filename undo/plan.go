@@ -70,7 +70,7 @@ func plan(before, after, now postroom.Image) Report {
 // resume is what remains of a plan that was made for the image seen and may have been carried out, in part or whole, when
 // the message now has the image now. It returns the change that is left to make and the report as it has become.
 func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
-	rest := plan(apply(seen, first.Restored), seen, now)
+	rest := plan(seen.Apply(first.Restored), seen, now)
 	r := Report{
 		Restored:  without(first.Restored, rest.Skipped),
 		Skipped:   join(first.Skipped, rest.Skipped),
@@ -87,10 +87,6 @@ func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Repor
 
 func touches(c postroom.LabelChange, labelID string) bool {
 	return slices.Contains(c.Add, labelID) || slices.Contains(c.Remove, labelID)
-}
-
-func apply(i postroom.Image, c postroom.LabelChange) postroom.Image {
-	return postroom.NewImage(append(subtract(i.LabelIDs, c.Remove), c.Add...))
 }
 
 func without(c, other postroom.LabelChange) postroom.LabelChange {
