@@ -7,11 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// TextFromHTML makes readable text of HTML: blocks become lines, list items get a dash, table cells are set apart,
-// images give their alternative text. Styles, scripts and whatever else is not meant to be read are left out. It is
-// linear in the size of its input, and takes any input.
+// TextFromHTML returns the text of HTML: blocks become lines, list items get a dash, table cells are set apart,
+// images give their alternative text. Styles, scripts and whatever else is not meant to be read are left out. Its
+// time is linear in the size of the input, and every input is accepted.
 //
-// It tells what the markup says, not what a browser shows: text that is hidden by styles is part of the result.
+// The result holds the text of the markup, which is not always what a browser shows: text that styles hide is part of it.
 func TextFromHTML(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Message is a mail that was read (RFC 5322): what its header says, its text, and its parts.
+// A Message is a parsed mail (RFC 5322): its header, its text, and its parts.
 type Message struct {
 	// Header holds all fields, in order. The fields below are taken from it; where one stands twice, the first counts.
 	Header  Header
@@ -46,9 +46,9 @@ type Message struct {
 	shown int // how deep messages are shown within this one
 }
 
-// Parse reads a whole message. However broken it is, there is an answer, and [Message.Defects] tells what was wrong.
-// The errors are those of r, a [*LimitError] for a message beyond limits, and one that names a negative limit;
-// limits may be nil.
+// Parse reads a whole message. A malformed message is no error: [Message.Defects] lists what was wrong with it. The errors
+// are those of r, a [*LimitError] for a message beyond the limits, and one that names a negative limit. Nil limits are the
+// defaults.
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {

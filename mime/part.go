@@ -98,7 +98,7 @@ func isTokenRune(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune("()<>@,;:\\\"/[]?=", r)
 }
 
-// IsMultipart tells whether the part consists of parts.
+// IsMultipart reports whether the part consists of parts.
 func (p *Part) IsMultipart() bool { return strings.HasPrefix(p.ContentType, "multipart/") }
 
 func (p *Part) isMessage() bool {

@@ -36,7 +36,7 @@ type Message struct {
 	// receiver's to keep.
 	Raw []byte
 
-	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it, and Labeled tells whether the message has that
+	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it, and Labeled reports whether the message has that
 	// header field: an empty list of labels is not the same as none at all.
 	Labels  []string
 	Labeled bool

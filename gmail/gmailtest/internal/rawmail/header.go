@@ -85,7 +85,7 @@ func isFieldName(b []byte) bool {
 	return len(b) > 0
 }
 
-// LooksLikeField tells whether b begins with what could be a header field.
+// LooksLikeField reports whether b begins with what could be a header field.
 func LooksLikeField(b []byte) bool {
 	line, _ := cutLine(b)
 	_, _, ok := cutField(line)
