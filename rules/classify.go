@@ -12,17 +12,17 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// JobClassify decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that is to be
-// decided about; which are not (sent mail, drafts, spam, trash) is known there.
+// JobClassify decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that needs a
+// decision; it leaves out sent mail, drafts, spam and trash.
 const JobClassify queue.Type[ClassifyPayload] = "classify"
 
-// A ClassifyPayload names the message of a [JobClassify], by our ids.
+// A ClassifyPayload names the message of a [JobClassify] by its UUID, not by Gmail's id.
 type ClassifyPayload struct {
 	AccountID string `json:"account_id"`
 	MessageID string `json:"message_id"`
 }
 
-// NewClassifyJob makes the job that decides about a message, once for ever.
+// NewClassifyJob makes the job that decides about a message. Its key allows one such job per message, for ever.
 func NewClassifyJob(accountID, messageID string) queue.NewJob {
 	return JobClassify.New(ClassifyPayload{accountID, messageID}, &queue.Options{
 		MaxAttempts: attempts.Unattended,
@@ -30,27 +30,27 @@ func NewClassifyJob(accountID, messageID string) queue.NewJob {
 	})
 }
 
-// Messages finds a message; one that is not stored is [postroom.ErrNotFound].
+// Messages returns a stored message, or [postroom.ErrNotFound].
 type Messages interface {
 	Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error)
 }
 
-// Labels finds the id of a label of the account by its whole name, compared without regard to case, or by its id.
+// Labels returns the id of a label of the account, found by its whole name, compared without regard to case, or by its id.
 type Labels interface {
 	LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error)
 }
 
 // A Ledger records decisions and what follows from them, in the transaction it is given.
 type Ledger interface {
-	// Record stores the decision and its action, and enqueues what executes it or asks a person.
+	// Record stores the decision and its action, and enqueues the job that executes it or requests approval.
 	Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
-	// Refuse stores the decision with an action that has failed for the reason, and enqueues nothing that executes it.
+	// Refuse stores the decision with a failed action and the reason, and enqueues no job that executes it.
 	Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
 
 // handle decides about the message of the job and records the decision, all in the transaction that completes the job.
-// A decision that breaks its contract is recorded as one that a person must look at, and a label that does not exist as
-// one that has failed: neither loses the mail.
+// A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing label is
+// recorded as failed.
 func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
 	msg, err := c.cfg.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -92,7 +92,7 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 	})
 }
 
-// usable turns a decision that breaks its contract into one for a person to look at.
+// usable replaces a decision that breaks its contract by none, with a request for approval.
 func usable(d postroom.Decision) postroom.Decision {
 	err := d.Validate()
 	if err == nil {
@@ -105,8 +105,8 @@ func usable(d postroom.Decision) postroom.Decision {
 	}
 }
 
-// resolveLabel puts the label's id in the place of its name. It returns why the decision cannot be executed when there
-// is no such label.
+// resolveLabel replaces the label's name by its id. If there is no such label, missing says why the decision cannot be
+// executed.
 func (c *classifier) resolveLabel(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
 	if !d.Action.TakesLabel() {
 		return "", nil

@@ -10,18 +10,18 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A File is a rules file that has been read and checked.
+// A File is a parsed and valid rules file.
 type File struct {
 	Name string
 	// Labels are the names that the rules need; the host creates those that do not exist.
 	Labels []string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule
-	// Warnings are not errors, but probably not what the author meant.
+	// Warnings are probably mistakes, but not errors.
 	Warnings []Problem
 }
 
-// maxFileSize bounds what is read: far beyond what a person writes.
+// maxFileSize is far beyond what a person writes.
 const maxFileSize = 1 << 20
 
 // A ParseOption changes what [Parse] accepts.
@@ -45,8 +45,8 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 	return Parse(path, f, options...)
 }
 
-// Parse reads a rules file, whose name is for messages. What is wrong with it comes back as one [*FileError] that holds
-// every problem with its line and column; other errors are those of reading.
+// Parse reads a rules file; the name is for messages. A faulty file is a [*FileError] with every problem, each with its
+// line and column; other errors are those of r.
 func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	config := parseConfig{actions: postroom.MailboxActions()}
 	for _, option := range options {
@@ -82,8 +82,8 @@ func newSource(name, text string) *source {
 	return &source{name: name, lines: strings.Split(text, "\n")}
 }
 
-// ResolveLabels turns the label names in label_present conditions into the ids that messages carry. The host calls it
-// once the file's labels exist; what id does not know stays as it is.
+// ResolveLabels replaces the label names in label_present conditions by the ids that messages carry. The host calls it
+// when the file's labels exist. A name for which id returns false is left unchanged.
 func (f *File) ResolveLabels(id func(name string) (id string, ok bool)) {
 	for i := range f.Rules {
 		f.Rules[i].Condition = f.Rules[i].Condition.resolveLabels(id)

@@ -8,19 +8,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Config is what the handler of [JobClassify] works with. It is copied and checked once, by [Register].
+// Config configures the handler of [JobClassify]. It is copied and checked once, by [Register].
 type Config struct {
-	// Messages finds the message to decide about. Required; gmail.Store is one.
+	// Messages returns the message to decide about. Required; *gmail.Store implements it.
 	Messages Messages
-	// Labels finds the ids of labels. Required; gmail.Store is one.
+	// Labels returns the ids of labels. Required; *gmail.Store implements it.
 	Labels Labels
-	// Ledger records the decision. Required; safety.Ledger is one.
+	// Ledger records the decision. Required; *safety.Ledger implements it.
 	Ledger Ledger
 
 	// Rules decides first. Required; usually an [Engine].
 	Rules postroom.Decider
-	// Fallback decides about messages that no rule matches; usually a language model. Its decision is kept as a step of
-	// the job: a later attempt does not ask again. Default nil: such messages are recorded with action none.
+	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job,
+	// so that a later attempt does not ask again. Default nil: such messages are recorded with action none.
 	Fallback postroom.Decider
 }
 

@@ -15,28 +15,28 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Config says how a [Ledger] works. It is copied and checked once, by [NewLedger].
+// Config configures a [Ledger]. It is copied and checked once, by [NewLedger].
 type Config struct {
-	// DB is where the ledger's tables are. Required.
+	// DB holds the tables of the ledger. Required; [Migrate] must have prepared it.
 	DB queue.DB
 
-	// Policy is the gate's; the zero Policy uses the defaults.
+	// Policy configures the gate. The zero Policy uses the defaults.
 	Policy Policy
 
-	// Execute is called for each action that may now be executed, in the transaction that says so: it enqueues the job
-	// that does it. An error undoes the transaction. An action that is held becomes executable a second time when it is
-	// approved, so the job's key is one that is free again once the job has finished. Required.
+	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
+	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
+	// must be free again when the job has finished. Required.
 	Execute func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
 
-	// Ask is called for each request for approval, in the transaction that makes it: it enqueues the job that tells a
-	// person. An error undoes the transaction. Default nil: people look for themselves, with
+	// Ask enqueues the job that notifies a person of a request for approval. It is called in the transaction that makes the
+	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with
 	// [Ledger.Approvals].
 	Ask func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
 
-	// Approvers are who may approve and reject, compared exactly; none may be blank. Default empty: whoever can call.
+	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 
-	// ApprovalExpiry is how long a request for approval can be answered. Default 7 days; bounds: 1 minute to 365 days.
+	// ApprovalExpiry is the time within which a request can be approved. Default 7 days; bounds 1 minute to 365 days.
 	ApprovalExpiry time.Duration
 }
 
@@ -72,7 +72,7 @@ func (c *Config) validate() error {
 	return errors.Join(faults...)
 }
 
-// A Ledger keeps what was decided, what was done and who allowed it. It is safe for concurrent use. [NewLedger] makes one;
+// A Ledger records decisions, actions and approvals. It is safe for concurrent use. [NewLedger] makes one;
 // the zero Ledger is unusable.
 type Ledger struct {
 	cfg  Config
@@ -92,8 +92,8 @@ func NewLedger(cfg Config) (*Ledger, error) {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. It may be
-// called at every start, by several processes at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. Call
+// it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An Entry is an action and the decision it stems from. An undo stems from the decision of what it takes back.
+// An Entry is an action with the decision that led to it. The decision of an undo is that of the action it undoes.
 type Entry struct {
 	Action   postroom.Action
 	Decision DecisionRecord
@@ -34,7 +34,7 @@ func (l *Ledger) Actions(ctx context.Context, f Filter) ([]Entry, error) {
 	return list(ctx, l, f, listActions, scanEntry)
 }
 
-// Decisions lists decisions by what became of them, newest first: as [Ledger.Actions], without the undos.
+// Decisions lists the decisions whose actions match the filter, newest first, undos excluded.
 func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, error) {
 	entries, err := list(ctx, l, f, listDecisions, scanEntry)
 	records := make([]DecisionRecord, len(entries))
@@ -44,7 +44,7 @@ func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, err
 	return records, err
 }
 
-// A Waiting is an action that waits for a person, and the request that is made of them.
+// A Waiting is an action that waits for approval, with the request.
 type Waiting struct {
 	Entry
 	Approval Approval
@@ -67,8 +67,8 @@ func scanWaiting(s scanner) (w Waiting, err error) {
 	return w, err
 }
 
-// Approvals lists what waits for a person, newest first, expired requests too. Only actions in state approved_pending
-// wait, so Filter.States must be empty.
+// Approvals lists the actions that wait for approval, newest first, those with expired requests included. Filter.States must
+// be empty: all of them are approved_pending.
 func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 	if len(f.States) > 0 {
 		return nil, errors.New("safety: Filter.States must be empty: all approvals wait in state approved_pending")
@@ -105,11 +105,11 @@ func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error
 	return d, nil
 }
 
-// maxCandidates is how many ids an ambiguous prefix names.
+// maxCandidates bounds the ids in the error about an ambiguous prefix.
 const maxCandidates = 10
 
-// Resolve finds the one action whose id begins with prefix, for people who type: letter case does not matter. None is
-// [postroom.ErrNotFound]; several are [ErrAmbiguous], and the error lists them.
+// Resolve returns the id of the one action whose id begins with the prefix; case is ignored. Without such an action the error
+// is [postroom.ErrNotFound]; with several it is [ErrAmbiguous] and lists them.
 func (l *Ledger) Resolve(ctx context.Context, prefix string) (string, error) {
 	p := strings.ToLower(strings.TrimSpace(prefix))
 	if p == "" || strings.Trim(p, "0123456789abcdef-") != "" {

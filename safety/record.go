@@ -14,16 +14,16 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Record takes a decision about a message in: the gate judges it, and the decision, its action and what follows (a job, a
-// request for approval) are written in the caller's transaction. A label parameter must be a label's id by now.
+// Record records a decision about a message: the gate judges it, and the decision, its action and what follows (a job or a
+// request for approval) are written in the caller's transaction. A label parameter must be the id of a label.
 //
-// The action is approved_pending when the gate asks for a person, completed when there is nothing to do
-// ([postroom.None]), and otherwise queued and handed to [Config.Execute].
+// The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), and
+// otherwise queued and passed to [Config.Execute].
 //
-// Recording is idempotent: when the message already has a decision with the same [postroom.Decision.Key], nothing is
-// written and the action of that first decision is returned, as it stands now.
+// Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
+// the action of that decision in its present state.
 //
-// A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to keep it.
+// A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to record it.
 func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
 	if err := d.Validate(); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
@@ -49,9 +49,9 @@ func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	return action, err
 }
 
-// Refuse takes a decision in that must not be carried out, such as one that names a label which does not exist. Its action
-// has failed from the start, with the reason, which must not be blank. Nothing is executed and nobody is asked. It is
-// idempotent as [Ledger.Record] is, and takes decisions that Record finds invalid.
+// Refuse records a decision that must not be carried out, such as one that names a missing label. Its action is failed from
+// the start, with the reason, which must not be blank. Nothing is executed and no approval is requested. Refuse is idempotent
+// as [Ledger.Record] is, and accepts decisions that Record finds invalid.
 func (l *Ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
 	if strings.TrimSpace(reason) == "" {
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
@@ -61,10 +61,10 @@ func (l *Ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	return action, err
 }
 
-// nothingDone is the hint of an action that changed nothing: no way back, and nothing to go back from.
+// nothingDone returns the hint of an action that changed nothing.
 func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction: postroom.None} }
 
-// insert writes the decision and its action, or finds those that were there first.
+// insert writes the decision and its action, or reads the action of an earlier decision with the same key.
 func (l *Ledger) insert(
 	ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
 ) (_ postroom.Action, isNew bool, err error) {
@@ -170,7 +170,7 @@ func validSource(s postroom.Source) bool {
 	return s == postroom.SourceDeterministic || s == postroom.SourceModel || s == postroom.SourceNone
 }
 
-// confidence is NULL when nobody decided and for what is no confidence at all.
+// confidence is NULL for source none and for values outside [0, 1].
 func confidence(d postroom.Decision) sql.NullFloat64 {
 	known := d.Source != postroom.SourceNone && d.Confidence >= 0 && d.Confidence <= 1
 	return sql.NullFloat64{Float64: d.Confidence, Valid: known}

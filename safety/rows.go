@@ -27,7 +27,7 @@ func decode(what, stored string, v any) error {
 	return nil
 }
 
-// A row is one table's part of a result: where its columns go, and what becomes of them.
+// A row scans the columns of one table and makes a value of them.
 type row[T any] interface {
 	dest() []any
 	value() (T, error)
@@ -88,7 +88,7 @@ func (r *actionRow) value() (postroom.Action, error) {
 
 func scanAction(s scanner) (postroom.Action, error) { return scan(s, &actionRow{}) }
 
-// A DecisionRecord is a decision as it stands in the ledger.
+// A DecisionRecord is a decision as recorded in the ledger.
 type DecisionRecord struct {
 	ID        string
 	AccountID string
@@ -96,7 +96,7 @@ type DecisionRecord struct {
 	Sender    string // the address, in lower case
 	Subject   string
 
-	// Decision is what was decided; its NeedsApproval is the gate's last word, not the decider's.
+	// Decision is the decision; its NeedsApproval is the gate's, not the decider's.
 	Decision postroom.Decision
 	Verdict  Verdict
 

@@ -15,11 +15,12 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// StartUndo records that the job takes a completed action back: a new action of type undo_<type>, executing from the start,
-// linked to the original as its undo. Whether the original can be taken back is for package undo to judge.
+// StartUndo records that the job undoes a completed action: it inserts an action of type undo_<type>, executing from the
+// start, and links it to the original. Package undo decides whether the original can be undone.
 //
-// An action has at most one undo that has not failed and was not canceled. When it is the same job's, it is returned: the
-// job goes on after a crash. When it is another's, nothing is written and the answer is an [*UndoneError].
+// An action has at most one undo that has neither failed nor been canceled. If it belongs to the same job, StartUndo returns
+// it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and returns an
+// [*UndoneError].
 func (l *Ledger) StartUndo(ctx context.Context, tx *queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	original, err := l.ActionTx(ctx, tx, originalID)
 	if err != nil {
@@ -59,8 +60,8 @@ func (l *Ledger) liveUndo(ctx context.Context, tx *queue.Tx, originalID, jobID s
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: undo}
 }
 
-// Undos lists the undos of an action, newest first: at most one that is executing or completed, and those that came to
-// nothing.
+// Undos lists the undos of an action, newest first: at most one that is executing or completed, and those that failed or
+// were canceled.
 func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Action, error) {
 	return undosOf(ctx, l.cfg.DB.Reader(), originalID)
 }
@@ -79,7 +80,7 @@ func undosOf(ctx context.Context, q sqlx.QueryerContext, originalID string) ([]p
 	return undos, nil
 }
 
-// SetReport keeps what the execution of an action has to tell people, as JSON, with an executing action.
+// SetReport stores a report about the execution with an executing action, as JSON.
 func (l *Ledger) SetReport(ctx context.Context, tx *queue.Tx, actionID string, report json.RawMessage) error {
 	res, err := tx.ExecContext(ctx, updateReport, string(report), actionID)
 	if err != nil {
@@ -92,7 +93,7 @@ func (l *Ledger) SetReport(ctx context.Context, tx *queue.Tx, actionID string, r
 	return err
 }
 
-// Report returns what [Ledger.SetReport] has kept; nil when nothing was.
+// Report returns the report that [Ledger.SetReport] stored; nil if there is none.
 func (l *Ledger) Report(ctx context.Context, actionID string) (json.RawMessage, error) {
 	var report sql.NullString
 	err := l.cfg.DB.Reader().QueryRowxContext(ctx, selectReport, actionID).Scan(&report)

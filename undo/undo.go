@@ -15,21 +15,21 @@ import (
 // Why an undo is refused; test for them with errors.Is. Each is [ErrRefused] as well. An action that does not exist is
 // [postroom.ErrNotFound].
 var (
-	// ErrRefused: there is no undo, for one of the reasons below, and nothing has been written.
+	// ErrRefused reports that there is no undo, for one of the reasons below, and nothing has been written.
 	ErrRefused = errors.New("undo refused")
-	// ErrNotCompleted: the action has not been carried out, so that there is nothing to take back.
+	// ErrNotCompleted reports that the action has not been carried out, so that there is nothing to take back.
 	ErrNotCompleted = errors.New("the action is not completed")
-	// ErrIrreversible: nothing takes the action back.
+	// ErrIrreversible reports that nothing takes the action back.
 	ErrIrreversible = errors.New("the action cannot be taken back")
-	// ErrNoHint: the action left no images of the message to go back to; action none, for one, changes nothing.
+	// ErrNoHint reports that the action left no images of the message to go back to; action none, for one, changes nothing.
 	ErrNoHint = errors.New("the action left nothing to go back to")
-	// ErrIsUndo: the action is an undo itself. What it took back can be done again as a new action.
+	// ErrIsUndo reports that the action is an undo itself. What it took back can be done again as a new action.
 	ErrIsUndo = errors.New("the action is an undo, which is not undone")
-	// ErrAlreadyUndone: the action has been taken back, or another job is at it; see [safety.UndoneError].
+	// ErrAlreadyUndone reports that the action has been taken back, or another job is at it; see [safety.UndoneError].
 	ErrAlreadyUndone = safety.ErrAlreadyUndone
 )
 
-// ErrNotUndone: there is no report, because the action has not been taken back, or not yet.
+// ErrNotUndone reports that there is no report, because the action has not been taken back, or not yet.
 var ErrNotUndone = errors.New("the action has not been taken back")
 
 // A Mailbox is where messages are: package gmail has one. A message is named by our id, its state is an image of the

@@ -22,7 +22,7 @@ func (f folder) database() string { return filepath.Join(string(f), "postroom.db
 func (f folder) gmail() string    { return filepath.Join(string(f), "gmail") }
 func (f folder) lockFile() string { return filepath.Join(string(f), "lock") }
 
-// isOurs tells whether a demo has begun here.
+// isOurs reports whether a demo has begun here.
 func (f folder) isOurs() bool {
 	_, err := os.Stat(f.lockFile())
 	return err == nil

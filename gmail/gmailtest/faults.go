@@ -99,7 +99,7 @@ func (f *faults) due(method Method, path string) Fault {
 	return found.Fault
 }
 
-// count tells whether the call is one that goes wrong.
+// count reports whether the call is one that goes wrong.
 func (f *countedFault) count(method Method, path string) bool {
 	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) {
 		return false

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrNoMessage: the mailbox has no message of this id.
+// ErrNoMessage reports that the mailbox has no message of this id.
 var ErrNoMessage = errors.New("gmailtest: no such message")
 
 // A Message is what a test or a person wants to know of a message in the mailbox.

@@ -42,7 +42,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// A Server is a running Gmail with one mailbox. It is safe for use by many goroutines, and several servers, also of
+// A Server is a running Gmail with one mailbox. It is safe for concurrent use, and several servers, also of
 // several processes, may share one Dir.
 type Server struct {
 	db    *sqlite.DB
