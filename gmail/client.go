@@ -17,7 +17,7 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// A ClientConfig says how to reach one mailbox.
+// A ClientConfig configures a [Client] for one mailbox.
 type ClientConfig struct {
 	// HTTPClient carries the requests and authorizes them, such as one of golang.org/x/oauth2. Required.
 	HTTPClient *http.Client
@@ -31,8 +31,8 @@ type ClientConfig struct {
 	Limits Limits
 }
 
-// A Client speaks to one mailbox. Its methods are Gmail's, one call each unless they say otherwise; they return [*Error].
-// It may be used by many goroutines at once.
+// A Client calls Gmail for one mailbox. Each method makes one call unless it says otherwise, and returns [*Error]. It is safe
+// for concurrent use. [NewClient] makes one; the zero Client is unusable.
 type Client struct {
 	service *api.Service
 	user    string
@@ -68,7 +68,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	}, nil
 }
 
-// do makes one call within the limits and the timeout. notFound is what a 404 means for it.
+// do makes one call within the limits and the timeout. notFound is the class of a 404.
 func (c *Client) do(ctx context.Context, method Method, op string, notFound Class, call func(context.Context) error) error {
 	leave, err := c.gate.enter(ctx, method)
 	if err != nil {
@@ -82,14 +82,14 @@ func (c *Client) do(ctx context.Context, method Method, op string, notFound Clas
 	return err
 }
 
-// A Profile is what Gmail says about the mailbox as a whole.
+// A Profile describes the whole mailbox.
 type Profile struct {
 	Email     string
 	HistoryID uint64 // of the latest change
 	Messages  int64
 }
 
-// Profile reads the mailbox's address and where its history stands.
+// Profile reads the address of the mailbox and its latest history id.
 func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	var p *api.Profile
 	err := c.do(ctx, MethodGetProfile, "get profile", ClassNotFound, func(ctx context.Context) (err error) {
@@ -110,7 +110,7 @@ type MessageList struct {
 	IncludeSpamTrash bool
 	// PageToken is a MessagePage's NextPageToken; empty for the first page.
 	PageToken string
-	// Max is how many ids a page has. Default 100; bounds 1 to 500.
+	// Max is the maximum number of ids on a page. Default 100; bounds 1 to 500.
 	Max int
 }
 
@@ -120,7 +120,7 @@ type MessagePage struct {
 	NextPageToken string // empty on the last page
 }
 
-// ListMessages lists ids of messages, newest first in practice but not by promise.
+// ListMessages lists ids of messages. Gmail returns the newest first but does not promise it.
 func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePage, error) {
 	if list.Max < 0 || list.Max > maxPageSize {
 		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, maxPageSize)
@@ -148,15 +148,15 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 	return page, err
 }
 
-// GetImage reads the labels that a message carries now.
+// GetImage returns the present labels of a message.
 func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
 	return c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
 		return c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
 	})
 }
 
-// Modify adds and removes labels and returns what the message carries then. Adding a label that is there, or removing one
-// that is not, is no error. TRASH is for [Client.Trash] and [Client.Untrash].
+// Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
+// one that is not, is no error. Use [Client.Trash] and [Client.Untrash] for TRASH.
 func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
 	return c.image(ctx, MethodModifyMessage, "modify message "+id, func(ctx context.Context) (*api.Message, error) {
 		request := &api.ModifyMessageRequest{AddLabelIds: change.Add, RemoveLabelIds: change.Remove}
@@ -191,7 +191,7 @@ func (c *Client) image(ctx context.Context, method Method, op string, call func(
 	return postroom.NewImage(m.LabelIds), nil
 }
 
-// Delete deletes a message for ever. It needs the full mail scope; gmail.modify does not allow it.
+// Delete deletes a message permanently. It needs the full mail scope; gmail.modify does not allow it.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	return c.do(ctx, MethodDelete, "delete message "+id, ClassGone, func(ctx context.Context) error {
 		return c.service.Users.Messages.Delete(c.user, id).Context(ctx).Do()
@@ -214,8 +214,8 @@ func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
 	return labels, err
 }
 
-// CreateLabel makes a user's label. When Gmail has one of that name, in whatever case, it is found with a second call
-// and returned.
+// CreateLabel creates a user label. If Gmail has one of that name, in whatever case, CreateLabel finds it with a second call
+// and returns it.
 func (c *Client) CreateLabel(ctx context.Context, name string) (postroom.Label, error) {
 	op := fmt.Sprintf("create label %q", name)
 	if strings.TrimSpace(name) == "" {

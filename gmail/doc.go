@@ -7,11 +7,10 @@
 //	labels.sync.gmail   the labels, and their going: Config.OnLabelDeleted
 //	                                              … ─→ action.gmail ─→ Gmail, and Ledger
 //
-// A [Client] makes the calls, a [Store] keeps what they bring, and [Register] puts the jobs between them into a
+// A [Client] calls Gmail, a [Store] keeps the mail, and [Register] registers the handlers of the jobs with a
 // [queue.Dispatcher]. Each job calls Gmail first and then commits once: what it stores, the jobs that follow and its own
-// completion are one transaction. What is done with a message is not this package's business: the host's OnMessage
-// enqueues it, and what is decided comes back through a [Ledger] as an action to carry out. A [Mailbox] is the way by which
-// actions are taken back.
+// completion are one transaction. This package does not decide about mail: the host's OnMessage enqueues the next job, and
+// the decision comes back through a [Ledger] as an action to carry out. Package undo uses a [Mailbox] to undo actions.
 //
 // # Who owns what
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An effect is what an action does at Gmail and what, in words, would take it back.
+// An effect is the change of an action at Gmail and its inverse action.
 type effect struct {
 	change  postroom.LabelChange
 	inverse postroom.ActionType
@@ -43,8 +43,7 @@ func moveTo(label string) effect {
 	return e
 }
 
-// effectOf is what an action other than delete does. It knows those of [postroom.MailboxActions]; a decision that names
-// another is to be refused before it gets here.
+// effectOf returns the effect of an action other than delete. Actions beyond [postroom.MailboxActions] are invalid.
 func effectOf(a postroom.Action) (effect, error) {
 	if e, ok := plain[a.Type]; ok {
 		return e, nil
@@ -70,7 +69,7 @@ func labelParam(label string) postroom.Parameters {
 	return postroom.Parameters{postroom.ParamLabel: label}
 }
 
-// needed leaves out of the change what an image shows to be so already.
+// needed returns the part of the change that the image does not have already.
 func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelChange {
 	var out postroom.LabelChange
 	for _, l := range change.Add {

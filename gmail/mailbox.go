@@ -9,19 +9,19 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Mailbox reads and changes the labels of messages by our ids, on any account: what taking actions back needs. Its
-// errors are verdicts for the queue; a message that Gmail no longer has is [postroom.ErrMessageGone]. [NewMailbox] makes
-// one; the zero Mailbox is unusable.
+// A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires. Its
+// errors are what a handler returns; for a message that Gmail no longer has the error is [postroom.ErrMessageGone].
+// [NewMailbox] makes one; the zero Mailbox is unusable.
 type Mailbox struct {
 	store   *Store
 	clients Clients
 }
 
-// MailboxConfig is what a [Mailbox] works with. It is copied and checked once, by [NewMailbox].
+// MailboxConfig configures a [Mailbox]. It is copied and checked once, by [NewMailbox].
 type MailboxConfig struct {
-	// Store knows Gmail's ids of messages. Required.
+	// Store has Gmail's ids of the messages. Required.
 	Store *Store
-	// Clients finds the client of an account. Required.
+	// Clients returns the client of an account. Required.
 	Clients Clients
 }
 
@@ -37,13 +37,13 @@ func NewMailbox(cfg MailboxConfig) (*Mailbox, error) {
 	return &Mailbox{store: cfg.Store, clients: cfg.Clients}, nil
 }
 
-// Image reads what a message carries at Gmail now.
+// Image returns the present labels of a message at Gmail.
 func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postroom.Image, error) {
 	return m.Apply(ctx, accountID, messageID, postroom.LabelChange{})
 }
 
-// Apply changes what a message carries at Gmail, the trash included, and returns what it carries then. It may take more
-// than one call to Gmail; doing all of it again after a failure ends in the same state. An empty change only reads.
+// Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
+// calls, and can be repeated after a failure. An empty change only reads.
 func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {
 	id, err := m.store.providerID(ctx, accountID, messageID)
 	if err != nil {
@@ -57,7 +57,7 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	return image, Verdict(err)
 }
 
-// SetImage stores what a message carries, in the caller's transaction; Gmail is not asked.
+// SetImage stores the labels of a message in the caller's transaction, without a call to Gmail.
 func (m *Mailbox) SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error {
 	return m.store.SetLabels(ctx, tx, accountID, messageID, image)
 }

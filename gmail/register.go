@@ -14,50 +14,50 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Config says what the jobs of this package work with. It is copied and checked once, by [Register].
+// Config configures the handlers of this package's jobs. It is copied and checked once, by [Register].
 type Config struct {
-	// Store is where mail is kept. Required.
+	// Store holds the mail. Required.
 	Store *Store
-	// Clients finds the client of an account. Required.
+	// Clients returns the client of an account. Required.
 	Clients Clients
-	// Ledger holds the actions to carry out. Default nil: [JobAction] is not handled here.
+	// Ledger records the actions to carry out. Default nil: [JobAction] is not registered.
 	Ledger Ledger
 
-	// OnMessage is called once for each message that is ingested and carries none of SkipLabels, in the transaction that
-	// stores it and completes the job: it enqueues what is next. An error undoes all of it, and the job is tried again.
-	// Default nil: nothing follows.
+	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of
+	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the job
+	// is retried. Default nil: nothing follows.
 	OnMessage func(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error
 
-	// OnLabelDeleted is called for each label that is gone from Gmail, in the transaction that deletes it here: it
-	// disables the rules that name it. An error undoes all of it. Default nil: nothing follows.
+	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
+	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error
 
-	// SkipLabels are label ids whose messages are stored and not handed to OnMessage, neither when they come nor when the
-	// label goes: whoever takes mail out of the spam has looked at it. Default SENT, DRAFT, SPAM and TRASH; empty but not
-	// nil skips none.
+	// SkipLabels are label ids. A message with one of them is stored and not passed to OnMessage, also not when the label is
+	// removed later: whoever moves mail out of the spam has seen it. Default nil: SENT, DRAFT, SPAM and TRASH. An empty
+	// list that is not nil skips none.
 	SkipLabels []string
 
-	// SpamAndTrash makes backfills list mail in spam and trash as well. New mail of all kinds is ingested in any case.
+	// SpamAndTrash includes spam and trash in backfills. New mail is always ingested. Default false.
 	SpamAndTrash bool
 
-	// PageSize is how many messages one backfill job lists. Default 100; bounds 1 to 500.
+	// PageSize is the number of messages that one backfill job lists. Default 100; bounds 1 to 500.
 	PageSize int
 
-	// MailLimits bound what reading one message may cost; a message beyond them is kept as broken. Default nil: the
-	// defaults of package mime.
+	// MailLimits bound the cost of reading one message; a message beyond them is kept as broken. Default nil: the defaults
+	// of package mime.
 	MailLimits *mime.Limits
 
-	// Logger is told of lost history and of messages without a time. Default [slog.Default]; a logger of
-	// [slog.DiscardHandler] keeps silent.
+	// Logger logs lost history and messages without a time. Default [slog.Default]; a logger with [slog.DiscardHandler]
+	// logs nothing.
 	Logger *slog.Logger
 }
 
-// Clients finds the client of an account. Each account has one, so that its limits hold.
+// Clients returns the client of an account: the same one for each call, so that its limits hold.
 type Clients interface {
 	Client(ctx context.Context, accountID string) (*Client, error)
 }
 
-// ClientsFunc makes [Clients] of a function.
+// A ClientsFunc is a function used as [Clients].
 type ClientsFunc func(ctx context.Context, accountID string) (*Client, error)
 
 // Client calls f.
@@ -103,7 +103,7 @@ func (c *Config) validate() error {
 	return errors.Join(faults...)
 }
 
-// jobs holds what the handlers share.
+// jobs has the handlers.
 type jobs struct {
 	Config
 }
@@ -126,7 +126,7 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	return nil
 }
 
-// open finds the account and its client. An account that does not exist does not come into being by waiting.
+// open returns the account and its client. A missing account is an error that is not retried.
 func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, error) {
 	account, err := j.Store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {

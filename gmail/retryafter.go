@@ -46,7 +46,7 @@ func untilReset(now time.Time) time.Duration {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, pacific).Sub(now)
 }
 
-// isTruncated tells an answer that broke off from one that is wrong.
+// isTruncated reports whether the answer broke off, and is not wrong as a whole.
 func isTruncated(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||

@@ -19,7 +19,7 @@ import (
 var migrations embed.FS
 
 // Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels) or brings them up to
-// date. It may be called at every start, by several processes at once.
+// date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -36,7 +36,7 @@ type Store struct{ db queue.DB }
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// StoreConfig is what a [Store] works with. It is copied and checked once, by [NewStore].
+// StoreConfig configures a [Store]. It is copied and checked once, by [NewStore].
 type StoreConfig struct {
 	// DB holds the mail. Required; [Migrate] must have prepared it.
 	DB queue.DB
@@ -62,7 +62,7 @@ func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query strin
 	return nil
 }
 
-// exec runs a statement and tells how many rows it changed.
+// exec runs a statement and returns the number of rows that it changed.
 func exec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {

@@ -20,7 +20,7 @@ type Thread struct {
 	LastMessageAt time.Time // only moves forward; zero when no message of the thread has a known time
 }
 
-// Thread reads one thread of the account; [postroom.ErrNotFound] when there is none.
+// Thread returns one thread of the account, or [postroom.ErrNotFound].
 func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread, error) {
 	var row struct {
 		ID            string      `db:"id"`

@@ -11,10 +11,10 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// JobAction takes one action back. Ask for it with [Undoer.Request].
+// JobAction undoes one action. Enqueue it with [Undoer.Request].
 const JobAction queue.Type[ActionPayload] = "undo.action"
 
-// An ActionPayload names the action that a [JobAction] takes back.
+// An ActionPayload names the action that a [JobAction] undoes.
 type ActionPayload struct {
 	AccountID        string `json:"account_id"`
 	OriginalActionID string `json:"original_action_id"`

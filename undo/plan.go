@@ -6,20 +6,20 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Report says what an undo changes at the message, and what it does not.
+// A Report describes what an undo changes at the message, and what it leaves unchanged.
 type Report struct {
-	// Restored is the change that takes the action back.
+	// Restored is the change that undoes the action.
 	Restored postroom.LabelChange `json:"restored"`
 
-	// Skipped is what the undo would also have restored, had the message not been moved elsewhere since: a message that the
+	// Skipped is what the undo does not restore because the message has been moved elsewhere since: a message that the
 	// user has thrown away stays in the trash, and does not come back into the inbox.
 	Skipped postroom.LabelChange `json:"skipped"`
 
-	// LeftAlone is what has changed since the action and stays as it is.
+	// LeftAlone lists the changes since the action, which the undo keeps.
 	LeftAlone []Since `json:"left_alone"`
 }
 
-// A Since is one label that somebody, most likely the user, has put on a message or taken off it since the action.
+// A Since is one label that was added to the message or removed from it since the action, most likely by the user.
 type Since struct {
 	LabelID string `json:"label_id"`
 	Added   bool   `json:"added"` // false: removed

@@ -79,7 +79,7 @@ func approvalsReject() *cobra.Command {
 	return cmd
 }
 
-// decide answers a request, does what follows from the answer, and tells how it ended.
+// decide answers a request, runs the jobs that follow, and prints the outcome.
 func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, *queue.Tx, string) error) error {
 	id, err := h.actionID(ctx, prefix)
 	if err != nil {

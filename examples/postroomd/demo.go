@@ -189,7 +189,7 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 	return d.summarize(ctx, before)
 }
 
-// warnOfPauses tells what somebody has paused on the dashboard: jobs that wait for it keep the demo from ending.
+// warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.
 func (d *demoRun) warnOfPauses(ctx context.Context) error {
 	limits, err := d.queue.Limits(ctx)
 	for i := range limits {

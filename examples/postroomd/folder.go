@@ -22,13 +22,13 @@ func (f folder) database() string { return filepath.Join(string(f), "postroom.db
 func (f folder) gmail() string    { return filepath.Join(string(f), "gmail") }
 func (f folder) lockFile() string { return filepath.Join(string(f), "lock") }
 
-// isOurs reports whether a demo has begun here.
+// isOurs reports whether the folder holds a demo.
 func (f folder) isOurs() bool {
 	_, err := os.Stat(f.lockFile())
 	return err == nil
 }
 
-// check tells, before anything is written, why the folder cannot be used for a demo.
+// check returns an error if the folder cannot be used for a demo; it writes nothing.
 func (f folder) check() error {
 	entries, err := os.ReadDir(string(f))
 	switch {

@@ -22,7 +22,7 @@ const (
 	batchBytes    = 8 << 20
 )
 
-// Import takes in the messages of a mailbox that are not there yet, and tells how many they were. It may be interrupted at
+// Import copies the messages of a mailbox that are not there yet, and returns their number. It may be interrupted at
 // any instant and repeated: a message is identified by the mailbox's name and its own bytes (and, where the same bytes
 // come several times, by how many went before), so none comes in twice, however the mailbox has grown or shrunk since, and
 // one that was deleted here does not come back. Its id follows from that identity.
@@ -30,7 +30,7 @@ const (
 // Labels and threads are those of Google Takeout where the mailbox has them; user labels are created. Other messages are
 // in the inbox and unread, but for what the flags say. A message with a Problem is kept aside, see [Server.Refused].
 //
-// progress, which may be nil, is called after each batch with the number of messages gone through.
+// progress, which may be nil, is called after each batch with the number of messages read.
 func (s *Server) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
 	if err := fields.Required("gmailtest: Import: source", source, "a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
 		return 0, err

@@ -75,7 +75,7 @@ func terms(q string) []string {
 	return found
 }
 
-// addTerm takes in one operator. It reports whether the query asks to see spam and trash.
+// addTerm takes in one operator. It reports whether the query includes spam and trash.
 func (s *Server) addTerm(ctx context.Context, f *filter, text string) (shows bool, err error) {
 	positive, negated := strings.CutPrefix(text, "-")
 	operator, value, _ := strings.Cut(positive, ":")
