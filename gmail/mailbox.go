@@ -58,6 +58,6 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 }
 
 // SetImage stores the labels of a message in the caller's transaction, without a call to Gmail.
-func (m *Mailbox) SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error {
+func (m *Mailbox) SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
 	return m.store.SetLabels(ctx, tx, accountID, messageID, image)
 }

@@ -67,7 +67,7 @@ func (r *messageRow) message() (*postroom.Message, error) {
 }
 
 // messageArgs are the arguments of sqlUpsertMessage.
-func messageArgs(tx *queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
+func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
 	var columns [5]string
 	for i, v := range []any{
 		postroom.NewImage(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
@@ -77,7 +77,7 @@ func messageArgs(tx *queue.Tx, id string, m *postroom.Message, historyID uint64)
 		}
 	}
 	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
-	now := dbtime.Of(tx.Now())
+	now := dbtime.Of(queue.Now(tx))
 	return []any{
 		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbtext.Clean(m.MessageID), dbtext.Clean(m.InReplyTo),
 		references, dbtext.Clean(m.From.Name), dbtext.Clean(m.From.Email), recipients, dbtext.Clean(m.Subject), dbtext.Clean(m.Snippet), headers,

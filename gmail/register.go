@@ -26,11 +26,11 @@ type Config struct {
 	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of
 	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the job
 	// is retried. Default nil: nothing follows.
-	OnMessage func(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error
+	OnMessage func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error
 
 	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
 	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
-	OnLabelDeleted func(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error
+	OnLabelDeleted func(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error
 
 	// SkipLabels are label ids. A message with one of them is stored and not passed to OnMessage, also not when the label is
 	// removed later: whoever moves mail out of the spam has seen it. Default nil: SENT, DRAFT, SPAM and TRASH. An empty

@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
@@ -24,8 +23,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "gmail", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "gmail", migrations)
 	})
 }
 
@@ -51,8 +50,8 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 }
 
 // get reads one row; no row is [postroom.ErrNotFound], with what names the thing looked for.
-func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query string, args ...any) error {
-	err := sqlx.GetContext(ctx, q, dest, query, args...)
+func get(ctx context.Context, q dbquery.Querier, dest any, what, query string, args ...any) error {
+	err := dbquery.Get(ctx, q, dest, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("gmail: %s: %w", what, postroom.ErrNotFound)
 	}
@@ -63,7 +62,7 @@ func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query strin
 }
 
 // exec runs a statement and returns the number of rows that it changed.
-func exec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any) (int64, error) {
+func exec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("gmail: %s: %w", what, err)
@@ -72,7 +71,7 @@ func exec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any
 }
 
 // mustExec is exec for a row that has to be there.
-func mustExec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any) error {
+func mustExec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) error {
 	changed, err := exec(ctx, tx, what, statement, args...)
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("gmail: %s: %w", what, postroom.ErrNotFound)

@@ -43,9 +43,9 @@ type Labels interface {
 // A Ledger records decisions and what follows from them, in the transaction it is given.
 type Ledger interface {
 	// Record stores the decision and its action, and enqueues the job that executes it or requests approval.
-	Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
+	Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
 	// Refuse stores the decision with a failed action and the reason, and enqueues no job that executes it.
-	Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
+	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
 
 // handle decides about the message of the job and records the decision, all in the transaction that completes the job.
@@ -68,7 +68,7 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if missing != "" {
 			_, err := c.cfg.Ledger.Refuse(ctx, tx, msg, decision, missing)
 			return err

@@ -81,7 +81,7 @@ func TestEngineLogsToTheDefaultLogger(t *testing.T) {
 	s, err := rules.NewStore(rules.StoreConfig{DB: db})
 	require.NoError(t, err)
 	broken := create(t, db, s, rules.NewRule("broken", fromDomain("example.com"), postroom.Star, nil))
-	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE deterministic_rules SET conditions = '[1]' WHERE id = $1`, broken.ID)
 		return err
 	}))

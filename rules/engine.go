@@ -134,7 +134,7 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 // disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the
 // decision: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
-	err := e.store.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := e.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return e.store.change(ctx, tx, b.Rule.ID, func(r *Rule) error {
 			fault := r.Validate()
 			if fault == nil || !r.Enabled {

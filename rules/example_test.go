@@ -89,7 +89,7 @@ func ExampleEngine() {
 		fmt.Println(err)
 		return
 	}
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		shops := rules.Condition{Type: rules.SenderDomain, Value: "shop.example"}
 		_, err := store.Create(ctx, tx, rules.NewRule("Shops", shops, postroom.Archive, nil))
 		return err

@@ -16,7 +16,7 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 //
 // The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; an empty
 // list that is not nil, which [Parse] returns for a file without rules, deletes all rules of the account.
-func (s *Store) Import(ctx context.Context, tx *queue.Tx, accountID string, rules []Rule) (Imported, error) {
+func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	var done Imported
 	if err := checkImport(accountID, rules); err != nil {
 		return done, err
@@ -68,7 +68,7 @@ func checkImport(accountID string, rules []Rule) error {
 }
 
 // put stores r in place of old, or as a new rule if old is nil.
-func (d *Imported) put(ctx context.Context, tx *queue.Tx, r, old *Rule) error {
+func (d *Imported) put(ctx context.Context, tx queue.Tx, r, old *Rule) error {
 	if old == nil {
 		d.Added++
 		return insert(ctx, tx, r)

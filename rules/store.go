@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/fields"
@@ -27,8 +26,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("rules: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "rules", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "rules", migrations)
 	})
 }
 
@@ -76,7 +75,7 @@ func (s *Store) Get(ctx context.Context, id string) (*Rule, error) {
 // Revision returns the number of changes of the rules: while it is equal, the rules are.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	var revision int64
-	if err := sqlx.GetContext(ctx, s.db.Reader(), &revision, sqlRevision); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &revision, sqlRevision); err != nil {
 		return 0, fmt.Errorf("read the revision of the rules: %w", err)
 	}
 	return revision, nil
@@ -84,7 +83,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 
 // Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode means
 // default; [NewRule] sets the other defaults.
-func (s *Store) Create(ctx context.Context, tx *queue.Tx, r Rule) (*Rule, error) {
+func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func (s *Store) Create(ctx context.Context, tx *queue.Tx, r Rule) (*Rule, error)
 }
 
 // Delete removes a rule. Its decisions stay in the ledger.
-func (s *Store) Delete(ctx context.Context, tx *queue.Tx, id string) error {
+func (s *Store) Delete(ctx context.Context, tx queue.Tx, id string) error {
 	return s.change(ctx, tx, id, func(r *Rule) error {
 		_, err := tx.ExecContext(ctx, sqlDeleteRule, id)
 		return wrap("delete", r, err)
@@ -103,7 +102,7 @@ func (s *Store) Delete(ctx context.Context, tx *queue.Tx, id string) error {
 }
 
 // SetEnabled enables or disables a rule. It clears the reason for which the rule was disabled.
-func (s *Store) SetEnabled(ctx context.Context, tx *queue.Tx, id string, enabled bool) error {
+func (s *Store) SetEnabled(ctx context.Context, tx queue.Tx, id string, enabled bool) error {
 	return s.change(ctx, tx, id, func(r *Rule) error {
 		if !enabled {
 			return disable(ctx, tx, r, "")
@@ -114,14 +113,14 @@ func (s *Store) SetEnabled(ctx context.Context, tx *queue.Tx, id string, enabled
 }
 
 // Disable disables a rule and stores the reason, for people.
-func (s *Store) Disable(ctx context.Context, tx *queue.Tx, id, reason string) error {
+func (s *Store) Disable(ctx context.Context, tx queue.Tx, id, reason string) error {
 	return s.change(ctx, tx, id, func(r *Rule) error { return disable(ctx, tx, r, reason) })
 }
 
 // DisableUsingLabel disables the rules of the account whose condition or action names the label, by its exact id or its
 // name, and returns their number. Rules of no account and of other accounts stay enabled: an id means nothing in another
 // mailbox, and the name may exist there. A decision of theirs that names the missing label is refused.
-func (s *Store) DisableUsingLabel(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) (int, error) {
+func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (int, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return 0, err
 	}
@@ -143,7 +142,7 @@ func (s *Store) DisableUsingLabel(ctx context.Context, tx *queue.Tx, accountID s
 }
 
 // Swap exchanges the priorities of two rules.
-func (s *Store) Swap(ctx context.Context, tx *queue.Tx, id, otherID string) error {
+func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error {
 	if id == otherID {
 		return fmt.Errorf("%w: %s", ErrSameRule, id)
 	}
@@ -161,7 +160,7 @@ func (s *Store) Swap(ctx context.Context, tx *queue.Tx, id, otherID string) erro
 }
 
 // change calls fn with one stored rule, after all changes that began before.
-func (s *Store) change(ctx context.Context, tx *queue.Tx, id string, fn func(r *Rule) error) error {
+func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(r *Rule) error) error {
 	if err := beginChange(ctx, tx); err != nil {
 		return err
 	}
@@ -172,16 +171,16 @@ func (s *Store) change(ctx context.Context, tx *queue.Tx, id string, fn func(r *
 	return fn(r)
 }
 
-func beginChange(ctx context.Context, tx *queue.Tx) error {
+func beginChange(ctx context.Context, tx queue.Tx) error {
 	if _, err := tx.ExecContext(ctx, sqlNextRevision); err != nil {
 		return fmt.Errorf("change rules: %w", err)
 	}
 	return nil
 }
 
-func selectRules(ctx context.Context, q sqlx.QueryerContext, statement string, args ...any) ([]Rule, error) {
+func selectRules(ctx context.Context, q dbquery.Querier, statement string, args ...any) ([]Rule, error) {
 	var rows []row
-	if err := sqlx.SelectContext(ctx, q, &rows, statement, args...); err != nil {
+	if err := dbquery.Select(ctx, q, &rows, statement, args...); err != nil {
 		return nil, fmt.Errorf("read rules: %w", err)
 	}
 	rules := make([]Rule, len(rows))
@@ -191,9 +190,9 @@ func selectRules(ctx context.Context, q sqlx.QueryerContext, statement string, a
 	return rules, nil
 }
 
-func get(ctx context.Context, q sqlx.QueryerContext, id string) (*Rule, error) {
+func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
 	var r row
-	err := sqlx.GetContext(ctx, q, &r, sqlRule, id)
+	err := dbquery.Get(ctx, q, &r, sqlRule, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("rule %q: %w", id, postroom.ErrNotFound)
 	}
@@ -205,12 +204,12 @@ func get(ctx context.Context, q sqlx.QueryerContext, id string) (*Rule, error) {
 }
 
 // insert stores r under a new id and sets its id and times.
-func insert(ctx context.Context, tx *queue.Tx, r *Rule) error {
+func insert(ctx context.Context, tx queue.Tx, r *Rule) error {
 	id, err := uuid7.New()
 	if err != nil {
 		return fmt.Errorf("store rule %q: %w", r.Name, err)
 	}
-	r.ID, r.CreatedAt, r.UpdatedAt = id, tx.Now(), tx.Now()
+	r.ID, r.CreatedAt, r.UpdatedAt = id, queue.Now(tx), queue.Now(tx)
 	stored, err := checked(ctx, tx, r)
 	if err != nil {
 		return err
@@ -222,7 +221,7 @@ func insert(ctx context.Context, tx *queue.Tx, r *Rule) error {
 	return wrap("store", r, err)
 }
 
-func update(ctx context.Context, tx *queue.Tx, r *Rule) error {
+func update(ctx context.Context, tx queue.Tx, r *Rule) error {
 	stored, err := checked(ctx, tx, r)
 	if err != nil {
 		return err
@@ -230,18 +229,18 @@ func update(ctx context.Context, tx *queue.Tx, r *Rule) error {
 	_, err = tx.ExecContext(ctx, sqlUpdateRule,
 		stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
 		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
-		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode, dbtime.Of(tx.Now()), stored.ID)
+		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode, dbtime.Of(queue.Now(tx)), stored.ID)
 	return wrap("store", r, err)
 }
 
 // checked returns the row of a rule, or an error if the rule is invalid or its name is taken.
-func checked(ctx context.Context, tx *queue.Tx, r *Rule) (*row, error) {
+func checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 	r.normalize()
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	var holder string
-	switch err := sqlx.GetContext(ctx, tx, &holder, sqlNameTakenBy, r.AccountID, r.Name, r.ID); {
+	switch err := dbquery.Get(ctx, tx, &holder, sqlNameTakenBy, r.AccountID, r.Name, r.ID); {
 	case err == nil:
 		return nil, fmt.Errorf("rule %q: %w (rule %s)", r.Name, ErrNameTaken, holder)
 	case !errors.Is(err, sql.ErrNoRows):
@@ -251,8 +250,8 @@ func checked(ctx context.Context, tx *queue.Tx, r *Rule) (*row, error) {
 }
 
 // disable writes only the state of the rule: a broken rule can be disabled without being checked or rewritten.
-func disable(ctx context.Context, tx *queue.Tx, r *Rule, reason string) error {
-	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbtext.Clean(reason)), dbtime.Of(tx.Now()), r.ID)
+func disable(ctx context.Context, tx queue.Tx, r *Rule, reason string) error {
+	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbtext.Clean(reason)), dbtime.Of(queue.Now(tx)), r.ID)
 	return wrap("disable", r, err)
 }
 

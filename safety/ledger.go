@@ -26,12 +26,12 @@ type Config struct {
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
-	Execute func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
+	Execute func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
 	// Ask enqueues the job that notifies a person of a request for approval. It is called in the transaction that makes the
 	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with
 	// [Ledger.Approvals].
-	Ask func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
+	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
@@ -98,7 +98,7 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "safety", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "safety", migrations)
 	})
 }

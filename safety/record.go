@@ -24,7 +24,7 @@ import (
 // the action of that decision in its present state.
 //
 // A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to record it.
-func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
+func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
 	if err := d.Validate(); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
 	}
@@ -34,7 +34,7 @@ func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	case verdict.RequiresApproval:
 		action.State = postroom.ActionApprovedPending
 	case d.Action == postroom.None:
-		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, tx.Now(), nothingDone()
+		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
 	}
 	action, isNew, err := l.insert(ctx, tx, msg, d, verdict, action)
 	if err != nil || !isNew {
@@ -52,7 +52,7 @@ func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 // Refuse records a decision that must not be carried out, such as one that names a missing label. Its action is failed from
 // the start, with the reason, which must not be blank. Nothing is executed and no approval is requested. Refuse is idempotent
 // as [Ledger.Record] is, and accepts decisions that Record finds invalid.
-func (l *Ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
 	if strings.TrimSpace(reason) == "" {
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
@@ -66,7 +66,7 @@ func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction:
 
 // insert writes the decision and its action, or reads the action of an earlier decision with the same key.
 func (l *Ledger) insert(
-	ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
 ) (_ postroom.Action, isNew bool, err error) {
 	if msg == nil {
 		return action, false, errors.New("safety: record: the message is nil; give the one that the decision is about")
@@ -82,7 +82,7 @@ func (l *Ledger) insert(
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
-		first, err := scanAction(tx.QueryRowxContext(ctx, selectActionByKey, msg.AccountID, msg.ID, dbtext.Clean(d.Key)))
+		first, err := scanAction(tx.QueryRowContext(ctx, selectActionByKey, msg.AccountID, msg.ID, dbtext.Clean(d.Key)))
 		if err != nil {
 			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
@@ -95,7 +95,7 @@ func (l *Ledger) insert(
 }
 
 func insertDecisionRow(
-	ctx context.Context, tx *queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
+	ctx context.Context, tx queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
 ) (isNew bool, err error) {
 	if !validSource(d.Source) {
 		return false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
@@ -122,7 +122,7 @@ func insertDecisionRow(
 	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, dbtext.Clean(d.Key), string(d.Source),
 		dbtext.Clean(string(d.Action)), parameters, confidence(d), needsApproval, dbtext.Clean(d.Rationale), dbtext.Clean(d.RuleID),
 		dbtext.Clean(d.RuleName), dbtext.Clean(string(d.SafeMode)), dbtext.Clean(d.Model), explanations, telemetry,
-		dbtext.Clean(strings.ToLower(msg.From.Email)), dbtext.Clean(msg.Subject), dbtime.Of(tx.Now()))
+		dbtext.Clean(strings.ToLower(msg.From.Email)), dbtext.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
 	if err != nil {
 		return false, err
 	}
@@ -130,7 +130,7 @@ func insertDecisionRow(
 	return n == 1, err
 }
 
-func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (postroom.Action, error) {
+func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postroom.Action, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
 		if err != nil {
@@ -138,7 +138,7 @@ func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (post
 		}
 		a.ID = id
 	}
-	a.CreatedAt, a.UpdatedAt = tx.Now(), tx.Now()
+	a.CreatedAt, a.UpdatedAt = queue.Now(tx), queue.Now(tx)
 	if a.Parameters == nil {
 		a.Parameters = postroom.Parameters{}
 	}

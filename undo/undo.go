@@ -44,7 +44,7 @@ type Mailbox interface {
 	// Apply changes the message at the provider and returns its new state. It is idempotent.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
 	// SetImage makes the stored labels of the message equal to the image.
-	SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error
+	SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error
 }
 
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
@@ -94,7 +94,7 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 // Request requests the undo of an action: it enqueues the job, unless one is unfinished already (the receipt says so). All
 // ways to undo go through it. What can be refused is refused here, before anything is written.
 func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Receipt, err error) {
-	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		receipt, err = u.RequestTx(ctx, tx, actionID)
 		return err
 	})
@@ -102,7 +102,7 @@ func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Re
 }
 
 // RequestTx is [Undoer.Request] in the caller's transaction.
-func (u *Undoer) RequestTx(ctx context.Context, tx *queue.Tx, actionID string) (queue.Receipt, error) {
+func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.Receipt, error) {
 	original, err := u.ledger.ActionTx(ctx, tx, actionID)
 	if err != nil {
 		return queue.Receipt{}, err
