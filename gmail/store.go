@@ -63,11 +63,11 @@ func get(ctx context.Context, q dbquery.Querier, dest any, what, query string, a
 
 // exec runs a statement and returns the number of rows that it changed.
 func exec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (int64, error) {
-	result, err := tx.ExecContext(ctx, statement, args...)
+	changed, err := dbquery.Exec(ctx, tx, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("gmail: %s: %w", what, err)
 	}
-	return result.RowsAffected()
+	return changed, nil
 }
 
 // mustExec is exec for a row that has to be there.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -48,23 +49,25 @@ type Approval struct {
 }
 
 type approvalRow struct {
-	approval                    Approval
-	reasons                     string
-	requested, expires, decided dbtime.Time
-}
-
-func (r *approvalRow) dest() []any {
-	a := &r.approval
-	return []any{&a.ID, &a.ActionID, &r.reasons, &a.Digest, &r.requested, &r.expires, &r.decided, &a.Outcome, &a.Approver, &a.Why}
+	ID          string      `db:"approval.id"`
+	ActionID    string      `db:"approval.action_id"`
+	Reasons     string      `db:"approval.reasons_json"`
+	Digest      string      `db:"approval.digest"`
+	RequestedAt dbtime.Time `db:"approval.requested_at"`
+	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
+	DecidedAt   dbtime.Time `db:"approval.decided_at"`
+	Outcome     Outcome     `db:"approval.outcome"`
+	Approver    string      `db:"approval.approver"`
+	Why         string      `db:"approval.why"`
 }
 
 func (r *approvalRow) value() (Approval, error) {
-	a := r.approval
-	a.RequestedAt, a.ExpiresAt, a.DecidedAt = r.requested.Time, r.expires.Time, r.decided.Time
-	return a, decode("reasons of approval "+a.ID, r.reasons, &a.Reasons)
+	a := Approval{
+		ID: r.ID, ActionID: r.ActionID, Digest: r.Digest, RequestedAt: r.RequestedAt.Time, ExpiresAt: r.ExpiresAt.Time,
+		Outcome: r.Outcome, DecidedAt: r.DecidedAt.Time, Approver: r.Approver, Why: r.Why,
+	}
+	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
 }
-
-func scanApproval(s scanner) (Approval, error) { return scan(s, &approvalRow{}) }
 
 // digest covers the parameters as they are stored, byte for byte.
 func digest(a postroom.Action, storedParameters string, expires time.Time) string {
@@ -84,7 +87,7 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 		return err
 	}
 	var parameters string
-	if err := tx.QueryRowContext(ctx, selectParameters, a.ID).Scan(&parameters); err != nil {
+	if err := dbquery.Get(ctx, tx, &parameters, selectParameters, a.ID); err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
 	}
 	expires := dbtime.Truncate(queue.Now(tx).Add(l.cfg.ApprovalExpiry))
@@ -100,12 +103,11 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 
 // close answers or withdraws the open request, if there is one.
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	res, err := tx.ExecContext(ctx, closeApproval, string(outcome), dbtext.Clean(approver), dbtext.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
+	n, err := dbquery.Exec(ctx, tx, closeApproval, string(outcome), dbtext.Clean(approver), dbtext.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
 	if err != nil {
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}
-	n, err := res.RowsAffected()
-	return n > 0, err
+	return n > 0, nil
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes
@@ -205,9 +207,11 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, actionID string)
 
 // request reads a waiting action, the request for its approval and its parameters as they are stored.
 func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (a postroom.Action, _ Approval, parameters string, err error) {
-	var ar actionRow
-	var pr approvalRow
-	err = tx.QueryRowContext(ctx, selectWaiting, actionID).Scan(append(ar.dest(), pr.dest()...)...)
+	var row struct {
+		actionRow
+		approvalRow
+	}
+	err = dbquery.Get(ctx, tx, &row, selectWaiting, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		a, err = l.tooLate(ctx, tx, actionID, op)
 		return a, Approval{}, "", err
@@ -215,15 +219,18 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 	if err != nil {
 		return a, Approval{}, "", fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
 	}
-	if a, err = ar.value(); err != nil {
+	if a, err = row.actionRow.value(); err != nil {
 		return a, Approval{}, "", err
 	}
-	approval, err := pr.value()
-	return a, approval, ar.parameters, err
+	approval, err := row.approvalRow.value()
+	return a, approval, row.Parameters, err
 }
 
 // ApprovalsOf lists the requests for approval of one action, with their outcomes, oldest first.
 func (l *Ledger) ApprovalsOf(ctx context.Context, actionID string) ([]Approval, error) {
-	rows, err := l.cfg.DB.Reader().QueryContext(ctx, selectApprovals, actionID)
-	return collect(rows, err, scanApproval)
+	requests, err := all[approvalRow, Approval](ctx, l.cfg.DB.Reader(), selectApprovals, actionID)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list the requests for approval of action %s: %w", actionID, err)
+	}
+	return requests, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -82,7 +83,7 @@ func (l *Ledger) insert(
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
-		first, err := scanAction(tx.QueryRowContext(ctx, selectActionByKey, msg.AccountID, msg.ID, dbtext.Clean(d.Key)))
+		first, err := get[actionRow, postroom.Action](ctx, tx, selectActionByKey, msg.AccountID, msg.ID, dbtext.Clean(d.Key))
 		if err != nil {
 			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
@@ -119,14 +120,10 @@ func insertDecisionRow(
 	if verdict.RequiresApproval {
 		needsApproval = 1
 	}
-	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, dbtext.Clean(d.Key), string(d.Source),
+	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbtext.Clean(d.Key), string(d.Source),
 		dbtext.Clean(string(d.Action)), parameters, confidence(d), needsApproval, dbtext.Clean(d.Rationale), dbtext.Clean(d.RuleID),
 		dbtext.Clean(d.RuleName), dbtext.Clean(string(d.SafeMode)), dbtext.Clean(d.Model), explanations, telemetry,
 		dbtext.Clean(strings.ToLower(msg.From.Email)), dbtext.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
 	return n == 1, err
 }
 

@@ -51,8 +51,8 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 		executed = dbtime.Of(queue.Now(tx))
 	}
 	from := before[c.to]
-	a, err := scanAction(tx.QueryRowContext(ctx, moveAction, string(c.to), dbtext.Clean(c.error), hint, job, executed,
-		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1]))
+	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbtext.Clean(c.error), hint, job, executed,
+		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)
 	}
@@ -126,7 +126,7 @@ func (l *Ledger) ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom
 }
 
 func findAction(ctx context.Context, q dbquery.Querier, id string) (postroom.Action, error) {
-	a, err := scanAction(q.QueryRowContext(ctx, selectAction, id))
+	a, err := get[actionRow, postroom.Action](ctx, q, selectAction, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, notFound("action", id)
 	}

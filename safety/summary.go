@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
 // A Summary holds counts over the ledger.
@@ -26,18 +27,18 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 		return s, err
 	}
 	for _, g := range actions {
-		s.Actions[postroom.ActionType(g.a)] += g.n
-		s.States[postroom.ActionState(g.b)] += g.n
+		s.Actions[postroom.ActionType(g.A)] += g.N
+		s.States[postroom.ActionState(g.B)] += g.N
 	}
 	s.Approvals = s.States[postroom.ActionApprovedPending]
 
 	decisions, err := l.count(ctx, countDecisions, accountID)
 	for _, g := range decisions {
-		switch postroom.Source(g.a) {
+		switch postroom.Source(g.A) {
 		case postroom.SourceDeterministic:
-			s.Rules[g.b] += g.n
+			s.Rules[g.B] += g.N
 		case postroom.SourceNone:
-			s.Unmatched += g.n
+			s.Unmatched += g.N
 		}
 	}
 	return s, err
@@ -45,17 +46,14 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 
 // A group is one line of a count by two columns.
 type group struct {
-	a, b string
-	n    int
+	A string `db:"a"`
+	B string `db:"b"`
+	N int    `db:"n"`
 }
 
 func (l *Ledger) count(ctx context.Context, query, accountID string) ([]group, error) {
-	rows, err := l.cfg.DB.Reader().QueryContext(ctx, query, accountID)
-	groups, err := collect(rows, err, func(s scanner) (g group, err error) {
-		err = s.Scan(&g.a, &g.b, &g.n)
-		return g, err
-	})
-	if err != nil {
+	var groups []group
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &groups, query, accountID); err != nil {
 		return nil, fmt.Errorf("safety: summary: %w", err)
 	}
 	return groups, nil

@@ -32,13 +32,11 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	res, err := tx.ExecContext(ctx, insertUndoLink, id, originalID, dbtime.Of(queue.Now(tx)))
+	linked, err := dbquery.Exec(ctx, tx, insertUndoLink, id, originalID, dbtime.Of(queue.Now(tx)))
 	if err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", originalID, err)
 	}
-	if n, err := res.RowsAffected(); err != nil {
-		return postroom.Action{}, err
-	} else if n == 0 {
+	if linked == 0 {
 		return l.liveUndo(ctx, tx, originalID, jobID)
 	}
 	return insertActionRow(ctx, tx, postroom.Action{
@@ -49,7 +47,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 }
 
 func (l *Ledger) liveUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
-	undo, err := scanAction(tx.QueryRowContext(ctx, selectLiveUndo, originalID))
+	undo, err := get[actionRow, postroom.Action](ctx, tx, selectLiveUndo, originalID)
 	if err != nil {
 		return undo, fmt.Errorf("safety: read the undo of action %s: %w", originalID, err)
 	}
@@ -71,8 +69,7 @@ func (l *Ledger) UndosTx(ctx context.Context, tx queue.Tx, originalID string) ([
 }
 
 func undosOf(ctx context.Context, q dbquery.Querier, originalID string) ([]postroom.Action, error) {
-	rows, err := q.QueryContext(ctx, selectUndos, originalID)
-	undos, err := collect(rows, err, scanAction)
+	undos, err := all[actionRow, postroom.Action](ctx, q, selectUndos, originalID)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list the undos of action %s: %w", originalID, err)
 	}
@@ -81,12 +78,12 @@ func undosOf(ctx context.Context, q dbquery.Querier, originalID string) ([]postr
 
 // SetReport stores a report about the execution with an executing action, as JSON.
 func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, report json.RawMessage) error {
-	res, err := tx.ExecContext(ctx, updateReport, string(report), actionID)
-	if err != nil {
+	changed, err := dbquery.Exec(ctx, tx, updateReport, string(report), actionID)
+	switch {
+	case err != nil:
 		return fmt.Errorf("safety: report about action %s: %w", actionID, err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return err
+	case changed == 1:
+		return nil
 	}
 	_, err = l.tooLate(ctx, tx, actionID, "report about")
 	return err
@@ -95,7 +92,7 @@ func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, re
 // Report returns the report that [Ledger.SetReport] stored; nil if there is none.
 func (l *Ledger) Report(ctx context.Context, actionID string) (json.RawMessage, error) {
 	var report sql.NullString
-	err := l.cfg.DB.Reader().QueryRowContext(ctx, selectReport, actionID).Scan(&report)
+	err := dbquery.Get(ctx, l.cfg.DB.Reader(), &report, selectReport, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound("action", actionID)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -183,11 +184,7 @@ func (p *pending) prepare() {
 
 // commit notes where the message comes from and takes it in; not new is what another process has imported meanwhile.
 func (p *pending) commit(ctx context.Context, tx queue.Tx, from string) (isNew bool, err error) {
-	result, err := tx.ExecContext(ctx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
-	if err != nil {
-		return false, err
-	}
-	rows, err := result.RowsAffected()
+	rows, err := dbquery.Exec(ctx, tx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
 	if err != nil || rows == 0 || p.arrival == nil {
 		return false, err
 	}
