@@ -129,7 +129,7 @@ func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, erro
 		ids[i] = batch[i].id
 	}
 	var known []string
-	if err := in.server.db.Reader().SelectContext(ctx, &known, selectImported, textList(ids)); err != nil {
+	if err := dbquery.Select(ctx, in.server.db.Reader(), &known, selectImported, textList(ids)); err != nil {
 		return nil, err
 	}
 	seen := make(map[string]bool, len(known))

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
 // ErrNoMessage reports that the mailbox has no message of this id.
@@ -42,7 +44,7 @@ func (v *messageView) message() Message {
 // Message returns the message with the id, or [ErrNoMessage].
 func (s *Server) Message(ctx context.Context, id string) (Message, error) {
 	var v messageView
-	err := s.db.Reader().GetContext(ctx, &v, selectMessageView, id)
+	err := dbquery.Get(ctx, s.db.Reader(), &v, selectMessageView, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Message{}, fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
@@ -53,7 +55,7 @@ func (s *Server) Message(ctx context.Context, id string) (Message, error) {
 // [ErrNoMessage] for a message that was not imported.
 func (s *Server) Position(ctx context.Context, id string) (int, error) {
 	var position int
-	err := s.db.Reader().GetContext(ctx, &position, selectPosition, id)
+	err := dbquery.Get(ctx, s.db.Reader(), &position, selectPosition, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
@@ -64,7 +66,7 @@ func (s *Server) Position(ctx context.Context, id string) (int, error) {
 // was done to the same messages, have equal snapshots.
 func (s *Server) Snapshot(ctx context.Context) ([]Message, error) {
 	var views []messageView
-	if err := s.db.Reader().SelectContext(ctx, &views, selectSnapshot); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &views, selectSnapshot); err != nil {
 		return nil, fmt.Errorf("gmailtest: snapshot: %w", err)
 	}
 	messages := make([]Message, len(views))
@@ -86,7 +88,7 @@ type Refused struct {
 // Refused lists the entries that [Server.Import] refused, by mailbox and position.
 func (s *Server) Refused(ctx context.Context) ([]Refused, error) {
 	var refused []Refused
-	if err := s.db.Reader().SelectContext(ctx, &refused, selectRefused); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &refused, selectRefused); err != nil {
 		return nil, fmt.Errorf("gmailtest: refused messages: %w", err)
 	}
 	return refused, nil

@@ -73,7 +73,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	}
 	response := &gmail.ListMessagesResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
 	count := countMessagesWhere + p.where()
-	if err := s.db.Reader().GetContext(ctx, &response.ResultSizeEstimate, count, p.args...); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &response.ResultSizeEstimate, count, p.args...); err != nil {
 		return nil, err
 	}
 	if p.after != nil {
@@ -82,7 +82,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	limit := p.arg(p.limit + 1)
 	var rows []messageRow
 	query := selectMessagesWhere + p.where() + "\nORDER BY m.internal_date DESC, m.id DESC\nLIMIT " + limit
-	if err := s.db.Reader().SelectContext(ctx, &rows, query, p.args...); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, p.args...); err != nil {
 		return nil, err
 	}
 	if int64(len(rows)) > p.limit {

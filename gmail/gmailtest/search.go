@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
 // A filter chooses messages: conditions on the table m, and their arguments.
@@ -173,7 +175,7 @@ func (s *Server) addPlace(ctx context.Context, f *filter, operator, value string
 		return false, invalidArgument("gmailtest does not know how to search for %q", operator+":"+value)
 	}
 	var ids []string
-	if err := s.db.Reader().SelectContext(ctx, &ids, selectLabelSearched, value); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &ids, selectLabelSearched, value); err != nil {
 		return false, err
 	}
 	// A label that does not exist finds nothing.

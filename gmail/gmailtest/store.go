@@ -62,7 +62,7 @@ type profileRow struct {
 
 func (s *Server) profile(ctx context.Context) (profileRow, error) {
 	var p profileRow
-	err := s.db.Reader().GetContext(ctx, &p, selectProfile)
+	err := dbquery.Get(ctx, s.db.Reader(), &p, selectProfile)
 	if err != nil {
 		err = fmt.Errorf("read profile: %w", err)
 	}
