@@ -20,7 +20,7 @@ var internalPackages = map[string]struct {
 		users:   []string{"gmail", "gmail/gmailtest", "queue/queueadmin", "rules", "safety"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
 	},
-	"internal/dbtext": {users: []string{"gmail", "rules", "safety"}},
+	"internal/dbvalue": {users: []string{"gmail", "rules", "safety"}},
 	"internal/dbtime": {users: []string{
 		"gmail", "rules", "safety", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -65,7 +65,7 @@ func (s *Store) saveBroken(ctx context.Context, tx queue.Tx, b BrokenMessage, ra
 		raw = []byte{} // no content is not NULL
 	}
 	_, err := exec(ctx, tx, "broken message "+b.ProviderID, sqlUpsertBroken,
-		b.AccountID, b.ProviderID, b.JobID, dbtext.Clean(b.Reason), dbtext.Clean(b.Subject), dbtext.Clean(b.Snippet), raw,
+		b.AccountID, b.ProviderID, b.JobID, dbvalue.Clean(b.Reason), dbvalue.Clean(b.Subject), dbvalue.Clean(b.Snippet), raw,
 		dbtime.Of(b.ReceivedAt), now, now)
 	return err
 }

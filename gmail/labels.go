@@ -8,8 +8,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -61,8 +61,8 @@ func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string,
 func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
 	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
-		accountID, label.ID, dbtext.Clean(label.Name), nameKey(label.Name), string(label.Type),
-		number(label.Type == postroom.LabelUser), now, now)
+		accountID, label.ID, dbvalue.Clean(label.Name), nameKey(label.Name), string(label.Type),
+		dbvalue.Number(label.Type == postroom.LabelUser), now, now)
 	return err
 }
 
@@ -70,18 +70,10 @@ func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, la
 // [postroom.ErrNotFound] if there is no such label.
 func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string, available bool) error {
 	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
-		dbtext.Clean(description), number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
+		dbvalue.Clean(description), dbvalue.Number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
 }
 
 func (s *Store) deleteLabel(ctx context.Context, tx queue.Tx, accountID, labelID string) error {
 	_, err := exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
 	return err
-}
-
-// number is the form of a boolean column in both databases.
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -79,9 +79,9 @@ func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) 
 	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
 	now := dbtime.Of(queue.Now(tx))
 	return []any{
-		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbtext.Clean(m.MessageID), dbtext.Clean(m.InReplyTo),
-		references, dbtext.Clean(m.From.Name), dbtext.Clean(m.From.Email), recipients, dbtext.Clean(m.Subject), dbtext.Clean(m.Snippet), headers,
-		dbtext.Clean(m.BodyPlain), dbtext.Clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
+		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbvalue.Clean(m.MessageID), dbvalue.Clean(m.InReplyTo),
+		references, dbvalue.Clean(m.From.Name), dbvalue.Clean(m.From.Email), recipients, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), headers,
+		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
 	}, nil
 }
 

@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/text/cases"
 
-	"github.com/postroom-go/postroom/internal/dbtext"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
-// toJSON makes JSON that every database keeps: it holds no NUL character either; see [dbtext.Clean].
+// toJSON makes JSON that every database keeps: it holds no NUL character either; see [dbvalue.Clean].
 func toJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return cleanEscapes(string(b)), err
@@ -38,7 +38,7 @@ func cleanEscapes(s string) string {
 }
 
 // nameKey is a label's name as Gmail compares names: without regard to case.
-func nameKey(name string) string { return cases.Fold().String(dbtext.Clean(name)) }
+func nameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
 
 func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
 

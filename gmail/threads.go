@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -41,5 +41,5 @@ func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message
 	}
 	now := dbtime.Of(queue.Now(tx))
 	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
-		id, m.AccountID, m.ProviderThreadID, dbtext.Clean(m.Subject), dbtext.Clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
+		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
 }

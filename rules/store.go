@@ -9,8 +9,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -251,7 +251,7 @@ func checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 
 // disable writes only the state of the rule: a broken rule can be disabled without being checked or rewritten.
 func disable(ctx context.Context, tx queue.Tx, r *Rule, reason string) error {
-	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbtext.Clean(reason)), dbtime.Of(queue.Now(tx)), r.ID)
+	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbvalue.Clean(reason)), dbtime.Of(queue.Now(tx)), r.ID)
 	return wrap("disable", r, err)
 }
 

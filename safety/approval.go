@@ -12,8 +12,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -103,7 +103,7 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 
 // close answers or withdraws the open request, if there is one.
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	n, err := dbquery.Exec(ctx, tx, closeApproval, string(outcome), dbtext.Clean(approver), dbtext.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
+	n, err := dbquery.Exec(ctx, tx, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
 	if err != nil {
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}

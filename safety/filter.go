@@ -8,8 +8,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
 // A Filter selects entries of the ledger; empty fields select all.
@@ -120,7 +120,7 @@ func in[T any](w *where, clause string, values []T) {
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 func (w *where) sender(s string) {
-	s = dbtext.Clean(strings.ToLower(strings.TrimSpace(s)))
+	s = dbvalue.Clean(strings.ToLower(strings.TrimSpace(s)))
 	switch {
 	case s == "":
 	case strings.Contains(s, "@"):

@@ -9,8 +9,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -57,7 +57,7 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	if strings.TrimSpace(reason) == "" {
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
-	action := postroom.Action{State: postroom.ActionFailed, Error: dbtext.Clean(reason)}
+	action := postroom.Action{State: postroom.ActionFailed, Error: dbvalue.Clean(reason)}
 	action, _, err := l.insert(ctx, tx, msg, d, l.gate.Judge(d), action)
 	return action, err
 }
@@ -83,7 +83,7 @@ func (l *Ledger) insert(
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
-		first, err := get[actionRow, postroom.Action](ctx, tx, selectActionByKey, msg.AccountID, msg.ID, dbtext.Clean(d.Key))
+		first, err := get[actionRow, postroom.Action](ctx, tx, selectActionByKey, msg.AccountID, msg.ID, dbvalue.Clean(d.Key))
 		if err != nil {
 			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
@@ -116,14 +116,10 @@ func insertDecisionRow(
 	if err != nil {
 		return false, err
 	}
-	needsApproval := 0
-	if verdict.RequiresApproval {
-		needsApproval = 1
-	}
-	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbtext.Clean(d.Key), string(d.Source),
-		dbtext.Clean(string(d.Action)), parameters, confidence(d), needsApproval, dbtext.Clean(d.Rationale), dbtext.Clean(d.RuleID),
-		dbtext.Clean(d.RuleName), dbtext.Clean(string(d.SafeMode)), dbtext.Clean(d.Model), explanations, telemetry,
-		dbtext.Clean(strings.ToLower(msg.From.Email)), dbtext.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
+	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbvalue.Clean(d.Key), string(d.Source),
+		dbvalue.Clean(string(d.Action)), parameters, confidence(d), dbvalue.Number(verdict.RequiresApproval), dbvalue.Clean(d.Rationale), dbvalue.Clean(d.RuleID),
+		dbvalue.Clean(d.RuleName), dbvalue.Clean(string(d.SafeMode)), dbvalue.Clean(d.Model), explanations, telemetry,
+		dbvalue.Clean(strings.ToLower(msg.From.Email)), dbvalue.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
 	return n == 1, err
 }
 
@@ -147,7 +143,7 @@ func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postr
 	if err != nil {
 		return a, err
 	}
-	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, dbtext.Clean(string(a.Type)), parameters,
+	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, dbvalue.Clean(string(a.Type)), parameters,
 		string(a.State), a.Error, hint, a.JobID, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt))
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)

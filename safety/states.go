@@ -10,8 +10,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtext"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -51,7 +51,7 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 		executed = dbtime.Of(queue.Now(tx))
 	}
 	from := before[c.to]
-	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbtext.Clean(c.error), hint, job, executed,
+	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, executed,
 		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)

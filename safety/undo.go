@@ -21,6 +21,9 @@ import (
 // it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and returns an
 // [*UndoneError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
+	if jobID == "" {
+		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
+	}
 	original, err := l.ActionTx(ctx, tx, originalID)
 	if err != nil {
 		return original, err

@@ -1,11 +1,11 @@
-package dbtext_test
+package dbvalue_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/internal/dbtext"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
 func TestClean(t *testing.T) {
@@ -17,8 +17,13 @@ func TestClean(t *testing.T) {
 		"a cut rune":    {"\xe4\xb8", "\uFFFD\uFFFD"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, test.want, dbtext.Clean(test.text))
-			require.Equal(t, test.want, dbtext.Clean(test.want), "cleaning twice changes nothing")
+			require.Equal(t, test.want, dbvalue.Clean(test.text))
+			require.Equal(t, test.want, dbvalue.Clean(test.want), "cleaning twice changes nothing")
 		})
 	}
+}
+
+func TestNumber(t *testing.T) {
+	require.Equal(t, 1, dbvalue.Number(true))
+	require.Equal(t, 0, dbvalue.Number(false))
 }

@@ -1,5 +1,5 @@
-// Package dbtext makes text from outside storable.
-package dbtext
+// Package dbvalue makes values storable in every database.
+package dbvalue
 
 import (
 	"strings"
@@ -15,4 +15,12 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// Number returns the form of a boolean in an INTEGER column: 1 for true, 0 for false.
+func Number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
