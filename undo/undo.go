@@ -91,28 +91,28 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	return nil
 }
 
-// Request requests the undo of an action: it enqueues the job, unless one is unfinished already (the receipt says so). All
-// ways to undo go through it. What can be refused is refused here, before anything is written.
-func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Receipt, err error) {
+// Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of the
+// result reports. All ways to undo go through it. It refuses what cannot be undone before it writes anything.
+func (u *Undoer) Request(ctx context.Context, actionID string) (result queue.EnqueueResult, err error) {
 	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		receipt, err = u.RequestTx(ctx, tx, actionID)
+		result, err = u.RequestTx(ctx, tx, actionID)
 		return err
 	})
-	return receipt, err
+	return result, err
 }
 
 // RequestTx is [Undoer.Request] in the caller's transaction.
-func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.Receipt, error) {
+func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.EnqueueResult, error) {
 	original, err := u.ledger.ActionTx(ctx, tx, actionID)
 	if err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	undos, err := u.ledger.UndosTx(ctx, tx, actionID)
 	if err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	if err := check(original, undos); err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	return u.queue.EnqueueTx(ctx, tx, newJob(original))
 }
