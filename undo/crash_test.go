@@ -18,7 +18,7 @@ import (
 // alone, and the ledger and the scheduled job are as if nothing had happened.
 func TestWhereverTheProcessDies(t *testing.T) {
 	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
-		h := newHouse(t, q.DB().(driver.Driver))
+		h := newFixture(t, q.DB().(driver.Driver))
 		wakeUp, err := q.EnqueueScheduled(t.Context(), queue.Type[int]("unsnooze").New(1, nil), time.Now().Add(time.Hour))
 		require.NoError(t, err)
 

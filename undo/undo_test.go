@@ -15,7 +15,7 @@ import (
 )
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
-	h := newHouse(t, dbtest.SQLite(t))
+	h := newFixture(t, dbtest.SQLite(t))
 	d, err := queue.NewDispatcher(h.queue, nil)
 	require.NoError(t, err)
 	for want, cfg := range map[string]undo.Config{
@@ -34,7 +34,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 }
 
 func TestUndo(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX", "UNREAD"}, []string{"Label_1", "UNREAD"})
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"STARRED"}, Remove: []string{"UNREAD"}})
 
@@ -74,7 +74,7 @@ func TestUndo(t *testing.T) {
 }
 
 func TestUndoOfWhatChangedNothing(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"Label_1"}, []string{"Label_1"})
 		h.request(a.ID)
 		h.run()
@@ -86,7 +86,7 @@ func TestUndoOfWhatChangedNothing(t *testing.T) {
 
 // TestRefusals: each is told by its reason, to all who ask, and leaves no trace.
 func TestRefusals(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		img := postroom.NewImage([]string{"INBOX"})
 		undone := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.request(undone.ID)
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestJobsThatDoNotFit(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		for name, payload := range map[string]undo.ActionPayload{
 			"another account": {AccountID: "account-2", OriginalActionID: a.ID},
@@ -151,7 +151,7 @@ func TestJobsThatDoNotFit(t *testing.T) {
 // TestUndoOfASnoozeCancelsItsEnd: a job that the action has scheduled does not run when the action is taken back.
 func TestUndoOfASnoozeCancelsItsEnd(t *testing.T) {
 	const wake queue.Type[string] = "unsnooze"
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		for name, prepare := range map[string]func(id string) string{
 			"still to come": func(id string) string { return id },
 			"over": func(id string) string {
@@ -185,7 +185,7 @@ func TestUndoOfASnoozeCancelsItsEnd(t *testing.T) {
 // TestUndoAgainstAModel: whatever an action did and whatever the user did since, through whatever faults, the undo brings
 // each label back that nobody has touched, and no other.
 func TestUndoAgainstAModel(t *testing.T) {
-	base := newHouse(t, dbtest.SQLite(t))
+	base := newFixture(t, dbtest.SQLite(t))
 	labels := []string{"UNREAD", "STARRED", "Label_1", "Label_2", "Label_3"}
 	rapid.Check(t, func(t *rapid.T) {
 		h := *base
