@@ -88,7 +88,7 @@ type Address struct {
 // IsZero reports whether both fields are empty.
 func (a Address) IsZero() bool { return a.Name == "" && a.Email == "" }
 
-// Domain is what follows the last @, in lower case; empty when there is none.
+// Domain returns the text after the last @, in lower case; empty if there is no @.
 func (a Address) Domain() string {
 	at := strings.LastIndexByte(a.Email, '@')
 	if at < 0 {

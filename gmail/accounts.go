@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// provider is what the column accounts.provider says of every account of this package.
+// provider is the value of the column accounts.provider for the accounts of this package.
 const provider = "gmail"
 
 // An Account is one mailbox that is kept in sync.

@@ -24,7 +24,7 @@ type Ledger interface {
 // The steps of an action.
 const (
 	stepBefore = "before" // its result is the message's image before the first attempt
-	stepDelete = "delete" // started before a message is deleted for ever
+	stepDelete = "delete" // started before a message is deleted permanently
 )
 
 // act carries out one action of the ledger. It stores the image of the message before it changes anything at Gmail; a later

@@ -112,7 +112,7 @@ func ClassOf(err error) Class {
 	return ""
 }
 
-// newError classifies what a call returned. notFound is what a 404 means for this call.
+// newError classifies the error of a call. notFound is the class of a 404 for this call.
 func newError(op string, notFound Class, err error, now time.Time) error {
 	if err == nil {
 		return nil
@@ -167,7 +167,7 @@ func (e *Error) classify(a answer, notFound Class, now time.Time) {
 	}
 }
 
-// An answer is what Gmail's error body says, in whichever of its shapes.
+// An answer is the content of Gmail's error body, in any of its forms.
 type answer struct {
 	status  int
 	reason  string

@@ -34,7 +34,7 @@ const (
 	LabelsRemoved  EventKind = "labels_removed"
 )
 
-// change is what a label event does.
+// change returns the change of a label event.
 func (e HistoryEvent) change() postroom.LabelChange {
 	if e.Kind == LabelsAdded {
 		return postroom.LabelChange{Add: e.LabelIDs}

@@ -28,8 +28,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	})
 }
 
-// A Store keeps accounts, threads, messages and labels. What it writes, it writes in the caller's transaction; what it
-// reads is what has been committed. [NewStore] makes one; the zero Store is unusable.
+// A Store keeps accounts, threads, messages and labels. Its reading methods see what has been committed, its writing methods
+// take the caller's transaction. [NewStore] makes a Store; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
 // giveDB says where a database comes from.

@@ -10,14 +10,14 @@ import (
 	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// Config is what a [Decider] works with. It is copied and checked once, by [NewDecider].
+// Config configures a [Decider]. It is copied and checked once, by [NewDecider].
 type Config struct {
 	// Client calls the model. Required.
 	Client Client
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
-	// Actions are what the model may choose from; [postroom.None] is always among them. Default nil:
+	// Actions are the actions that the model may choose from; [postroom.None] is always among them. Default nil:
 	// [postroom.MailboxActions], which package gmail carries out. Name others only where the host carries them out. Empty
 	// but not nil leaves only none.
 	Actions []postroom.ActionType

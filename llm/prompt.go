@@ -60,7 +60,7 @@ func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.ActionTyp
 	return prompt{system: fmt.Sprintf(system, mark), user: strings.Join(sections, "\n\n")}
 }
 
-// markLike is what every mark begins with.
+// markLike matches the beginning of every mark.
 var markLike = regexp.MustCompile(`<{3,}`)
 
 // delimit puts text between two lines that it cannot contain. It comes last, when the text has been cut to length:

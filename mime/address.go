@@ -35,7 +35,7 @@ type addressParser struct {
 	tail                   int
 }
 
-// A mailbox is what has been read of one address.
+// A mailbox is the part of one address that has been read.
 type mailbox struct {
 	phrase  strings.Builder // the words as text, quotes taken off
 	comment string

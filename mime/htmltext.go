@@ -90,7 +90,7 @@ func (w *textWriter) end(a atom.Atom) {
 	}
 }
 
-// breaksAround is how many line breaks an element has before and behind it: 2 leave an empty line.
+// breaksAround returns the number of line breaks before and after an element; 2 leave an empty line.
 func breaksAround(a atom.Atom) int {
 	switch a {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl,

@@ -105,7 +105,7 @@ func (m *meter) addHeader(fields, bytes int) error {
 	return nil
 }
 
-// copies is how many times the size of the message may be spent on decoding attached messages. A chain of base64
+// copies bounds the decoding of attached messages, in multiples of the size of the message. A chain of base64
 // stays below 4; quoted-printable, which need not shrink, would otherwise cost its size again at every level.
 const copies = 4
 

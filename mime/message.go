@@ -19,14 +19,14 @@ type Message struct {
 	To      []Address
 	Cc      []Address
 	Bcc     []Address
-	// Date is what the sender claims; zero when absent or unreadable.
+	// Date is the date that the sender claims; zero when absent or unreadable.
 	Date time.Time
 	// MessageID, InReplyTo (its first id) and References are without angle brackets.
 	MessageID  string
 	InReplyTo  string
 	References []string
 
-	// Text and HTML are what a mail client would show of the message, in UTF-8 with lines ending in LF: its text/plain
+	// Text and HTML are the text that a mail client would show, in UTF-8 with lines ending in LF: its text/plain
 	// and its text/html parts, several of a kind joined by a line break, and those of messages that are to be shown
 	// inline. Either may be empty.
 	Text string
@@ -37,7 +37,7 @@ type Message struct {
 	Root        *Part
 	Attachments []*Part
 
-	// Defects are what was wrong with the message and had to be interpreted. An attached message has its own.
+	// Defects are the faults of the message that had to be interpreted. An attached message has its own.
 	Defects []Defect
 
 	// Size is the length of the raw message in bytes.

@@ -31,7 +31,7 @@ type Engine struct {
 
 var _ postroom.Decider = (*Engine)(nil)
 
-// EngineConfig is what an [Engine] works with. It is copied and checked once, by [NewEngine].
+// EngineConfig configures an [Engine]. It is copied and checked once, by [NewEngine].
 type EngineConfig struct {
 	// Store holds the rules. Required.
 	Store *Store

@@ -38,7 +38,7 @@ func ExampleRegister() {
 		Rules: must(rules.NewEngine(rules.EngineConfig{Store: store})),
 	}, queue.WithConcurrency(4)))
 
-	// The rule, the message and the job that classifies it; gmail.Config.OnMessage is where a program enqueues the job.
+	// The rule, the message and the job that classifies it; a program enqueues the job in gmail.Config.OnMessage.
 	must(0, db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		shops := rules.Condition{Type: rules.SenderDomain, Value: "shop.example"}
 		must(store.Create(ctx, tx, rules.NewRule("Shops", shops, postroom.Archive, nil)))

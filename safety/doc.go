@@ -23,7 +23,7 @@
 //
 // Who may write what:
 //
-//   - Record and Refuse belong to whoever decides: the classify job. They are idempotent by message and decision key, so a
+//   - Record and Refuse belong to the job that decides: classify. They are idempotent by message and decision key, so a
 //     job that runs again after a crash records nothing twice.
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list
 //     of approvers if there is one, and only if the action is still what the request was made for.

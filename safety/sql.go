@@ -128,7 +128,7 @@ WHERE actions.id = $1
   AND actions.state = 'approved_pending'
   AND approvals.outcome = 'waiting'`
 
-	// One use: whoever closes the request first has closed it.
+	// Only the first of several answers changes a row.
 	closeApproval = `
 UPDATE approvals
 SET outcome = $1,

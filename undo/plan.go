@@ -30,8 +30,8 @@ var places = []string{postroom.LabelInbox, postroom.LabelSpam, postroom.LabelTra
 
 func isPlace(labelID string) bool { return slices.Contains(places, labelID) }
 
-// plan is what takes a message back to the image before, from the image after which the action left, when it has the
-// image now. It undoes the difference between before and after, label by label, and nothing else.
+// plan returns the report of an undo that takes a message from the image after, which the action left, to before, when
+// its image is now. It undoes the difference between before and after, label by label, and nothing else.
 func plan(before, after, now postroom.Image) Report {
 	back := before.ChangeFrom(after)
 	since := now.ChangeFrom(after)
@@ -48,7 +48,7 @@ func plan(before, after, now postroom.Image) Report {
 
 	for _, l := range back.Add {
 		switch {
-		case now.Has(l): // somebody has put it back already
+		case now.Has(l): // it is there again already
 		case moved && isPlace(l):
 			r.Skipped.Add = append(r.Skipped.Add, l)
 		default:
@@ -57,7 +57,7 @@ func plan(before, after, now postroom.Image) Report {
 	}
 	for _, l := range back.Remove {
 		switch {
-		case !now.Has(l): // somebody has taken it off already
+		case !now.Has(l): // it is removed already
 		case moved && isPlace(l):
 			r.Skipped.Remove = append(r.Skipped.Remove, l)
 		default:
@@ -67,7 +67,7 @@ func plan(before, after, now postroom.Image) Report {
 	return r
 }
 
-// resume is what remains of a plan that was made for the image seen and may have been carried out, in part or whole, when
+// resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, when
 // the message now has the image now. It returns the change that is left to make and the report as it has become.
 func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
 	rest := plan(seen.Apply(first.Restored), seen, now)

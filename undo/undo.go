@@ -50,7 +50,7 @@ type Mailbox interface {
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
 // [Register].
 type Config struct {
-	// Queue is where the jobs are enqueued. Required.
+	// Queue takes the jobs. Required.
 	Queue *queue.Queue
 	// Ledger records the actions and their undos. Required.
 	Ledger *safety.Ledger

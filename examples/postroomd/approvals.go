@@ -127,7 +127,7 @@ func (h *host) printOutcome(ctx context.Context, cmd *cobra.Command, actionID st
 	return err
 }
 
-// me is who answers at the command line.
+// me returns the name of the person at the command line.
 func me() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

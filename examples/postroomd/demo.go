@@ -321,7 +321,7 @@ func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// known is how many messages the pipeline has taken in, broken ones too.
+// known returns the number of messages that the pipeline has ingested, broken ones included.
 func (d *demoRun) known(ctx context.Context) (int, error) {
 	read, err := d.mail.CountMessages(ctx, d.accountID)
 	if err != nil {

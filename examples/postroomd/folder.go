@@ -15,7 +15,7 @@ import (
 	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
 )
 
-// A folder is where postroomd keeps everything: the queue and the ledger in one SQLite file, the demo's Gmail in another.
+// A folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
 type folder string
 
 func (f folder) database() string { return filepath.Join(string(f), "postroom.db") }

@@ -121,7 +121,7 @@ func (s *summary) print(w io.Writer, program string, f folder) error {
 	return t.err
 }
 
-// undecided is how many messages carry a label that keeps them from being decided about.
+// undecided counts the messages with a label that excludes them from decisions.
 func (s *summary) undecided() int {
 	decided := s.Unmatched
 	for _, n := range s.Rules {

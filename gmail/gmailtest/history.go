@@ -55,7 +55,7 @@ var historyTypes = map[string]string{
 	"labelRemoved":   "labels_removed <> '[]'",
 }
 
-// A historyQuery is what history.list is asked for.
+// A historyQuery holds the parameters of history.list.
 type historyQuery struct {
 	filter
 	types []string // empty: all

@@ -182,7 +182,7 @@ func (p *pending) prepare() {
 	p.arrival.examine()
 }
 
-// commit notes where the message comes from and takes it in; not new is what another process has imported meanwhile.
+// commit records the origin of the message and inserts it. isNew is false if another process has imported it meanwhile.
 func (p *pending) commit(ctx context.Context, tx queue.Tx, from string) (isNew bool, err error) {
 	rows, err := dbquery.Exec(ctx, tx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
 	if err != nil || rows == 0 || p.arrival == nil {

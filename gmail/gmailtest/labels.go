@@ -78,7 +78,7 @@ func (l *labelRow) merge(from *gmail.Label) {
 	}
 }
 
-// nameKey is what two names that Gmail takes for one have in common.
+// nameKey returns the key that is equal for names that Gmail treats as one.
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 func insertSystemLabels(ctx context.Context, tx queue.Tx) error {

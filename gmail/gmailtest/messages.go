@@ -40,7 +40,7 @@ func parseCursor(token string) (cursor, error) {
 	return cursor{date: n, id: id}, nil
 }
 
-// A page is what messages.list and threads.list are asked for.
+// A page holds the parameters of messages.list and threads.list.
 type page struct {
 	filter
 	limit int64
@@ -96,7 +96,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	return response, nil
 }
 
-// A format is how much of a message is asked for.
+// A format selects the parts of a message to return.
 type format struct {
 	name    string
 	headers []string // of format metadata; empty: all

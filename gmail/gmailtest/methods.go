@@ -73,7 +73,7 @@ func (m Method) Units() int { return units[m] }
 // A handler answers one method: with a value that becomes JSON, nil for 204, or an error.
 type handler func(ctx context.Context, r *http.Request) (any, error)
 
-// A route is where a method is to be found, below /gmail/v1/users/{user}.
+// A route is the pattern and the handler of a method, below /gmail/v1/users/{user}.
 type route struct {
 	pattern string
 	handle  handler

@@ -110,7 +110,7 @@ func (s *Server) addTerm(ctx context.Context, f *filter, text string) (shows boo
 	return shows && !negated, nil
 }
 
-// pacific is where Gmail's days begin, daylight saving left aside.
+// pacific is the time zone of Gmail's days, without daylight saving.
 var pacific = time.FixedZone("PST", -8*60*60)
 
 func (f *filter) addDate(operator, value string) error {

@@ -79,7 +79,7 @@ func (s *Server) getThread(ctx context.Context, r *http.Request) (any, error) {
 	return thread, nil
 }
 
-// maxReferences is how many of a message's references count, the latest.
+// maxReferences is the number of references of a message that count, from the last.
 const maxReferences = 50
 
 // findThread gives the thread of a message that names none: the one that knows it or what it answers, else its own.

@@ -44,7 +44,7 @@ func (Obedient) Complete(ctx context.Context, req *llm.Request) (*llm.Response, 
 	}, nil
 }
 
-// messageOf is what stands between the marks that the system message names.
+// messageOf returns the text between the marks that the system message names.
 func messageOf(req *llm.Request) string {
 	for _, m := range req.Messages {
 		if m.Role != llm.RoleUser {

@@ -11,7 +11,7 @@ import (
 // MaxMessage is the largest message that is read whole, in bytes: the largest that Gmail accepts.
 const MaxMessage = 36_700_160
 
-// OversizeKept is how many bytes of a message above [MaxMessage] are kept.
+// OversizeKept is the number of bytes that are kept of a message above [MaxMessage].
 const OversizeKept = 64 << 10
 
 // A Source is a mailbox that can be read from its beginning any number of times.

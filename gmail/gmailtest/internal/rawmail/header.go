@@ -1,4 +1,4 @@
-// Package rawmail looks into messages that nobody promised to be well formed. It never fails: what cannot be understood
+// Package rawmail reads messages that may be malformed. It never fails: what cannot be understood
 // is left as it is.
 package rawmail
 
