@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 )
 
 // A File is a parsed and valid rules file.
@@ -24,15 +25,15 @@ type File struct {
 // maxFileSize is far beyond what a person writes.
 const maxFileSize = 1 << 20
 
-// A ParseOption changes what [Parse] accepts.
-type ParseOption func(*parseConfig)
+// A ParseOption changes what [Parse] accepts. The zero ParseOption changes nothing.
+type ParseOption struct{ apply func(*parseConfig) }
 
 type parseConfig struct{ actions []postroom.ActionType }
 
 // Supporting names the actions that the host carries out; a rule with another is an error. Without it they are
 // [postroom.MailboxActions], which package gmail carries out.
 func Supporting(actions ...postroom.ActionType) ParseOption {
-	return func(c *parseConfig) { c.actions = actions }
+	return ParseOption{func(c *parseConfig) { c.actions = actions }}
 }
 
 // ParseFile reads the rules file at path; see [Parse].
@@ -48,9 +49,14 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 // Parse reads a rules file; the name is for messages. A faulty file is a [*FileError] with every problem, each with its
 // line and column; other errors are those of r.
 func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
+	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {
+		return nil, err
+	}
 	config := parseConfig{actions: postroom.MailboxActions()}
 	for _, option := range options {
-		option(&config)
+		if option.apply != nil {
+			option.apply(&config)
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
 	if err != nil {

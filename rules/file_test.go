@@ -233,9 +233,11 @@ func TestAFileNamesOnlyWhatIsCarriedOut(t *testing.T) {
 		_, err := rules.Parse("r.yaml", strings.NewReader(text), options...)
 		return err
 	}
+	_, err := rules.Parse("r.yaml", nil)
+	require.EqualError(t, err, "rules: Parse: r is nil; it is required: give the text of the file")
 	for _, action := range postroom.ActionTypes() {
 		if slices.Contains(postroom.MailboxActions(), action) {
-			require.NoError(t, parse(action))
+			require.NoError(t, parse(action, rules.ParseOption{}))
 			continue
 		}
 		require.ErrorContains(t, parse(action), fmt.Sprintf("action %s is not supported here", action))
