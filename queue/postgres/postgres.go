@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
 // Config says how to open a database; the zero value is the usual.
@@ -38,6 +39,7 @@ type DB struct {
 	db     *sqlx.DB
 	news   *news
 	pooled bool
+	guard  within.Guard
 	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
@@ -47,6 +49,7 @@ type DB struct {
 var (
 	_ driver.Driver        = (*DB)(nil)
 	_ driver.LockTimeouter = (*DB)(nil)
+	_ driver.WriteChecker  = (*DB)(nil)
 )
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
@@ -113,8 +116,20 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows
 	return rows{answer}, err
 }
 
+// InWrite implements [driver.WriteChecker].
+func (db *DB) InWrite(ctx context.Context) bool {
+	return ctx.Value(writeKey{}) != nil || db.guard.Inside()
+}
+
+// run runs what the transaction is for, and takes it back, also from goroutines that fn has left behind.
+func (db *DB) run(t *transaction, fn func() error) (err error) {
+	defer t.close()
+	db.guard.Run(func() { err = fn() })
+	return err
+}
+
 func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
-	if ctx.Value(writeKey{}) != nil {
+	if db.InWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
 	conn, err := db.db.Connx(ctx)
@@ -139,7 +154,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 			err = errors.Join(err, t.rollback(ctx))
 		}
 	}()
-	if err := fn(context.WithValue(ctx, writeKey{}, true), tx); err != nil {
+	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {
 		if t.failed != nil && !errors.Is(err, t.failed) {
 			err = errors.Join(err, t.failed)
 		}

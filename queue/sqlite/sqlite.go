@@ -237,7 +237,13 @@ func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.Writ
 	return driver.NewWriteTx(tx, driver.SQLite, now), nil
 }
 
+// errReadInside: in memory a reader would wait for the write that waits for it.
+var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction", driver.ErrNestedWrite)
+
 // query runs a statement on the readers.
 func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	if db.log == "" && db.InWrite(ctx) {
+		return nil, errReadInside
+	}
 	return db.reader.QueryContext(ctx, query, args...)
 }
