@@ -58,6 +58,7 @@ type WriteTx struct {
 	Tx
 	dialect Dialect
 	now     time.Time
+	joined  bool
 
 	mu         sync.Mutex
 	onCommit   []func()
@@ -69,6 +70,16 @@ type WriteTx struct {
 func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
+
+// NewJoinedTx is [NewWriteTx] for a transaction that the program has begun and will end: nobody reports its end.
+func NewJoinedTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
+	w := NewWriteTx(tx, dialect, now)
+	w.joined = true
+	return w
+}
+
+// Joined reports whether the transaction is the program's own; see [Transactor].Join.
+func (tx *WriteTx) Joined() bool { return tx.joined }
 
 // Dialect returns the SQL that the transaction speaks.
 func (tx *WriteTx) Dialect() Dialect { return tx.dialect }

@@ -107,7 +107,7 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.
 
 // Join implements [driver.Transactor].
 func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	return driver.NewWriteTx(tx, driver.Postgres, now), nil
+	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
 }
 
 // query runs a statement outside of transactions.

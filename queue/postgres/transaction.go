@@ -264,6 +264,9 @@ func later(ctx context.Context, tx *driver.WriteTx, query string, args ...any) e
 	if own, ok := tx.Tx.(*transaction); ok {
 		return own.add(step{sql: query, args: args})
 	}
+	if _, ok := tx.Tx.(*pgxTx); !ok {
+		args = portable(args)
+	}
 	_, err := tx.ExecContext(ctx, query, args...)
 	return err
 }
@@ -280,7 +283,7 @@ func store(ctx context.Context, tx *driver.WriteTx, query string, args ...any) e
 func laterInto[T any](ctx context.Context, tx *driver.WriteTx, into *[]T, scan func(jobsql.Scanner) (T, error), query string, args ...any) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
-		answer, err := tx.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Collect does
+		answer, err := queryTx(ctx, tx, query, args...)
 		*into, err = jobsql.Collect(answer, err, scan)
 		return err
 	}
@@ -294,7 +297,7 @@ func laterInto[T any](ctx context.Context, tx *driver.WriteTx, into *[]T, scan f
 func laterJobs(ctx context.Context, tx *driver.WriteTx, into *[]driver.Job, query string, args ...any) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
-		answer, err := tx.QueryContext(ctx, query, args...)
+		answer, err := queryTx(ctx, tx, query, args...)
 		*into, err = jobsql.ScanJobs(answer, err, 16)
 		return err
 	}
