@@ -39,7 +39,9 @@ type DB struct {
 	db     *sqlx.DB
 	news   *news
 	pooled bool
-	guard  within.Guard
+	// release closes the pool, if that is ours.
+	release func()
+	guard   within.Guard
 	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
@@ -70,20 +72,46 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	db, err := OpenPool(ctx, pool, cfg)
+	if err != nil {
 		pool.Close()
+		return nil, err
+	}
+	db.release = pool.Close
+	return db, nil
+}
+
+// OpenPool is [Open] on a pool that the program has opened, and closes after [DB.Close]. A listening dispatcher takes one of
+// its connections for good, in whose place the pool opens another. cfg may be nil; with [Config].Pooled the pool must not use
+// prepared statements. The pool must be one to a server that takes writes, and its connections must find the queue's tables by
+// their search_path.
+func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error) {
+	if pool == nil {
+		return nil, errors.New("postgres: the pool is nil: give one of pgxpool.New, or use postgres.Open")
+	}
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; cfg.Pooled && mode == pgx.QueryExecModeCacheStatement {
+		return nil, errors.New("postgres: Config.Pooled is set, but the pool prepares statements, which a pooler loses: " +
+			"add default_query_exec_mode=cache_describe to its DSN")
+	}
+	if err := pool.Ping(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}
+	db := &DB{
+		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled, release: func() {},
+	}
 	db.shared = shared{Engine: driver.Postgres, Query: db.query}
 	return db, nil
 }
 
-// Close waits for what is under way and closes all connections. A second call does nothing.
+// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]. A second call does
+// nothing.
 func (db *DB) Close() error {
 	db.news.close()
 	err := db.db.Close()
-	db.pool.Close()
+	db.release()
 	return err
 }
 
