@@ -33,6 +33,8 @@ var internalPackages = map[string]struct {
 		imports: []string{"github.com/google/uuid"},
 	},
 
+	// A write that is begun inside another.
+	"queue/internal/within": {users: []string{"queue/postgres", "queue/sqlite"}},
 	// The SQL and the rows of the drivers.
 	"queue/internal/jobsql": {
 		users:   []string{"queue/postgres", "queue/sqlite"},
