@@ -200,3 +200,10 @@ type Fencer interface {
 	// CompleteLater is Finish for one outcome, which is completed and Plain.
 	CompleteLater(ctx context.Context, tx *WriteTx, out Outcome) error
 }
+
+// A WriteChecker is a [Driver] that recognises a caller which is inside the function of a write already, by its context or
+// by its goroutine, so that what must not be begun there is refused before it has done anything.
+type WriteChecker interface {
+	// InWrite reports whether ctx, or the goroutine that calls, is that of a function given to Write of this database.
+	InWrite(ctx context.Context) bool
+}

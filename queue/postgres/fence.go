@@ -12,8 +12,7 @@ func (db *DB) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driv
 	if !ok {
 		return db.LockLease(ctx, tx, lease)
 	}
-	own.waiting = append(own.waiting, db.fence(tx, lease, lockLeaseHeld, lease.JobID, lease.Attempt))
-	return nil
+	return own.add(db.fence(tx, lease, lockLeaseHeld, lease.JobID, lease.Attempt))
 }
 
 // CompleteLater implements [driver.Fencer].
@@ -26,9 +25,7 @@ func (db *DB) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.
 		}
 		return answers[0]
 	}
-	own.waiting = append(own.waiting, db.fence(tx, out.Lease, completeLease,
-		out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At))
-	return nil
+	return own.add(db.fence(tx, out.Lease, completeLease, out.Lease.JobID, out.Lease.Attempt, nullText(string(out.Result)), out.At))
 }
 
 // fence is a statement that fails where the lease is not held. It answers whether types are limited, so that the end of the job
