@@ -13,8 +13,22 @@ import (
 
 // Claim implements [queue.Claimer].
 func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
-	var result queue.ClaimResult
-	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	ahead := db.candidates.read(ctx, req)
+	result, err := db.claim(ctx, req, ahead)
+	if errors.Is(err, errStale) {
+		db.candidates.stale()
+		result, err = db.claim(ctx, req, nil)
+	}
+	if err != nil {
+		return queue.ClaimResult{}, err
+	}
+	db.candidates.claimed(len(result.Jobs))
+	return result, nil
+}
+
+// claim takes the candidates, if they are not nil, or what it finds in its turn.
+func (db *DB) claim(ctx context.Context, req queue.ClaimRequest, ahead *candidates) (result queue.ClaimResult, err error) {
+	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
 		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 			return err
 		}
@@ -25,19 +39,23 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 				return err
 			}
 		}
-		result, err = claim(ctx, tx, req)
+		result, err = claim(ctx, tx, req, ahead)
 		return err
 	})
-	if err != nil {
-		return queue.ClaimResult{}, err
+	if err == nil {
+		db.clock.Passed(dbtime.Truncate(req.Now))
 	}
-	db.clock.Passed(req.Now)
-	return result, nil
+	return result, err
 }
 
-func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) (result queue.ClaimResult, err error) {
+func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, ahead *candidates) (result queue.ClaimResult, err error) {
 	todo, err := doChores(ctx, tx, req.Now)
 	if err != nil {
+		return result, err
+	}
+	if ahead != nil && todo == (chores{}) {
+		result.More = true // perhaps some have come since they were read
+		result.Jobs, err = ahead.start(ctx, tx, req)
 		return result, err
 	}
 	var limits *typeLimits
@@ -94,13 +112,18 @@ func start(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, expected i
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
-	for i := range jobs {
-		j := &jobs[i]
-		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = queue.StateRunning, req.WorkerID, req.Now, req.Now
-		j.Attempt++
-	}
+	markStarted(jobs, req)
 	_, err = tx.ExecContext(ctx, claimJobs, req.WorkerID, dbtime.Of(req.Now), list(numbers))
 	return jobs, err
+}
+
+func markStarted(jobs []queue.Job, req queue.ClaimRequest) {
+	at := dbtime.Truncate(req.Now)
+	for i := range jobs {
+		j := &jobs[i]
+		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = queue.StateRunning, req.WorkerID, at, at
+		j.Attempt++
+	}
 }
 
 // nextDue is when there may be something to claim again, without anybody's saying so.

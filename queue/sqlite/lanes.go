@@ -128,6 +128,7 @@ func (l *lane) take() place {
 // A merge takes the first places of lanes.
 type merge struct {
 	tx     *queue.Tx
+	reader queryer // of lanes: the transaction, or before it begins another connection
 	keys   *keyLimits
 	wanted int
 	lanes  byNext
@@ -136,7 +137,7 @@ type merge struct {
 
 // newMerge begins with a lane for each type, one for its fronts, and those of the keys that are marked.
 func newMerge(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, todo *chores) (m *merge, err error) {
-	m = &merge{tx: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
+	m = &merge{tx: tx, reader: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
 	rooms := make(map[string]*room, len(types))
 	for _, t := range types {
 		shared := &room{left: t.Room}
@@ -266,7 +267,7 @@ func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n i
 		names = keysAndTypesOf(lanes)
 	}
 	var text string
-	if err := m.tx.QueryRowxContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
+	if err := m.reader.QueryRowxContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
 		return err
 	}
 	texts := strings.Split(text, "\n")

@@ -153,6 +153,23 @@ SET state = 'running',
   updated_at = $2
 WHERE rowid IN (SELECT value FROM json_each($3))`
 
+	// What was read before the transaction began, unless it has changed since. A job of which nothing has changed since it was
+	// inserted is as old as its last update.
+	claimFresh = `
+UPDATE OR FAIL jobs
+SET state = 'running',
+  hold = 0,
+  attempt = 1,
+  worker_id = $1,
+  started_at = $2,
+  updated_at = $2
+WHERE rowid IN (SELECT value FROM json_each($3))
+  AND state = 'queued'
+  AND hold = 0
+  AND attempt = 0
+  AND updated_at = created_at
+  AND EXISTS (SELECT 1 FROM jobs WHERE rowid = $4 AND id = $5)`
+
 	selectNextDue = `
 SELECT not_before
 FROM jobs

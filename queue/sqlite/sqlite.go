@@ -77,12 +77,13 @@ var ErrClosed = errors.New("sqlite: database is closed")
 // DB is an open database: one writer and a pool of readers. It is safe for use by many goroutines, and by several
 // processes on the same file.
 type DB struct {
-	reader  *sqlx.DB
-	writer  *writer
-	wakers  wakers
-	clock   joblimit.Clock
-	log     string // the write-ahead log; empty in memory
-	watched bool
+	reader     *sqlx.DB
+	writer     *writer
+	candidates candidateReader
+	wakers     wakers
+	clock      joblimit.Clock
+	log        string // the write-ahead log; empty in memory
+	watched    bool
 }
 
 var _ queue.Driver = (*DB)(nil)
@@ -166,16 +167,28 @@ func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB,
 	}
 	options.Set("_query_only", "1")
 	options.Set("_busy_timeout", strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10))
-	db.reader, err = sqlx.Open("sqlite3", uri+"?"+options.Encode())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.writer.close())
+	db.reader, err = openPool(uri, options, cfg.Readers)
+	if err == nil && options.Get("vfs") == "" {
+		db.candidates.pool, err = openPool(uri, options, 1)
 	}
-	db.reader.SetMaxOpenConns(cfg.Readers)
-	db.reader.SetMaxIdleConns(cfg.Readers)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
+	}
 	if err := db.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
 	return db, nil
+}
+
+// openPool makes a pool of at most so many connections, all of which it keeps. It opens none yet.
+func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
+	pool, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+	return pool, nil
 }
 
 // oldest is the first SQLite in which a write-ahead log that is reset while another process writes cannot be corrupted.
@@ -207,7 +220,11 @@ func checkVersion(version string) error {
 
 // Close waits for the write under way, refuses those that wait, and closes all connections. A second call does nothing.
 func (db *DB) Close() error {
-	return errors.Join(db.writer.close(), db.reader.Close())
+	err := errors.Join(db.writer.close(), db.candidates.close())
+	if db.reader != nil {
+		err = errors.Join(err, db.reader.Close())
+	}
+	return err
 }
 
 // Dialect is [queue.SQLite].

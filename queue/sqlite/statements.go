@@ -33,6 +33,9 @@ type prepared struct {
 
 var _ queue.Statements = (*statements)(nil)
 
+// A queryer reads: a transaction, or a connection beside it.
+type queryer = sqlx.QueryerContext
+
 func newStatements(conn *sqlx.Conn) *statements {
 	return &statements{conn: conn, prepared: make(map[string]prepared)}
 }

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -253,9 +254,15 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }))
 }
 
-// Two processes on one file share the jobs out.
+// Two processes on one file share the jobs out, few at a time or many.
 func TestTwoHandlesClaimDisjointJobs(t *testing.T) {
-	const total = 1000
+	for _, limit := range []int{7, 100} {
+		t.Run(fmt.Sprint("limit=", limit), func(t *testing.T) { claimFromTwoHandles(t, limit) })
+	}
+}
+
+func claimFromTwoHandles(t *testing.T, limit int) {
+	const total = 5000
 	path := filepath.Join(t.TempDir(), "test.db")
 	handles := []*sqlite.DB{openPath(t, path, nil), openPath(t, path, nil)}
 	require.NoError(t, queue.Migrate(t.Context(), handles[0]))
@@ -279,7 +286,7 @@ func TestTwoHandlesClaimDisjointJobs(t *testing.T) {
 		for range 3 {
 			wg.Go(func() {
 				for {
-					jobs, err := q.Claim(t.Context(), "worker", []string{"t"}, 7)
+					jobs, err := q.Claim(t.Context(), "worker", []string{"t"}, limit)
 					if err != nil || len(jobs) == 0 {
 						if err != nil {
 							t.Error(err)
