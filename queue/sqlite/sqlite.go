@@ -77,13 +77,14 @@ var ErrClosed = errors.New("sqlite: database is closed")
 // DB is an open database: one writer and a pool of readers. It is safe for use by many goroutines, and by several
 // processes on the same file.
 type DB struct {
-	reader     *sqlx.DB
-	writer     *writer
-	candidates candidateReader
-	wakers     wakers
-	clock      joblimit.Clock
-	log        string // the write-ahead log; empty in memory
-	watched    bool
+	reader       *sqlx.DB
+	writer       *writer
+	candidates   candidateReader
+	checkpointer *checkpointer // nil in memory
+	wakers       wakers
+	clock        joblimit.Clock
+	file         *file // nil in memory
+	watched      bool
 }
 
 var _ queue.Driver = (*DB)(nil)
@@ -108,18 +109,13 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
+	file, err := newFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open database: %w", err)
+	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	db, err := open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c)
-	if err != nil {
-		return nil, err
-	}
-	// SQLite keeps the log beside the file that a link leads to.
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open database: %w", err), db.Close())
-	}
-	db.log, db.watched = path+"-wal", !c.SingleProcess
-	return db, nil
+	return open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, file, c)
 }
 
 // create makes a file that is not there. One that is is not opened: closing it again would give up the locks that other
@@ -151,33 +147,45 @@ func OpenMemory(ctx context.Context) (*DB, error) {
 		return nil, err
 	}
 	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the pool.
-	return open(ctx, "file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c)
+	return open(ctx, "file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, nil, c)
 }
 
-func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB, error) {
+func open(ctx context.Context, uri string, options url.Values, file *file, cfg Config) (*DB, error) {
 	options.Set("_foreign_keys", "1")
 	// database/sql gives a connection to one goroutine at a time.
 	options.Set("_mutex", "no")
 	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
-	db := &DB{}
+	db := &DB{file: file, watched: file != nil && !cfg.SingleProcess}
 	var err error
-	db.writer, err = openWriter(ctx, uri, options.Encode(), cfg.BusyTimeout, db.wakers.wake)
+	db.writer, err = openWriter(ctx, uri, options.Encode(), file, cfg.BusyTimeout, db.wakers.wake)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", uri, err)
 	}
 	options.Set("_query_only", "1")
 	options.Set("_busy_timeout", strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10))
-	db.reader, err = openPool(uri, options, cfg.Readers)
-	if err == nil && options.Get("vfs") == "" {
-		db.candidates.pool, err = openPool(uri, options, 1)
-	}
-	if err != nil {
+	if err := db.openReaders(uri, options, cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
 	if err := db.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
 	return db, nil
+}
+
+// openReaders makes the connections beside the writer's. In memory there is no log to be copied, and nothing can be read while
+// the writer writes.
+func (db *DB) openReaders(uri string, options url.Values, cfg Config) (err error) {
+	if db.reader, err = openPool(uri, options, cfg.Readers); err != nil || db.file == nil {
+		return err
+	}
+	if db.candidates.pool, err = openPool(uri, options, 1); err != nil {
+		return err
+	}
+	pool, err := openPool(uri, options, 1)
+	if err == nil {
+		db.checkpointer = startCheckpointer(pool, db.writer)
+	}
+	return err
 }
 
 // openPool makes a pool of at most so many connections, all of which it keeps. It opens none yet.
@@ -220,7 +228,11 @@ func checkVersion(version string) error {
 
 // Close waits for the write under way, refuses those that wait, and closes all connections. A second call does nothing.
 func (db *DB) Close() error {
-	err := errors.Join(db.writer.close(), db.candidates.close())
+	var err error
+	if db.checkpointer != nil {
+		err = db.checkpointer.close()
+	}
+	err = errors.Join(err, db.writer.close(), db.candidates.close())
 	if db.reader != nil {
 		err = errors.Join(err, db.reader.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +18,9 @@ import (
 const (
 	// maxGroup bounds what one commit takes along, so that nobody waits long for the others.
 	maxGroup = 512
-	// writerPragmas: pages that stay in memory (32 MB at most) are not read again for each batch, and a log that is copied
-	// back each 16 MB, copies a page once that was written many times.
-	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864"
+	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied back by
+	// the checkpointer, not at the end of a commit.
+	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 0"
 	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer looks up again.
 	writerPatience = 20
 )
@@ -29,6 +30,7 @@ const (
 // the caller's goroutine, so that a panic there keeps its stack and its way up.
 type writer struct {
 	name        string // of the database, for people
+	file        *file  // nil in memory
 	pool        *sqlx.DB
 	conn        *sqlx.Conn
 	statements  *statements
@@ -39,6 +41,8 @@ type writer struct {
 	looks    chan struct{} // asks to look whether another process has committed
 	version  int64         // as of the last look
 	changed  func()        // called when one has
+	written  chan struct{} // told of each commit
+	finishes chan struct{} // asks to copy the last few pages of the log back
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
@@ -61,7 +65,7 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, name, options string, busyTimeout time.Duration, changed func()) (*writer, error) {
+func openWriter(ctx context.Context, name, options string, file *file, busyTimeout time.Duration, changed func()) (*writer, error) {
 	pool, err := sqlx.Open("sqlite3", name+"?"+options)
 	if err != nil {
 		return nil, err
@@ -75,12 +79,16 @@ func openWriter(ctx context.Context, name, options string, busyTimeout time.Dura
 		return nil, errors.Join(err, conn.Close(), pool.Close())
 	}
 	w := &writer{
-		name: name, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed, quit: make(chan struct{}), stopped: make(chan struct{}),
+		name: name, file: file, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
+		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed,
+		written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.close = sync.OnceValue(w.shut)
 	if err := w.try(); err != nil {
 		return nil, errors.Join(advise(err, "the queue writes"), w.statements.close(), conn.Close(), pool.Close())
+	}
+	if err := file.identify(); err != nil {
+		return nil, errors.Join(err, w.statements.close(), conn.Close(), pool.Close())
 	}
 	go w.loop()
 	return w, nil
@@ -183,20 +191,43 @@ func (w *writer) loop() {
 			return
 		case <-w.looks:
 			w.look()
+		case <-w.finishes:
+			w.finishCheckpoint()
 		case r := <-w.requests:
 			if w.closing() {
 				return
 			}
 			w.group(r)
+			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them, 10 ms,
+			// while the others stand in its line and not in ours.
+			runtime.Gosched()
 		}
 	}
 }
 
 // askToLook never blocks; several that come together are one.
-func (w *writer) askToLook() {
+func (w *writer) askToLook() { tell(w.looks) }
+
+// askToFinish never blocks, either.
+func (w *writer) askToFinish() { tell(w.finishes) }
+
+func tell(c chan<- struct{}) {
 	select {
-	case w.looks <- struct{}{}:
+	case c <- struct{}{}:
 	default:
+	}
+}
+
+// finishCheckpoint copies what little the checkpointer has left of the log, which nobody makes longer meanwhile: the next
+// commit begins it anew. Where another process has made it long again, that is left to the checkpointer.
+func (w *writer) finishCheckpoint() {
+	ctx := context.Background()
+	frames, left, err := walCheckpoint(ctx, w.statements, "NOOP")
+	if err != nil || left > littleOf(frames) {
+		return
+	}
+	if _, err := w.conn.ExecContext(ctx, w.file.limitLog()); err == nil {
+		_, _, _ = walCheckpoint(ctx, w.statements, "PASSIVE") // what it says, the next look at the log says as well
 	}
 }
 
@@ -222,12 +253,15 @@ func (w *writer) closing() bool {
 
 // group gives first and whoever else waits their turns in one transaction, and answers them when it has committed.
 func (w *writer) group(first *request) {
-	if err := w.begin(first); err != nil {
+	err := w.file.check(w.statements)
+	if err == nil {
+		err = w.begin(first)
+	}
+	if err != nil {
 		w.refuse(first, fmt.Errorf("sqlite: begin: %w", err))
 		return
 	}
 	var group []*request
-	var err error
 	for r := first; r != nil; r = w.next(len(group)) {
 		if !r.taken.CompareAndSwap(false, true) {
 			continue
@@ -340,11 +374,16 @@ func (w *writer) begin(r *request) error {
 	}
 }
 
-// commit can be busy only in memory, where readers hold writers up.
+// commit can be busy only in memory, where readers hold writers up. What has been committed to a file that is not there any
+// more is lost, and its callers are told so.
 func (w *writer) commit() error {
 	for deadline := time.Now().Add(w.busyTimeout); ; {
 		err := w.exec("COMMIT")
-		if err == nil || !busy(err) || time.Now().After(deadline) {
+		if err == nil {
+			tell(w.written)
+			return w.file.check(w.statements)
+		}
+		if !busy(err) || time.Now().After(deadline) {
 			return err
 		}
 	}
