@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -71,7 +70,7 @@ func (r accountRow) account() Account {
 
 // EnsureAccount returns the id of the account with the address, which it creates when there is none. Addresses are
 // compared without regard to case.
-func (s *Store) EnsureAccount(ctx context.Context, tx *queue.Tx, email string) (string, error) {
+func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if !strings.Contains(email, "@") {
 		return "", fmt.Errorf("gmail: account %q: an account is named by its address", email)
@@ -80,7 +79,7 @@ func (s *Store) EnsureAccount(ctx context.Context, tx *queue.Tx, email string) (
 	if err != nil {
 		return "", err
 	}
-	now := dbtime.Of(tx.Now())
+	now := dbtime.Of(queue.Now(tx))
 	err = get(ctx, tx, &id, "account "+email, sqlEnsureAccount, id, provider, email, now, now)
 	return id, err
 }
@@ -103,7 +102,7 @@ func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, erro
 // Accounts lists all accounts, by address.
 func (s *Store) Accounts(ctx context.Context) ([]Account, error) {
 	var rows []accountRow
-	if err := sqlx.SelectContext(ctx, s.db.Reader(), &rows, sqlAccounts, provider); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, sqlAccounts, provider); err != nil {
 		return nil, fmt.Errorf("gmail: accounts: %w", err)
 	}
 	accounts := make([]Account, len(rows))
@@ -114,7 +113,7 @@ func (s *Store) Accounts(ctx context.Context) ([]Account, error) {
 }
 
 // lockCursor reads the account's cursor and keeps it from being moved by others until the transaction ends.
-func (s *Store) lockCursor(ctx context.Context, tx *queue.Tx, accountID string) (uint64, error) {
+func (s *Store) lockCursor(ctx context.Context, tx queue.Tx, accountID string) (uint64, error) {
 	var cursor int64
 	err := get(ctx, tx, &cursor, "cursor of account "+accountID, sqlLockCursor, accountID)
 	return uint64(cursor), err
@@ -122,29 +121,29 @@ func (s *Store) lockCursor(ctx context.Context, tx *queue.Tx, accountID string) 
 
 // moveCursor sets the cursor; upToDate says that there was nothing after it. Whether it may be moved there is the
 // caller's business, who has locked it.
-func (s *Store) moveCursor(ctx context.Context, tx *queue.Tx, accountID string, to uint64, upToDate bool) error {
+func (s *Store) moveCursor(ctx context.Context, tx queue.Tx, accountID string, to uint64, upToDate bool) error {
 	var syncedAt dbtime.Time // zero: as it was
 	if upToDate {
-		syncedAt = dbtime.Of(tx.Now())
+		syncedAt = dbtime.Of(queue.Now(tx))
 	}
 	return mustExec(ctx, tx, "cursor of account "+accountID, sqlMoveCursor,
-		int64(to), syncedAt, dbtime.Of(tx.Now()), accountID)
+		int64(to), syncedAt, dbtime.Of(queue.Now(tx)), accountID)
 }
 
 // startBackfill notes that a backfill has begun, unless one with another query is under way.
-func (s *Store) startBackfill(ctx context.Context, tx *queue.Tx, accountID, query string) error {
-	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlStartBackfill, query, dbtime.Of(tx.Now()), accountID)
+func (s *Store) startBackfill(ctx context.Context, tx queue.Tx, accountID, query string) error {
+	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlStartBackfill, query, dbtime.Of(queue.Now(tx)), accountID)
 	return err
 }
 
 // moveBackfill notes the page to come, or with an empty one that the backfill is done. It does nothing for a backfill
 // that [Store.startBackfill] did not note.
-func (s *Store) moveBackfill(ctx context.Context, tx *queue.Tx, accountID, query, next string) error {
+func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query, next string) error {
 	state := BackfillRunning
 	if next == "" {
 		state = BackfillDone
 	}
 	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlMoveBackfill,
-		string(state), next, dbtime.Of(tx.Now()), accountID, query)
+		string(state), next, dbtime.Of(queue.Now(tx)), accountID, query)
 	return err
 }

@@ -14,11 +14,11 @@ type Ledger interface {
 	// Start makes a queued action executing, owned by the job. For one that the same job is executing already it is no
 	// error. When the action's state does not allow it, Start returns the action as it stands beside the error; when
 	// there is no such action, the error matches [postroom.ErrNotFound].
-	Start(ctx context.Context, tx *queue.Tx, actionID, jobID string) (postroom.Action, error)
+	Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error)
 	// Complete makes an executing action completed, with what takes it back.
-	Complete(ctx context.Context, tx *queue.Tx, actionID string, hint postroom.UndoHint) error
+	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
 	// Fail makes an executing action failed, with a reason for people.
-	Fail(ctx context.Context, tx *queue.Tx, actionID, reason string) error
+	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
 }
 
 // The steps of an action.
@@ -42,7 +42,7 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 	if err != nil {
 		return j.failAction(ctx, w, action, err)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Ledger.Complete(ctx, tx, action.ID, done.hint); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 // there is nothing to do; one that failed, or that another job executes, is an error.
 func (j *jobs) startAction(ctx context.Context, w *queue.Work[ActionPayload]) (postroom.Action, error) {
 	var action postroom.Action
-	err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if action, err = j.Ledger.Start(ctx, tx, w.Payload.ActionID, w.Job.ID); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ type outcome struct {
 }
 
 // store brings what is kept here in step with Gmail.
-func (o outcome) store(ctx context.Context, tx *queue.Tx, s *Store, a postroom.Action) error {
+func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Action) error {
 	switch {
 	case o.gone:
 		return s.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
@@ -162,7 +162,7 @@ func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a p
 	if ctx.Err() != nil || !w.Ends(verdict) {
 		return verdict // an attempt that was stopped is not the last
 	}
-	err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Ledger.Fail(ctx, tx, a.ID, cause.Error()); err != nil {
 			return err
 		}

@@ -297,7 +297,7 @@ func TestActionThatIsNotToBeDone(t *testing.T) {
 			id := w.queued(postroom.Action{MessageID: message, Type: postroom.Archive})
 			a := w.action(id)
 			a.State = tt.state
-			write(t, w.store, func(ctx context.Context, tx *queue.Tx) error { return w.ledger.put(ctx, tx, a) })
+			write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.put(ctx, tx, a) })
 
 			job := w.job(w.run(NewAction(w.account, id)))
 			require.Equal(t, tt.want, job.State)

@@ -27,7 +27,7 @@ func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) err
 	if err != nil {
 		return Verdict(err)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.recordPage(ctx, tx, w.Payload, page, profile); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
 
 // recordPage notes how far the backfill is. The cursor is set only where there is none: any other is history that a
 // sync has yet to read.
-func (j *jobs) recordPage(ctx context.Context, tx *queue.Tx, payload BackfillPayload, page MessagePage, profile Profile) error {
+func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page MessagePage, profile Profile) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, payload.AccountID)
 	if err != nil {
 		return err

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -38,7 +37,7 @@ func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, 
 		ReceivedAt dbtime.Time `db:"received_at"`
 		CreatedAt  dbtime.Time `db:"created_at"`
 	}
-	if err := sqlx.SelectContext(ctx, s.db.Reader(), &rows, sqlBroken, accountID); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, sqlBroken, accountID); err != nil {
 		return nil, fmt.Errorf("gmail: broken messages: %w", err)
 	}
 	broken := make([]BrokenMessage, len(rows))
@@ -59,8 +58,8 @@ func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]
 }
 
 // saveBroken keeps what could not be read.
-func (s *Store) saveBroken(ctx context.Context, tx *queue.Tx, b BrokenMessage, raw []byte) error {
-	now := dbtime.Of(tx.Now())
+func (s *Store) saveBroken(ctx context.Context, tx queue.Tx, b BrokenMessage, raw []byte) error {
+	now := dbtime.Of(queue.Now(tx))
 	if raw == nil {
 		raw = []byte{} // no content is not NULL
 	}
@@ -70,7 +69,7 @@ func (s *Store) saveBroken(ctx context.Context, tx *queue.Tx, b BrokenMessage, r
 	return err
 }
 
-func (s *Store) forgetBroken(ctx context.Context, tx *queue.Tx, accountID, providerID string) error {
+func (s *Store) forgetBroken(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
 	_, err := exec(ctx, tx, "broken message "+providerID, sqlDeleteBroken, accountID, providerID)
 	return err
 }

@@ -34,7 +34,7 @@ func Example() {
 	}
 	store := gmail.NewStore(db)
 	var account string
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		account, err = store.EnsureAccount(ctx, tx, server.Email())
 		return err
 	})
@@ -62,7 +62,7 @@ func Example() {
 	err = gmail.Register(d, gmail.Config{
 		Store:   store,
 		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil }),
-		OnMessage: func(_ context.Context, _ *queue.Tx, m *postroom.Message) error {
+		OnMessage: func(_ context.Context, _ queue.Tx, m *postroom.Message) error {
 			fmt.Printf("%s: %q\n", m.LabelIDs, m.Subject) // or: enqueue what is to be done with it, with the transaction
 			return nil
 		},

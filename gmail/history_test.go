@@ -114,7 +114,7 @@ func recent() string {
 
 func (w *world) exec(statement string, args ...any) {
 	w.t.Helper()
-	write(w.t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, statement, args...)
 		return err
 	})
@@ -160,7 +160,7 @@ func (w *world) pages(pages map[string]string) (asked *[]string) {
 
 func (w *world) cursorAt(historyID uint64) {
 	w.t.Helper()
-	write(w.t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		return w.store.moveCursor(ctx, tx, w.account, historyID, true)
 	})
 }

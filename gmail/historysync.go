@@ -30,11 +30,11 @@ func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload
 		case err != nil:
 			return Verdict(err)
 		case page.NextPageToken == "":
-			return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				return j.applyPage(ctx, tx, w, page)
 			})
 		}
-		err = w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return j.applyPage(ctx, tx, w, page) })
+		err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return j.applyPage(ctx, tx, w, page) })
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (j *jobs) syncHistory(ctx context.Context, w *queue.Work[HistorySyncPayload
 	}
 }
 
-func (j *jobs) applyPage(ctx context.Context, tx *queue.Tx, w *queue.Work[HistorySyncPayload], page HistoryPage) error {
+func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[HistorySyncPayload], page HistoryPage) error {
 	accountID := w.Payload.AccountID
 	cursor, err := j.Store.lockCursor(ctx, tx, accountID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (j *jobs) applyPage(ctx context.Context, tx *queue.Tx, w *queue.Work[Histor
 	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, page.cursor()), page.NextPageToken == "")
 }
 
-func (j *jobs) applyEvent(ctx context.Context, tx *queue.Tx, accountID string, event HistoryEvent) error {
+func (j *jobs) applyEvent(ctx context.Context, tx queue.Tx, accountID string, event HistoryEvent) error {
 	if event.Kind == MessageDeleted {
 		return j.Store.markDeleted(ctx, tx, accountID, event.MessageID)
 	}
@@ -102,7 +102,7 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 	if days == maxGapDays {
 		j.Logger.WarnContext(ctx, "the gap may be longer than what is listed; a full backfill closes it", "account", account.Email)
 	}
-	err = w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		cursor, err := j.Store.lockCursor(ctx, tx, account.ID)
 		if err != nil {
 			return err

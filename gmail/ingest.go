@@ -20,7 +20,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	raw, err := client.GetRaw(ctx, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrMessageGone) {
 		w.SetResult(map[string]string{"skipped": "the message is gone from Gmail"})
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 			return j.Store.markDeleted(ctx, tx, account.ID, w.Payload.MessageID)
 		})
 	}
@@ -40,7 +40,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 		j.Logger.WarnContext(ctx, "Gmail gives no time for a message", "account", account.Email, "message", raw.ID)
 	}
 	msg := messageOf(account.ID, raw, parsed)
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		isNew, err := j.Store.SaveMessage(ctx, tx, msg, raw.HistoryID)
 		if err != nil || !isNew || j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
 			return err
@@ -55,7 +55,7 @@ func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
 		Subject: subjectOf(content), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
 	}
-	err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.Store.saveBroken(ctx, tx, broken, content)
 	})
 	if err != nil {

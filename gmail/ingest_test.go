@@ -33,7 +33,7 @@ const richMail = "Received: from a\r\nReceived: from b\r\nFrom: =?utf-8?q?Zo=C3=
 func TestIngestStoresTheWholeMessage(t *testing.T) {
 	w := newWorld(t)
 	var handed *postroom.Message
-	w.cfg.OnMessage = func(_ context.Context, _ *queue.Tx, m *postroom.Message) error {
+	w.cfg.OnMessage = func(_ context.Context, _ queue.Tx, m *postroom.Message) error {
 		handed = m
 		return nil
 	}
@@ -128,7 +128,7 @@ func TestIngestOfNoAccount(t *testing.T) {
 func TestHookAndMessageAreOneTransaction(t *testing.T) {
 	w := newWorld(t)
 	var calls atomic.Int32
-	w.cfg.OnMessage = func(ctx context.Context, tx *queue.Tx, m *postroom.Message) error {
+	w.cfg.OnMessage = func(ctx context.Context, tx queue.Tx, m *postroom.Message) error {
 		if calls.Add(1) == 1 {
 			return errors.New("disk full")
 		}

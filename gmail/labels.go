@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -27,9 +26,9 @@ func (s *Store) Labels(ctx context.Context, accountID string) ([]postroom.Label,
 	return selectLabels(ctx, s.db.Reader(), accountID)
 }
 
-func selectLabels(ctx context.Context, q sqlx.QueryerContext, accountID string) ([]postroom.Label, error) {
+func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]postroom.Label, error) {
 	var rows []labelRow
-	if err := sqlx.SelectContext(ctx, q, &rows, sqlLabels, accountID); err != nil {
+	if err := dbquery.Select(ctx, q, &rows, sqlLabels, accountID); err != nil {
 		return nil, fmt.Errorf("gmail: labels: %w", err)
 	}
 	labels := make([]postroom.Label, len(rows))
@@ -45,7 +44,7 @@ func selectLabels(ctx context.Context, q sqlx.QueryerContext, accountID string) 
 // LabelID finds the id of a label by its whole name, compared without regard to case, or by the id itself. ok is false
 // when the account has no such label, as of the last sync.
 func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
-	err = sqlx.GetContext(ctx, s.db.Reader(), &id, sqlLabelID, accountID, nameKey(name), name)
+	err = dbquery.Get(ctx, s.db.Reader(), &id, sqlLabelID, accountID, nameKey(name), name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
@@ -58,8 +57,8 @@ func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string,
 // SaveLabel writes what Gmail says about a label: its name and type. A new label is available to a classifier if it is
 // the user's own: Gmail's have actions that go with them, such as archive and star. What the user has said about a label
 // that is there already, see [Store.DescribeLabel], stays.
-func (s *Store) SaveLabel(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error {
-	now := dbtime.Of(tx.Now())
+func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
+	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
 		accountID, label.ID, clean(label.Name), nameKey(label.Name), string(label.Type),
 		number(label.Type == postroom.LabelUser), now, now)
@@ -68,12 +67,12 @@ func (s *Store) SaveLabel(ctx context.Context, tx *queue.Tx, accountID string, l
 
 // DescribeLabel writes what the user says about a label: what it is for, and whether a model may choose it;
 // [postroom.ErrNotFound] when there is no such label.
-func (s *Store) DescribeLabel(ctx context.Context, tx *queue.Tx, accountID, labelID, description string, available bool) error {
+func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string, available bool) error {
 	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
-		clean(description), number(available), dbtime.Of(tx.Now()), accountID, labelID)
+		clean(description), number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
 }
 
-func (s *Store) deleteLabel(ctx context.Context, tx *queue.Tx, accountID, labelID string) error {
+func (s *Store) deleteLabel(ctx context.Context, tx queue.Tx, accountID, labelID string) error {
 	_, err := exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
 	return err
 }

@@ -32,7 +32,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	if labels, err = ensure(ctx, client, labels, w.Payload.Ensure); err != nil {
 		return Verdict(err)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.replaceLabels(ctx, tx, account.ID, known, labels)
 	})
 }
@@ -54,7 +54,7 @@ func ensure(ctx context.Context, client *Client, labels []postroom.Label, names 
 
 // replaceLabels lets go of the labels that Gmail no longer has, after the host has seen to what refers to them, and
 // writes the rest.
-func (j *jobs) replaceLabels(ctx context.Context, tx *queue.Tx, accountID string, known, labels []postroom.Label) error {
+func (j *jobs) replaceLabels(ctx context.Context, tx queue.Tx, accountID string, known, labels []postroom.Label) error {
 	there := make(map[string]bool, len(labels))
 	for _, label := range labels {
 		there[label.ID] = true

@@ -33,7 +33,7 @@ func TestLabelsFollowGmail(t *testing.T) {
 	w.run(NewLabelsSync(w.account))
 	require.Subset(t, w.labelNames(), map[string]string{"INBOX": "INBOX", bills: "Bills", trips: "Trips"})
 
-	write(t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		return w.store.DescribeLabel(ctx, tx, w.account, bills, "what costs money", false)
 	})
 	_, err := w.google.Users.Labels.Patch("me", bills, &api.Label{Name: "Rechnungen"}).Do()
@@ -41,11 +41,11 @@ func TestLabelsFollowGmail(t *testing.T) {
 	require.NoError(t, w.google.Users.Labels.Delete("me", trips).Do())
 
 	other := ensureAccount(t, w.store, "another@example.com")
-	write(t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		return w.store.SaveLabel(ctx, tx, other, postroom.Label{ID: trips, Name: "Trips", Type: postroom.LabelUser})
 	})
 	var deleted []postroom.Label
-	w.cfg.OnLabelDeleted = func(_ context.Context, _ *queue.Tx, accountID string, label postroom.Label) error {
+	w.cfg.OnLabelDeleted = func(_ context.Context, _ queue.Tx, accountID string, label postroom.Label) error {
 		require.Equal(t, w.account, accountID)
 		deleted = append(deleted, label)
 		return nil
@@ -74,7 +74,7 @@ func TestLabelDeletionAndItsHookAreOneTransaction(t *testing.T) {
 	w.run(NewLabelsSync(w.account))
 	require.NoError(t, w.google.Users.Labels.Delete("me", bills).Do())
 	require.NoError(t, w.google.Users.Labels.Delete("me", trips).Do())
-	w.cfg.OnLabelDeleted = func(_ context.Context, _ *queue.Tx, _ string, label postroom.Label) error {
+	w.cfg.OnLabelDeleted = func(_ context.Context, _ queue.Tx, _ string, label postroom.Label) error {
 		if label.Name == "Trips" {
 			return errors.New("disk full")
 		}
@@ -103,7 +103,7 @@ func TestNoLabelsAtAllIsAFault(t *testing.T) {
 	bills := w.userLabel("Bills")
 	w.run(NewLabelsSync(w.account))
 	known := w.labelNames()
-	w.cfg.OnLabelDeleted = func(context.Context, *queue.Tx, string, postroom.Label) error {
+	w.cfg.OnLabelDeleted = func(context.Context, queue.Tx, string, postroom.Label) error {
 		return errors.New("must not be called")
 	}
 	for _, answer := range []string{`{}`, `{"labels":[]}`} {
@@ -122,7 +122,7 @@ func TestLabelStoredWhileTheListWasRead(t *testing.T) {
 	w := newWorld(t)
 	w.wire.before = func(r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/labels") {
-			write(t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+			write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
 				return w.store.SaveLabel(ctx, tx, w.account, postroom.Label{ID: "Label_99", Name: "New", Type: postroom.LabelUser})
 			})
 		}

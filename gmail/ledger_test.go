@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,14 +25,14 @@ var _ Ledger = (*testLedger)(nil)
 
 func newTestLedger(t *testing.T, db queue.DB) *testLedger {
 	t.Helper()
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TABLE test_actions (id TEXT PRIMARY KEY, action TEXT NOT NULL)`)
 		return err
 	}))
 	return &testLedger{db: db}
 }
 
-func (l *testLedger) put(ctx context.Context, tx *queue.Tx, a postroom.Action) error {
+func (l *testLedger) put(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -42,15 +42,15 @@ func (l *testLedger) put(ctx context.Context, tx *queue.Tx, a postroom.Action) e
 	return err
 }
 
-func readAction(ctx context.Context, q sqlx.QueryerContext, id string) (a postroom.Action, err error) {
+func readAction(ctx context.Context, q dbquery.Querier, id string) (a postroom.Action, err error) {
 	var text string
-	if err := sqlx.GetContext(ctx, q, &text, `SELECT action FROM test_actions WHERE id = $1`, id); err != nil {
+	if err := dbquery.Get(ctx, q, &text, `SELECT action FROM test_actions WHERE id = $1`, id); err != nil {
 		return a, fmt.Errorf("action %s: %w", id, postroom.ErrNotFound)
 	}
 	return a, json.Unmarshal([]byte(text), &a)
 }
 
-func (l *testLedger) change(ctx context.Context, tx *queue.Tx, id string, from postroom.ActionState, set func(*postroom.Action)) (postroom.Action, error) {
+func (l *testLedger) change(ctx context.Context, tx queue.Tx, id string, from postroom.ActionState, set func(*postroom.Action)) (postroom.Action, error) {
 	a, err := readAction(ctx, tx, id)
 	if err != nil {
 		return a, err
@@ -62,7 +62,7 @@ func (l *testLedger) change(ctx context.Context, tx *queue.Tx, id string, from p
 	return a, l.put(ctx, tx, a)
 }
 
-func (l *testLedger) Start(ctx context.Context, tx *queue.Tx, id, jobID string) (postroom.Action, error) {
+func (l *testLedger) Start(ctx context.Context, tx queue.Tx, id, jobID string) (postroom.Action, error) {
 	a, err := l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
 		a.State, a.JobID = postroom.ActionExecuting, jobID
 	})
@@ -72,7 +72,7 @@ func (l *testLedger) Start(ctx context.Context, tx *queue.Tx, id, jobID string) 
 	return a, err
 }
 
-func (l *testLedger) Complete(ctx context.Context, tx *queue.Tx, id string, hint postroom.UndoHint) error {
+func (l *testLedger) Complete(ctx context.Context, tx queue.Tx, id string, hint postroom.UndoHint) error {
 	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
 		a.State, a.UndoHint = postroom.ActionCompleted, &hint
 	})
@@ -82,7 +82,7 @@ func (l *testLedger) Complete(ctx context.Context, tx *queue.Tx, id string, hint
 	return err
 }
 
-func (l *testLedger) Fail(ctx context.Context, tx *queue.Tx, id, reason string) error {
+func (l *testLedger) Fail(ctx context.Context, tx queue.Tx, id, reason string) error {
 	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
 		a.State, a.Error = postroom.ActionFailed, reason
 	})
@@ -96,7 +96,7 @@ func (w *world) queued(a postroom.Action) string {
 	if a.AccountID == "" {
 		a.AccountID = w.account
 	}
-	write(w.t, w.store, func(ctx context.Context, tx *queue.Tx) error { return w.ledger.put(ctx, tx, a) })
+	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.put(ctx, tx, a) })
 	return a.ID
 }
 

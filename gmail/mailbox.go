@@ -40,6 +40,6 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 }
 
 // SetImage stores what a message carries, in the caller's transaction; Gmail is not asked.
-func (m *Mailbox) SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error {
+func (m *Mailbox) SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
 	return m.store.SetLabels(ctx, tx, accountID, messageID, image)
 }

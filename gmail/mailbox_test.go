@@ -80,7 +80,7 @@ func TestMailboxImage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"INBOX", "STARRED"}, image.LabelIDs)
 
-	write(t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		return w.mailbox().SetImage(ctx, tx, w.account, id, image)
 	})
 	_, here := w.labels(providerID)

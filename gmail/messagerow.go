@@ -66,7 +66,7 @@ func (r *messageRow) message() (*postroom.Message, error) {
 }
 
 // messageArgs are the arguments of sqlUpsertMessage.
-func messageArgs(tx *queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
+func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) (args []any, err error) {
 	var columns [5]string
 	for i, v := range []any{
 		postroom.NewImage(m.LabelIDs).LabelIDs, m.References, recipients{m.ReplyTo, m.To, m.Cc, m.Bcc}, m.Headers, m.Attachments,
@@ -76,7 +76,7 @@ func messageArgs(tx *queue.Tx, id string, m *postroom.Message, historyID uint64)
 		}
 	}
 	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
-	now := dbtime.Of(tx.Now())
+	now := dbtime.Of(queue.Now(tx))
 	return []any{
 		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, clean(m.MessageID), clean(m.InReplyTo),
 		references, clean(m.From.Name), clean(m.From.Email), recipients, clean(m.Subject), clean(m.Snippet), headers,

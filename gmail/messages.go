@@ -48,7 +48,7 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 // SaveMessage writes a message and its thread, keyed by account and Gmail's ids, and fills in m.ID and m.ThreadID: those
 // of the rows that are there already, or new ones; isNew tells which it was for the message. historyID is that of the
 // labels. A mark that the message was broken goes away.
-func (s *Store) SaveMessage(ctx context.Context, tx *queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
+func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
 	if err := s.saveThread(ctx, tx, m); err != nil {
 		return false, err
 	}
@@ -67,17 +67,17 @@ func (s *Store) SaveMessage(ctx context.Context, tx *queue.Tx, m *postroom.Messa
 }
 
 // SetLabels writes the labels that a message of ours carries now; [postroom.ErrNotFound] when there is no such message.
-func (s *Store) SetLabels(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error {
+func (s *Store) SetLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
 	labels, err := toJSON(postroom.NewImage(image.LabelIDs).LabelIDs)
 	if err != nil {
 		return err
 	}
-	return mustExec(ctx, tx, "message "+messageID, sqlSetLabels, labels, dbtime.Of(tx.Now()), accountID, messageID)
+	return mustExec(ctx, tx, "message "+messageID, sqlSetLabels, labels, dbtime.Of(queue.Now(tx)), accountID, messageID)
 }
 
 // changeLabels applies one entry of the history. A message that is not stored, or whose labels are as new as the entry,
 // stays as it is.
-func (s *Store) changeLabels(ctx context.Context, tx *queue.Tx, accountID, providerID string, historyID uint64, change postroom.LabelChange) error {
+func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID, providerID string, historyID uint64, change postroom.LabelChange) error {
 	var row struct {
 		ID        string   `db:"id"`
 		HistoryID int64    `db:"history_id"`
@@ -99,12 +99,12 @@ func (s *Store) changeLabels(ctx context.Context, tx *queue.Tx, accountID, provi
 		return err
 	}
 	return mustExec(ctx, tx, "message "+row.ID, sqlSetLabelsAt,
-		labels, int64(historyID), dbtime.Of(tx.Now()), accountID, row.ID)
+		labels, int64(historyID), dbtime.Of(queue.Now(tx)), accountID, row.ID)
 }
 
 // markDeleted notes that a message is no longer at Gmail. It stays here, for what was done with it; a broken one goes.
-func (s *Store) markDeleted(ctx context.Context, tx *queue.Tx, accountID, providerID string) error {
-	now := dbtime.Of(tx.Now())
+func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
+	now := dbtime.Of(queue.Now(tx))
 	if _, err := exec(ctx, tx, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID); err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (s *Store) markDeleted(ctx context.Context, tx *queue.Tx, accountID, provid
 }
 
 // markDeletedByID is markDeleted for a message that is named by our id, and so is not broken.
-func (s *Store) markDeletedByID(ctx context.Context, tx *queue.Tx, accountID, messageID string) error {
-	now := dbtime.Of(tx.Now())
+func (s *Store) markDeletedByID(ctx context.Context, tx queue.Tx, accountID, messageID string) error {
+	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
 	return err
 }

@@ -24,11 +24,11 @@ type Config struct {
 	// OnMessage is called once for each message that is ingested and carries none of SkipLabels, in the transaction that
 	// stores it and completes the job: it enqueues what is next. An error undoes all of it, and the job is tried again.
 	// Nil: nothing follows.
-	OnMessage func(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error
+	OnMessage func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error
 
 	// OnLabelDeleted is called for each label that is gone from Gmail, in the transaction that deletes it here: it
 	// disables the rules that name it. An error undoes all of it. Nil: nothing follows.
-	OnLabelDeleted func(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error
+	OnLabelDeleted func(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error
 
 	// SkipLabels are label ids whose messages are stored and not handed to OnMessage, neither when they come nor when the
 	// label goes: whoever takes mail out of the spam has looked at it. Default SENT, DRAFT, SPAM and TRASH; empty but not

@@ -8,9 +8,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -21,8 +21,8 @@ var migrations embed.FS
 // Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels) or brings them up to
 // date. It may be called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "gmail", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "gmail", migrations)
 	})
 }
 
@@ -40,8 +40,8 @@ func newID() (string, error) {
 }
 
 // get reads one row; no row is [postroom.ErrNotFound], with what names the thing looked for.
-func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query string, args ...any) error {
-	err := sqlx.GetContext(ctx, q, dest, query, args...)
+func get(ctx context.Context, q dbquery.Querier, dest any, what, query string, args ...any) error {
+	err := dbquery.Get(ctx, q, dest, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("gmail: %s: %w", what, postroom.ErrNotFound)
 	}
@@ -52,7 +52,7 @@ func get(ctx context.Context, q sqlx.QueryerContext, dest any, what, query strin
 }
 
 // exec runs a statement and tells how many rows it changed.
-func exec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any) (int64, error) {
+func exec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("gmail: %s: %w", what, err)
@@ -61,7 +61,7 @@ func exec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any
 }
 
 // mustExec is exec for a row that has to be there.
-func mustExec(ctx context.Context, tx *queue.Tx, what, statement string, args ...any) error {
+func mustExec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) error {
 	changed, err := exec(ctx, tx, what, statement, args...)
 	if err == nil && changed == 0 {
 		err = fmt.Errorf("gmail: %s: %w", what, postroom.ErrNotFound)

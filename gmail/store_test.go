@@ -22,14 +22,14 @@ func eachStore(t *testing.T, fn func(t *testing.T, s *Store, accountID string)) 
 	})
 }
 
-func write(t *testing.T, s *Store, fn func(ctx context.Context, tx *queue.Tx) error) {
+func write(t *testing.T, s *Store, fn func(ctx context.Context, tx queue.Tx) error) {
 	t.Helper()
 	require.NoError(t, s.db.Write(t.Context(), fn))
 }
 
 func ensureAccount(t *testing.T, s *Store, email string) (id string) {
 	t.Helper()
-	write(t, s, func(ctx context.Context, tx *queue.Tx) (err error) {
+	write(t, s, func(ctx context.Context, tx queue.Tx) (err error) {
 		id, err = s.EnsureAccount(ctx, tx, email)
 		return err
 	})
@@ -39,7 +39,7 @@ func ensureAccount(t *testing.T, s *Store, email string) (id string) {
 func save(t *testing.T, s *Store, m *postroom.Message) {
 	t.Helper()
 	known, err := s.MessageID(t.Context(), m.AccountID, m.ProviderID)
-	write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+	write(t, s, func(ctx context.Context, tx queue.Tx) error {
 		isNew, saved := s.SaveMessage(ctx, tx, m, 10)
 		require.Equal(t, err != nil, isNew)
 		return saved
@@ -103,7 +103,7 @@ func TestAccounts(t *testing.T) {
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 		_, err = s.AccountByEmail(t.Context(), "nobody@example.com")
 		require.ErrorIs(t, err, postroom.ErrNotFound)
-		err = s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err = s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.EnsureAccount(ctx, tx, "somebody")
 			return err
 		})
@@ -115,7 +115,7 @@ func TestCursor(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, id string) {
 		const large = 1<<53 + 1 // more than a float holds
 		move := func(to uint64, upToDate bool) Account {
-			write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.moveCursor(ctx, tx, id, to, upToDate) })
+			write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.moveCursor(ctx, tx, id, to, upToDate) })
 			account, err := s.Account(t.Context(), id)
 			require.NoError(t, err)
 			return account
@@ -126,12 +126,12 @@ func TestCursor(t *testing.T) {
 		require.WithinDuration(t, time.Now(), synced.LastSyncAt, time.Minute)
 		require.Equal(t, synced.LastSyncAt, move(large+1, false).LastSyncAt, "half a sync is none")
 
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			cursor, err := s.lockCursor(ctx, tx, id)
 			require.Equal(t, uint64(large+1), cursor)
 			return err
 		})
-		err := s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err := s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.lockCursor(ctx, tx, "nobody")
 			return err
 		})
@@ -156,7 +156,7 @@ func TestBackfillState(t *testing.T) {
 			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "newer_than:7d", ""}},
 		}
 		for _, step := range steps {
-			write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			write(t, s, func(ctx context.Context, tx queue.Tx) error {
 				if step.start {
 					if err := s.startBackfill(ctx, tx, id, step.query); err != nil {
 						return err
@@ -298,7 +298,7 @@ func TestLabelsOfAMessage(t *testing.T) {
 			return stored.LabelIDs
 		}
 		change := func(historyID uint64, c postroom.LabelChange) []string {
-			write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			write(t, s, func(ctx context.Context, tx queue.Tx) error {
 				return s.changeLabels(ctx, tx, accountID, "m1", historyID, c)
 			})
 			return labels()
@@ -308,15 +308,15 @@ func TestLabelsOfAMessage(t *testing.T) {
 		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, change(11, remove("UNREAD")), "another event of the same record")
 		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, change(11, add("STARRED")), "the same again")
 
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.changeLabels(ctx, tx, accountID, "unknown", 12, add("STARRED"))
 		})
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.SetLabels(ctx, tx, accountID, m.ID, postroom.Image{LabelIDs: []string{"B", "A"}})
 		})
 		require.Equal(t, []string{"A", "B"}, labels())
 
-		err := s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err := s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			return s.SetLabels(ctx, tx, accountID, "unknown", postroom.Image{})
 		})
 		require.ErrorIs(t, err, postroom.ErrNotFound)
@@ -333,7 +333,7 @@ func TestDeletedMessageStays(t *testing.T) {
 			return n
 		}
 		for range 2 {
-			write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m1") })
+			write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m1") })
 			require.Zero(t, count())
 		}
 		_, err := s.Message(t.Context(), accountID, m.ID)
@@ -341,7 +341,7 @@ func TestDeletedMessageStays(t *testing.T) {
 		save(t, s, m)
 		require.Equal(t, 1, count(), "Gmail has it after all")
 
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.markDeletedByID(ctx, tx, accountID, m.ID)
 		})
 		require.Zero(t, count())
@@ -355,9 +355,9 @@ func TestBrokenMessages(t *testing.T) {
 			AccountID: accountID, ProviderID: "m1", JobID: "job", Reason: "too deep\x00", Subject: "x", Snippet: "y", ReceivedAt: day,
 		}
 		for range 2 {
-			write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.saveBroken(ctx, tx, broken, raw) })
+			write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.saveBroken(ctx, tx, broken, raw) })
 		}
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.saveBroken(ctx, tx, BrokenMessage{AccountID: accountID, ProviderID: "m2"}, nil)
 		})
 		list, err := s.Broken(t.Context(), accountID)
@@ -375,7 +375,7 @@ func TestBrokenMessages(t *testing.T) {
 		_, err = s.BrokenRaw(t.Context(), accountID, "m1")
 		require.ErrorIs(t, err, postroom.ErrNotFound, "it has been read since")
 
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m2") })
+		write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m2") })
 		list, err = s.Broken(t.Context(), accountID)
 		require.NoError(t, err)
 		require.Empty(t, list)
@@ -386,13 +386,13 @@ func TestLabels(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, accountID string) {
 		put := func(labels ...postroom.Label) {
 			for _, l := range labels {
-				write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.SaveLabel(ctx, tx, accountID, l) })
+				write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.SaveLabel(ctx, tx, accountID, l) })
 			}
 		}
 		inbox := postroom.Label{ID: "INBOX", Name: "INBOX", Type: postroom.LabelSystem}
 		bills := postroom.Label{ID: "Label_1", Name: "Bills/Größe", Type: postroom.LabelUser}
 		put(inbox, bills)
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.DescribeLabel(ctx, tx, accountID, "Label_1", "what costs money", false)
 		})
 		bills.Name = "Rechnungen\x00"
@@ -410,12 +410,12 @@ func TestLabels(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, labels[1].AvailableToClassifier, "a new one of the user's")
 
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error { return s.deleteLabel(ctx, tx, accountID, "Label_2") })
+		write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.deleteLabel(ctx, tx, accountID, "Label_2") })
 		labels, err = s.Labels(t.Context(), accountID)
 		require.NoError(t, err)
 		require.Len(t, labels, 2)
 
-		err = s.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err = s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			return s.DescribeLabel(ctx, tx, accountID, "Label_2", "", true)
 		})
 		require.ErrorIs(t, err, postroom.ErrNotFound)
@@ -442,11 +442,11 @@ func TestLabelID(t *testing.T) {
 		for id, name := range map[string]string{
 			"INBOX": "INBOX", "Label_1": "Receipts", "Label_2": "größe", "Label_3": "Label_2", "Label_4": "Receipts/2026",
 		} {
-			write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+			write(t, s, func(ctx context.Context, tx queue.Tx) error {
 				return s.SaveLabel(ctx, tx, accountID, postroom.Label{ID: id, Name: name, Type: postroom.LabelUser})
 			})
 		}
-		write(t, s, func(ctx context.Context, tx *queue.Tx) error {
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.SaveLabel(ctx, tx, other, postroom.Label{ID: "Label_9", Name: "Theirs", Type: postroom.LabelUser})
 		})
 		for _, tt := range tests {

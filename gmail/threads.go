@@ -32,12 +32,12 @@ func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread,
 }
 
 // saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest message.
-func (s *Store) saveThread(ctx context.Context, tx *queue.Tx, m *postroom.Message) error {
+func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message) error {
 	id, err := newID()
 	if err != nil {
 		return err
 	}
-	now := dbtime.Of(tx.Now())
+	now := dbtime.Of(queue.Now(tx))
 	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
 		id, m.AccountID, m.ProviderThreadID, clean(m.Subject), clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
 }

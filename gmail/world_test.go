@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -90,8 +91,8 @@ func authorized(w *world) *http.Client {
 	return &http.Client{Transport: &oauth2.Transport{Source: token, Base: w.wire}}
 }
 
-func (w *world) onMessage(_ context.Context, tx *queue.Tx, m *postroom.Message) error {
-	tx.OnCommit(func() {
+func (w *world) onMessage(_ context.Context, tx queue.Tx, m *postroom.Message) error {
+	tx.(*driver.WriteTx).OnCommit(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.seen = append(w.seen, m.ProviderID)
@@ -204,7 +205,7 @@ func (w *world) latest() uint64 {
 // synced makes the cursor Gmail's latest.
 func (w *world) synced() {
 	w.t.Helper()
-	write(w.t, w.store, func(ctx context.Context, tx *queue.Tx) error {
+	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error {
 		return w.store.moveCursor(ctx, tx, w.account, w.latest(), true)
 	})
 }

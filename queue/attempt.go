@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/postroom-go/postroom/queue/driver"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -66,9 +67,13 @@ func (a *Attempt) Ends(err error) bool {
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. fn does database work only;
 // see [DB].
-func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	return a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if err := a.q.driver.Check(ctx, tx, a.job.Lease()); err != nil {
+func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+	return a.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
+}
+
+func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	return a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		if err := a.q.driver.LockLease(ctx, tx, driver.Lease(a.job.Lease())); err != nil {
 			return wrap("write", a.job.ID, err)
 		}
 		return fn(ctx, tx)
@@ -78,8 +83,8 @@ func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx
 // Complete makes the handler's writes, the jobs it enqueues with the transaction, and the completion of this job one
 // commit: all of them happen, or none. It is the last thing a handler does; a job whose handler returns nil without it
 // is completed all the same. fn may be nil.
-func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	err := a.q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+	err := a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		// First, so that a stale attempt is refused before fn does anything.
 		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a); err != nil {
 			return err

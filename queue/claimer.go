@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The claimer keeps the slots busy: it claims when a job may have come, when one becomes due, when a slot becomes free, and
@@ -30,17 +32,17 @@ func (c *claimer) run(ctx context.Context) {
 		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
 		load := c.d.running.load()
 		ahead := c.pace.ahead(load.ended, c.d.cfg.Ahead)
-		rooms := c.rooms()
+		capacities := c.capacities()
 		limit := load.idle + max(0, ahead-load.backlog)
 		switch {
-		case len(rooms) == 0:
-			c.waitForRoom(ctx, changed, nil)
+		case len(capacities) == 0:
+			c.waitForCapacity(ctx, changed, nil)
 			continue
 		case limit == 0, load.idle == 0 && load.backlog > ahead/2:
-			c.waitForRoom(ctx, changed, c.d.running.hungryBelow(ahead/2))
+			c.waitForCapacity(ctx, changed, c.d.running.hungryBelow(ahead/2))
 			continue
 		}
-		result, err := c.claim(ctx, rooms, limit)
+		result, err := c.claim(ctx, capacities, limit)
 		if err != nil {
 			c.d.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
 			sleep(ctx, min(c.d.cfg.PollInterval, claimAgain))
@@ -59,16 +61,17 @@ func (c *claimer) run(ctx context.Context) {
 
 // claim starts what it gets. It runs under a context that outlives a stop: jobs that were claimed must be known, to be
 // run or given back.
-func (c *claimer) claim(ctx context.Context, rooms []TypeRoom, limit int) (ClaimResult, error) {
+func (c *claimer) claim(ctx context.Context, capacities []driver.TypeCapacity, limit int) (driver.ClaimResult, error) {
 	worker := c.d.identity.get()
 	c.d.running.expect()
-	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), ClaimRequest{WorkerID: worker, Types: rooms, Limit: limit, Now: time.Now()})
+	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), driver.ClaimRequest{WorkerID: worker, Types: capacities, Limit: limit, Now: time.Now()})
 	if err != nil {
 		return result, err
 	}
-	c.d.q.telemetry.countClaimed(ctx, result.Jobs)
-	c.d.start(ctx, result.Jobs)
-	c.d.verify(context.WithoutCancel(ctx), c.d.running.missed(result.Jobs))
+	jobs := jobsOf(result.Jobs)
+	c.d.q.telemetry.countClaimed(ctx, jobs)
+	c.d.start(ctx, jobs)
+	c.d.verify(context.WithoutCancel(ctx), c.d.running.missed(jobs))
 	if c.d.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.
 		c.d.running.cancelAll(ErrLeaseLost)
@@ -76,25 +79,25 @@ func (c *claimer) claim(ctx context.Context, rooms []TypeRoom, limit int) (Claim
 	return result, nil
 }
 
-// rooms are the types of which this process may take more.
-func (c *claimer) rooms() []TypeRoom {
-	rooms := make([]TypeRoom, 0, len(c.d.handlers))
+// capacities are the types of which this process may take more.
+func (c *claimer) capacities() []driver.TypeCapacity {
+	capacities := make([]driver.TypeCapacity, 0, len(c.d.handlers))
 	for name, h := range c.d.handlers {
-		room := maxRoom
+		capacity := maxCapacity
 		if h.concurrency > 0 {
-			room = h.concurrency - c.d.running.activeOf(name)
+			capacity = h.concurrency - c.d.running.activeOf(name)
 		}
-		if room > 0 {
-			rooms = append(rooms, TypeRoom{Type: name, Room: room})
+		if capacity > 0 {
+			capacities = append(capacities, driver.TypeCapacity{Type: name, Capacity: capacity})
 		}
 	}
-	return rooms
+	return capacities
 }
 
-// maxRoom is that of a type without a bound in this process.
-const maxRoom = 1 << 20
+// maxCapacity is that of a type without a bound in this process.
+const maxCapacity = 1 << 20
 
-func (c *claimer) idle(ctx context.Context, result ClaimResult) bool {
+func (c *claimer) idle(ctx context.Context, result driver.ClaimResult) bool {
 	if !c.untilIdle || len(result.Jobs) > 0 || !c.d.running.empty() {
 		return false
 	}
@@ -134,9 +137,9 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	}
 }
 
-// waitForRoom returns when hungry tells that a slot is idle or the backlog short, or a type has room again. Where neither
+// waitForCapacity returns when hungry tells that a slot is idle or the backlog short, or a type has room again. Where neither
 // comes about, jobs that were claimed ahead turn out to take long: they are given back, for whoever is free.
-func (c *claimer) waitForRoom(ctx context.Context, changed, hungry <-chan struct{}) {
+func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan struct{}) {
 	if !c.d.bounded {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}

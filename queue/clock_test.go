@@ -11,32 +11,34 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // A clocked driver belongs to a machine whose clock shows what at makes of the right time: all that it writes and asks for
 // is of then.
 type clocked struct {
-	queue.Driver
+	driver.Driver
 	at func(now time.Time) time.Time
 }
 
-func (c *clocked) tx(tx *queue.Tx) *queue.Tx {
-	return queue.NewTx(tx.Statements, tx.Dialect(), c.at(tx.Now()))
+func (c *clocked) tx(tx *driver.WriteTx) *driver.WriteTx {
+	return driver.NewWriteTx(tx.Tx, tx.Dialect(), c.at(tx.Now()))
 }
 
-func (c *clocked) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
+func (c *clocked) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (bool, error) {
 	req.Now = c.at(req.Now)
-	return c.Driver.Beat(ctx, req)
+	return c.Driver.Heartbeat(ctx, req)
 }
 
-func (c *clocked) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (c *clocked) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	req.Now = c.at(req.Now)
 	return c.Driver.Claim(ctx, req)
 }
 
-func (c *clocked) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) error {
-	var wrong *queue.Tx
-	err := c.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+func (c *clocked) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	var wrong *driver.WriteTx
+	err := driver.Write(ctx, c.Driver, func(ctx context.Context, tx *driver.WriteTx) error {
 		wrong = c.tx(tx)
 		tx.OnCommit(wrong.Committed)
 		return fn(ctx, wrong)
@@ -53,7 +55,7 @@ type jumping struct {
 	off atomic.Int64
 }
 
-func newJumping(driver queue.Driver) *jumping {
+func newJumping(driver driver.Driver) *jumping {
 	j := &jumping{}
 	j.clocked = clocked{Driver: driver, at: func(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }}
 	return j
@@ -128,7 +130,7 @@ func deadUnderAJumpingClock(t *testing.T) {
 
 func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	wrong := newJumping(db.(queue.Driver))
+	wrong := newJumping(db.(driver.Driver))
 	q := on(t, wrong, nil)
 	claimed := func(off time.Duration) (ids []string) {
 		wrong.jump(off)
@@ -153,7 +155,7 @@ func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
 	require.NoError(t, q.Fail(t.Context(), retried, queue.RetryAfter(errBroken, time.Minute)))
 	require.Empty(t, claimed(-6*time.Hour), "not before its wait is over")
 	require.Equal(t, []string{scheduled}, claimed(0), "a clock that was behind delays nothing")
-	violations, err := q.Verify(t.Context())
+	violations, err := queueadmin.Verify(t.Context(), q)
 	require.NoError(t, err)
 	require.Empty(t, violations)
 }

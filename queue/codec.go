@@ -1,13 +1,14 @@
 package queue
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are stored:
@@ -33,16 +34,7 @@ type Fingerprinter interface {
 // ErrNoCodec: what is stored was encoded with a codec, or with a key, that this queue was not given.
 var ErrNoCodec = errors.New("encoded with a codec or a key that this queue was not given")
 
-// An encoded value is what is stored of it, one line of JSON that begins with its first member.
-type encoded struct {
-	Codec       string `json:"$codec"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Data        []byte `json:"data"`
-}
-
-const encodedPrefix = `{"$codec":`
-
-func isEncoded(stored []byte) bool { return bytes.HasPrefix(stored, []byte(encodedPrefix)) }
+func isEncoded(stored []byte) bool { return driver.IsEncoded(stored) }
 
 // unmarshal is how what was stored is read by its users: never what could not be decoded as if it were the value.
 func unmarshal(stored json.RawMessage, v any) error {
@@ -104,7 +96,7 @@ func (c *codecs) encode(plain json.RawMessage, at place, fingerprint string) (js
 	if err != nil {
 		return nil, fmt.Errorf("codec %s: %w", c.first.Name(), err)
 	}
-	return json.Marshal(encoded{Codec: c.first.Name(), Fingerprint: fingerprint, Data: data})
+	return json.Marshal(driver.Encoded{Codec: c.first.Name(), Fingerprint: fingerprint, Data: data})
 }
 
 // decode makes JSON of what is stored; with an error it returns that.
@@ -112,7 +104,7 @@ func (c *codecs) decode(stored json.RawMessage, at place) (json.RawMessage, erro
 	if !isEncoded(stored) {
 		return stored, nil
 	}
-	var e encoded
+	var e driver.Encoded
 	if err := json.Unmarshal(stored, &e); err != nil {
 		return stored, fmt.Errorf("stored value of a codec: %w", err)
 	}
@@ -129,7 +121,7 @@ func (c *codecs) decode(stored json.RawMessage, at place) (json.RawMessage, erro
 
 // fingerprints are those by which a job may be known, the first being the one to store.
 func (c *codecs) fingerprints(jobType string, payload []byte) (all []string) {
-	plain := Fingerprint(jobType, payload)
+	plain := driver.Fingerprint(jobType, payload)
 	if c.first == nil {
 		all = append(all, plain)
 	} else if f, ok := c.first.(Fingerprinter); ok {

@@ -3,6 +3,8 @@ package queue
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Errors, stacks and log lines are for people. Where a codec fails at one, that stands in its place: neither an attempt's end nor
@@ -16,7 +18,7 @@ func linePlace(l *LogLine, part string) place {
 }
 
 // stored is the outcome as it is written.
-func (q *Queue) stored(out Outcome) Outcome {
+func (q *Queue) stored(out driver.Outcome) driver.Outcome {
 	out.Error = q.codecs.encodeText(out.Error, errorPlace(out.Lease.JobID))
 	out.Stack = q.codecs.encodeText(out.Stack, stackPlace(out.Lease.JobID))
 	return out

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // maxEndings bounds what the completer writes in one transaction.
@@ -15,13 +16,13 @@ const maxEndings = 1024
 // An ending is an attempt whose handler has returned, or was given up, and what becomes of its job.
 type ending struct {
 	attempt *Attempt
-	outcome Outcome
-	stored  Outcome   // the same, encoded
-	lines   []LogLine // that its handler has logged
-	tried   bool      // to be written: perhaps it has been, and the answer was lost
+	outcome driver.Outcome
+	stored  driver.Outcome // the same, encoded
+	lines   []LogLine      // that its handler has logged
+	tried   bool           // to be written: perhaps it has been, and the answer was lost
 }
 
-func newEnding(a *Attempt, out Outcome) ending {
+func newEnding(a *Attempt, out driver.Outcome) ending {
 	return ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
 }
 
@@ -124,7 +125,7 @@ func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
 }
 
 func (c *completer) try(ctx context.Context, batch []ending) error {
-	outcomes := make([]Outcome, len(batch))
+	outcomes := make([]driver.Outcome, len(batch))
 	again := false
 	for i, e := range batch {
 		outcomes[i] = e.stored
@@ -132,12 +133,12 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	var answers []error
 	var superseded map[string]string
-	err := c.d.q.writeSoon(ctx, func(ctx context.Context, tx *Tx) (err error) {
+	err := c.d.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
 			return err
 		}
 		lines := logsOf(batch, answers)
-		if err := recognize(ctx, tx, batch, answers); err != nil {
+		if err := c.recognize(ctx, tx, batch, answers); err != nil {
 			return err
 		}
 		if superseded, err = c.d.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
@@ -163,27 +164,22 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	return nil
 }
 
-const selectWritten = `
-SELECT state, attempt, updated_at
-FROM jobs
-WHERE id = $1`
-
 // recognize takes back the refusal of what an earlier try has written although it failed: the connection was lost with the
 // answer to its commit. Nobody has been told of it yet.
-func recognize(ctx context.Context, tx *Tx, batch []ending, answers []error) error {
+func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []ending, answers []error) error {
 	for i := range batch {
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
 			continue
 		}
 		out := &batch[i].stored
-		var state State
-		var attempt int
-		var at dbtime.Time
-		if err := tx.QueryRowxContext(ctx, selectWritten, out.Lease.JobID).Scan(&state, &attempt, &at); err != nil {
+		jobs, err := c.d.q.driver.ReadJobs(ctx, tx, []string{out.Lease.JobID})
+		if err != nil {
 			return err
 		}
-		if state == out.State && attempt == out.Lease.Attempt && at.Equal(dbtime.Truncate(out.At)) {
-			answers[i] = nil
+		for _, job := range jobs {
+			if job.State == out.State && job.Attempt == out.Lease.Attempt && job.UpdatedAt.Equal(dbtime.Truncate(out.At)) {
+				answers[i] = nil
+			}
 		}
 	}
 	return nil

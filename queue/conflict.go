@@ -7,18 +7,20 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // conflict tells what is different about the job that has the key of rows[i]. It returns nil when nothing is: another codec, or
 // another key of it, has made the holder's fingerprint.
-func (q *Queue) conflict(rows []InsertJob, i int, result *InsertResult) error {
+func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertResult) error {
 	given, held := &rows[i], result.Holder
 	if held == nil {
-		held = &KeyHolder{}
+		held = &driver.KeyHolder{}
 	}
 	for j := range rows[:i] { // not written yet
 		if rows[j].ID == result.ID {
-			held = &KeyHolder{Type: rows[j].Type, Payload: rows[j].Payload}
+			held = &driver.KeyHolder{Type: rows[j].Type, Payload: rows[j].Payload}
 		}
 	}
 	payload, err := q.codecs.decode(given.Payload, payloadPlace(given.Type, given.ID))

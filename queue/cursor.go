@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Cursor reads how far the named step has come, as [SaveCursor] stored it in this attempt or an earlier one. It is false
@@ -32,15 +34,15 @@ func Cursor[T any](ctx context.Context, w running, name string) (T, bool, error)
 func SaveCursor(ctx context.Context, w running, name string, value any) error {
 	a := w.attempt()
 	// What the value stands for has been done: that is kept also when the job has been told to stop meanwhile.
-	return a.q.driver.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
+	return a.q.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
 		return SaveCursorTx(ctx, tx, w, name, value)
 	})
 }
 
 // SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: what it
 // writes and the cursor are there both or not at all.
-func SaveCursorTx(ctx context.Context, tx *Tx, w running, name string, value any) error {
-	a := w.attempt()
+func SaveCursorTx(ctx context.Context, tx Tx, r running, name string, value any) error {
+	a := r.attempt()
 	if err := validStep(name); err != nil {
 		return wrap("save cursor", a.job.ID, err)
 	}
@@ -52,11 +54,15 @@ func SaveCursorTx(ctx context.Context, tx *Tx, w running, name string, value any
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	if err := a.q.driver.SaveCursor(ctx, tx, a.job.Lease(), name, stored); err != nil {
+	w, err := a.q.join(ctx, tx)
+	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	now := tx.Now()
-	tx.OnCommit(func() { a.rememberCursor(name, plain, now) })
+	if err := a.q.driver.SaveCursor(ctx, w, a.job.Lease().lookup(), name, stored); err != nil {
+		return wrap("save cursor "+name, a.job.ID, err)
+	}
+	now := w.Now()
+	w.OnCommit(func() { a.rememberCursor(name, plain, now) })
 	return nil
 }
 

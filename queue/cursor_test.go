@@ -66,7 +66,7 @@ func TestCursorCommitsWithTheHandlersWrites(t *testing.T) {
 		enqueue(t, q, nil)
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			save := func(value int, fail error) error {
-				return q.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+				return q.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 					require.NoError(t, queue.SaveCursorTx(ctx, tx, w, "list", value))
 					return fail
 				})
@@ -156,7 +156,7 @@ func TestCursorThatCannotBeStoredOrReadEndsTheJob(t *testing.T) {
 func TestCursorSurvivesEveryCrash(t *testing.T) {
 	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
 		ctx := context.Background()
-		require.NoError(t, q.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, q.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, "CREATE TABLE copies (n INTEGER NOT NULL)")
 			return err
 		}))
@@ -166,7 +166,7 @@ func TestCursorSurvivesEveryCrash(t *testing.T) {
 			queue.Handle(d, ping, func(ctx context.Context, w *queue.Work[int]) error {
 				n, _, err := queue.Cursor[int](ctx, w, "copy")
 				for ; err == nil && n < w.Payload; n++ {
-					err = w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+					err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 						if _, err := tx.ExecContext(ctx, "INSERT INTO copies (n) VALUES ($1)", n); err != nil {
 							return err
 						}

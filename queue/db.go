@@ -2,92 +2,84 @@ package queue
 
 import (
 	"context"
+	"database/sql"
 	"embed"
+	"errors"
+	"fmt"
+	"reflect"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Dialect is the SQL that a database speaks.
-type Dialect string
-
-// The dialects.
-const (
-	SQLite   Dialect = "sqlite"
-	Postgres Dialect = "postgres"
-)
-
-// A DB is a database in which the queue and its neighbours keep their tables. The packages queue/sqlite and
-// queue/postgres open one.
+// A DB is a database in which the queue and the stores beside it keep their tables. The packages queue/sqlite and
+// queue/postgres open one. It has a Dialect, a Reader (a *sqlx.DB for queries), and
 //
-// Statements that run on both dialects number their parameters $1, $2, … in the order of their first appearance.
-type DB interface {
-	Dialect() Dialect
+//	Write(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error
+//
+// which runs fn in a write transaction and returns when what fn wrote is durable.
+type DB = driver.DB
 
-	// Reader is the pool for queries. It refuses to write where the engine can.
-	Reader() *sqlx.DB
+// A Tx is a transaction, with the methods that database/sql gives one:
+//
+//	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+//	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+//	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+//
+// It is what [DB].Write and the handler's [Attempt.Write] and [Attempt.Complete] give, and it may be yours: a *sql.Tx, a
+// *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a pgx.Tx. A call of the queue that
+// takes a Tx is part of that transaction: it takes effect if and when that commits, and you commit as you always do. A
+// *sql.DB or a *sql.Conn is no transaction, and is refused.
+type Tx = driver.Tx
 
-	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none:
-	// when fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work
-	// only and never waits for anything else.
-	//
-	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. The ctx given to fn
-	// carries the transaction: calling Write with it is an error, [ErrNestedWrite]. Use it for everything in fn: a call that
-	// writes under another context waits, on SQLite, for a turn that does not come before fn returns.
-	Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error
-}
-
-// Statements is what executes SQL: a *sqlx.Tx, a *sqlx.Conn, a *sqlx.DB, a [Tx].
-type Statements interface {
-	sqlx.QueryerContext
-	sqlx.ExecerContext
-}
-
-// A Tx is a write transaction: statements, one frozen clock, and what to do once it has committed.
-type Tx struct {
-	Statements
-	dialect    Dialect
-	now        time.Time
-	onCommit   []func()
-	onRollback []func()
-}
-
-// NewTx makes a Tx of a transaction that the caller begins and commits, such as a *sqlx.Tx. Its clock stands at now. The
-// caller calls [Tx.Committed] after the commit, or [Tx.RolledBack] before the rollback.
-func NewTx(tx Statements, dialect Dialect, now time.Time) *Tx {
-	return &Tx{Statements: tx, dialect: dialect, now: dbtime.Truncate(now)}
-}
-
-// Dialect is the SQL that the transaction speaks.
-func (tx *Tx) Dialect() Dialect { return tx.dialect }
-
-// Now is the instant of the transaction: the same for all it writes.
-func (tx *Tx) Now() time.Time { return tx.now }
-
-// OnCommit registers fn to run once the transaction has committed. It never runs for a Tx made by a caller who does not
-// call [Tx.Committed].
-func (tx *Tx) OnCommit(fn func()) { tx.onCommit = append(tx.onCommit, fn) }
-
-// Committed runs what OnCommit has registered, once. It is called by whoever committed the transaction.
-func (tx *Tx) Committed() {
-	fns := tx.onCommit
-	tx.onCommit, tx.onRollback = nil, nil
-	for _, fn := range fns {
-		fn()
+// Now returns the instant of a transaction: that of one begun by the queue is the same for all it writes, and of any other
+// it is the current time. It is in UTC, in whole microseconds, as it comes back from the database.
+func Now(tx Tx) time.Time {
+	if w, ok := tx.(*driver.WriteTx); ok {
+		return w.Now()
 	}
+	return dbtime.Truncate(time.Now())
 }
 
-// RolledBack lets go of what waits for the commit. It is called before the rollback, so that nobody can see that without
-// this, and does nothing after [Tx.Committed].
-func (tx *Tx) RolledBack() {
-	fns := tx.onRollback
-	tx.onCommit, tx.onRollback = nil, nil
-	for _, fn := range fns {
-		fn()
+// write runs fn in a write transaction of the queue's own.
+func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	return driver.Write(ctx, q.driver, fn)
+}
+
+// writeSoon is write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
+// tried again.
+func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		if t, ok := q.driver.(driver.LockTimeouter); ok {
+			if err := t.SetLockTimeout(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return fn(ctx, tx)
+	})
+}
+
+var errNoTx = errors.New("the transaction is nil: begin one, or use the call without Tx")
+
+// join returns tx as the driver takes it, whoever has begun it.
+func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
+	if w, ok := tx.(*driver.WriteTx); ok && w != nil {
+		return w, nil
 	}
+	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errNoTx
+	}
+	// Both a pool and a connection have the methods of a transaction, and would write each statement by itself.
+	if _, ok := tx.(beginner); ok {
+		return nil, fmt.Errorf("a %T is no transaction: begin one with BeginTx, or use the call without Tx", tx)
+	}
+	return q.driver.Join(ctx, tx, time.Now())
+}
+
+type beginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
 //go:embed migrations
@@ -96,7 +88,7 @@ var migrations embed.FS
 // Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
 // limits) or brings them up to date. It may be called at every start, by several processes at once.
 func Migrate(ctx context.Context, db DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "queue", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "queue", migrations)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // DispatcherConfig is how a dispatcher runs; the zero value is the usual.
@@ -181,12 +182,12 @@ func (d *Dispatcher) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := d.q.driver.Beat(ctx, BeatRequest{WorkerID: d.identity.get(), First: true, Types: d.types(), Now: time.Now()})
+	_, err := d.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: d.identity.get(), First: true, Types: d.types(), Now: time.Now()})
 	return err
 }
 
 func (d *Dispatcher) retire(ctx context.Context) error {
-	if err := d.q.driver.Retire(ctx, d.identity.get()); err != nil {
+	if err := d.q.driver.RemoveWorker(ctx, d.identity.get()); err != nil {
 		return fmt.Errorf("queue: stop dispatcher: %w", err)
 	}
 	return nil

@@ -22,7 +22,7 @@ func TestRunUntilIdleRunsEveryJobOnce(t *testing.T) {
 		var ran atomic.Int64
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			ran.Add(1)
-			return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil })
+			return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
 		})
 		require.EqualValues(t, 500, ran.Load())
 		counts, err := q.Counts(t.Context(), queue.Filter{})

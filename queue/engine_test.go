@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // An engine gives jobs the ids that a model gives them.
@@ -16,7 +17,7 @@ type engine struct {
 	ids int
 }
 
-func (e *engine) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
+func (e *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	for i := range jobs {
 		e.ids++
 		jobs[i].ID = modelID(e.ids)
@@ -30,11 +31,17 @@ func seen(ctx context.Context, t require.TestingT, q *queue.Queue) (v visible) {
 	v.Jobs, err = q.Jobs(ctx, queue.Filter{Limit: 1000})
 	require.NoError(t, err)
 	v.Keys = rowsOf(ctx, t, q, scanKey, "SELECT key, job_id, scope, expires_at FROM job_keys ORDER BY key")
-	v.Steps = rowsOf(ctx, t, q, jobrow.Step, `
+	v.Steps = rowsOf(ctx, t, q, func(row jobsql.Scanner) (queue.StepRecord, error) {
+		s, err := jobsql.ScanStep(row)
+		return queue.StepRecord(s), err
+	}, `
 SELECT job_id, name, attempt, started_at, finished_at, result_json
 FROM job_steps
 ORDER BY job_id, name`)
-	v.Attempts = rowsOf(ctx, t, q, jobrow.Attempt, `
+	v.Attempts = rowsOf(ctx, t, q, func(row jobsql.Scanner) (queue.AttemptRecord, error) {
+		a, err := jobsql.ScanAttempt(row)
+		return queue.AttemptRecord(a), err
+	}, `
 SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
 FROM job_attempts
 ORDER BY job_id, attempt`)
@@ -45,14 +52,14 @@ ORDER BY job_id, attempt`)
 	return v
 }
 
-func rowsOf[T any](ctx context.Context, t require.TestingT, q *queue.Queue, scan func(jobrow.Scanner) (T, error), query string) []T {
-	rows, err := q.DB().Reader().QueryxContext(ctx, query)
-	list, err := jobrow.Collect(rows, err, scan)
+func rowsOf[T any](ctx context.Context, t require.TestingT, q *queue.Queue, scan func(jobsql.Scanner) (T, error), query string) []T {
+	rows, err := q.DB().Reader().QueryContext(ctx, query)
+	list, err := jobsql.Collect(rows, err, scan)
 	require.NoError(t, err)
 	return list
 }
 
-func scanKey(row jobrow.Scanner) (k modelKey, err error) {
+func scanKey(row jobsql.Scanner) (k modelKey, err error) {
 	var expires dbtime.Time
 	err = row.Scan(&k.Key, &k.JobID, &k.Scope, &expires)
 	k.Expires = expires.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Enqueue stores a job. When its key is taken by a job of the same type and payload, the receipt names that one; by a
@@ -18,7 +18,7 @@ func (q *Queue) Enqueue(ctx context.Context, job NewJob) (Receipt, error) {
 }
 
 // EnqueueTx is Enqueue as part of a transaction: the job exists if and when that commits.
-func (q *Queue) EnqueueTx(ctx context.Context, tx *Tx, job NewJob) (Receipt, error) {
+func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (Receipt, error) {
 	return one(q.EnqueueManyTx(ctx, tx, []NewJob{job}))
 }
 
@@ -44,7 +44,7 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, erro
 		return nil, wrap("enqueue", "", err)
 	}
 	var receipts []Receipt
-	err = q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		receipts, err = q.insert(ctx, tx, rows)
 		return err
 	})
@@ -55,12 +55,16 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, erro
 }
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
-func (q *Queue) EnqueueManyTx(ctx context.Context, tx *Tx, jobs []NewJob) ([]Receipt, error) {
+func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]Receipt, error) {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return nil, wrap("enqueue", "", err)
+	}
 	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
-	receipts, err := q.insert(ctx, tx, rows)
+	receipts, err := q.insert(ctx, w, rows)
 	return receipts, wrap("enqueue", "", err)
 }
 
@@ -72,9 +76,9 @@ func one(receipts []Receipt, err error) (Receipt, error) {
 }
 
 // prepare does outside the transaction what needs no database.
-func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]InsertJob, error) {
+func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]driver.InsertJob, error) {
 	parent := traceParent(ctx)
-	rows := make([]InsertJob, len(jobs))
+	rows := make([]driver.InsertJob, len(jobs))
 	for i := range jobs {
 		row, err := q.row(&jobs[i])
 		if err != nil && len(jobs) > 1 {
@@ -89,20 +93,20 @@ func (q *Queue) prepare(ctx context.Context, jobs []NewJob) ([]InsertJob, error)
 	return rows, nil
 }
 
-func (q *Queue) row(j *NewJob) (InsertJob, error) {
+func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if err := j.validate(); err != nil {
-		return InsertJob{}, err
+		return driver.InsertJob{}, err
 	}
 	payload, err := q.payload(j)
 	if err != nil {
-		return InsertJob{}, fmt.Errorf("%w: %w", ErrInvalidJob, err)
+		return driver.InsertJob{}, fmt.Errorf("%w: %w", ErrInvalidJob, err)
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return InsertJob{}, err
+		return driver.InsertJob{}, err
 	}
-	row := InsertJob{
-		ID: id.String(), Type: j.Type, Payload: payload, Priority: j.Priority, Key: j.Key, MaxAttempts: j.MaxAttempts,
+	row := driver.InsertJob{
+		ID: id.String(), Type: j.Type, Payload: payload, Priority: j.Priority, Key: driver.Key(j.Key), MaxAttempts: j.MaxAttempts,
 		NotBefore: dbtime.Truncate(j.NotBefore), ExpiresAt: dbtime.Truncate(j.ExpiresAt),
 		LimitKey: j.LimitKey, UserID: j.UserID, Tags: j.Tags,
 	}
@@ -110,18 +114,18 @@ func (q *Queue) row(j *NewJob) (InsertJob, error) {
 		row.MaxAttempts = defaultMaxAttempts
 	}
 	if row.Key.Scope == KeyCoalesce {
-		row.LimitKey = joblimit.Coalesced + row.Key.Name
+		row.LimitKey = driver.CoalescePrefix + row.Key.Name
 	}
 	if row.Key.Name != "" {
 		row.Fingerprint = q.codecs.fingerprints(row.Type, row.Payload)[0]
 	}
 	if row.Payload, err = q.codecs.encode(payload, payloadPlace(row.Type, row.ID), row.Fingerprint); err != nil {
-		return InsertJob{}, fmt.Errorf("payload of %s: %w", j.Type, err)
+		return driver.InsertJob{}, fmt.Errorf("payload of %s: %w", j.Type, err)
 	}
 	return row, nil
 }
 
-func (q *Queue) insert(ctx context.Context, tx *Tx, rows []InsertJob) ([]Receipt, error) {
+func (q *Queue) insert(ctx context.Context, tx *driver.WriteTx, rows []driver.InsertJob) ([]Receipt, error) {
 	results, err := q.driver.Insert(ctx, tx, rows)
 	if err != nil {
 		return nil, err

@@ -5,26 +5,28 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The conditions a caller can act on; test for them with errors.Is.
 var (
 	// ErrJobNotFound: no job has the id.
-	ErrJobNotFound = errors.New("job not found")
+	ErrJobNotFound = driver.ErrJobNotFound
 	// ErrNotRunning: the job is not running, so nothing about its run can be reported.
-	ErrNotRunning = errors.New("job is not running")
+	ErrNotRunning = driver.ErrNotRunning
 	// ErrLeaseLost: the job is running, but under a later attempt; this one may write nothing any more.
-	ErrLeaseLost = errors.New("lease lost: a later attempt holds the job")
+	ErrLeaseLost = driver.ErrLeaseLost
 	// ErrFinished: the job has completed, failed or been canceled, and cannot be canceled or rescheduled.
-	ErrFinished = errors.New("job is finished")
+	ErrFinished = driver.ErrFinished
 	// ErrNotFinished: the job is queued or running, and so cannot be retried.
-	ErrNotFinished = errors.New("job is not finished")
+	ErrNotFinished = driver.ErrNotFinished
 	// ErrKeyConflict: the idempotency key is taken by a job with another type or payload.
-	ErrKeyConflict = errors.New("idempotency key is taken by a different job")
+	ErrKeyConflict = driver.ErrKeyConflict
 	// ErrStepFinished: the step has its result, and no more progress to be saved.
-	ErrStepFinished = errors.New("step is finished")
+	ErrStepFinished = driver.ErrStepFinished
 	// ErrNestedWrite: a write was begun inside another; use the variant that takes the transaction.
-	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+	ErrNestedWrite = driver.ErrNestedWrite
 	// ErrTooLarge: a result, the result of a step, or a cursor has more bytes than [Config].MaxPayload allows.
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalidJob: what was enqueued cannot be a job.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func subscribe(t *testing.T, q *queue.Queue, filter queue.EventFilter) *queue.Subscription {
@@ -52,7 +53,7 @@ func kinds(events []queue.Event) (words []string) {
 func queueOn(t *testing.T, db queue.DB) *queue.Queue {
 	t.Helper()
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	q, err := queue.New(db.(queue.Driver), &queue.Config{Retry: exactRetry})
+	q, err := queue.New(db.(driver.Driver), &queue.Config{Retry: exactRetry})
 	require.NoError(t, err)
 	return q
 }
@@ -120,10 +121,10 @@ func TestEventsOfOtherEnds(t *testing.T) {
 			require.NoError(t, q.Retry(t.Context(), id))
 		}, []string{"enqueued", "canceled", "retried "}},
 		"is among many": {func(t *testing.T, q *queue.Queue, _ string) {
-			n, err := q.CancelAll(t.Context(), queue.Filter{})
+			n, err := q.CancelAll(t.Context(), queue.Filter{All: true})
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			redriven, err := q.Redrive(t.Context(), queue.Filter{States: []queue.State{queue.StateCanceled}})
+			redriven, err := q.Redrive(t.Context(), queue.Filter{All: true, States: []queue.State{queue.StateCanceled}})
 			require.NoError(t, err)
 			require.Equal(t, 1, redriven.Queued)
 		}, []string{"enqueued", "canceled", "retried "}},
@@ -163,7 +164,7 @@ func TestEventsComeAfterTheCommitOnly(t *testing.T) {
 		q := queueOn(t, db)
 		s := subscribe(t, q, queue.EventFilter{})
 		errNo := errors.New("no")
-		roll := func(ctx context.Context, tx *queue.Tx) error {
+		roll := func(ctx context.Context, tx queue.Tx) error {
 			_, err := q.EnqueueTx(ctx, tx, ping.New(1, nil))
 			require.NoError(t, err)
 			require.Empty(t, taken(t, s))
@@ -171,7 +172,7 @@ func TestEventsComeAfterTheCommitOnly(t *testing.T) {
 		}
 		require.ErrorIs(t, db.Write(t.Context(), roll), errNo)
 		require.Panics(t, func() {
-			_ = db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { panic(roll(ctx, tx)) })
+			_ = db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error { panic(roll(ctx, tx)) })
 		})
 		require.Empty(t, taken(t, s))
 
@@ -179,7 +180,7 @@ func TestEventsComeAfterTheCommitOnly(t *testing.T) {
 		id := enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
-		require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			require.NoError(t, q.FailTx(ctx, tx, &jobs[0], errors.New("undone")))
 			return errNo
 		}), errNo)
@@ -193,7 +194,7 @@ func TestEventsOfOneTransactionAreInOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := queueOn(t, db)
 		s := subscribe(t, q, queue.EventFilter{})
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			receipt, err := q.EnqueueTx(ctx, tx, ping.New(1, nil))
 			require.NoError(t, err)
 			require.NoError(t, q.CancelTx(ctx, tx, receipt.ID))
@@ -205,19 +206,19 @@ func TestEventsOfOneTransactionAreInOrder(t *testing.T) {
 
 // A late driver commits, and lets everyone see it, before it tells the one who wrote.
 type lateDriver struct {
-	queue.Driver
+	driver.Driver
 	late    atomic.Bool
 	visible chan struct{}
 	release chan struct{}
 }
 
-func (d *lateDriver) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+func (d *lateDriver) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
 	if !d.late.Swap(false) {
 		return d.Driver.Write(ctx, fn)
 	}
-	var own *queue.Tx
-	err := d.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		own = queue.NewTx(tx, tx.Dialect(), tx.Now())
+	var own *driver.WriteTx
+	err := driver.Write(ctx, d.Driver, func(ctx context.Context, tx *driver.WriteTx) error {
+		own = driver.NewWriteTx(tx, tx.Dialect(), tx.Now())
 		return fn(ctx, own)
 	})
 	close(d.visible)
@@ -245,7 +246,7 @@ func TestEventsOfOneJobAreInOrderWhoeverTellsFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				require.NoError(t, queue.Migrate(t.Context(), db))
-				late := &lateDriver{Driver: db.(queue.Driver), visible: make(chan struct{}), release: make(chan struct{})}
+				late := &lateDriver{Driver: db.(driver.Driver), visible: make(chan struct{}), release: make(chan struct{})}
 				late.late.Store(true)
 				q := on(t, late, nil)
 				s := subscribe(t, q, queue.EventFilter{})

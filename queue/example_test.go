@@ -54,7 +54,7 @@ func exampleQueue(ctx context.Context) (q *queue.Queue, closeDB func() error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, "CREATE TABLE users (name TEXT PRIMARY KEY, welcomed INTEGER NOT NULL DEFAULT 0)")
 		return err
 	})
@@ -85,7 +85,7 @@ func ExampleQueue_EnqueueTx() {
 	defer closeDB()
 
 	signUp := func(name string, refuse bool) error {
-		return q.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return q.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO users (name) VALUES ($1)", name); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func ExampleAttempt_Complete() {
 	defer closeDB()
 
 	welcome := func(ctx context.Context, w *queue.Work[Greeting]) error {
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, "INSERT INTO users (name, welcomed) VALUES ($1, 1)", w.Payload.Name)
 			if err != nil {
 				return err

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // A follower draws what is done next, and does it to the model and on all engines.
@@ -20,7 +22,7 @@ type follower struct {
 }
 
 // follow does the same to a model and to queues on the databases, which are empty.
-func follow(t *rapid.T, rounds int, drivers ...queue.Driver) {
+func follow(t *rapid.T, rounds int, drivers ...driver.Driver) {
 	f := &follower{model: newModel()}
 	for _, driver := range drivers {
 		e := &engine{clocked: clocked{Driver: driver, at: func(time.Time) time.Time { return f.model.now }}}
@@ -34,7 +36,7 @@ func follow(t *rapid.T, rounds int, drivers ...queue.Driver) {
 	f.drain(t)
 	f.compare(t)
 	for _, q := range f.queues {
-		violations, err := q.Verify(t.Context())
+		violations, err := queueadmin.Verify(t.Context(), q)
 		require.NoError(t, err)
 		require.Empty(t, violations)
 	}
@@ -85,16 +87,16 @@ func (f *follower) each(t *rapid.T, want any, wantErr error, do func(q *queue.Qu
 }
 
 func (f *follower) claim(t *rapid.T, worker string) {
-	var rooms []queue.TypeRoom
+	var rooms []driver.TypeCapacity
 	types := rapid.SampledFrom([][]string{modelTypes, modelTypes[:1], modelTypes[1:]}).Draw(t, "types")
 	for _, name := range types {
-		rooms = append(rooms, queue.TypeRoom{Type: name, Room: rapid.IntRange(1, 4).Draw(t, name)})
+		rooms = append(rooms, driver.TypeCapacity{Type: name, Capacity: rapid.IntRange(1, 4).Draw(t, name)})
 	}
 	f.take(t, worker, rooms, rapid.IntRange(1, 6).Draw(t, "limit"))
 }
 
 // take claims as long as there is more. When there is none, whoever claims is told when to look again at the latest.
-func (f *follower) take(t *rapid.T, worker string, rooms []queue.TypeRoom, limit int) {
+func (f *follower) take(t *rapid.T, worker string, rooms []driver.TypeCapacity, limit int) {
 	want := f.model.claim(worker, rooms, limit)
 	f.claims = append(f.claims, want...)
 	for _, q := range f.queues {
@@ -110,16 +112,16 @@ func (f *follower) take(t *rapid.T, worker string, rooms []queue.TypeRoom, limit
 	}
 }
 
-func takeAll(t *rapid.T, q *queue.Queue, worker string, rooms []queue.TypeRoom, limit int) (jobs []queue.Job, left []queue.TypeRoom, next time.Time) {
+func takeAll(t *rapid.T, q *queue.Queue, worker string, rooms []driver.TypeCapacity, limit int) (jobs []queue.Job, left []driver.TypeCapacity, next time.Time) {
 	left = slices.Clone(rooms)
 	for range 100 {
-		result, err := driverOf(q).Claim(t.Context(), queue.ClaimRequest{WorkerID: worker, Types: left, Limit: limit - len(jobs)})
+		result, err := driverOf(q).Claim(t.Context(), driver.ClaimRequest{WorkerID: worker, Types: left, Limit: limit - len(jobs)})
 		require.NoError(t, err)
-		jobs = append(jobs, result.Jobs...)
 		for _, j := range result.Jobs {
-			left[slices.IndexFunc(left, func(r queue.TypeRoom) bool { return r.Type == j.Type })].Room--
+			jobs = append(jobs, queue.Job(j))
+			left[slices.IndexFunc(left, func(r driver.TypeCapacity) bool { return r.Type == j.Type })].Capacity--
 		}
-		left = slices.DeleteFunc(left, func(r queue.TypeRoom) bool { return r.Room == 0 })
+		left = slices.DeleteFunc(left, func(r driver.TypeCapacity) bool { return r.Capacity == 0 })
 		if !result.More || len(left) == 0 || len(jobs) == limit {
 			return jobs, left, result.NextDue
 		}
@@ -137,11 +139,11 @@ func (f *follower) drain(t *rapid.T) {
 		}
 	}
 	for range 10_000 {
-		f.take(t, "w", []queue.TypeRoom{{Type: "ping", Room: 10}, {Type: "pong", Room: 10}}, 10)
+		f.take(t, "w", []driver.TypeCapacity{{Type: "ping", Capacity: 10}, {Type: "pong", Capacity: 10}}, 10)
 		running := f.model.inState(queue.StateRunning)
-		var ends []queue.Outcome
+		var ends []driver.Outcome
 		for _, j := range running {
-			ends = append(ends, queue.Outcome{Lease: j.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted})
+			ends = append(ends, driver.Outcome{Lease: driver.Lease(j.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted})
 		}
 		f.write(t, false, changeEnds(ends))
 		if len(running) > 0 {
@@ -151,7 +153,7 @@ func (f *follower) drain(t *rapid.T) {
 		if len(queued) == 0 {
 			return
 		}
-		next := f.model.nextDue([]queue.TypeRoom{{Type: "ping", Room: 1}, {Type: "pong", Room: 1}})
+		next := f.model.nextDue([]driver.TypeCapacity{{Type: "ping", Capacity: 1}, {Type: "pong", Capacity: 1}})
 		if next.IsZero() {
 			next = queued[0].ExpiresAt
 		}
@@ -175,7 +177,7 @@ func (f *follower) heartbeat(t *rapid.T) {
 		leases = append(leases, lease)
 	}
 	if alive || len(leases) == 0 {
-		f.model.workers[worker] = queue.Worker{ID: worker, Beat: w.Beat + 1, BeatAt: f.model.now}
+		f.model.workers[worker] = driver.Worker{ID: worker, Beat: w.Beat + 1, BeatAt: f.model.now}
 	}
 	f.each(t, nil, want, func(q *queue.Queue) (any, error) { return nil, q.Heartbeat(t.Context(), worker, leases...) })
 }
@@ -183,7 +185,7 @@ func (f *follower) heartbeat(t *rapid.T) {
 func (f *follower) retire(t *rapid.T) {
 	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
 	delete(f.model.workers, worker)
-	f.each(t, nil, nil, func(q *queue.Queue) (any, error) { return nil, driverOf(q).Retire(t.Context(), worker) })
+	f.each(t, nil, nil, func(q *queue.Queue) (any, error) { return nil, driverOf(q).RemoveWorker(t.Context(), worker) })
 }
 
 // crash has another process find all others dead.
@@ -239,6 +241,7 @@ func (f *follower) redrive(t *rapid.T) {
 	if len(filter.States) == 0 {
 		all.States = []queue.State{queue.StateFailed}
 	}
+	filter.All = true
 	f.each(t, f.model.redrive(all), nil, func(q *queue.Queue) (any, error) { return q.Redrive(t.Context(), filter) })
 }
 
@@ -252,6 +255,7 @@ func (f *follower) cancelAll(t *rapid.T) {
 	for i := range found {
 		require.NoError(t, f.model.cancel(found[i].ID))
 	}
+	filter.All = true
 	f.each(t, len(found), nil, func(q *queue.Queue) (any, error) { return q.CancelAll(t.Context(), filter) })
 }
 

@@ -12,12 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A change is something that a transaction does, and what the model has to say to it.
 type change struct {
 	in func(m *model) (any, error)
-	on func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error)
+	on func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error)
 }
 
 var errUndone = errors.New("undone")
@@ -45,7 +46,7 @@ func (f *follower) write(t *rapid.T, undone bool, changes ...change) {
 		f.model.ids = next.ids
 	}
 	f.each(t, want, wantErr, func(q *queue.Queue) (answers any, err error) {
-		err = q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err = q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			answers, err = all(func(c change) (any, error) { return c.on(ctx, q, tx) })
 			return err
 		})
@@ -94,7 +95,7 @@ func (f *follower) enqueueMany(t *rapid.T) change {
 func changeEnqueued(batch ...queue.NewJob) change {
 	return change{
 		func(m *model) (any, error) { return m.enqueue(batch) },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return q.EnqueueManyTx(ctx, tx, batch)
 		},
 	}
@@ -147,13 +148,13 @@ func (f *follower) complete(t *rapid.T) change {
 	}
 	return change{
 		func(m *model) (any, error) {
-			out := queue.Outcome{Lease: lease, State: queue.StateCompleted, Kind: queue.KindCompleted}
+			out := driver.Outcome{Lease: driver.Lease(lease), State: queue.StateCompleted, Kind: queue.KindCompleted}
 			if result != nil {
 				out.Result = json.RawMessage(`{"n":` + strconv.Itoa(lease.Attempt) + `}`)
 			}
 			return nil, m.finish(out)
 		},
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return nil, q.CompleteTx(ctx, tx, lease, result)
 		},
 	}
@@ -164,7 +165,7 @@ func (f *follower) fail(t *rapid.T) change {
 	kind := rapid.SampledFrom(slices.Sorted(maps.Keys(failures))).Draw(t, "kind")
 	return change{
 		func(m *model) (any, error) { return nil, m.fail(&claimed, kind) },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return nil, q.FailTx(ctx, tx, &claimed, failures[kind])
 		},
 	}
@@ -172,13 +173,13 @@ func (f *follower) fail(t *rapid.T) change {
 
 // end writes several ends of attempts at once, as dispatchers do. Each is answered for itself.
 func (f *follower) end(t *rapid.T) change {
-	var ends []queue.Outcome
+	var ends []driver.Outcome
 	for range rapid.IntRange(1, 4).Draw(t, "ends") {
 		job := f.lease(t)
-		if slices.ContainsFunc(ends, func(out queue.Outcome) bool { return out.Lease == job.Lease() }) {
+		if slices.ContainsFunc(ends, func(out driver.Outcome) bool { return queue.Lease(out.Lease) == job.Lease() }) {
 			continue
 		}
-		out := queue.Outcome{Lease: job.Lease(), Kind: rapid.SampledFrom([]string{
+		out := driver.Outcome{Lease: driver.Lease(job.Lease()), Kind: rapid.SampledFrom([]string{
 			queue.KindCompleted, queue.KindFailed, queue.KindReleased, queue.KindInterrupted, queue.KindCrashed,
 		}).Draw(t, "kind")}
 		switch out.State = queue.StateQueued; out.Kind {
@@ -194,14 +195,14 @@ func (f *follower) end(t *rapid.T) change {
 	return changeEnds(ends)
 }
 
-func changeEnds(ends []queue.Outcome) change {
+func changeEnds(ends []driver.Outcome) change {
 	return change{
 		func(m *model) (any, error) { return m.finishAll(ends), nil },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			for i := range ends {
-				ends[i].At = tx.Now()
+				ends[i].At = queue.Now(tx)
 			}
-			return driverOf(q).Finish(ctx, tx, ends)
+			return driverOf(q).Finish(ctx, tx.(*driver.WriteTx), ends)
 		},
 	}
 }
@@ -210,7 +211,7 @@ func (f *follower) cancel(t *rapid.T) change {
 	id := f.id(t)
 	return change{
 		func(m *model) (any, error) { return nil, m.cancel(id) },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return nil, q.CancelTx(ctx, tx, id)
 		},
 	}
@@ -220,7 +221,7 @@ func (f *follower) retry(t *rapid.T) change {
 	id := f.id(t)
 	return change{
 		func(m *model) (any, error) { return nil, m.retry(id) },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return nil, q.RetryTx(ctx, tx, id)
 		},
 	}
@@ -244,15 +245,15 @@ func (f *follower) step(t *rapid.T) change {
 		func(m *model) (any, error) {
 			return all(func(does string) error { return m.step(lease, name, does, value) })
 		},
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return all(func(does string) error {
 				switch d := driverOf(q); does {
 				case "start":
-					return d.StartStep(ctx, tx, lease, name)
+					return d.StartStep(ctx, tx.(*driver.WriteTx), driver.Lease(lease), name)
 				case "save cursor":
-					return d.SaveCursor(ctx, tx, lease, name, value)
+					return d.SaveCursor(ctx, tx.(*driver.WriteTx), driver.Lease(lease), name, value)
 				default:
-					return d.FinishStep(ctx, tx, lease, queue.StepRecord{Name: name, StartedAt: tx.Now(), Result: value})
+					return d.FinishStep(ctx, tx.(*driver.WriteTx), driver.Lease(lease), driver.StepRecord{Name: name, StartedAt: queue.Now(tx), Result: value})
 				}
 			})
 		},
@@ -268,7 +269,7 @@ func (f *follower) limit(t *rapid.T) change {
 	if kind == "lift" {
 		return change{
 			func(m *model) (any, error) { m.setLimit(of, limit); return nil, nil },
-			func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+			func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 				return nil, q.RemoveLimitTx(ctx, tx, of)
 			},
 		}
@@ -281,7 +282,7 @@ func (f *follower) limit(t *rapid.T) change {
 	}
 	return change{
 		func(m *model) (any, error) { m.setLimit(of, limit); return nil, nil },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return nil, q.SetLimitTx(ctx, tx, of, limit)
 		},
 	}
@@ -300,7 +301,7 @@ func (f *follower) pause(t *rapid.T) change {
 func changePaused(of queue.Target, paused bool) change {
 	return change{
 		func(m *model) (any, error) { m.setPaused(of, paused); return nil, nil },
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			if paused {
 				return nil, q.PauseTx(ctx, tx, of)
 			}
@@ -311,7 +312,7 @@ func changePaused(of queue.Target, paused bool) change {
 
 // prune deletes finished jobs, keys whose time is over, and rates that have passed.
 func (f *follower) prune(t *rapid.T) change {
-	req := queue.PruneRequest{
+	req := driver.PruneRequest{
 		State: rapid.SampledFrom([]queue.State{queue.StateCompleted, queue.StateFailed, queue.StateCanceled}).Draw(t, "state"),
 		Type:  rapid.SampledFrom(modelTypes).Draw(t, "type"), Limit: 1000,
 		FinishedBefore: f.model.now.Add(-rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, -time.Second}).Draw(t, "kept for")),
@@ -320,16 +321,16 @@ func (f *follower) prune(t *rapid.T) change {
 		func(m *model) (any, error) {
 			return []int{m.prune(req), m.pruneKeys(), m.pruneRates(req.FinishedBefore)}, nil
 		},
-		func(ctx context.Context, q *queue.Queue, tx *queue.Tx) (any, error) {
-			jobs, err := driverOf(q).Prune(ctx, tx, req)
+		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
+			jobs, err := driverOf(q).Prune(ctx, tx.(*driver.WriteTx), req)
 			if err != nil {
 				return nil, err
 			}
-			keys, err := driverOf(q).PruneKeys(ctx, tx, req.Limit)
+			keys, err := driverOf(q).PruneKeys(ctx, tx.(*driver.WriteTx), req.Limit)
 			if err != nil {
 				return nil, err
 			}
-			rates, err := driverOf(q).PruneRates(ctx, tx, req.FinishedBefore, req.Limit)
+			rates, err := driverOf(q).PruneRates(ctx, tx.(*driver.WriteTx), req.FinishedBefore, req.Limit)
 			return []int{jobs, keys, rates}, err
 		},
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A handler is what runs the jobs of one type, and how.
@@ -151,13 +153,13 @@ func (d *Dispatcher) ended(e *entry, err error) {
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (d *Dispatcher) giveBack(claimedBefore time.Time) {
 	for _, a := range d.running.unclaim(claimedBefore) {
-		d.completer.add(newEnding(a, Outcome{Lease: a.job.Lease(), State: StateQueued, Kind: KindReleased, At: time.Now()}))
+		d.completer.add(newEnding(a, driver.Outcome{Lease: driver.Lease(a.job.Lease()), State: StateQueued, Kind: KindReleased, At: time.Now()}))
 	}
 }
 
 // outcome is here, on the handler's goroutine, because the handler's values run their own code: an error makes its text,
 // a result its JSON, and either may panic.
-func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
+func (d *Dispatcher) outcome(e *entry, err error) (out driver.Outcome) {
 	a := e.attempt
 	defer func() {
 		if v := recover(); v != nil {
@@ -174,7 +176,7 @@ func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
 		}
 		return d.judge(a, err)
 	}
-	out = Outcome{Lease: a.job.Lease(), State: StateCompleted, Kind: KindCompleted, At: time.Now(), Plain: a.job.plain()}
+	out = driver.Outcome{Lease: driver.Lease(a.job.Lease()), State: StateCompleted, Kind: KindCompleted, At: time.Now(), Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
 		if out.Result, err = d.q.encodeAt(resultPlace(a.job.ID), result); err != nil {
 			return d.judge(a, Fatal(fmt.Errorf("result: %w", err)))
@@ -183,6 +185,6 @@ func (d *Dispatcher) outcome(e *entry, err error) (out Outcome) {
 	return out
 }
 
-func (d *Dispatcher) judge(a *Attempt, err error) Outcome {
+func (d *Dispatcher) judge(a *Attempt, err error) driver.Outcome {
 	return judge(a.job, err, time.Now(), d.handlers[a.job.Type].retry, d.q.budget)
 }

@@ -134,7 +134,7 @@ func ExampleSaveCursorTx() {
 			if w.Job.Attempt == 1 && cursor == "c" {
 				return queue.RetryAfter(errors.New("the network is down"), time.Millisecond)
 			}
-			err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 				for _, name := range page.names {
 					if _, err := tx.ExecContext(ctx, "INSERT INTO users (name) VALUES ($1)", name); err != nil {
 						return err

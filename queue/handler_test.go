@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -247,7 +248,7 @@ func TestHandlerThatIgnoresItsTimeoutIsGivenUp(t *testing.T) {
 				return nil
 			}
 			<-release
-			wrote <- w.Write(context.Background(), func(context.Context, *queue.Tx) error {
+			wrote <- w.Write(context.Background(), func(context.Context, queue.Tx) error {
 				t.Error("a handler that was given up has written")
 				return nil
 			})
@@ -395,7 +396,7 @@ func TestHandlerThatChangesItsJob(t *testing.T) {
 		job, err := q.Job(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, queue.StateCompleted, job.State)
-		violations, err := q.Verify(t.Context())
+		violations, err := queueadmin.Verify(t.Context(), q)
 		require.NoError(t, err)
 		require.Empty(t, violations)
 	})

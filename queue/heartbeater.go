@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The heartbeater keeps all leases of the process alive with one write, and cancels the handlers of those that were lost.
@@ -36,7 +38,7 @@ func (h *heartbeater) run(ctx context.Context) {
 }
 
 func (h *heartbeater) beat(ctx context.Context) {
-	alive, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: h.d.identity.get(), Types: h.d.types(), Now: time.Now()})
+	alive, err := h.d.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.d.identity.get(), Types: h.d.types(), Now: time.Now()})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return
@@ -59,7 +61,7 @@ func (h *heartbeater) revive(ctx context.Context) {
 	now := h.d.identity.renew()
 	h.d.running.cancelAll(ErrLeaseLost)
 	h.d.log.ErrorContext(ctx, "this process was taken for dead, its jobs are lost; it goes on under a new name", "was", was, logWorkerID, now)
-	if _, err := h.d.q.driver.Beat(ctx, BeatRequest{WorkerID: now, First: true, Types: h.d.types(), Now: time.Now()}); err != nil {
+	if _, err := h.d.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: now, First: true, Types: h.d.types(), Now: time.Now()}); err != nil {
 		h.d.log.ErrorContext(ctx, "heartbeat failed", logError, err)
 		return
 	}
@@ -71,7 +73,7 @@ func (d *Dispatcher) verify(ctx context.Context, leases []Lease) {
 	if len(leases) == 0 {
 		return
 	}
-	answers, err := d.q.driver.Verify(ctx, leases)
+	answers, err := d.q.driver.CheckLeases(ctx, mapped(leases, Lease.lookup))
 	if err != nil {
 		if ctx.Err() == nil {
 			d.log.WarnContext(ctx, "checking leases failed", logError, err)
@@ -109,7 +111,7 @@ func (d *Dispatcher) whyNotHeld(ctx context.Context, lease Lease, answer error) 
 // lost. They would stay running for ever, since the worker lives. A job that is just being started, or has just ended, is
 // not here either, but never for two looks on end.
 func (h *heartbeater) collect(ctx context.Context) {
-	held, err := h.d.q.driver.Held(ctx, h.d.identity.get())
+	held, err := h.d.q.driver.WorkerJobs(ctx, h.d.identity.get())
 	if err != nil {
 		if ctx.Err() == nil {
 			h.d.log.WarnContext(ctx, "looking for stray jobs failed", logError, err)
@@ -118,13 +120,14 @@ func (h *heartbeater) collect(ctx context.Context) {
 	}
 	stray := make(map[Lease]bool)
 	for i := range held {
-		lease := held[i].Lease()
+		lease := Lease(held[i].Lease())
 		switch {
 		case h.d.running.has(lease):
 		case !h.stray[lease]:
 			stray[lease] = true
 		default:
-			h.giveBack(ctx, &held[i])
+			job := Job(held[i])
+			h.giveBack(ctx, &job)
 		}
 	}
 	h.stray = stray

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -73,20 +76,20 @@ func start(t *testing.T, q *queue.Queue, cfg *queue.DispatcherConfig, fn pingHan
 }
 
 // on is a queue on the same database behind another driver: another process.
-func on(t *testing.T, driver queue.Driver, cfg *queue.Config) *queue.Queue {
+func on(t *testing.T, driver driver.Driver, cfg *queue.Config) *queue.Queue {
 	t.Helper()
 	q, err := queue.New(driver, cfg)
 	require.NoError(t, err)
 	return q
 }
 
-func driverOf(q *queue.Queue) queue.Driver { return q.DB().(queue.Driver) }
+func driverOf(q *queue.Queue) driver.Driver { return q.DB().(driver.Driver) }
 
 var errDatabase = errors.New("database is away")
 
 // A faulty driver fails on demand.
 type faulty struct {
-	queue.Driver
+	driver.Driver
 	beats  atomic.Bool // fail
 	writes atomic.Bool // fail: writes and claims
 	deaf   bool        // nobody is woken
@@ -97,7 +100,7 @@ type faulty struct {
 	poison string
 }
 
-func (f *faulty) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
+func (f *faulty) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	for _, out := range outcomes {
 		if f.poison != "" && string(out.Result) == f.poison {
 			return nil, errDatabase
@@ -106,7 +109,7 @@ func (f *faulty) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outc
 	return f.Driver.Finish(ctx, tx, outcomes)
 }
 
-func (f *faulty) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) {
+func (f *faulty) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (bool, error) {
 	if f.hangs.Load() {
 		<-ctx.Done()
 		return false, ctx.Err()
@@ -114,24 +117,24 @@ func (f *faulty) Beat(ctx context.Context, req queue.BeatRequest) (bool, error) 
 	if f.beats.Load() || f.writes.Load() {
 		return false, errDatabase
 	}
-	return f.Driver.Beat(ctx, req)
+	return f.Driver.Heartbeat(ctx, req)
 }
 
-func (f *faulty) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+func (f *faulty) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
 	if f.writes.Load() {
 		return errDatabase
 	}
 	return f.Driver.Write(ctx, fn)
 }
 
-func (f *faulty) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (f *faulty) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	if f.writes.Load() {
-		return queue.ClaimResult{}, errDatabase
+		return driver.ClaimResult{}, errDatabase
 	}
 	result, err := f.Driver.Claim(ctx, req)
 	time.Sleep(f.slow)
 	if err == nil && len(result.Jobs) > 0 && f.unseen.Swap(false) {
-		return queue.ClaimResult{}, errDatabase
+		return driver.ClaimResult{}, errDatabase
 	}
 	return result, err
 }
@@ -141,4 +144,24 @@ func (f *faulty) Listen(ctx context.Context, wake func()) error {
 		return errDatabase
 	}
 	return f.Driver.Listen(ctx, wake)
+}
+
+// doctor is what Doctor finds, a line each.
+func doctor(t *testing.T, q *queue.Queue) string {
+	t.Helper()
+	findings, err := queueadmin.Doctor(t.Context(), q)
+	require.NoError(t, err)
+	var lines []string
+	for _, f := range findings {
+		lines = append(lines, f.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func execute(t *testing.T, q *queue.Queue, statement string) {
+	t.Helper()
+	require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, statement)
+		return err
+	}))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
@@ -49,7 +50,7 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 	}
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), &queue.Config{Types: []string{"ping", "text", "raw", strings.Repeat("t", 200)}})
+		q := on(t, db.(driver.Driver), &queue.Config{Types: []string{"ping", "text", "raw", strings.Repeat("t", 200)}})
 		for name, c := range cases {
 			_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, &queue.Options{Key: queue.Forever("good")}), c.job})
 			require.ErrorIs(t, err, queue.ErrInvalidJob, name)
@@ -95,10 +96,19 @@ func TestFiltersThatAreASlipAreRefused(t *testing.T) {
 		require.EqualError(t, err, "queue: cancel all: "+states)
 
 		const limit = "invalid filter: Limit is -1; it must be at least 0, which means all"
-		_, err = q.CancelAll(t.Context(), queue.Filter{Limit: -1})
+		_, err = q.CancelAll(t.Context(), queue.Filter{Limit: -1, All: true})
 		require.EqualError(t, err, "queue: cancel all: "+limit)
-		_, err = q.Redrive(t.Context(), queue.Filter{Limit: -1})
+		_, err = q.Redrive(t.Context(), queue.Filter{Limit: -1, All: true})
 		require.EqualError(t, err, "queue: redrive: "+limit)
+		require.Equal(t, queue.StateQueued, job(t, q, id).State)
+
+		const nothing = "invalid filter: nothing in it chooses among the jobs; set Filter.All if all are meant"
+		for _, empty := range []queue.Filter{{}, {Limit: 5}, {States: []queue.State{queue.StateQueued}}} {
+			_, err = q.CancelAll(t.Context(), empty)
+			require.EqualError(t, err, "queue: cancel all: "+nothing)
+		}
+		_, err = q.Redrive(t.Context(), queue.Filter{})
+		require.EqualError(t, err, "queue: redrive: "+nothing)
 		require.Equal(t, queue.StateQueued, job(t, q, id).State)
 
 		counts, err := q.Counts(t.Context(), queue.Filter{States: []queue.State{queue.StateQueued, queue.StateQueued}})
@@ -122,7 +132,7 @@ func refusesFilter(t *testing.T, q *queue.Queue, filter queue.Filter, text strin
 func TestOddInputIsKeptAsItIs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		for name, payload := range map[string]any{
 			"an escaped NUL":   "a\x00b",
 			"as much as may":   strings.Repeat("x", 1<<20-2),
@@ -177,7 +187,7 @@ var tooLargeCases = map[string]struct {
 	}, "result: "},
 	"a result in a transaction": {func(ctx context.Context, w *queue.Work[int], value string) error {
 		w.SetResult(value)
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 			_, err := w.Queue().EnqueueTx(ctx, tx, queue.NewJob{Type: "next"})
 			return err
 		})
@@ -187,7 +197,7 @@ var tooLargeCases = map[string]struct {
 		return err
 	}, "queue: finish step s "},
 	"a step in a transaction": {func(ctx context.Context, w *queue.Work[int], value string) error {
-		_, err := queue.StepTx(ctx, w, "s", func(ctx context.Context, tx *queue.Tx) (string, error) {
+		_, err := queue.StepTx(ctx, w, "s", func(ctx context.Context, tx queue.Tx) (string, error) {
 			_, err := w.Queue().EnqueueTx(ctx, tx, queue.NewJob{Type: "next"})
 			return value, err
 		})
@@ -197,7 +207,7 @@ var tooLargeCases = map[string]struct {
 		return queue.SaveCursor(ctx, w, "c", value)
 	}, "queue: save cursor c "},
 	"a cursor in a transaction": {func(ctx context.Context, w *queue.Work[int], value string) error {
-		return w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			if _, err := w.Queue().EnqueueTx(ctx, tx, queue.NewJob{Type: "next"}); err != nil {
 				return err
 			}
@@ -209,7 +219,7 @@ var tooLargeCases = map[string]struct {
 func TestWhatIsTooLargeToStoreFailsTheJobAndNothingOfItIsWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		for name, c := range tooLargeCases {
 			t.Run(name, func(t *testing.T) {
 				id := enqueue(t, q, nil)
@@ -241,7 +251,7 @@ func TestWhatIsTooLargeToStoreFailsTheJobAndNothingOfItIsWritten(t *testing.T) {
 func TestWhatIsTooLargeIsRefusedWithoutADispatcher(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), &queue.Config{MaxPayload: 10})
+		q := on(t, db.(driver.Driver), &queue.Config{MaxPayload: 10})
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
@@ -285,7 +295,7 @@ func TestBadNamesOfStepsAreRefused(t *testing.T) {
 func TestAnErrorSaysOnceWhatWasDone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		id := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
 		_, err := q.Enqueue(t.Context(), ping.New(2, &queue.Options{Key: queue.Forever("k")}))
 		require.EqualError(t, err, "queue: enqueue "+id+`: idempotency key is taken by a different job: "k" (payload is 1 there, 2 here; use another key)`)

@@ -1,37 +1,30 @@
 package queue
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
 	"unicode/utf8"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A State is where a job stands.
-type State string
+// A State is where a job stands in its life. Its method Finished reports whether a job stays there unless someone retries it.
+type State = driver.State
 
 // The states: queued → running → completed, failed or canceled. A job that waits for its time, or for its next attempt,
 // is queued.
 const (
-	StateQueued    State = "queued"
-	StateRunning   State = "running"
-	StateCompleted State = "completed"
-	StateFailed    State = "failed"
-	StateCanceled  State = "canceled"
+	StateQueued    = driver.StateQueued
+	StateRunning   = driver.StateRunning
+	StateCompleted = driver.StateCompleted
+	StateFailed    = driver.StateFailed
+	StateCanceled  = driver.StateCanceled
 )
 
 // States lists all states in the order of a job's life.
-func States() []State {
-	return []State{StateQueued, StateRunning, StateCompleted, StateFailed, StateCanceled}
-}
-
-// Finished tells whether nothing more happens in s unless someone retries the job.
-func (s State) Finished() bool {
-	return s == StateCompleted || s == StateFailed || s == StateCanceled
-}
+func States() []State { return driver.States() }
 
 // A Job is one stored job.
 type Job struct {
@@ -78,7 +71,7 @@ type Job struct {
 // Lease is the right to write about the job's current attempt.
 func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
 
-// plain: see [Outcome].
+// plain reports what [driver.Outcome].Plain says.
 func (j *Job) plain() bool {
 	return j.LimitKey == "" && j.KeyScope != KeyUnfinished && j.KeyScope != KeyCoalesce
 }
@@ -137,18 +130,18 @@ type Options struct {
 }
 
 // A KeyScope is how long an idempotency key keeps others out.
-type KeyScope string
+type KeyScope = driver.KeyScope
 
 // The scopes of a key.
 const (
 	// KeyForever: no second job with the key, ever; also after the first has been pruned.
-	KeyForever KeyScope = "forever"
+	KeyForever = driver.KeyForever
 	// KeyUnfinished: no second job with the key until the first has completed, failed or been canceled.
-	KeyUnfinished KeyScope = "unfinished"
+	KeyUnfinished = driver.KeyUnfinished
 	// KeyPeriod: no second job with the key for a time, whatever becomes of the first.
-	KeyPeriod KeyScope = "period"
+	KeyPeriod = driver.KeyPeriod
 	// KeyCoalesce: no second job with the key until the first has begun; what is enqueued then waits for the first to end.
-	KeyCoalesce KeyScope = "coalesce"
+	KeyCoalesce = driver.KeyCoalesce
 )
 
 // A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
@@ -222,15 +215,15 @@ type LogLine struct {
 
 // How an attempt stands, or ended.
 const (
-	KindRunning     = "running"
-	KindCompleted   = "completed"
-	KindFailed      = "failed"
-	KindInterrupted = "interrupted"
-	KindCrashed     = "crashed"
+	KindRunning     = driver.KindRunning
+	KindCompleted   = driver.KindCompleted
+	KindFailed      = driver.KindFailed
+	KindInterrupted = driver.KindInterrupted
+	KindCrashed     = driver.KindCrashed
 	// KindCanceled: the job was canceled while it ran.
-	KindCanceled = "canceled"
+	KindCanceled = driver.KindCanceled
 	// KindReleased: it was never begun. No budget counts it, and no record tells of it.
-	KindReleased = "released"
+	KindReleased = driver.KindReleased
 )
 
 // encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would
@@ -244,20 +237,4 @@ func encode(v any) (json.RawMessage, error) {
 		err = errors.New(`an object must not begin with the member "$codec", which is the queue's own`)
 	}
 	return b, err
-}
-
-// Fingerprint tells jobs that share a key apart by what they are to do. That of a payload that a codec has encoded is
-// stored in it.
-func Fingerprint(jobType string, payload []byte) string {
-	if isEncoded(payload) {
-		var e encoded
-		if json.Unmarshal(payload, &e) == nil && e.Fingerprint != "" {
-			return e.Fingerprint
-		}
-	}
-	h := sha256.New()
-	h.Write([]byte(jobType))
-	h.Write([]byte{0})
-	h.Write(payload)
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // maxClaim bounds one transaction.
@@ -23,14 +25,14 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 		return nil, wrap("claim", "", err)
 	}
 	limit = min(limit, maxClaim)
-	rooms := make([]TypeRoom, len(types))
+	capacities := make([]driver.TypeCapacity, len(types))
 	for i, t := range types {
 		if err := validText("Type", t, maxNameLength); err != nil {
 			return nil, wrap("claim", "", err)
 		}
-		rooms[i] = TypeRoom{Type: t, Room: limit}
+		capacities[i] = driver.TypeCapacity{Type: t, Capacity: limit}
 	}
-	jobs, err := q.claimSome(ctx, ClaimRequest{WorkerID: workerID, Types: rooms, Limit: limit})
+	jobs, err := q.claimSome(ctx, driver.ClaimRequest{WorkerID: workerID, Types: capacities, Limit: limit})
 	q.claimed(ctx, jobs)
 	if err != nil {
 		return nil, wrap("claim", "", err)
@@ -39,12 +41,12 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 }
 
 // claimSome goes on where a driver has got none as yet of what there is: to the caller, none means that there is nothing.
-func (q *Queue) claimSome(ctx context.Context, req ClaimRequest) ([]Job, error) {
+func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
 		req.Now = time.Now()
 		result, err := q.driver.Claim(ctx, req)
 		if err != nil || len(result.Jobs) > 0 || !result.More {
-			return result.Jobs, err
+			return jobsOf(result.Jobs), err
 		}
 	}
 }
@@ -89,15 +91,11 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease)
 	if err := validWorker(workerID); err != nil {
 		return wrap("heartbeat", "", err)
 	}
-	alive, err := q.driver.Beat(ctx, BeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: time.Now()})
+	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: time.Now()})
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}
-	asked := make([]Lease, len(leases))
-	for i, lease := range leases {
-		asked[i] = lease.lookup()
-	}
-	answers, err := q.driver.Verify(ctx, asked)
+	answers, err := q.driver.CheckLeases(ctx, mapped(leases, Lease.lookup))
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}
@@ -114,17 +112,21 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease)
 // Complete ends a running job with success; result, unless nil, is stored as JSON. One that is no JSON, or is too large
 // ([ErrTooLarge]), is a [Fatal] error, and nothing is written.
 func (q *Queue) Complete(ctx context.Context, lease Lease, result any) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.CompleteTx(ctx, tx, lease, result) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CompleteTx(ctx, tx, lease, result) })
 }
 
 // CompleteTx is Complete as part of a transaction: the job is completed if and when that commits.
-func (q *Queue) CompleteTx(ctx context.Context, tx *Tx, lease Lease, result any) error {
-	return q.complete(ctx, tx, lease, result, nil)
+func (q *Queue) CompleteTx(ctx context.Context, tx Tx, lease Lease, result any) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("complete", lease.JobID, err)
+	}
+	return q.complete(ctx, w, lease, result, nil)
 }
 
 // complete knows the attempt where a dispatcher runs it.
-func (q *Queue) complete(ctx context.Context, tx *Tx, lease Lease, result any, a *Attempt) error {
-	out := Outcome{Lease: lease, State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a != nil && a.job.plain()}
+func (q *Queue) complete(ctx context.Context, tx *driver.WriteTx, lease Lease, result any, a *Attempt) error {
+	out := driver.Outcome{Lease: lease.lookup(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a != nil && a.job.plain()}
 	if result != nil {
 		stored, err := q.encodeAt(resultPlace(lease.JobID), result)
 		if err != nil {
@@ -142,28 +144,31 @@ func (q *Queue) complete(ctx context.Context, tx *Tx, lease Lease, result any, a
 // Fail ends an attempt that a claim returned with an error: the job is retried or, when its attempts are spent or the
 // error is [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again.
 func (q *Queue) Fail(ctx context.Context, job *Job, cause error) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.FailTx(ctx, tx, job, cause) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.FailTx(ctx, tx, job, cause) })
 }
 
 // FailTx is Fail as part of a transaction.
-func (q *Queue) FailTx(ctx context.Context, tx *Tx, job *Job, cause error) error {
+func (q *Queue) FailTx(ctx context.Context, tx Tx, job *Job, cause error) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("fail", job.ID, err)
+	}
 	if cause == nil {
 		return wrap("fail", job.ID, errors.New("no error was given"))
 	}
-	out := judge(job, cause, tx.Now(), q.retry, q.budget)
-	err := q.finish(ctx, tx, q.stored(out))
+	out := judge(job, cause, w.Now(), q.retry, q.budget)
+	err = q.finish(ctx, w, q.stored(out))
 	if err == nil {
-		err = q.recordFailure(ctx, tx, job, &out)
+		err = q.recordFailure(ctx, w, job, &out)
 	}
 	if err != nil {
 		return wrap("fail", job.ID, err)
 	}
-	return q.driver.Notify(ctx, tx)
+	return q.driver.Notify(ctx, w)
 }
 
-func (q *Queue) finish(ctx context.Context, tx *Tx, out Outcome) error {
-	out.Lease = out.Lease.lookup()
-	answers, err := q.driver.Finish(ctx, tx, []Outcome{out})
+func (q *Queue) finish(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+	answers, err := q.driver.Finish(ctx, tx, []driver.Outcome{out})
 	if err != nil {
 		return err
 	}
@@ -176,7 +181,7 @@ func (q *Queue) StartStep(ctx context.Context, lease Lease, name string) error {
 	if err := validStep(name); err != nil {
 		return wrap("start step", lease.JobID, err)
 	}
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		return wrap("start step "+name, lease.JobID, q.driver.StartStep(ctx, tx, lease.lookup(), name))
 	})
 }
@@ -186,13 +191,13 @@ func (q *Queue) FinishStep(ctx context.Context, lease Lease, name string, result
 	if err := validStep(name); err != nil {
 		return wrap("finish step", lease.JobID, err)
 	}
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := q.finishStepTx(ctx, tx, lease, StepRecord{Name: name, StartedAt: tx.Now()}, result)
 		return err
 	})
 }
 
-func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step StepRecord, result any) (StepRecord, error) {
+func (q *Queue) finishStepTx(ctx context.Context, tx *driver.WriteTx, lease Lease, step StepRecord, result any) (StepRecord, error) {
 	plain, err := q.encode(result)
 	if err != nil {
 		// Not to be retried: the step would take effect each time, and its result never be kept.
@@ -202,7 +207,7 @@ func (q *Queue) finishStepTx(ctx context.Context, tx *Tx, lease Lease, step Step
 	if step.Result, err = q.codecs.encode(plain, stepPlace(lease.JobID, step.Name), ""); err != nil {
 		return step, wrap("finish step "+step.Name, lease.JobID, err)
 	}
-	err = q.driver.FinishStep(ctx, tx, lease.lookup(), step)
+	err = q.driver.FinishStep(ctx, tx, lease.lookup(), driver.StepRecord(step))
 	step.Result = plain
 	return step, wrap("finish step "+step.Name, lease.JobID, err)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // ErrInvalidLimit: what was given cannot be a limit, or the target of one.
@@ -19,18 +19,15 @@ type Target struct {
 	Name string // of the type, the limit key, or its beginning
 }
 
-// A TargetKind is how jobs are chosen.
-type TargetKind string
+// A TargetKind says how jobs are chosen.
+type TargetKind = driver.TargetKind
 
 // The kinds of targets.
 const (
-	TargetType      TargetKind = "type"
-	TargetKey       TargetKind = "key"
-	TargetKeyPrefix TargetKind = "prefix"
+	TargetType      = driver.TargetType
+	TargetKey       = driver.TargetKey
+	TargetKeyPrefix = driver.TargetKeyPrefix
 )
-
-// allTypes is the name that stands for all types.
-const allTypes = "*"
 
 // ForType is the jobs of a type.
 func ForType[T ~string](name T) Target { return Target{Kind: TargetType, Name: string(name)} }
@@ -44,7 +41,7 @@ func ForKey(key string) Target { return Target{Kind: TargetKey, Name: key} }
 func ForKeyPrefix(prefix string) Target { return Target{Kind: TargetKeyPrefix, Name: prefix} }
 
 // ForAll is all jobs; they can be paused, not limited.
-func ForAll() Target { return Target{Kind: TargetType, Name: allTypes} }
+func ForAll() Target { return Target{Kind: TargetType, Name: driver.AllTypes} }
 
 // A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs room under both
 // limits.
@@ -80,11 +77,15 @@ const (
 // limit allows now. A pause stays. Jobs that the limit keeps from running wait apart, and slow no others; where very many
 // are queued, to put them there takes the database a while.
 func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.SetLimitTx(ctx, tx, target, limit) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.SetLimitTx(ctx, tx, target, limit) })
 }
 
 // SetLimitTx is SetLimit as part of a transaction.
-func (q *Queue) SetLimitTx(ctx context.Context, tx *Tx, target Target, limit Limit) error {
+func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limit) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("set limit", "", err)
+	}
 	if err := errors.Join(target.validate(), limit.validate()); err != nil {
 		return wrap("set limit", "", err)
 	}
@@ -94,59 +95,74 @@ func (q *Queue) SetLimitTx(ctx context.Context, tx *Tx, target Target, limit Lim
 	if limit.Rate > 0 {
 		limit.Burst = max(1, limit.Burst)
 	}
-	return q.limited(ctx, tx, "set limit", q.driver.SetLimit(ctx, tx, target, &limit))
+	return q.limited(ctx, w, "set limit", q.driver.SetLimit(ctx, w, driver.Target(target), (*driver.Limit)(&limit)))
 }
 
 // RemoveLimit lets the jobs of the target run freely again, unless another limit is about them or they are paused. It is
 // no error when there is no limit.
 func (q *Queue) RemoveLimit(ctx context.Context, target Target) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.RemoveLimitTx(ctx, tx, target) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveLimitTx(ctx, tx, target) })
 }
 
 // RemoveLimitTx is RemoveLimit as part of a transaction.
-func (q *Queue) RemoveLimitTx(ctx context.Context, tx *Tx, target Target) error {
+func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("remove limit", "", err)
+	}
 	if err := target.validate(); err != nil {
 		return wrap("remove limit", "", err)
 	}
-	return q.limited(ctx, tx, "remove limit", q.driver.SetLimit(ctx, tx, target, nil))
+	return q.limited(ctx, w, "remove limit", q.driver.SetLimit(ctx, w, driver.Target(target), nil))
 }
 
 // Pause keeps the jobs of the target from being claimed, on all machines, until [Queue.Resume]. What runs goes on, and jobs
 // can be enqueued. A pause is durable; to pause what is paused is no error.
 func (q *Queue) Pause(ctx context.Context, target Target) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.PauseTx(ctx, tx, target) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseTx(ctx, tx, target) })
 }
 
 // PauseTx is Pause as part of a transaction.
-func (q *Queue) PauseTx(ctx context.Context, tx *Tx, target Target) error {
-	return q.setPaused(ctx, tx, "pause", target, true)
+func (q *Queue) PauseTx(ctx context.Context, tx Tx, target Target) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("pause", "", err)
+	}
+	return q.setPaused(ctx, w, "pause", target, true)
 }
 
 // Resume ends the pause of exactly this target: a type stays paused while [ForAll] is. It is no error when there is none.
 func (q *Queue) Resume(ctx context.Context, target Target) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.ResumeTx(ctx, tx, target) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeTx(ctx, tx, target) })
 }
 
 // ResumeTx is Resume as part of a transaction.
-func (q *Queue) ResumeTx(ctx context.Context, tx *Tx, target Target) error {
-	return q.setPaused(ctx, tx, "resume", target, false)
+func (q *Queue) ResumeTx(ctx context.Context, tx Tx, target Target) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("resume", "", err)
+	}
+	return q.setPaused(ctx, w, "resume", target, false)
 }
 
 // Limits lists what is limited or paused, by kind and name.
 func (q *Queue) Limits(ctx context.Context) ([]LimitStatus, error) {
-	limits, err := q.driver.Limits(ctx)
+	stored, err := q.driver.Limits(ctx)
+	limits := mapped(stored, func(l driver.LimitStatus) LimitStatus {
+		return LimitStatus{Target: Target(l.Target), Limit: Limit(l.Limit), Paused: l.Paused}
+	})
 	return limits, wrap("limits", "", err)
 }
 
-func (q *Queue) setPaused(ctx context.Context, tx *Tx, op string, target Target, paused bool) error {
+func (q *Queue) setPaused(ctx context.Context, tx *driver.WriteTx, op string, target Target, paused bool) error {
 	if err := target.validate(); err != nil {
 		return wrap(op, "", err)
 	}
-	return q.limited(ctx, tx, op, q.driver.SetPaused(ctx, tx, target, paused))
+	return q.limited(ctx, tx, op, q.driver.SetPaused(ctx, tx, driver.Target(target), paused))
 }
 
 // limited wakes the dispatchers: there may be room now.
-func (q *Queue) limited(ctx context.Context, tx *Tx, op string, err error) error {
+func (q *Queue) limited(ctx context.Context, tx *driver.WriteTx, op string, err error) error {
 	if err == nil {
 		err = q.driver.Notify(ctx, tx)
 	}
@@ -160,8 +176,8 @@ func (t Target) validate() error {
 	case t.Name == "":
 		return fmt.Errorf("%w: Target.Name is empty", ErrInvalidLimit)
 	}
-	if t.Kind != TargetType && strings.HasPrefix(t.Name, joblimit.Coalesced) {
-		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, t.Name, joblimit.Coalesced)
+	if t.Kind != TargetType && strings.HasPrefix(t.Name, driver.CoalescePrefix) {
+		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, t.Name, driver.CoalescePrefix)
 	}
 	return validTextOf(ErrInvalidLimit, "Target.Name", t.Name, maxNameLength)
 }

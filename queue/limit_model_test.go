@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -78,7 +80,7 @@ WHERE state = 'queued'
   AND NOT EXISTS (SELECT 1 FROM job_fronts AS f WHERE f.limit_key = j.limit_key AND f.type = j.type)`
 
 func (l *limited) verify(t *rapid.T) {
-	found, err := l.q.Verify(context.Background())
+	found, err := queueadmin.Verify(context.Background(), l.q)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	var wrong []string
@@ -107,16 +109,17 @@ func (l *limited) claim(t *rapid.T) {
 	l.take(t, types, rapid.IntRange(1, 5).Draw(t, "limit"))
 }
 
-func (l *limited) take(t *rapid.T, types []string, limit int) queue.ClaimResult {
-	rooms := make([]queue.TypeRoom, len(types))
+func (l *limited) take(t *rapid.T, types []string, limit int) driver.ClaimResult {
+	rooms := make([]driver.TypeCapacity, len(types))
 	for i, name := range types {
-		rooms[i] = queue.TypeRoom{Type: name, Room: limit}
+		rooms[i] = driver.TypeCapacity{Type: name, Capacity: limit}
 	}
-	result, err := driverOf(l.q).Claim(context.Background(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: l.now})
+	result, err := driverOf(l.q).Claim(context.Background(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: l.now})
 	require.NoError(t, err)
-	l.running = append(l.running, result.Jobs...)
 	for i := range result.Jobs {
-		l.started(t, &result.Jobs[i])
+		job := queue.Job(result.Jobs[i])
+		l.running = append(l.running, job)
+		l.started(t, &job)
 	}
 	return result
 }
@@ -179,7 +182,7 @@ func (l *limited) end(t *rapid.T) {
 	i := rapid.IntRange(0, len(l.running)-1).Draw(t, "which")
 	job := l.running[i]
 	l.running = slices.Delete(l.running, i, i+1)
-	out := queue.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
+	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
 	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, queue.KindReleased, queue.KindInterrupted}).Draw(t, "how"); kind {
 	case queue.KindCompleted:
 	case queue.KindInterrupted:
@@ -190,9 +193,9 @@ func (l *limited) end(t *rapid.T) {
 	l.finish(t, out)
 }
 
-func (l *limited) finish(t *rapid.T, outcomes ...queue.Outcome) {
-	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
-		answers, err := driverOf(l.q).Finish(ctx, tx, outcomes)
+func (l *limited) finish(t *rapid.T, outcomes ...driver.Outcome) {
+	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
+		answers, err := driverOf(l.q).Finish(ctx, tx.(*driver.WriteTx), outcomes)
 		for _, answer := range answers {
 			require.NoError(t, answer)
 		}
@@ -259,7 +262,7 @@ func (l *limited) settle(t *rapid.T) {
 		result := l.take(t, limitedTypes, 3)
 		ended := len(l.running) > 0
 		for _, job := range l.running {
-			l.finish(t, queue.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})
+			l.finish(t, driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})
 		}
 		l.running = nil
 		switch {

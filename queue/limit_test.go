@@ -13,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -70,7 +71,7 @@ func TestTheWidestLimitsAreStored(t *testing.T) {
 // A limit is part of the transaction that sets it, like all else.
 func TestALimitThatIsRolledBackIsNone(t *testing.T) {
 	q := queuetest.New(t)
-	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		require.NoError(t, q.SetLimitTx(ctx, tx, queue.ForType(ping), queue.Limit{Rate: 1, Per: time.Hour}))
 		require.NoError(t, q.PauseTx(ctx, tx, queue.ForAll()))
 		return errDatabase
@@ -105,7 +106,7 @@ func TestADispatcherKeepsTheRate(t *testing.T) {
 func TestResumeWakesDispatchers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		for _, target := range []queue.Target{queue.ForType(ping), queue.ForAll(), queue.ForKey("k")} {
 			require.NoError(t, q.Pause(t.Context(), target))
 			ran := make(chan string, 1)
@@ -135,7 +136,7 @@ func TestALimitCostsNoWaiting(t *testing.T) {
 func passLimit(t *testing.T, db queue.DB, target queue.Target) {
 	const jobs, most = 2000, 5
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	q := on(t, db.(queue.Driver), nil)
+	q := on(t, db.(driver.Driver), nil)
 	require.NoError(t, q.SetLimit(t.Context(), target, queue.Limit{MaxRunning: most}))
 	batch := make([]queue.NewJob, jobs)
 	for i := range batch {

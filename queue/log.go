@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // What is kept of an attempt's log, at most, and of the message or the attributes of one line.
@@ -50,11 +52,11 @@ func (a *Attempt) logLines() []LogLine {
 	return lines
 }
 
-func (q *Queue) addLogs(ctx context.Context, tx *Tx, lines []LogLine) error {
+func (q *Queue) addLogs(ctx context.Context, tx *driver.WriteTx, lines []LogLine) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return q.driver.AddLogs(ctx, tx, lines)
+	return q.driver.AddLogs(ctx, tx, mapped(lines, func(l LogLine) driver.LogLine { return driver.LogLine(l) }))
 }
 
 // A keptLog is the end of an attempt's log.

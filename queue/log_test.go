@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -156,7 +157,7 @@ func TestLogOfComplete(t *testing.T) {
 		id := enqueue(t, q, nil)
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			w.Logger().Info("before")
-			err := w.Complete(ctx, func(context.Context, *queue.Tx) error {
+			err := w.Complete(ctx, func(context.Context, queue.Tx) error {
 				w.Logger().Info("within")
 				if w.Job.Attempt == 1 {
 					return errBroken
@@ -231,11 +232,11 @@ func TestLogTakesWhatItIsGiven(t *testing.T) {
 
 // counted counts the statements about logs.
 type counted struct {
-	queue.Driver
+	driver.Driver
 	calls atomic.Int64
 }
 
-func (c *counted) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) error {
+func (c *counted) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
 	c.calls.Add(1)
 	return c.Driver.AddLogs(ctx, tx, lines)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestMigrate(t *testing.T) {
@@ -22,7 +23,7 @@ func TestMigrate(t *testing.T) {
 
 func TestWhoeverForgetsToMigrateIsTold(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		const hint = "(the queue's tables are not here: call queue.Migrate first)"
 		_, err := q.Enqueue(t.Context(), ping.New(1, nil))
 		require.ErrorContains(t, err, hint)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // claim takes what is due, in order, as far as there is room.
-func (m *model) claim(worker string, rooms []queue.TypeRoom, limit int) (claimed []queue.Job) {
+func (m *model) claim(worker string, rooms []driver.TypeCapacity, limit int) (claimed []queue.Job) {
 	m.chores()
 	if _, known := m.workers[worker]; !known {
-		m.workers[worker] = queue.Worker{ID: worker, BeatAt: m.now}
+		m.workers[worker] = driver.Worker{ID: worker, BeatAt: m.now}
 	}
 	chosen, used := m.choose(m.now, rooms, limit)
 	m.arrivals = used.arrivals
@@ -43,11 +44,11 @@ func (j *modelJob) expired(now time.Time) bool {
 }
 
 // choose is what a claim would take at the given time, and how much of the limits is used then.
-func (m *model) choose(now time.Time, rooms []queue.TypeRoom, limit int) (chosen []*modelJob, u *usage) {
+func (m *model) choose(now time.Time, rooms []driver.TypeCapacity, limit int) (chosen []*modelJob, u *usage) {
 	u = m.used(now)
 	room := make(map[string]int, len(rooms))
 	for _, r := range rooms {
-		room[r.Type] = r.Room
+		room[r.Type] = r.Capacity
 	}
 	waiting := slices.DeleteFunc(m.inState(queue.StateQueued), func(j *modelJob) bool {
 		return room[j.Type] == 0 || j.expired(now) || (!j.due && j.NotBefore.After(now))
@@ -65,7 +66,7 @@ func (m *model) choose(now time.Time, rooms []queue.TypeRoom, limit int) (chosen
 }
 
 // nextDue is when a claim that finds nothing now finds something, without anybody's doing anything; zero if never.
-func (m *model) nextDue(rooms []queue.TypeRoom) (first time.Time) {
+func (m *model) nextDue(rooms []driver.TypeCapacity) (first time.Time) {
 	var times []time.Time
 	for _, j := range m.inState(queue.StateQueued) {
 		times = append(times, j.NotBefore)

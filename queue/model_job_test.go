@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // enqueue takes all of a batch in, or nothing.
@@ -97,8 +98,8 @@ func (m *model) held(lease queue.Lease) (*modelJob, error) {
 }
 
 // finish writes the end of an attempt.
-func (m *model) finish(out queue.Outcome) error {
-	j, err := m.held(out.Lease)
+func (m *model) finish(out driver.Outcome) error {
+	j, err := m.held(queue.Lease(out.Lease))
 	if err != nil {
 		return err
 	}
@@ -129,14 +130,14 @@ func (m *model) finish(out queue.Outcome) error {
 }
 
 // finishAll answers those that are refused by what there is then: another end may be of a later attempt of the same job.
-func (m *model) finishAll(ends []queue.Outcome) []error {
+func (m *model) finishAll(ends []driver.Outcome) []error {
 	answers := make([]error, len(ends))
 	for i := range ends {
 		answers[i] = m.finish(ends[i])
 	}
 	for i := range ends {
 		if answers[i] != nil {
-			_, answers[i] = m.held(ends[i].Lease)
+			_, answers[i] = m.held(queue.Lease(ends[i].Lease))
 		}
 	}
 	return answers
@@ -162,7 +163,7 @@ func (m *model) again(j *modelJob, until time.Time) {
 
 // fail judges an error as the queue does.
 func (m *model) fail(claimed *queue.Job, kind string) error {
-	out := queue.Outcome{Lease: claimed.Lease(), State: queue.StateQueued, Kind: queue.KindFailed, Error: errBroken.Error()}
+	out := driver.Outcome{Lease: driver.Lease(claimed.Lease()), State: queue.StateQueued, Kind: queue.KindFailed, Error: errBroken.Error()}
 	switch kind {
 	case "plain", "retry after":
 		out.NotBefore = m.now.Add(modelRetry.Base << claimed.Failures)
@@ -196,7 +197,7 @@ var failures = map[string]error{
 // crash lets another process take over the jobs of all workers.
 func (m *model) crash() {
 	for _, j := range m.inState(queue.StateRunning) {
-		out := queue.Outcome{Lease: j.Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now, Error: "worker " + j.WorkerID + " died"}
+		out := driver.Outcome{Lease: driver.Lease(j.Lease()), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now, Error: "worker " + j.WorkerID + " died"}
 		if j.Crashes+1 > modelBudget.Crashes {
 			out.State = queue.StateFailed
 			out.Error += fmt.Sprintf(" (gave up after %d crashes: the job may be what kills its workers)", j.Crashes+1)
@@ -287,7 +288,7 @@ func (m *model) step(lease queue.Lease, name, does string, value json.RawMessage
 }
 
 // prune forgets jobs that have been finished for long; their keys stay.
-func (m *model) prune(req queue.PruneRequest) (n int) {
+func (m *model) prune(req driver.PruneRequest) (n int) {
 	for _, j := range m.inState(req.State) {
 		if j.Type == req.Type && j.FinishedAt.Before(req.FinishedBefore) {
 			delete(m.jobs, j.ID)
@@ -339,7 +340,7 @@ func earliest(times ...time.Time) (first time.Time) {
 }
 
 // finished are the types that have jobs in the state, and when the first of them finished.
-func (m *model) finished(state queue.State) (types []queue.FinishedType) {
+func (m *model) finished(state queue.State) (types []driver.FinishedType) {
 	for _, name := range modelTypes {
 		var times []time.Time
 		for _, j := range m.inState(state) {
@@ -349,7 +350,7 @@ func (m *model) finished(state queue.State) (types []queue.FinishedType) {
 		}
 		first := earliest(times...)
 		if !first.IsZero() {
-			types = append(types, queue.FinishedType{Type: name, First: first})
+			types = append(types, driver.FinishedType{Type: name, First: first})
 		}
 	}
 	return types

@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -54,7 +55,7 @@ type model struct {
 	ids      int // given so far
 	jobs     map[string]*modelJob
 	keys     map[string]modelKey
-	workers  map[string]queue.Worker
+	workers  map[string]driver.Worker
 	limits   map[queue.Target]queue.LimitStatus
 	arrivals map[queue.Target]time.Time // where rates stand
 }
@@ -84,7 +85,7 @@ func newModel() *model {
 	return &model{
 		// Ahead of every clock, so that no dispatcher prunes.
 		now:  time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC),
-		jobs: map[string]*modelJob{}, keys: map[string]modelKey{}, workers: map[string]queue.Worker{},
+		jobs: map[string]*modelJob{}, keys: map[string]modelKey{}, workers: map[string]driver.Worker{},
 		limits: map[queue.Target]queue.LimitStatus{}, arrivals: map[queue.Target]time.Time{},
 	}
 }
@@ -145,14 +146,14 @@ func (j *modelJob) attempts() []queue.AttemptRecord {
 }
 
 // listed are the workers as others see them: also those that hold jobs without being registered.
-func (m *model) listed() []queue.Worker {
+func (m *model) listed() []driver.Worker {
 	all := maps.Clone(m.workers)
 	for _, j := range m.inState(queue.StateRunning) {
 		if _, registered := all[j.WorkerID]; !registered {
-			all[j.WorkerID] = queue.Worker{ID: j.WorkerID, Beat: -1}
+			all[j.WorkerID] = driver.Worker{ID: j.WorkerID, Beat: -1}
 		}
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b queue.Worker) int { return strings.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(all), func(a, b driver.Worker) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // visible is all that can be seen of a queue.
@@ -161,7 +162,7 @@ type visible struct {
 	Keys     []modelKey
 	Steps    []queue.StepRecord
 	Attempts []queue.AttemptRecord
-	Workers  []queue.Worker
+	Workers  []driver.Worker
 	Limits   []queue.LimitStatus
 }
 

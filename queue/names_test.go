@@ -9,6 +9,8 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // What no database takes as text.
@@ -17,7 +19,7 @@ var noTexts = []string{"a\x00", "\xff"}
 func TestIDsThatAreNoTextAreThoseOfNoJob(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		for _, id := range noTexts {
 			for name, call := range callsOnJobs(t.Context(), q, id) {
 				require.ErrorIs(t, call(), queue.ErrJobNotFound, "%s %q", name, id)
@@ -39,7 +41,7 @@ func callsOnJobs(ctx context.Context, q *queue.Queue, id string) map[string]func
 	return map[string]func() error{
 		"job":         func() error { _, err := q.Job(ctx, id); return err },
 		"wait":        func() error { _, err := q.Wait(ctx, id); return err },
-		"explain":     func() error { _, err := q.Explain(ctx, id); return err },
+		"explain":     func() error { _, err := queueadmin.Explain(ctx, q, id); return err },
 		"cancel":      func() error { return q.Cancel(ctx, id) },
 		"retry":       func() error { return q.Retry(ctx, id) },
 		"complete":    func() error { return q.Complete(ctx, lease, nil) },
@@ -70,7 +72,7 @@ func listsOfJob(ctx context.Context, q *queue.Queue, id string) map[string]func(
 func TestHeartbeatTellsOfGoodLeasesBesideABadOne(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
@@ -83,7 +85,7 @@ func TestHeartbeatTellsOfGoodLeasesBesideABadOne(t *testing.T) {
 func TestNamesThatAreNoTextAreRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		id := enqueue(t, q, nil)
 		_, err := q.Claim(t.Context(), "a\x00", []string{string(ping)}, 1)
 		require.EqualError(t, err, `queue: claim: invalid worker: its id "a\x00" holds bytes that are no text`)

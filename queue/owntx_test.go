@@ -10,12 +10,14 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // ownPool is a pool that the program has opened by itself.
 func ownPool(t *testing.T, db queue.DB) *sqlx.DB {
 	t.Helper()
-	if db.Dialect() == queue.Postgres {
+	if db.Dialect() == driver.Postgres {
 		return db.Reader() // any pool of pgx's
 	}
 	var path string
@@ -40,7 +42,7 @@ func TestATransactionOfTheProgramsOwn(t *testing.T) {
 		for _, commit := range []bool{false, true} {
 			tx, err := own.BeginTxx(t.Context(), nil)
 			require.NoError(t, err)
-			qtx := queue.NewTx(tx, db.Dialect(), time.Now())
+			qtx := driver.NewWriteTx(tx, db.Dialect(), time.Now())
 			doAllTx(t.Context(), t, q, qtx, jobs, retried)
 			if commit {
 				require.NoError(t, tx.Commit())
@@ -62,13 +64,13 @@ func TestATransactionOfTheProgramsOwn(t *testing.T) {
 		claimed, err := q.Claim(t.Context(), "w", []string{string(ping)}, 100)
 		require.NoError(t, err)
 		require.Len(t, claimed, 64)
-		violations, err := q.Verify(t.Context())
+		violations, err := queueadmin.Verify(t.Context(), q)
 		require.NoError(t, err)
 		require.Empty(t, violations)
 	})
 }
 
-func doAllTx(ctx context.Context, t *testing.T, q *queue.Queue, tx *queue.Tx, jobs []queue.Job, retried string) {
+func doAllTx(ctx context.Context, t *testing.T, q *queue.Queue, tx queue.Tx, jobs []queue.Job, retried string) {
 	t.Helper()
 	require.NoError(t, q.CompleteTx(ctx, tx, jobs[0].Lease(), "done"))
 	require.NoError(t, q.FailTx(ctx, tx, &jobs[1], queue.Fatal(errBroken)))

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/postroom-go/postroom/queue/driver"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -48,7 +49,7 @@ type Queue struct {
 	events    bus
 	telemetry *telemetry
 
-	driver Driver
+	driver driver.Driver
 	log    *slog.Logger
 	retry  RetryPolicy
 	budget Budget
@@ -61,8 +62,8 @@ type Queue struct {
 }
 
 // New makes a queue on a database whose tables [Migrate] has made; cfg may be nil.
-func New(driver Driver, cfg *Config) (*Queue, error) {
-	if driver == nil {
+func New(db driver.Driver, cfg *Config) (*Queue, error) {
+	if db == nil {
 		return nil, errors.New("queue: New needs a Driver: open a database with queue/sqlite or queue/postgres")
 	}
 	var c Config
@@ -90,7 +91,7 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	return &Queue{
-		driver: driver, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
+		driver: db, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
 		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }
@@ -98,37 +99,28 @@ func New(driver Driver, cfg *Config) (*Queue, error) {
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.driver }
 
-// writeSoon is Write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
-// tried again.
-func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if h, ok := q.driver.(Hastener); ok {
-			if err := h.Hasten(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return fn(ctx, tx)
-	})
-}
-
 // Cancel ends a queued job, or a running one: its handler's context is canceled with the cause [ErrCanceled], and what
 // the handler then reports is ignored. In another process that takes until its next heartbeat. The error is
 // [ErrFinished] or [ErrJobNotFound] when there is nothing to cancel.
 func (q *Queue) Cancel(ctx context.Context, jobID string) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.CancelTx(ctx, tx, jobID) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.CancelTx(ctx, tx, jobID) })
 }
 
 // CancelTx is Cancel as part of a transaction.
-func (q *Queue) CancelTx(ctx context.Context, tx *Tx, jobID string) error {
-	if err := q.driver.Cancel(ctx, tx, lookup(jobID)); err != nil {
+func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return wrap("cancel", jobID, err)
+	}
+	if err := q.driver.Cancel(ctx, w, lookup(jobID)); err != nil {
 		return wrap("cancel", jobID, err)
 	}
 	if q.observed(ctx) {
-		if err := q.record(ctx, tx, Event{Kind: EventCanceled, JobID: jobID}); err != nil {
+		if err := q.record(ctx, w, Event{Kind: EventCanceled, JobID: jobID}); err != nil {
 			return wrap("cancel", jobID, err)
 		}
 	}
-	tx.OnCommit(func() { q.local.cancel(jobID) })
+	w.OnCommit(func() { q.local.cancel(jobID) })
 	return nil
 }
 
@@ -136,18 +128,22 @@ func (q *Queue) CancelTx(ctx context.Context, tx *Tx, jobID string) error {
 // The error is [ErrNotFinished], [ErrFinished] (a completed job), [ErrJobNotFound], or [ErrKeyConflict] when another job
 // has taken its key since.
 func (q *Queue) Retry(ctx context.Context, jobID string) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.RetryTx(ctx, tx, jobID) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RetryTx(ctx, tx, jobID) })
 }
 
 // RetryTx is Retry as part of a transaction.
-func (q *Queue) RetryTx(ctx context.Context, tx *Tx, jobID string) error {
-	if err := q.retryOne(ctx, tx, jobID); err != nil {
+func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
 		return wrap("retry", jobID, err)
 	}
-	return q.driver.Notify(ctx, tx)
+	if err := q.retryOne(ctx, w, jobID); err != nil {
+		return wrap("retry", jobID, err)
+	}
+	return q.driver.Notify(ctx, w)
 }
 
-func (q *Queue) retryOne(ctx context.Context, tx *Tx, jobID string) error {
+func (q *Queue) retryOne(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	if err := q.driver.Retry(ctx, tx, lookup(jobID)); err != nil || !q.observed(ctx) {
 		return err
 	}

@@ -140,14 +140,14 @@ func TestUserTransactionCancelsRetriesCompletesAndFails(t *testing.T) {
 	completed, failed, canceled := enqueue(t, q, nil), enqueue(t, q, nil), enqueue(t, q, nil)
 	jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 3)
 	require.NoError(t, err)
-	all := func(ctx context.Context, tx *queue.Tx) error {
+	all := func(ctx context.Context, tx queue.Tx) error {
 		require.NoError(t, q.CompleteTx(ctx, tx, jobs[0].Lease(), nil))
 		require.NoError(t, q.FailTx(ctx, tx, &jobs[1], queue.Fatal(errBroken)))
 		require.NoError(t, q.CancelTx(ctx, tx, canceled))
 		require.NoError(t, q.RetryTx(ctx, tx, canceled))
 		return nil
 	}
-	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.ErrorIs(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		require.NoError(t, all(ctx, tx))
 		return errBroken
 	}), errBroken)

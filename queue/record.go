@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // observed tells whether anybody listens or measures: while nobody does, events cost this question.
@@ -13,9 +13,9 @@ func (q *Queue) observed(ctx context.Context) bool {
 }
 
 // record tells of events once tx has committed.
-func (q *Queue) record(ctx context.Context, tx *Tx, events ...Event) error {
+func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event) error {
 	for i := range events {
-		if err := describe(ctx, tx, &events[i]); err != nil {
+		if err := q.describe(ctx, tx, &events[i]); err != nil {
 			return err
 		}
 	}
@@ -23,24 +23,24 @@ func (q *Queue) record(ctx context.Context, tx *Tx, events ...Event) error {
 	if q.events.listeners.Load() > 0 {
 		staged := q.events.stage(events)
 		tx.OnCommit(func() { q.events.tell(staged) })
-		tx.onRollback = append(tx.onRollback, func() { q.events.drop(staged) })
+		tx.OnRollback(func() { q.events.drop(staged) })
 	}
 	return nil
 }
 
 // recordEnd is record for the end of an attempt; a is nil where no dispatcher runs it.
-func (q *Queue) recordEnd(ctx context.Context, tx *Tx, out *Outcome, a *Attempt) error {
+func (q *Queue) recordEnd(ctx context.Context, tx *driver.WriteTx, out *driver.Outcome, a *Attempt) error {
 	if !q.observed(ctx) {
 		return nil
 	}
 	if a == nil {
-		return q.record(ctx, tx, out.event(nil, time.Time{}))
+		return q.record(ctx, tx, endEvent(out, nil, time.Time{}))
 	}
-	return q.record(ctx, tx, out.event(a.job, a.began))
+	return q.record(ctx, tx, endEvent(out, a.job, a.began))
 }
 
 // recordFailure is record for an attempt that the program itself has ended.
-func (q *Queue) recordFailure(ctx context.Context, tx *Tx, job *Job, out *Outcome) error {
+func (q *Queue) recordFailure(ctx context.Context, tx *driver.WriteTx, job *Job, out *driver.Outcome) error {
 	if !q.observed(ctx) {
 		return nil
 	}
@@ -48,28 +48,31 @@ func (q *Queue) recordFailure(ctx context.Context, tx *Tx, job *Job, out *Outcom
 	if err != nil {
 		return err
 	}
-	return q.record(ctx, tx, out.event(job, job.StartedAt).unless(superseded[job.ID]))
+	return q.record(ctx, tx, endEvent(out, job, job.StartedAt).unless(superseded[job.ID]))
 }
 
 // describe completes an event of which only the job's id is known.
-func describe(ctx context.Context, tx *Tx, e *Event) error {
+func (q *Queue) describe(ctx context.Context, tx *driver.WriteTx, e *Event) error {
 	if e.At.IsZero() {
 		e.At = tx.Now()
 	}
 	if e.JobType != "" {
 		return nil
 	}
-	var started dbtime.Time
-	err := tx.QueryRowxContext(ctx, "SELECT type, attempt, started_at FROM jobs WHERE id = $1", e.JobID).Scan(&e.JobType, &e.Attempt, &started)
-	if err == nil && e.Ended != "" {
-		e.Duration = max(0, e.At.Sub(started.Time))
+	jobs, err := q.driver.ReadJobs(ctx, tx, []string{e.JobID})
+	if err != nil || len(jobs) == 0 {
+		return err
 	}
-	return err
+	e.JobType, e.Attempt = jobs[0].Type, jobs[0].Attempt
+	if e.Ended != "" {
+		e.Duration = max(0, e.At.Sub(jobs[0].StartedAt))
+	}
+	return nil
 }
 
-// event tells of an attempt's end; job is nil where only its id is known. Of jobs that are given back without
+// endEvent tells of an attempt's end; job is nil where only its id is known. Of jobs that are given back without
 // having begun there is nothing to tell.
-func (out *Outcome) event(job *Job, began time.Time) Event {
+func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 	e := Event{
 		Kind: EventRetried, JobID: out.Lease.JobID, Attempt: out.Lease.Attempt,
 		Ended: out.Kind, Error: out.Error, At: out.At, NotBefore: out.NotBefore,
@@ -89,7 +92,7 @@ func (out *Outcome) event(job *Job, began time.Time) Event {
 	return e
 }
 
-func enqueuedEvents(tx *Tx, rows []InsertJob, receipts []Receipt) []Event {
+func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, receipts []Receipt) []Event {
 	events := make([]Event, 0, len(rows))
 	for i := range rows {
 		if receipts[i].Duplicate {
@@ -105,7 +108,7 @@ func enqueuedEvents(tx *Tx, rows []InsertJob, receipts []Receipt) []Event {
 }
 
 // recordEndings is record for what a completer has written, as far as the answers are nil; superseded are its jobs that were.
-func (q *Queue) recordEndings(ctx context.Context, tx *Tx, batch []ending, answers []error, superseded map[string]string) error {
+func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []ending, answers []error, superseded map[string]string) error {
 	if !q.observed(ctx) {
 		return nil
 	}
@@ -114,14 +117,14 @@ func (q *Queue) recordEndings(ctx context.Context, tx *Tx, batch []ending, answe
 		job := e.attempt.job
 		why := superseded[job.ID]
 		if answers[i] == nil && (e.outcome.Kind != KindReleased || why != "") {
-			events = append(events, e.outcome.event(job, e.attempt.began).unless(why))
+			events = append(events, endEvent(&e.outcome, job, e.attempt.began).unless(why))
 		}
 	}
 	return q.record(ctx, tx, events...)
 }
 
 // recordCrashes is record for the jobs of a dead worker. How long they ran, nobody knows.
-func (q *Queue) recordCrashes(ctx context.Context, tx *Tx, jobs []Job, outcomes []Outcome, answers []error) error {
+func (q *Queue) recordCrashes(ctx context.Context, tx *driver.WriteTx, jobs []Job, outcomes []driver.Outcome, answers []error) error {
 	if !q.observed(ctx) {
 		return nil
 	}
@@ -136,7 +139,7 @@ func (q *Queue) recordCrashes(ctx context.Context, tx *Tx, jobs []Job, outcomes 
 	events := make([]Event, 0, len(jobs))
 	for i := range jobs {
 		if answers[i] == nil {
-			events = append(events, outcomes[i].event(&jobs[i], time.Time{}).unless(superseded[jobs[i].ID]))
+			events = append(events, endEvent(&outcomes[i], &jobs[i], time.Time{}).unless(superseded[jobs[i].ID]))
 		}
 	}
 	return q.record(ctx, tx, events...)

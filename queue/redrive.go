@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Redriven is what became of the jobs that [Queue.Redrive] found.
@@ -32,7 +34,7 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (Redriven, error) {
 		}
 	}
 	var done Redriven
-	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *Tx, ids []string) error {
+	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
 		var batch Redriven
 		for _, id := range ids {
 			err := q.retryOne(ctx, tx, id)
@@ -67,7 +69,7 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 		}
 	}
 	done := 0
-	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *Tx, ids []string) error {
+	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
 		// The ends of jobs are written in this order: where rows are locked, nobody has what another wants next.
 		slices.Sort(ids)
 		canceled := 0
@@ -91,9 +93,12 @@ func passedBy(err error) bool {
 }
 
 // eachBatch calls fn with the ids of all matching jobs, newest first, some at a time and each time in a transaction.
-func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx context.Context, tx *Tx, ids []string) error) error {
+func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx context.Context, tx *driver.WriteTx, ids []string) error) error {
 	if err := filter.validate(); err != nil {
 		return err
+	}
+	if !filter.All && !filter.selects() {
+		return fmt.Errorf("%w: nothing in it chooses among the jobs; set Filter.All if all are meant", errInvalidFilter)
 	}
 	left := filter.Limit
 	if left < 0 { // a slip in reckoning must not mean all
@@ -104,11 +109,11 @@ func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx contex
 		if left > 0 {
 			filter.Limit = min(left, redriveBatch)
 		}
-		ids, err := q.driver.JobIDs(ctx, filter)
+		ids, err := q.driver.JobIDs(ctx, filter.stored())
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return fn(ctx, tx, ids) }); err != nil {
+		if err := q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx, ids) }); err != nil {
 			return err
 		}
 		if left > 0 {

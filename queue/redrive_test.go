@@ -8,12 +8,13 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		jobs := make([]queue.NewJob, 230)
 		for i := range jobs {
 			jobs[i] = ping.New(i, &queue.Options{UserID: "ann", Key: queue.WhileUnfinished(strconv.Itoa(i))})
@@ -45,7 +46,7 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		require.Equal(t, queue.StateQueued, again.State)
 		require.Zero(t, again.Failures)
 		require.Equal(t, queue.StateCanceled, job(t, q, claimed[220].ID).State)
-		done, err = q.Redrive(t.Context(), queue.Filter{States: []queue.State{queue.StateFailed, queue.StateCanceled}})
+		done, err = q.Redrive(t.Context(), queue.Filter{All: true, States: []queue.State{queue.StateFailed, queue.StateCanceled}})
 		require.NoError(t, err)
 		require.Equal(t, queue.Redriven{Queued: 1, KeyTaken: 2}, done)
 		_, err = q.Redrive(t.Context(), queue.Filter{States: []queue.State{queue.StateCompleted}})
@@ -54,7 +55,7 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		n, err := q.CancelAll(t.Context(), queue.Filter{UserID: "ann", States: []queue.State{queue.StateQueued}})
 		require.NoError(t, err)
 		require.Equal(t, 219, n)
-		n, err = q.CancelAll(t.Context(), queue.Filter{})
+		n, err = q.CancelAll(t.Context(), queue.Filter{All: true})
 		require.NoError(t, err)
 		require.Equal(t, 8+2, n, "what runs, and what took the keys")
 		_, err = q.CancelAll(t.Context(), queue.Filter{States: []queue.State{queue.StateFailed}})

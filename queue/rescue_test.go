@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const lease = 30 * time.Second
@@ -104,10 +105,10 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 		synctest.Wait()
 		workers, err := driverOf(q).Workers(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-			jobs, err := driverOf(q).Bury(ctx, tx, workers[0])
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			jobs, err := driverOf(q).RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
 			require.NoError(t, err)
-			_, err = driverOf(q).Finish(ctx, tx, []queue.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: tx.Now(), At: tx.Now()}})
+			_, err = driverOf(q).Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx), At: queue.Now(tx)}})
 			return err
 		}))
 		require.ErrorIs(t, <-causes, queue.ErrLeaseLost)
@@ -135,11 +136,11 @@ func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
 		synctest.Wait()
 		workers, err := driverOf(q).Workers(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-			jobs, err := driverOf(q).Bury(ctx, tx, workers[0])
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			jobs, err := driverOf(q).RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
 			require.NoError(t, err)
-			_, err = driverOf(q).Finish(ctx, tx, []queue.Outcome{{
-				Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: tx.Now().Add(time.Hour), At: tx.Now(),
+			_, err = driverOf(q).Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{
+				Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx).Add(time.Hour), At: queue.Now(tx),
 			}})
 			return err
 		}))
@@ -153,11 +154,11 @@ func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
 
 // heldClaim stops a claim before it reaches the database.
 type heldClaim struct {
-	queue.Driver
+	driver.Driver
 	hold, entered chan struct{}
 }
 
-func (h *heldClaim) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (h *heldClaim) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	select {
 	case h.entered <- struct{}{}:
 		<-h.hold
@@ -180,7 +181,7 @@ func TestClaimUnderANameThatIsDeadIsGivenBack(t *testing.T) {
 		<-held.entered
 		workers, err := driverOf(q).Workers(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, driverOf(q).Retire(t.Context(), workers[0].ID))
+		require.NoError(t, driverOf(q).RemoveWorker(t.Context(), workers[0].ID))
 		time.Sleep(lease) // its beat is refused, and it takes a new name
 		id := enqueue(t, q, nil)
 		began := time.Now()
@@ -293,12 +294,12 @@ func TestRescuerThatStoodStillJudgesNobodyByThatTime(t *testing.T) {
 
 // stuckWorkers stops the rescuer in its look at the workers.
 type stuckWorkers struct {
-	queue.Driver
+	driver.Driver
 	on      atomic.Bool
 	release chan struct{}
 }
 
-func (s *stuckWorkers) Workers(ctx context.Context) ([]queue.Worker, error) {
+func (s *stuckWorkers) Workers(ctx context.Context) ([]driver.Worker, error) {
 	workers, err := s.Driver.Workers(ctx)
 	if s.on.Load() {
 		<-s.release

@@ -3,10 +3,12 @@ package queue
 import (
 	"context"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The rescuer looks for workers whose beat stands still for a lease, on its own monotonic clock: no two machines' clocks
-// are ever compared. It buries them and gives their jobs back.
+// are ever compared. It removes them and gives their jobs back.
 type rescuer struct {
 	d      *Dispatcher
 	seen   map[string]sighting
@@ -35,7 +37,7 @@ func (r *rescuer) run(ctx context.Context) {
 	}
 }
 
-// takeAll buries every worker there is, for a dispatcher that knows it is alone.
+// takeAll removes every worker there is, for a dispatcher that knows it is alone.
 func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
 
 func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
@@ -60,7 +62,7 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 		}
 		still[w.ID] = s
 		if now.Sub(s.since) >= lease {
-			if err := r.bury(ctx, w); err != nil {
+			if err := r.takeOver(ctx, w); err != nil {
 				return err
 			}
 		}
@@ -69,15 +71,15 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 	return nil
 }
 
-func (r *rescuer) bury(ctx context.Context, w Worker) error {
+func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
 	var jobs []Job
 	q := r.d.q
-	err := q.writeSoon(ctx, func(ctx context.Context, tx *Tx) error {
-		var err error
-		if jobs, err = q.driver.Bury(ctx, tx, w); err != nil || len(jobs) == 0 {
+	err := q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		held, err := q.driver.RemoveDeadWorker(ctx, tx, w)
+		if jobs = jobsOf(held); err != nil || len(jobs) == 0 {
 			return err
 		}
-		outcomes := make([]Outcome, len(jobs))
+		outcomes := make([]driver.Outcome, len(jobs))
 		for i := range jobs {
 			outcomes[i] = judgeCrash(&jobs[i], tx.Now(), q.budget)
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Keep is how long finished jobs are kept after they have finished, by their state. Zero is the default, 7 days; for a type
@@ -83,14 +85,14 @@ func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 	return jobs, nil
 }
 
-func (q *Queue) pruneType(ctx context.Context, state State, t FinishedType) (int, error) {
+func (q *Queue) pruneType(ctx context.Context, state State, t driver.FinishedType) (int, error) {
 	keep := q.retention.of(t.Type, state)
 	before := time.Now().Add(-keep)
 	if keep < 0 || !t.First.Before(before) {
 		return 0, nil
 	}
-	req := PruneRequest{State: state, Type: t.Type, FinishedBefore: before, Limit: pruneBatch}
-	return q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) { return q.driver.Prune(ctx, tx, req) })
+	req := driver.PruneRequest{State: state, Type: t.Type, FinishedBefore: before, Limit: pruneBatch}
+	return q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int, error) { return q.driver.Prune(ctx, tx, req) })
 }
 
 func (q *Queue) pruneKeys(ctx context.Context) error {
@@ -98,7 +100,9 @@ func (q *Queue) pruneKeys(ctx context.Context) error {
 	if err != nil || first.IsZero() || first.After(time.Now()) {
 		return err
 	}
-	_, err = q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) { return q.driver.PruneKeys(ctx, tx, pruneBatch) })
+	_, err = q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int, error) {
+		return q.driver.PruneKeys(ctx, tx, pruneBatch)
+	})
 	return err
 }
 
@@ -111,17 +115,17 @@ func (q *Queue) pruneRates(ctx context.Context) error {
 	if err != nil || first.IsZero() || !first.Before(before) {
 		return err
 	}
-	_, err = q.inBatches(ctx, func(ctx context.Context, tx *Tx) (int, error) {
+	_, err = q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int, error) {
 		return q.driver.PruneRates(ctx, tx, before, pruneBatch)
 	})
 	return err
 }
 
 // inBatches repeats a deletion, each time in a transaction of its own, until it finds less than a batch.
-func (q *Queue) inBatches(ctx context.Context, fn func(ctx context.Context, tx *Tx) (int, error)) (total int, err error) {
+func (q *Queue) inBatches(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) (int, error)) (total int, err error) {
 	for {
 		began, n := time.Now(), 0
-		err := q.driver.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		err := q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 			n, err = fn(ctx, tx)
 			return err
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const day = 24 * time.Hour
@@ -18,7 +19,7 @@ const day = 24 * time.Hour
 func TestPruneKeepsSevenDaysByDefault(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		jobs := make([]queue.NewJob, 1203)
 		for i := range jobs {
 			jobs[i] = ping.New(i, nil)
@@ -26,9 +27,9 @@ func TestPruneKeepsSevenDaysByDefault(t *testing.T) {
 		_, err := q.EnqueueMany(t.Context(), jobs)
 		require.NoError(t, err)
 		finish := func(state queue.State, n int, ago time.Duration) {
-			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, `UPDATE jobs SET state = $1, finished_at = $2
-WHERE id IN (SELECT id FROM jobs WHERE state = 'queued' LIMIT $3)`, string(state), dbtime.Of(tx.Now().Add(-ago)), n)
+WHERE id IN (SELECT id FROM jobs WHERE state = 'queued' LIMIT $3)`, string(state), dbtime.Of(queue.Now(tx).Add(-ago)), n)
 				return err
 			}))
 		}

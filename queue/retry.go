@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A RetryPolicy is how long a failed job waits for its next attempt: Base × Factor^(failures−1), at most Cap, then
@@ -94,12 +95,12 @@ func (b Budget) withDefaults() Budget {
 const maxErrorText = 32 << 10
 
 // judge turns a handler's error into what becomes of the job: the one place where budgets and backoff are applied.
-func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget) Outcome {
+func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget) driver.Outcome {
 	var v *verdict
 	if !errors.As(err, &v) {
 		v = &verdict{err: err}
 	}
-	out := Outcome{Lease: job.Lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
+	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Stack = storable(p.Stack)
 	}
@@ -126,9 +127,9 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 }
 
 // judgeCrash is what becomes of a job whose worker died.
-func judgeCrash(job *Job, now time.Time, budget Budget) Outcome {
-	out := Outcome{
-		Lease: job.Lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
+func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
+	out := driver.Outcome{
+		Lease: driver.Lease(job.Lease()), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
 		Error: fmt.Sprintf("worker %s died", job.WorkerID),
 	}
 	if job.Crashes+1 > budget.Crashes {

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A Schedule enqueues a job again and again, at the instants that a cron expression names. It is a row in the database:
@@ -73,7 +75,7 @@ var (
 	// ErrInvalidSchedule: what was set cannot be a schedule.
 	ErrInvalidSchedule = errors.New("invalid schedule")
 	// ErrScheduleNotFound: no schedule has the name.
-	ErrScheduleNotFound = errors.New("schedule not found")
+	ErrScheduleNotFound = driver.ErrScheduleNotFound
 )
 
 // A StoredSchedule is a schedule as it is kept.
@@ -197,19 +199,23 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.setSchedule(ctx, tx, s, table) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.setSchedule(ctx, tx, s, table) })
 }
 
 // SetScheduleTx is SetSchedule as part of a transaction.
-func (q *Queue) SetScheduleTx(ctx context.Context, tx *Tx, s Schedule) error {
+func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return scheduleError("set", s.Name, err)
+	}
 	s, table, err := s.normal(q)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
-	return q.setSchedule(ctx, tx, s, table)
+	return q.setSchedule(ctx, w, s, table)
 }
 
-func (q *Queue) setSchedule(ctx context.Context, tx *Tx, s Schedule, table timetable) error {
+func (q *Queue) setSchedule(ctx context.Context, tx *driver.WriteTx, s Schedule, table timetable) error {
 	next := table.next(tx.Now())
 	added, err := q.addSchedule(ctx, tx, StoredSchedule{Schedule: s, NextAt: next, CreatedAt: tx.Now(), UpdatedAt: tx.Now()})
 	if err == nil && added {

@@ -182,7 +182,7 @@ func TestSetScheduleTx(t *testing.T) {
 	forWeeks(t, func(t *testing.T, q *queue.Queue) {
 		set(t, q, queue.Schedule{Name: "kept", Cron: "@daily", Job: ping.New(1, nil)})
 		undone := errors.New("undone")
-		err := q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err := q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			require.NoError(t, q.SetScheduleTx(ctx, tx, daily("")))
 			require.NoError(t, q.RemoveScheduleTx(ctx, tx, "kept"))
 			_, err := q.FireScheduleTx(ctx, tx, "daily")

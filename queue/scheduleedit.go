@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Schedules lists all schedules by name.
@@ -13,13 +15,13 @@ func (q *Queue) Schedules(ctx context.Context) ([]StoredSchedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: schedules: %w", err)
 	}
-	for i := range all {
-		q.readSchedule(&all[i])
-		if _, err := all[i].timetable(); err != nil {
-			all[i].Fault = err.Error()
+	return mapped(all, func(row driver.Schedule) StoredSchedule {
+		s := q.storedSchedule(&row)
+		if _, err := s.timetable(); err != nil {
+			s.Fault = err.Error()
 		}
-	}
-	return all, nil
+		return s
+	}), nil
 }
 
 // timetable fails when the schedule cannot fire as it is stored.
@@ -32,23 +34,31 @@ func (s *StoredSchedule) timetable() (timetable, error) {
 
 // RemoveSchedule ends a schedule; jobs it has enqueued stay. The error is [ErrScheduleNotFound] when there is none.
 func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.RemoveScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.RemoveScheduleTx(ctx, tx, name) })
 }
 
 // RemoveScheduleTx is RemoveSchedule as part of a transaction.
-func (q *Queue) RemoveScheduleTx(ctx context.Context, tx *Tx, name string) error {
-	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, tx, lookup(name)))
+func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return scheduleError("remove", name, err)
+	}
+	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, w, lookup(name)))
 }
 
 // PauseSchedule keeps a schedule from firing until [Queue.ResumeSchedule]; pausing it again changes nothing. The error is
 // [ErrScheduleNotFound] when there is none.
 func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.PauseScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.PauseScheduleTx(ctx, tx, name) })
 }
 
 // PauseScheduleTx is PauseSchedule as part of a transaction.
-func (q *Queue) PauseScheduleTx(ctx context.Context, tx *Tx, name string) error {
-	return q.editSchedule(ctx, tx, "pause", name, func(stored *StoredSchedule) bool {
+func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return scheduleError("pause", name, err)
+	}
+	return q.editSchedule(ctx, w, "pause", name, func(stored *StoredSchedule) bool {
 		if stored.Paused {
 			return false
 		}
@@ -60,13 +70,17 @@ func (q *Queue) PauseScheduleTx(ctx context.Context, tx *Tx, name string) error 
 // ResumeSchedule lets a paused schedule fire again, from its first instant from now on: what fell into the pause is not
 // caught up with. Resuming one that is not paused changes nothing. The error is [ErrScheduleNotFound] when there is none.
 func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
-	return q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error { return q.ResumeScheduleTx(ctx, tx, name) })
+	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return q.ResumeScheduleTx(ctx, tx, name) })
 }
 
 // ResumeScheduleTx is ResumeSchedule as part of a transaction.
-func (q *Queue) ResumeScheduleTx(ctx context.Context, tx *Tx, name string) error {
+func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return scheduleError("resume", name, err)
+	}
 	var fault error
-	err := q.editSchedule(ctx, tx, "resume", name, func(stored *StoredSchedule) bool {
+	err = q.editSchedule(ctx, w, "resume", name, func(stored *StoredSchedule) bool {
 		if !stored.Paused {
 			return false
 		}
@@ -74,7 +88,7 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx *Tx, name string) error
 		if table, fault = stored.timetable(); fault != nil {
 			return false
 		}
-		stored.Paused, stored.NextAt = false, table.next(tx.Now())
+		stored.Paused, stored.NextAt = false, table.next(w.Now())
 		return true
 	})
 	return errors.Join(err, scheduleError("resume", name, fault))
@@ -83,7 +97,7 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx *Tx, name string) error
 // FireSchedule enqueues a schedule's job now, as a firing for this instant; a paused schedule's as well. Its next instant
 // stands. The error is [ErrScheduleNotFound], or what [Queue.Enqueue] answers.
 func (q *Queue) FireSchedule(ctx context.Context, name string) (receipt Receipt, err error) {
-	err = q.driver.Write(ctx, func(ctx context.Context, tx *Tx) error {
+	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		receipt, err = q.FireScheduleTx(ctx, tx, name)
 		return err
 	})
@@ -91,23 +105,27 @@ func (q *Queue) FireSchedule(ctx context.Context, name string) (receipt Receipt,
 }
 
 // FireScheduleTx is FireSchedule as part of a transaction.
-func (q *Queue) FireScheduleTx(ctx context.Context, tx *Tx, name string) (Receipt, error) {
-	stored, err := q.lockSchedule(ctx, tx, name)
+func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (Receipt, error) {
+	w, err := q.join(ctx, tx)
+	if err != nil {
+		return Receipt{}, scheduleError("fire", name, err)
+	}
+	stored, err := q.lockSchedule(ctx, w, name)
 	if err == nil && stored.Fault != "" {
 		err = errors.New(stored.Fault)
 	}
 	if err != nil {
 		return Receipt{}, scheduleError("fire", name, err)
 	}
-	stored.LastAt = tx.Now()
-	if err := q.updateSchedule(ctx, tx, *stored); err != nil {
+	stored.LastAt = w.Now()
+	if err := q.updateSchedule(ctx, w, *stored); err != nil {
 		return Receipt{}, scheduleError("fire", name, err)
 	}
-	return q.EnqueueTx(ctx, tx, stored.jobFor(tx.Now()))
+	return q.EnqueueTx(ctx, w, stored.jobFor(w.Now()))
 }
 
 // editSchedule changes a stored schedule as fn does, if it does.
-func (q *Queue) editSchedule(ctx context.Context, tx *Tx, op, name string, fn func(stored *StoredSchedule) (changed bool)) error {
+func (q *Queue) editSchedule(ctx context.Context, tx *driver.WriteTx, op, name string, fn func(stored *StoredSchedule) (changed bool)) error {
 	stored, err := q.lockSchedule(ctx, tx, name)
 	if err != nil {
 		return scheduleError(op, name, err)
@@ -124,7 +142,7 @@ func (q *Queue) editSchedule(ctx context.Context, tx *Tx, op, name string, fn fu
 
 // rescheduled has the schedulers look again once the transaction has committed: those of this process at once, those of others
 // when they hear that something has changed.
-func (q *Queue) rescheduled(ctx context.Context, tx *Tx) error {
+func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(q.local.reschedule)
 	return q.driver.Notify(ctx, tx)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const logSchedule = "schedule"
@@ -74,7 +76,8 @@ func (s *scheduler) look(ctx context.Context) time.Duration {
 	pause := shorten(maxSchedulerPause, next)
 	for i := range due {
 		if ctx.Err() == nil {
-			pause = shorten(pause, s.fire(ctx, &due[i]))
+			seen := s.d.q.storedSchedule(&due[i])
+			pause = shorten(pause, s.fire(ctx, &seen))
 		}
 	}
 	return pause
@@ -90,13 +93,12 @@ func shorten(pause time.Duration, at time.Time) time.Duration {
 
 // fire returns when the schedule is to be looked at again; zero when that need not be soon.
 func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.Time) {
-	s.d.q.readSchedule(seen)
 	table, err := seen.timetable()
 	if err != nil {
 		s.complain(ctx, seen.Name, err)
 		return time.Time{}
 	}
-	err = s.d.q.writeSoon(ctx, func(ctx context.Context, tx *Tx) (err error) {
+	err = s.d.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		next, err = s.fireTx(ctx, tx, seen, table)
 		return err
 	})
@@ -120,7 +122,7 @@ func (s *scheduler) complain(ctx context.Context, name string, err error) {
 
 // fireTx enqueues the jobs and moves the schedule on, unless another machine has done so, or it was changed, since it was
 // seen.
-func (s *scheduler) fireTx(ctx context.Context, tx *Tx, seen *StoredSchedule, table timetable) (next time.Time, err error) {
+func (s *scheduler) fireTx(ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable) (next time.Time, err error) {
 	stored, err := s.d.q.lockSchedule(ctx, tx, seen.Name)
 	switch {
 	case err != nil:
@@ -161,7 +163,7 @@ func (c CatchUp) choose(table timetable, first, now time.Time) (instants []time.
 	return instants, table.next(latest)
 }
 
-func (s *scheduler) enqueue(ctx context.Context, tx *Tx, schedule *Schedule, instants []time.Time) error {
+func (s *scheduler) enqueue(ctx context.Context, tx *driver.WriteTx, schedule *Schedule, instants []time.Time) error {
 	if len(instants) == 0 {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -137,11 +138,11 @@ func TestFiringsOfAKeyDoNotOverlap(t *testing.T) {
 
 // unlucky fails inserts, once the transaction has moved the schedule.
 type unlucky struct {
-	queue.Driver
+	driver.Driver
 	fails atomic.Int64
 }
 
-func (u *unlucky) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
+func (u *unlucky) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	if u.fails.Add(-1) >= 0 {
 		return nil, errDatabase
 	}
@@ -167,18 +168,18 @@ func TestFiringThatDidNotCommitHappensLater(t *testing.T) {
 
 // skewed is a machine whose clock is wrong, for its schedules.
 type skewed struct {
-	queue.Driver
+	driver.Driver
 	by time.Duration
 }
 
-func (s *skewed) DueSchedules(ctx context.Context, now time.Time) ([]queue.StoredSchedule, time.Time, error) {
+func (s *skewed) DueSchedules(ctx context.Context, now time.Time) ([]driver.Schedule, time.Time, error) {
 	due, _, err := s.Driver.DueSchedules(ctx, now.Add(s.by))
 	return due, time.Time{}, err
 }
 
-func (s *skewed) Write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
-	return s.Driver.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return fn(ctx, queue.NewTx(tx, tx.Dialect(), tx.Now().Add(s.by)))
+func (s *skewed) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
+	return driver.Write(ctx, s.Driver, func(ctx context.Context, tx *driver.WriteTx) error {
+		return fn(ctx, driver.NewWriteTx(tx, tx.Dialect(), tx.Now().Add(s.by)))
 	})
 }
 
@@ -213,7 +214,7 @@ func TestBrokenScheduleIsIsolated(t *testing.T) {
 				broken.Cron = "0 6 * * *"
 				set(t, q, broken)
 				set(t, q, daily(""))
-				require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 					_, err := tx.ExecContext(ctx, "UPDATE job_schedules SET "+c.column+" = $1 WHERE name = 'broken'", c.value)
 					return err
 				}))
@@ -277,12 +278,12 @@ func unique(all []string) map[string]bool {
 func TestMachinesShareDueSchedules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		const schedules, machines = 30, 3
 		for i := range schedules {
 			set(t, q, queue.Schedule{Name: string(rune('A' + i)), Cron: []string{"@yearly", "@every 8760h"}[i%2], Job: ping.New(i, nil)})
 		}
-		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			newYear := time.Date(time.Now().Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 			_, err := tx.ExecContext(ctx, "UPDATE job_schedules SET next_at = $1", dbtime.Of(newYear))
 			return err
@@ -290,7 +291,7 @@ func TestMachinesShareDueSchedules(t *testing.T) {
 		var wg sync.WaitGroup
 		var ran atomic.Int64
 		for range machines {
-			d, err := queue.NewDispatcher(on(t, db.(queue.Driver), nil), nil)
+			d, err := queue.NewDispatcher(on(t, db.(driver.Driver), nil), nil)
 			require.NoError(t, err)
 			queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error {
 				ran.Add(1)
@@ -310,11 +311,11 @@ func TestMachinesShareDueSchedules(t *testing.T) {
 }
 
 type blindDriver struct {
-	queue.Driver
+	driver.Driver
 	looks atomic.Int32
 }
 
-func (d *blindDriver) DueSchedules(ctx context.Context, now time.Time) ([]queue.StoredSchedule, time.Time, error) {
+func (d *blindDriver) DueSchedules(ctx context.Context, now time.Time) ([]driver.Schedule, time.Time, error) {
 	if d.looks.Add(1) <= 3 {
 		return nil, time.Time{}, errors.New("the database is away")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -52,11 +53,11 @@ func TestSchedulesOfAnotherProcessAreHeardOf(t *testing.T) {
 
 // looked counts the looks for schedules.
 type looked struct {
-	queue.Driver
+	driver.Driver
 	looks atomic.Int64
 }
 
-func (l *looked) DueSchedules(ctx context.Context, now time.Time) ([]queue.StoredSchedule, time.Time, error) {
+func (l *looked) DueSchedules(ctx context.Context, now time.Time) ([]driver.Schedule, time.Time, error) {
 	l.looks.Add(1)
 	return l.Driver.DueSchedules(ctx, now)
 }
@@ -82,11 +83,11 @@ func TestJobsHaveSchedulesLookedForOnceASecondAtMost(t *testing.T) {
 func TestSchedulesWakeOtherProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "test.db")
 	var dsn string
-	for name, open := range map[string]func(t *testing.T) (queue.Driver, error){
-		"sqlite": func(t *testing.T) (queue.Driver, error) {
+	for name, open := range map[string]func(t *testing.T) (driver.Driver, error){
+		"sqlite": func(t *testing.T) (driver.Driver, error) {
 			return sqlite.Open(t.Context(), file, &sqlite.Config{Durability: sqlite.Normal})
 		},
-		"postgres": func(t *testing.T) (queue.Driver, error) {
+		"postgres": func(t *testing.T) (driver.Driver, error) {
 			if dsn == "" {
 				dsn = dbtest.PostgresDSN(t)
 			}
@@ -94,7 +95,7 @@ func TestSchedulesWakeOtherProcesses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var processes []queue.Driver
+			var processes []driver.Driver
 			for range 2 {
 				db, err := open(t)
 				require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // untilCanceled returns the cause of its end.
@@ -43,7 +44,7 @@ func TestShutdownGivesUpHandlersThatDoNotReturn(t *testing.T) {
 		release, wrote := make(chan struct{}), make(chan error, 1)
 		stop := start(t, q, &queue.DispatcherConfig{Drain: time.Minute}, func(_ context.Context, w *queue.Work[int]) error {
 			<-release
-			wrote <- w.Complete(context.Background(), func(context.Context, *queue.Tx) error {
+			wrote <- w.Complete(context.Background(), func(context.Context, queue.Tx) error {
 				t.Error("a handler that was given up has written")
 				return nil
 			})
@@ -83,9 +84,9 @@ func TestWriteOfACanceledJobIsRefused(t *testing.T) {
 		id := enqueue(t, q, nil)
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
 			ctx = context.WithoutCancel(ctx)
-			require.NoError(t, w.Write(ctx, func(context.Context, *queue.Tx) error { return nil }))
+			require.NoError(t, w.Write(ctx, func(context.Context, queue.Tx) error { return nil }))
 			require.NoError(t, q.Cancel(ctx, id))
-			err := w.Write(ctx, func(context.Context, *queue.Tx) error {
+			err := w.Write(ctx, func(context.Context, queue.Tx) error {
 				t.Error("a handler whose job was canceled has written")
 				return nil
 			})
@@ -114,11 +115,11 @@ func TestCancelReachesOtherProcessesByTheirHeartbeat(t *testing.T) {
 
 // A canceling driver has the job canceled when a claim has taken it and nobody has heard of it yet.
 type canceling struct {
-	queue.Driver
+	driver.Driver
 	cancel func(jobID string)
 }
 
-func (c *canceling) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (c *canceling) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	result, err := c.Driver.Claim(ctx, req)
 	for i := range result.Jobs {
 		c.cancel(result.Jobs[i].ID)
@@ -160,7 +161,7 @@ func TestCancelInATransactionThatIsUndoneStopsNothing(t *testing.T) {
 			return ctx.Err()
 		})
 		synctest.Wait()
-		err := q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		err := q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			require.NoError(t, q.CancelTx(ctx, tx, id))
 			return errBroken
 		})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A StatsRequest says what [Queue.Stats] looks at; the zero value is the usual.
@@ -60,16 +62,13 @@ type Latency struct {
 
 // WorkerStats is a worker and how many jobs it runs.
 type WorkerStats struct {
-	Worker  // Beat is −1 when it is not registered: it has died, and its jobs are about to be given back
+	ID string
+	// Beat counts its signs of life. It is −1 when the worker is not registered: it has died, and its jobs are about to be
+	// given back.
+	Beat    int64
+	BeatAt  time.Time // by the worker's clock
+	Types   []string  // that it has handlers for; nil when that is not known
 	Running int
-}
-
-// A StatsQuery is a StatsRequest with its bounds worked out.
-type StatsQuery struct {
-	Now      time.Time
-	Since    time.Time // the beginning of a bucket
-	Bucket   time.Duration
-	MaxCount int
 }
 
 const (
@@ -91,16 +90,38 @@ func (q *Queue) Stats(ctx context.Context, req *StatsRequest) (*Stats, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue: stats: %w", err)
 	}
-	stats, err := q.driver.Stats(ctx, query)
-	return stats, wrap("stats", "", err)
+	read, err := q.driver.Stats(ctx, query)
+	if err != nil {
+		return nil, wrap("stats", "", err)
+	}
+	return statsOf(read), nil
 }
 
-func (r StatsRequest) query(now time.Time) (StatsQuery, error) {
+func statsOf(read *driver.Stats) *Stats {
+	stats := &Stats{At: read.At, Bucket: read.Bucket, Since: read.Since, MaxCount: read.MaxCount}
+	for _, t := range read.Types {
+		finished := make([]Throughput, len(t.Finished))
+		for i, f := range t.Finished {
+			finished[i] = Throughput(f)
+		}
+		stats.Types = append(stats.Types, TypeStats{
+			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Running: t.Running,
+			Completed: t.Completed, Failed: t.Failed, Canceled: t.Canceled, OldestDue: t.OldestDue, Finished: finished,
+			Wait: Latency(t.Wait), Run: Latency(t.Run),
+		})
+	}
+	for _, w := range read.Workers {
+		stats.Workers = append(stats.Workers, WorkerStats{ID: w.ID, Beat: w.Beat, BeatAt: w.BeatAt, Types: w.Types, Running: w.Running})
+	}
+	return stats
+}
+
+func (r StatsRequest) query(now time.Time) (driver.StatsQuery, error) {
 	if r.Window == 0 {
 		r.Window = defaultWindow
 	}
 	if r.Window < time.Minute || r.Window > maxWindow {
-		return StatsQuery{}, fmt.Errorf("StatsRequest.Window is %v; it must be within 1m and 31 days", r.Window)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Window is %v; it must be within 1m and 31 days", r.Window)
 	}
 	if r.Bucket == 0 {
 		r.Bucket = (r.Window/60 + time.Minute - 1).Truncate(time.Minute)
@@ -110,14 +131,14 @@ func (r StatsRequest) query(now time.Time) (StatsQuery, error) {
 	}
 	switch {
 	case r.Bucket < time.Minute || r.Bucket%time.Minute != 0:
-		return StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v; it must be in whole minutes", r.Bucket)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v; it must be in whole minutes", r.Bucket)
 	case r.Window/r.Bucket > maxBuckets:
-		return StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v, which makes more than %d buckets of %v", r.Bucket, maxBuckets, r.Window)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.Bucket is %v, which makes more than %d buckets of %v", r.Bucket, maxBuckets, r.Window)
 	case r.MaxCount < 1 || r.MaxCount > maxMaxCount:
-		return StatsQuery{}, fmt.Errorf("StatsRequest.MaxCount is %d; it must be within 1 and %d", r.MaxCount, maxMaxCount)
+		return driver.StatsQuery{}, fmt.Errorf("StatsRequest.MaxCount is %d; it must be within 1 and %d", r.MaxCount, maxMaxCount)
 	}
 	now = now.UTC()
 	// The bucket that has just begun is one of them.
 	since := now.Add(-r.Window).Truncate(r.Bucket).Add(r.Bucket)
-	return StatsQuery{Now: now, Since: since, Bucket: r.Bucket, MaxCount: r.MaxCount}, nil
+	return driver.StatsQuery{Now: now, Since: since, Bucket: r.Bucket, MaxCount: r.MaxCount}, nil
 }

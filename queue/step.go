@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // running is a *Work or an *Attempt.
@@ -29,7 +31,7 @@ func Step[T any](ctx context.Context, w running, name string, fn func(ctx contex
 		return result, err
 	}
 	// fn has taken effect: that is kept also when the job has been told to stop meanwhile.
-	err = a.q.driver.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
+	err = a.q.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
 		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), step, result)
 		return err
 	})
@@ -41,14 +43,14 @@ func Step[T any](ctx context.Context, w running, name string, fn func(ctx contex
 
 // StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it
 // happens exactly once.
-func StepTx[T any](ctx context.Context, w running, name string, fn func(ctx context.Context, tx *Tx) (T, error)) (T, error) {
+func StepTx[T any](ctx context.Context, w running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
 	a := w.attempt()
 	var result T
 	if done, err := a.stored(ctx, name, &result); done || err != nil {
 		return result, err
 	}
 	var step StepRecord
-	err := a.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+	err := a.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if result, err = fn(ctx, tx); err != nil {
 			return err
 		}

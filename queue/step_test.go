@@ -59,7 +59,7 @@ func TestStepTxCommitsItsWritesWithItsResult(t *testing.T) {
 			if w.Payload == 2 {
 				return nil
 			}
-			child, err := queue.StepTx(ctx, w, "spawn", func(ctx context.Context, tx *queue.Tx) (string, error) {
+			child, err := queue.StepTx(ctx, w, "spawn", func(ctx context.Context, tx queue.Tx) (string, error) {
 				receipt, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
 				require.NoError(t, err)
 				if w.Job.Attempt == 1 {

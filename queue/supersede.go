@@ -4,20 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/jmoiron/sqlx"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A job that coalesces, and was to run again, is canceled by [Finisher].Finish when another waits under its key already. What
+// A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish when another waits under its key already. What
 // is told of it is that, and not what its handler's error asked for.
 
-const selectSuperseded = `
-SELECT id, last_error
-FROM jobs
-WHERE state = 'canceled'
-  AND id IN (?)`
-
 // coalescing names the job if it may have been superseded.
-func coalescing(job *Job, out *Outcome, answer error) (ids []string) {
+func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
 	if answer == nil && out.State == StateQueued && job.KeyScope == KeyCoalesce {
 		ids = append(ids, job.ID)
 	}
@@ -25,24 +19,19 @@ func coalescing(job *Job, out *Outcome, answer error) (ids []string) {
 }
 
 // superseded tells by whom, in words, those of the jobs were that the transaction has ended and that will not run again.
-func (q *Queue) superseded(ctx context.Context, tx *Tx, ids []string) (map[string]string, error) {
+func (q *Queue) superseded(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	query, args, err := inQuery(tx.Dialect(), selectSuperseded, ids)
+	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	var rows []struct {
-		ID  string `db:"id"`
-		Why string `db:"last_error"`
-	}
-	if err := sqlx.SelectContext(ctx, tx, &rows, query, args...); err != nil {
-		return nil, err
-	}
-	why := make(map[string]string, len(rows))
-	for _, r := range rows {
-		why[r.ID] = r.Why
+	why := make(map[string]string, len(jobs))
+	for _, job := range jobs {
+		if job.State == StateCanceled {
+			why[job.ID] = job.LastError
+		}
 	}
 	return why, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postroom-go/postroom/queue/driver"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -148,7 +149,7 @@ func (t *telemetry) begin(ctx context.Context, job *Job, now time.Time) (context
 }
 
 // end closes what begin has opened, if the handler was called at all.
-func (t *telemetry) end(e *entry, out *Outcome) {
+func (t *telemetry) end(e *entry, out *driver.Outcome) {
 	span := e.attempt.span
 	if span == nil {
 		return

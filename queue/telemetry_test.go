@@ -21,6 +21,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -32,7 +33,7 @@ type watched struct {
 	metrics *sdkmetric.ManualReader
 }
 
-func watch(t *testing.T, driver queue.Driver, cfg queue.Config) *watched {
+func watch(t *testing.T, driver driver.Driver, cfg queue.Config) *watched {
 	t.Helper()
 	w := &watched{spans: tracetest.NewSpanRecorder(), metrics: sdkmetric.NewManualReader()}
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(w.spans))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // "An idempotency key that stays unique for ever: a periodic job would run once and never again".
@@ -50,7 +51,7 @@ func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 			}
 			entered <- ctx
 			<-release
-			err := w.Complete(context.Background(), func(context.Context, *queue.Tx) error {
+			err := w.Complete(context.Background(), func(context.Context, queue.Tx) error {
 				t.Error("the zombie has written")
 				return nil
 			})
@@ -84,7 +85,7 @@ func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 func TestTrapCompletionByIDAndStateAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		id := enqueue(t, q, nil)
 		first := claimAs(t, q, "w")[0]
 		require.NoError(t, q.Fail(t.Context(), &first, queue.RetryAfter(errBroken, 1)))
@@ -298,7 +299,7 @@ func TestTrapHandlerThatMisbehaves(t *testing.T) {
 func TestTrapClaimThatDeliversTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		const jobs = 200
 		batch := make([]queue.NewJob, jobs)
 		for i := range batch {
@@ -334,11 +335,11 @@ func TestTrapClaimThatDeliversTwice(t *testing.T) {
 
 // counting counts what single transactions delete.
 type counting struct {
-	queue.Driver
+	driver.Driver
 	deleted []int
 }
 
-func (c *counting) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneRequest) (int, error) {
+func (c *counting) Prune(ctx context.Context, tx *driver.WriteTx, req driver.PruneRequest) (int, error) {
 	n, err := c.Driver.Prune(ctx, tx, req)
 	c.deleted = append(c.deleted, n)
 	return n, err
@@ -348,7 +349,7 @@ func (c *counting) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneReque
 func TestTrapLargeDeletesThatHoldTheWriter(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(queue.Driver), nil)
+		q := on(t, db.(driver.Driver), nil)
 		batch := make([]queue.NewJob, 1203)
 		for i := range batch {
 			batch[i] = ping.New(i, nil)
@@ -356,7 +357,7 @@ func TestTrapLargeDeletesThatHoldTheWriter(t *testing.T) {
 		_, err := q.EnqueueMany(t.Context(), batch)
 		require.NoError(t, err)
 		execute(t, q, "UPDATE jobs SET state = 'completed', finished_at = '2026-01-01T00:00:00.000000Z'")
-		pruned := &counting{Driver: db.(queue.Driver)}
+		pruned := &counting{Driver: db.(driver.Driver)}
 		n, err := on(t, pruned, nil).Prune(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, len(batch), n)

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const (
@@ -36,16 +36,16 @@ func (j *NewJob) validate() error {
 	switch {
 	case j.Type == "":
 		return fmt.Errorf("%w: Type is empty", ErrInvalidJob)
-	case j.Type == allTypes:
-		return fmt.Errorf("%w: Type is %q, which stands for all types (ForAll)", ErrInvalidJob, allTypes)
+	case j.Type == driver.AllTypes:
+		return fmt.Errorf("%w: Type is %q, which stands for all types (ForAll)", ErrInvalidJob, driver.AllTypes)
 	case j.Priority < math.MinInt32 || j.Priority > math.MaxInt32:
 		return fmt.Errorf("%w: Priority is %d; it must fit 32 bits", ErrInvalidJob, j.Priority)
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
 		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
 	}
 	switch {
-	case strings.HasPrefix(j.LimitKey, joblimit.Coalesced):
-		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, j.LimitKey, joblimit.Coalesced)
+	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
+		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, j.LimitKey, driver.CoalescePrefix)
 	case j.LimitKey != "" && j.Key.Scope == KeyCoalesce:
 		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, j.LimitKey)
 	}
@@ -178,4 +178,4 @@ func lookup(id string) string {
 	return ""
 }
 
-func (l Lease) lookup() Lease { return Lease{JobID: lookup(l.JobID), Attempt: l.Attempt} }
+func (l Lease) lookup() driver.Lease { return driver.Lease{JobID: lookup(l.JobID), Attempt: l.Attempt} }

@@ -62,7 +62,7 @@ func TestWhatHandlersDo(t *testing.T) {
 		{"calls Goexit", func(context.Context, *queue.Work[int]) error { runtime.Goexit(); return nil },
 			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler called runtime.Goexit", Stack: "Goexit"}, 2 * time.Second},
 		{"calls Goexit in a write", func(ctx context.Context, w *queue.Work[int]) error {
-			return w.Complete(ctx, func(context.Context, *queue.Tx) error { runtime.Goexit(); return nil })
+			return w.Complete(ctx, func(context.Context, queue.Tx) error { runtime.Goexit(); return nil })
 		}, queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler called runtime.Goexit", Stack: "Goexit"}, 2 * time.Second},
 		{"returns an error that panics", func(context.Context, *queue.Work[int]) error { return rudeError{} },
 			queue.AttemptRecord{Kind: queue.KindFailed, Error: "handler panicked: runtime error: invalid memory address or nil pointer dereference", Stack: "rudeError"}, 2 * time.Second},
@@ -111,7 +111,7 @@ func TestWhatHandlersDo(t *testing.T) {
 	}
 }
 
-func panicInWrite(context.Context, *queue.Tx) error { panic("in write") }
+func panicInWrite(context.Context, queue.Tx) error { panic("in write") }
 
 // Each handler fails for good at its first attempt.
 func TestWhatNoRetryMends(t *testing.T) {
@@ -128,7 +128,7 @@ func TestWhatNoRetryMends(t *testing.T) {
 		}, "result: json: unsupported type: chan int"},
 		{"a result that is no JSON, in Complete", func(ctx context.Context, w *queue.Work[int]) error {
 			w.SetResult(make(chan int))
-			return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil })
+			return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
 		}, "unsupported type: chan int"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestResultIsStored(t *testing.T) {
 			if w.Job.ID == first {
 				return nil
 			}
-			return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil })
+			return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
 		})
 		require.Equal(t, `{"n":7}`, string(job(t, q, first).Result))
 		require.Equal(t, `{"n":7}`, string(job(t, q, second).Result))
@@ -203,7 +203,7 @@ func TestCompleteIsOneTransaction(t *testing.T) {
 			if w.Payload == 2 {
 				return nil
 			}
-			err := w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			err := w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				receipt, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
 				require.NoError(t, err)
 				followers = append(followers, receipt.ID)
@@ -229,7 +229,7 @@ func TestAnErrorAfterCompleteChangesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
-			complete := func() error { return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil }) }
+			complete := func() error { return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil }) }
 			require.NoError(t, complete())
 			require.ErrorIs(t, complete(), queue.ErrNotRunning)
 			return errBroken

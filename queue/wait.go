@@ -31,8 +31,9 @@ func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
 			return nil, wrap("wait", jobID, err)
 		}
 		if job.State.Finished() {
-			_ = q.codecs.readJob(job) // Result tells when it cannot be read
-			return job, nil
+			ended := Job(*job)
+			_ = q.codecs.readJob(&ended) // Result reports that it cannot be read
+			return &ended, nil
 		}
 		select {
 		case <-ctx.Done():

@@ -13,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestWaitNoticesAnEndInTheSameProcessAtOnce(t *testing.T) {
@@ -56,11 +57,11 @@ func TestWaitNoticesAnEndInAnotherProcess(t *testing.T) {
 }
 
 type countingReads struct {
-	queue.Driver
+	driver.Driver
 	reads atomic.Int64
 }
 
-func (d *countingReads) Job(ctx context.Context, id string) (*queue.Job, error) {
+func (d *countingReads) Job(ctx context.Context, id string) (*driver.Job, error) {
 	d.reads.Add(1)
 	return d.Driver.Job(ctx, id)
 }

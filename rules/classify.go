@@ -46,9 +46,9 @@ type Labels interface {
 // A Ledger records decisions and what follows from them, in the transaction it is given.
 type Ledger interface {
 	// Record stores the decision and its action, and enqueues what executes it or asks a person.
-	Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
+	Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
 	// Refuse stores the decision with an action that has failed for the reason, and enqueues nothing that executes it.
-	Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
+	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
 
 // A Classifier is the handler of [ClassifyJob]. All fields but Fallback are required.
@@ -84,7 +84,7 @@ func (c *Classifier) Handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if missing != "" {
 			_, err := c.Ledger.Refuse(ctx, tx, msg, decision, missing)
 			return err

@@ -44,7 +44,7 @@ type ledger struct {
 
 const createLedger = `CREATE TABLE IF NOT EXISTS test_ledger (message_id TEXT PRIMARY KEY)`
 
-func (l *ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
+func (l *ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
 	if err := l.write(ctx, tx, msg); err != nil {
 		return postroom.Action{}, err
 	}
@@ -52,7 +52,7 @@ func (l *ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	return postroom.Action{}, nil
 }
 
-func (l *ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+func (l *ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
 	if err := l.write(ctx, tx, msg); err != nil {
 		return postroom.Action{}, err
 	}
@@ -60,7 +60,7 @@ func (l *ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	return postroom.Action{}, nil
 }
 
-func (l *ledger) write(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error {
+func (l *ledger) write(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO test_ledger (message_id) VALUES ($1)`, msg.ID)
 	if l.fail != nil {
 		err, l.fail = l.fail, nil
@@ -81,7 +81,7 @@ func newClassification(t *testing.T) *classification {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, createLedger)
 		return err
 	}))

@@ -122,7 +122,7 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 // disable takes a broken rule out of service, unless it has been mended since it was read. A failure is not the
 // message's: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
-	err := e.store.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := e.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return e.store.change(ctx, tx, b.Rule.ID, func(r *Rule) error {
 			fault := r.Validate()
 			if fault == nil || !r.Enabled {

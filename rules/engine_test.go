@@ -69,13 +69,13 @@ func TestEngineSeesEachChangeAtTheNextDecision(t *testing.T) {
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 
 		archive := postroom.Archive
-		require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.Patch(ctx, tx, id, rules.Patch{Action: &archive})
 			return err
 		}))
 		require.Equal(t, postroom.Archive, decide(t, e, msg).Action)
 
-		require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }))
+		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }))
 		require.Equal(t, postroom.None, decide(t, e, msg).Action)
 	})
 }
@@ -92,7 +92,7 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				broken := create(t, db, s, rules.New("broken "+name, fromDomain("example.com"), postroom.Star, nil))
 				good := create(t, db, s, rules.New("good "+name, fromDomain("example.com"), postroom.Archive, nil))
-				require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+				require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 					_, err := tx.ExecContext(ctx, statement, broken.ID)
 					return err
 				}))
@@ -109,7 +109,7 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 				require.Equal(t, good.ID, decide(t, e, mailFrom("amy@example.com")).RuleID)
 				require.Empty(t, log.String(), "it is disabled and told once")
 
-				require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.Delete(ctx, tx, good.ID) }))
+				require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, good.ID) }))
 			})
 		}
 	})

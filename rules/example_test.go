@@ -85,7 +85,7 @@ func ExampleEngine() {
 		return
 	}
 	store := rules.NewStore(db)
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		shops := rules.Condition{Type: rules.SenderDomain, Value: "shop.example"}
 		_, err := store.Create(ctx, tx, rules.New("Shops", shops, postroom.Archive, nil))
 		return err

@@ -15,7 +15,7 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 // name is not given are deleted. A rule that was disabled with a reason stays so until its definition changes.
 //
 // The rules of other accounts stay as they are. All rules are checked before anything is written.
-func (s *Store) Import(ctx context.Context, tx *queue.Tx, accountID string, rules []Rule) (Imported, error) {
+func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	var done Imported
 	if err := checkImport(accountID, rules); err != nil {
 		return done, err
@@ -64,7 +64,7 @@ func checkImport(accountID string, rules []Rule) error {
 }
 
 // put stores r in the place of old, which is nil when there is none.
-func (d *Imported) put(ctx context.Context, tx *queue.Tx, r, old *Rule) error {
+func (d *Imported) put(ctx context.Context, tx queue.Tx, r, old *Rule) error {
 	if old == nil {
 		d.Added++
 		return insert(ctx, tx, r)

@@ -55,11 +55,11 @@ type Patch struct {
 }
 
 // Patch changes a stored rule and returns it as it is then.
-func (s *Store) Patch(ctx context.Context, tx *queue.Tx, id string, p Patch) (*Rule, error) {
+func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Rule, error) {
 	var patched *Rule
 	err := s.change(ctx, tx, id, func(r *Rule) error {
 		p.apply(r)
-		r.UpdatedAt = tx.Now()
+		r.UpdatedAt = queue.Now(tx)
 		patched = r
 		return update(ctx, tx, r)
 	})

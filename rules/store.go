@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
@@ -23,8 +23,8 @@ var migrations embed.FS
 // Migrate creates the tables of this package (deterministic_rules, rules_revision) or brings them up to date. It may be
 // called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "rules", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "rules", migrations)
 	})
 }
 
@@ -56,7 +56,7 @@ func (s *Store) Get(ctx context.Context, id string) (*Rule, error) {
 // Revision counts the changes of the rules: as long as it stays the same, so do they.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	var revision int64
-	if err := sqlx.GetContext(ctx, s.db.Reader(), &revision, sqlRevision); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &revision, sqlRevision); err != nil {
 		return 0, fmt.Errorf("read the revision of the rules: %w", err)
 	}
 	return revision, nil
@@ -64,7 +64,7 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 
 // Create stores a new rule under a new id and returns it as stored. An empty scope is global, an empty safe mode the
 // default one; [New] fills in the rest.
-func (s *Store) Create(ctx context.Context, tx *queue.Tx, r Rule) (*Rule, error) {
+func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Store) Create(ctx context.Context, tx *queue.Tx, r Rule) (*Rule, error)
 }
 
 // Delete removes a rule. What it has decided stays in the ledger.
-func (s *Store) Delete(ctx context.Context, tx *queue.Tx, id string) error {
+func (s *Store) Delete(ctx context.Context, tx queue.Tx, id string) error {
 	return s.change(ctx, tx, id, func(r *Rule) error {
 		_, err := tx.ExecContext(ctx, sqlDeleteRule, id)
 		return wrap("delete", r, err)
@@ -83,7 +83,7 @@ func (s *Store) Delete(ctx context.Context, tx *queue.Tx, id string) error {
 }
 
 // SetEnabled switches a rule on or off. Switching it on forgets why it was disabled.
-func (s *Store) SetEnabled(ctx context.Context, tx *queue.Tx, id string, enabled bool) error {
+func (s *Store) SetEnabled(ctx context.Context, tx queue.Tx, id string, enabled bool) error {
 	return s.change(ctx, tx, id, func(r *Rule) error {
 		if !enabled {
 			return disable(ctx, tx, r, "")
@@ -94,14 +94,14 @@ func (s *Store) SetEnabled(ctx context.Context, tx *queue.Tx, id string, enabled
 }
 
 // Disable switches a rule off and keeps the reason for people.
-func (s *Store) Disable(ctx context.Context, tx *queue.Tx, id, reason string) error {
+func (s *Store) Disable(ctx context.Context, tx queue.Tx, id, reason string) error {
 	return s.change(ctx, tx, id, func(r *Rule) error { return disable(ctx, tx, r, reason) })
 }
 
 // DisableUsingLabel disables the rules of the account that ask for the label or do something with it, by its exact id or
 // its name, and returns how many there were. Rules of all accounts and of other accounts stay: an id means nothing in
 // another mailbox, and a name may exist there. What they still decide about the label is refused when it is decided.
-func (s *Store) DisableUsingLabel(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) (int, error) {
+func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (int, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ func (s *Store) DisableUsingLabel(ctx context.Context, tx *queue.Tx, accountID s
 }
 
 // Swap exchanges the priorities of two rules.
-func (s *Store) Swap(ctx context.Context, tx *queue.Tx, id, otherID string) error {
+func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error {
 	if id == otherID {
 		return fmt.Errorf("%w: %s", ErrSameRule, id)
 	}
@@ -141,7 +141,7 @@ func (s *Store) Swap(ctx context.Context, tx *queue.Tx, id, otherID string) erro
 }
 
 // change lets fn change one stored rule, after all changes that began before.
-func (s *Store) change(ctx context.Context, tx *queue.Tx, id string, fn func(r *Rule) error) error {
+func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(r *Rule) error) error {
 	if err := beginChange(ctx, tx); err != nil {
 		return err
 	}
@@ -152,16 +152,16 @@ func (s *Store) change(ctx context.Context, tx *queue.Tx, id string, fn func(r *
 	return fn(r)
 }
 
-func beginChange(ctx context.Context, tx *queue.Tx) error {
+func beginChange(ctx context.Context, tx queue.Tx) error {
 	if _, err := tx.ExecContext(ctx, sqlNextRevision); err != nil {
 		return fmt.Errorf("change rules: %w", err)
 	}
 	return nil
 }
 
-func selectRules(ctx context.Context, q sqlx.QueryerContext, statement string, args ...any) ([]Rule, error) {
+func selectRules(ctx context.Context, q dbquery.Querier, statement string, args ...any) ([]Rule, error) {
 	var rows []row
-	if err := sqlx.SelectContext(ctx, q, &rows, statement, args...); err != nil {
+	if err := dbquery.Select(ctx, q, &rows, statement, args...); err != nil {
 		return nil, fmt.Errorf("read rules: %w", err)
 	}
 	rules := make([]Rule, len(rows))
@@ -171,9 +171,9 @@ func selectRules(ctx context.Context, q sqlx.QueryerContext, statement string, a
 	return rules, nil
 }
 
-func get(ctx context.Context, q sqlx.QueryerContext, id string) (*Rule, error) {
+func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
 	var r row
-	err := sqlx.GetContext(ctx, q, &r, sqlRule, id)
+	err := dbquery.Get(ctx, q, &r, sqlRule, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("rule %q: %w", id, postroom.ErrNotFound)
 	}
@@ -185,12 +185,12 @@ func get(ctx context.Context, q sqlx.QueryerContext, id string) (*Rule, error) {
 }
 
 // insert stores r under a new id, as it is then.
-func insert(ctx context.Context, tx *queue.Tx, r *Rule) error {
+func insert(ctx context.Context, tx queue.Tx, r *Rule) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("make a rule's id: %w", err)
 	}
-	r.ID, r.CreatedAt, r.UpdatedAt = id.String(), tx.Now(), tx.Now()
+	r.ID, r.CreatedAt, r.UpdatedAt = id.String(), queue.Now(tx), queue.Now(tx)
 	stored, err := checked(ctx, tx, r)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func insert(ctx context.Context, tx *queue.Tx, r *Rule) error {
 	return wrap("store", r, err)
 }
 
-func update(ctx context.Context, tx *queue.Tx, r *Rule) error {
+func update(ctx context.Context, tx queue.Tx, r *Rule) error {
 	stored, err := checked(ctx, tx, r)
 	if err != nil {
 		return err
@@ -210,18 +210,18 @@ func update(ctx context.Context, tx *queue.Tx, r *Rule) error {
 	_, err = tx.ExecContext(ctx, sqlUpdateRule,
 		stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
 		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
-		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode, dbtime.Of(tx.Now()), stored.ID)
+		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode, dbtime.Of(queue.Now(tx)), stored.ID)
 	return wrap("store", r, err)
 }
 
 // checked is the row of a valid rule whose name is free.
-func checked(ctx context.Context, tx *queue.Tx, r *Rule) (*row, error) {
+func checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 	r.normalize()
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
 	var holder string
-	switch err := sqlx.GetContext(ctx, tx, &holder, sqlNameTakenBy, r.AccountID, r.Name, r.ID); {
+	switch err := dbquery.Get(ctx, tx, &holder, sqlNameTakenBy, r.AccountID, r.Name, r.ID); {
 	case err == nil:
 		return nil, fmt.Errorf("rule %q: %w (rule %s)", r.Name, ErrNameTaken, holder)
 	case !errors.Is(err, sql.ErrNoRows):
@@ -231,9 +231,9 @@ func checked(ctx context.Context, tx *queue.Tx, r *Rule) (*row, error) {
 }
 
 // disable writes no more than the rule's state: a rule that is broken must not be checked, or rewritten, to be disabled.
-func disable(ctx context.Context, tx *queue.Tx, r *Rule, reason string) error {
+func disable(ctx context.Context, tx queue.Tx, r *Rule, reason string) error {
 	reason = strings.ReplaceAll(strings.ToValidUTF8(reason, "\uFFFD"), "\x00", "\uFFFD")
-	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(reason), dbtime.Of(tx.Now()), r.ID)
+	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(reason), dbtime.Of(queue.Now(tx)), r.ID)
 	return wrap("disable", r, err)
 }
 

@@ -31,7 +31,7 @@ func eachStore(t *testing.T, fn func(t *testing.T, db queue.DB, s *rules.Store))
 	})
 }
 
-func write(t *testing.T, db queue.DB, fn func(ctx context.Context, tx *queue.Tx) error) error {
+func write(t *testing.T, db queue.DB, fn func(ctx context.Context, tx queue.Tx) error) error {
 	t.Helper()
 	return db.Write(t.Context(), fn)
 }
@@ -39,7 +39,7 @@ func write(t *testing.T, db queue.DB, fn func(ctx context.Context, tx *queue.Tx)
 func create(t *testing.T, db queue.DB, s *rules.Store, r rules.Rule) *rules.Rule {
 	t.Helper()
 	var created *rules.Rule
-	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) (err error) {
+	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
 		created, err = s.Create(ctx, tx, r)
 		return err
 	}))
@@ -49,7 +49,7 @@ func create(t *testing.T, db queue.DB, s *rules.Store, r rules.Rule) *rules.Rule
 func importRules(t *testing.T, db queue.DB, s *rules.Store, accountID string, list ...rules.Rule) rules.Imported {
 	t.Helper()
 	var done rules.Imported
-	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) (err error) {
+	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
 		done, err = s.Import(ctx, tx, accountID, list)
 		return err
 	}))
@@ -130,7 +130,7 @@ func TestStoreRefusesInvalidRules(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				r := valid()
 				spoil(&r)
-				err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+				err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
 					_, err := s.Create(ctx, tx, r)
 					return err
 				})
@@ -145,7 +145,7 @@ func TestNamesAreUniqueWithinAnAccount(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		r := rules.New("r", fromDomain("example.com"), postroom.Archive, nil)
 		create(t, db, s, r)
-		err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.Create(ctx, tx, r)
 			return err
 		})
@@ -161,13 +161,13 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 		r := rules.New("r", fromDomain("example.com"), postroom.Archive, nil)
 		r.Description, r.Scope, r.ScopeRef = "why", rules.ScopeDomain, "example.com"
 		id := create(t, db, s, r).ID
-		require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
+		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
 
 		patch := func(text string) *rules.Rule {
 			var p rules.Patch
 			require.NoError(t, json.Unmarshal([]byte(text), &p))
 			var patched *rules.Rule
-			require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) (err error) {
+			require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) (err error) {
 				patched, err = s.Patch(ctx, tx, id, p)
 				return err
 			}))
@@ -195,7 +195,7 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 
 		require.Empty(t, patch(`{"scope":"global"}`).ScopeRef, "a change to global clears the reference")
 
-		err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.Patch(ctx, tx, id, rules.Patch{Condition: &rules.Condition{}})
 			return err
 		})
@@ -210,7 +210,7 @@ func TestSwapExchangesPriorities(t *testing.T) {
 		a := create(t, db, s, first).ID
 		b := create(t, db, s, rules.New("second", fromDomain("example.com"), postroom.Star, nil)).ID
 		swap := func(x, y string) error {
-			return write(t, db, func(ctx context.Context, tx *queue.Tx) error { return s.Swap(ctx, tx, x, y) })
+			return write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Swap(ctx, tx, x, y) })
 		}
 		require.NoError(t, swap(a, b))
 		require.Equal(t, []string{"second", "first"}, names(t, s))
@@ -225,7 +225,7 @@ func TestSwapExchangesPriorities(t *testing.T) {
 func TestDeleteRemovesARule(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Archive, nil)).ID
-		remove := func(ctx context.Context, tx *queue.Tx) error { return s.Delete(ctx, tx, id) }
+		remove := func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, id) }
 		require.NoError(t, write(t, db, remove))
 		require.ErrorIs(t, write(t, db, remove), postroom.ErrNotFound)
 		_, err := s.Get(t.Context(), id)
@@ -284,7 +284,7 @@ func TestImportChecksAllBeforeItWritesAny(t *testing.T) {
 			"a name twice":    {good, good},
 			"another's mail":  {good, others},
 		} {
-			err := write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+			err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
 				_, err := s.Import(ctx, tx, "acc", list)
 				require.Error(t, err, name)
 				return nil // even a caller that commits after the error has changed nothing
@@ -297,7 +297,7 @@ func TestImportChecksAllBeforeItWritesAny(t *testing.T) {
 
 func disableUsing(t *testing.T, db queue.DB, s *rules.Store, accountID string, label postroom.Label, want int) {
 	t.Helper()
-	require.NoError(t, write(t, db, func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 		n, err := s.DisableUsingLabel(ctx, tx, accountID, label)
 		require.Equal(t, want, n)
 		return err
@@ -343,13 +343,13 @@ func TestSetEnabledForgetsTheReason(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Archive, nil)).ID
 		for _, step := range []struct {
-			do      func(ctx context.Context, tx *queue.Tx) error
+			do      func(ctx context.Context, tx queue.Tx) error
 			enabled bool
 			reason  string
 		}{
-			{func(ctx context.Context, tx *queue.Tx) error { return s.Disable(ctx, tx, id, "broken\x00") }, false, "broken\uFFFD"},
-			{func(ctx context.Context, tx *queue.Tx) error { return s.SetEnabled(ctx, tx, id, true) }, true, ""},
-			{func(ctx context.Context, tx *queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }, false, ""},
+			{func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, id, "broken\x00") }, false, "broken\uFFFD"},
+			{func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, true) }, true, ""},
+			{func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, id, false) }, false, ""},
 		} {
 			require.NoError(t, write(t, db, step.do))
 			require.Equal(t, step.enabled, byName(t, s, "r").Enabled)

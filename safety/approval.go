@@ -72,7 +72,7 @@ func digest(a postroom.Action, storedParameters string, expires time.Time) strin
 }
 
 // ask writes a request for approval of an action that waits, and lets the host tell people.
-func (l *Ledger) ask(ctx context.Context, tx *queue.Tx, a postroom.Action, reasons []string) error {
+func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reasons []string) error {
 	id, err := newID()
 	if err != nil {
 		return err
@@ -82,11 +82,11 @@ func (l *Ledger) ask(ctx context.Context, tx *queue.Tx, a postroom.Action, reaso
 		return err
 	}
 	var parameters string
-	if err := tx.QueryRowxContext(ctx, selectParameters, a.ID).Scan(&parameters); err != nil {
+	if err := tx.QueryRowContext(ctx, selectParameters, a.ID).Scan(&parameters); err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
 	}
-	expires := dbtime.Truncate(tx.Now().Add(l.cfg.ApprovalExpiry))
-	_, err = tx.ExecContext(ctx, insertApproval, id, a.ID, text, digest(a, parameters, expires), dbtime.Of(tx.Now()), dbtime.Of(expires))
+	expires := dbtime.Truncate(queue.Now(tx).Add(l.cfg.ApprovalExpiry))
+	_, err = tx.ExecContext(ctx, insertApproval, id, a.ID, text, digest(a, parameters, expires), dbtime.Of(queue.Now(tx)), dbtime.Of(expires))
 	if err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
 	}
@@ -97,8 +97,8 @@ func (l *Ledger) ask(ctx context.Context, tx *queue.Tx, a postroom.Action, reaso
 }
 
 // close answers or withdraws the request that waits, if one does.
-func (l *Ledger) close(ctx context.Context, tx *queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	res, err := tx.ExecContext(ctx, closeApproval, string(outcome), clean(approver), clean(why), dbtime.Of(tx.Now()), actionID)
+func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
+	res, err := tx.ExecContext(ctx, closeApproval, string(outcome), clean(approver), clean(why), dbtime.Of(queue.Now(tx)), actionID)
 	if err != nil {
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}
@@ -111,7 +111,7 @@ func (l *Ledger) close(ctx context.Context, tx *queue.Tx, actionID string, outco
 //
 // It is refused with [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], or a [*StateError] when the action does
 // not wait any more; then nothing has been written.
-func (l *Ledger) Approve(ctx context.Context, tx *queue.Tx, actionID, approver string) (postroom.Action, error) {
+func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
@@ -132,7 +132,7 @@ func (l *Ledger) Approve(ctx context.Context, tx *queue.Tx, actionID, approver s
 }
 
 // Reject ends an action that waits, or is queued and has not begun, with the person's reason, which may be empty.
-func (l *Ledger) Reject(ctx context.Context, tx *queue.Tx, actionID, approver, why string) (postroom.Action, error) {
+func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, why string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
@@ -151,7 +151,7 @@ func (l *Ledger) Reject(ctx context.Context, tx *queue.Tx, actionID, approver, w
 // Hold takes a queued action that has not begun back and asks a person first, for the reason given. The job that was to
 // execute the action must end in the same transaction, completed by itself or canceled, so that [Config.Execute] finds its
 // key free when the person approves.
-func (l *Ledger) Hold(ctx context.Context, tx *queue.Tx, actionID, reason string) (postroom.Action, error) {
+func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
 	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending})
 	if err != nil {
 		return postroom.Action{}, err
@@ -161,7 +161,7 @@ func (l *Ledger) Hold(ctx context.Context, tx *queue.Tx, actionID, reason string
 
 // Renew withdraws the request of an action that waits and asks again for the action as it is now, with a new expiry: for
 // requests that have expired or become void.
-func (l *Ledger) Renew(ctx context.Context, tx *queue.Tx, actionID string) error {
+func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error {
 	a, old, _, err := l.request(ctx, tx, actionID, "renew the approval of")
 	if err != nil {
 		return err
@@ -188,12 +188,12 @@ func (l *Ledger) mayAnswer(approver string) error {
 }
 
 // checkRequest tells whether the action's request can be approved now.
-func (l *Ledger) checkRequest(ctx context.Context, tx *queue.Tx, actionID string) error {
+func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, actionID string) error {
 	a, approval, parameters, err := l.request(ctx, tx, actionID, "approve")
 	switch {
 	case err != nil:
 		return err
-	case !tx.Now().Before(approval.ExpiresAt):
+	case !queue.Now(tx).Before(approval.ExpiresAt):
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", actionID, ErrApprovalExpired,
 			approval.ExpiresAt.Format(time.RFC3339))
 	case digest(a, parameters, approval.ExpiresAt) != approval.Digest:
@@ -203,10 +203,10 @@ func (l *Ledger) checkRequest(ctx context.Context, tx *queue.Tx, actionID string
 }
 
 // request reads an action that waits, the request for its approval and its parameters as they are stored.
-func (l *Ledger) request(ctx context.Context, tx *queue.Tx, actionID, op string) (a postroom.Action, _ Approval, parameters string, err error) {
+func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (a postroom.Action, _ Approval, parameters string, err error) {
 	var ar actionRow
 	var pr approvalRow
-	err = tx.QueryRowxContext(ctx, selectWaiting, actionID).Scan(append(ar.dest(), pr.dest()...)...)
+	err = tx.QueryRowContext(ctx, selectWaiting, actionID).Scan(append(ar.dest(), pr.dest()...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		a, err = l.tooLate(ctx, tx, actionID, op)
 		return a, Approval{}, "", err
@@ -223,6 +223,6 @@ func (l *Ledger) request(ctx context.Context, tx *queue.Tx, actionID, op string)
 
 // ApprovalsOf lists the requests that were made for one action, oldest first, and how they were answered.
 func (l *Ledger) ApprovalsOf(ctx context.Context, actionID string) ([]Approval, error) {
-	rows, err := l.cfg.DB.Reader().QueryxContext(ctx, selectApprovals, actionID)
+	rows, err := l.cfg.DB.Reader().QueryContext(ctx, selectApprovals, actionID)
 	return collect(rows, err, scanApproval)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (d *desk) renew(id string) error {
-	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Renew(ctx, tx, id) })
+	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Renew(ctx, tx, id) })
 }
 
 func (d *desk) waiting(t *testing.T) []Waiting {
@@ -130,7 +130,7 @@ func TestChangedParametersVoidTheRequest(t *testing.T) {
 				dec := model(postroom.Forward, 1)
 				dec.Parameters = postroom.Parameters{"to": "boss@example.com"}
 				id := d.record(message("a@example.com"), dec).ID
-				require.NoError(t, d.write(func(ctx context.Context, tx *queue.Tx) error {
+				require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 					_, err := tx.ExecContext(ctx, change, id)
 					return err
 				}))
@@ -162,7 +162,7 @@ func TestHoldAsksFirst(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		id := d.record(message("a@example.com"), rule(postroom.Archive, "")).ID
-		_, err := d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 			return d.ledger.Hold(ctx, tx, id, "a reply to another domain")
 		})
 		require.NoError(t, err)

@@ -42,7 +42,7 @@ func ExampleLedger() {
 	}
 	ledger, err := safety.New(safety.Config{
 		DB: db,
-		Execute: func(_ context.Context, _ *queue.Tx, action postroom.Action) error {
+		Execute: func(_ context.Context, _ queue.Tx, action postroom.Action) error {
 			fmt.Println("enqueue the job that does:", action.Type)
 			return nil
 		},
@@ -52,7 +52,7 @@ func ExampleLedger() {
 	}
 
 	var action postroom.Action
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1", Subject: "You have won"}
 		action, err = ledger.Record(ctx, tx, msg, postroom.Decision{
 			Action: postroom.Delete, Confidence: 1, Rationale: "spam", Source: postroom.SourceModel,
@@ -64,7 +64,7 @@ func ExampleLedger() {
 	}
 	fmt.Println(action.State)
 
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		action, err = ledger.Approve(ctx, tx, action.ID, "ann")
 		return err
 	})

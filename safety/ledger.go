@@ -25,11 +25,11 @@ type Config struct {
 	// Execute is called for each action that may now be executed, in the transaction that says so: it enqueues the job
 	// that does it. An error undoes the transaction. An action that is held becomes executable a second time when it is
 	// approved, so the job's key is one that is free again once the job has finished. Required.
-	Execute func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
+	Execute func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
 	// Ask is called for each request for approval, in the transaction that makes it: it enqueues the job that tells a
 	// person. An error undoes the transaction. Nil: people look for themselves, with [Ledger.Approvals].
-	Ask func(ctx context.Context, tx *queue.Tx, action postroom.Action) error
+	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
 	// Approvers are who may approve and reject, compared exactly. Empty: whoever can call.
 	Approvers []string
@@ -89,7 +89,7 @@ var migrations embed.FS
 // Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. It may be
 // called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), "safety", migrations)
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), "safety", migrations)
 	})
 }

@@ -85,7 +85,7 @@ func list[T any](ctx context.Context, l *Ledger, f Filter, listing string, read 
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
-	rows, err := l.cfg.DB.Reader().QueryxContext(ctx, query, args...)
+	rows, err := l.cfg.DB.Reader().QueryContext(ctx, query, args...)
 	all, err := collect(rows, err, read)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
@@ -95,7 +95,7 @@ func list[T any](ctx context.Context, l *Ledger, f Filter, listing string, read 
 
 // Decision returns one decision, or [postroom.ErrNotFound].
 func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error) {
-	d, err := scan(l.cfg.DB.Reader().QueryRowxContext(ctx, selectDecision, id), &decisionRow{})
+	d, err := scan(l.cfg.DB.Reader().QueryRowContext(ctx, selectDecision, id), &decisionRow{})
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, notFound("decision", id)
 	}
@@ -115,7 +115,7 @@ func (l *Ledger) Resolve(ctx context.Context, prefix string) (string, error) {
 	if p == "" || strings.Trim(p, "0123456789abcdef-") != "" {
 		return "", notFound("action", prefix)
 	}
-	rows, err := l.cfg.DB.Reader().QueryxContext(ctx, selectPrefix, p, p+"g")
+	rows, err := l.cfg.DB.Reader().QueryContext(ctx, selectPrefix, p, p+"g")
 	ids, err := collect(rows, err, func(s scanner) (id string, err error) {
 		err = s.Scan(&id)
 		return id, err

@@ -193,7 +193,7 @@ func TestResolve(t *testing.T) {
 		ids := []string{"0a1b0000-0000-7000-8000-000000000001", "0a1b0000-0000-7000-8000-000000000002", "0a2c0000-0000-7000-8000-000000000001"}
 		a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		for _, id := range ids {
-			require.NoError(t, d.write(func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 				a.ID = id
 				_, err := insertActionRow(ctx, tx, a)
 				return err
@@ -218,7 +218,7 @@ func TestResolveNamesTenCandidates(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), nil)
 	a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
 	for i := range 12 {
-		require.NoError(t, d.write(func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
 			a.ID = fmt.Sprintf("ff%02d", i)
 			_, err := insertActionRow(ctx, tx, a)
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,11 +31,11 @@ func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 	d := &desk{t: t, db: db, now: time.Now()}
 	cfg := Config{
 		DB: db,
-		Execute: func(_ context.Context, _ *queue.Tx, a postroom.Action) error {
+		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			d.executed = append(d.executed, a.ID)
 			return nil
 		},
-		Ask: func(_ context.Context, _ *queue.Tx, a postroom.Action) error {
+		Ask: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			d.asked = append(d.asked, a.ID)
 			return nil
 		},
@@ -49,15 +50,15 @@ func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 }
 
 // write runs fn in a transaction of its own whose clock is the desk's.
-func (d *desk) write(fn func(ctx context.Context, tx *queue.Tx) error) error {
-	return d.db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
-		return fn(ctx, queue.NewTx(tx, tx.Dialect(), d.now))
+func (d *desk) write(fn func(ctx context.Context, tx queue.Tx) error) error {
+	return d.db.Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
+		return fn(ctx, driver.NewWriteTx(tx, d.db.Dialect(), d.now))
 	})
 }
 
 func (d *desk) record(msg *postroom.Message, dec postroom.Decision) postroom.Action {
 	var a postroom.Action
-	require.NoError(d.t, d.write(func(ctx context.Context, tx *queue.Tx) (err error) {
+	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		a, err = d.ledger.Record(ctx, tx, msg, dec)
 		return err
 	}))
@@ -65,8 +66,8 @@ func (d *desk) record(msg *postroom.Message, dec postroom.Decision) postroom.Act
 }
 
 // act runs one change of one action and returns its error.
-func (d *desk) act(fn func(ctx context.Context, tx *queue.Tx) (postroom.Action, error)) (a postroom.Action, err error) {
-	err = d.write(func(ctx context.Context, tx *queue.Tx) error {
+func (d *desk) act(fn func(ctx context.Context, tx queue.Tx) (postroom.Action, error)) (a postroom.Action, err error) {
+	err = d.write(func(ctx context.Context, tx queue.Tx) error {
 		a, err = fn(ctx, tx)
 		return err
 	})
@@ -74,33 +75,33 @@ func (d *desk) act(fn func(ctx context.Context, tx *queue.Tx) (postroom.Action, 
 }
 
 func (d *desk) start(id, job string) (postroom.Action, error) {
-	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		return d.ledger.Start(ctx, tx, id, job)
 	})
 }
 
 func (d *desk) approve(id, by string) (postroom.Action, error) {
-	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		return d.ledger.Approve(ctx, tx, id, by)
 	})
 }
 
 func (d *desk) reject(id, by, why string) (postroom.Action, error) {
-	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		return d.ledger.Reject(ctx, tx, id, by, why)
 	})
 }
 
 func (d *desk) complete(id string, hint postroom.UndoHint) error {
-	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Complete(ctx, tx, id, hint) })
+	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Complete(ctx, tx, id, hint) })
 }
 
 func (d *desk) fail(id, reason string) error {
-	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Fail(ctx, tx, id, reason) })
+	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Fail(ctx, tx, id, reason) })
 }
 
 func (d *desk) cancel(id, reason string) error {
-	return d.write(func(ctx context.Context, tx *queue.Tx) error { return d.ledger.Cancel(ctx, tx, id, reason) })
+	return d.write(func(ctx context.Context, tx queue.Tx) error { return d.ledger.Cancel(ctx, tx, id, reason) })
 }
 
 func (d *desk) get(id string) postroom.Action {

@@ -22,7 +22,7 @@ import (
 // written and the action of that first decision is returned, as it stands now.
 //
 // A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to keep it.
-func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
+func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
 	if err := d.Validate(); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
 	}
@@ -32,7 +32,7 @@ func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 	case verdict.RequiresApproval:
 		action.State = postroom.ActionApprovedPending
 	case d.Action == postroom.None:
-		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, tx.Now(), nothingDone()
+		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
 	}
 	action, isNew, err := l.insert(ctx, tx, msg, d, verdict, action)
 	if err != nil || !isNew {
@@ -50,7 +50,7 @@ func (l *Ledger) Record(ctx context.Context, tx *queue.Tx, msg *postroom.Message
 // Refuse takes a decision in that must not be carried out, such as one that names a label which does not exist. Its action
 // has failed from the start, with the reason, which must not be blank. Nothing is executed and nobody is asked. It is
 // idempotent as [Ledger.Record] is, and takes decisions that Record finds invalid.
-func (l *Ledger) Refuse(ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
 	if strings.TrimSpace(reason) == "" {
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
@@ -64,7 +64,7 @@ func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction:
 
 // insert writes the decision and its action, or finds those that were there first.
 func (l *Ledger) insert(
-	ctx context.Context, tx *queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
 ) (_ postroom.Action, isNew bool, err error) {
 	if msg.ID == "" || msg.AccountID == "" {
 		return action, false, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
@@ -77,7 +77,7 @@ func (l *Ledger) insert(
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
-		first, err := scanAction(tx.QueryRowxContext(ctx, selectActionByKey, msg.AccountID, msg.ID, clean(d.Key)))
+		first, err := scanAction(tx.QueryRowContext(ctx, selectActionByKey, msg.AccountID, msg.ID, clean(d.Key)))
 		if err != nil {
 			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
@@ -90,7 +90,7 @@ func (l *Ledger) insert(
 }
 
 func insertDecisionRow(
-	ctx context.Context, tx *queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
+	ctx context.Context, tx queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
 ) (isNew bool, err error) {
 	if !validSource(d.Source) {
 		return false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
@@ -117,7 +117,7 @@ func insertDecisionRow(
 	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, clean(d.Key), string(d.Source),
 		clean(string(d.Action)), parameters, confidence(d), needsApproval, clean(d.Rationale), clean(d.RuleID),
 		clean(d.RuleName), clean(string(d.SafeMode)), clean(d.Model), explanations, telemetry,
-		clean(strings.ToLower(msg.From.Email)), clean(msg.Subject), dbtime.Of(tx.Now()))
+		clean(strings.ToLower(msg.From.Email)), clean(msg.Subject), dbtime.Of(queue.Now(tx)))
 	if err != nil {
 		return false, err
 	}
@@ -125,7 +125,7 @@ func insertDecisionRow(
 	return n == 1, err
 }
 
-func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (postroom.Action, error) {
+func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postroom.Action, error) {
 	if a.ID == "" {
 		id, err := newID()
 		if err != nil {
@@ -133,7 +133,7 @@ func insertActionRow(ctx context.Context, tx *queue.Tx, a postroom.Action) (post
 		}
 		a.ID = id
 	}
-	a.CreatedAt, a.UpdatedAt = tx.Now(), tx.Now()
+	a.CreatedAt, a.UpdatedAt = queue.Now(tx), queue.Now(tx)
 	if a.Parameters == nil {
 		a.Parameters = postroom.Parameters{}
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestConfigNamesTheBadField(t *testing.T) {
 	db := dbtest.SQLite(t)
-	execute := func(context.Context, *queue.Tx, postroom.Action) error { return nil }
+	execute := func(context.Context, queue.Tx, postroom.Action) error { return nil }
 	for name, tc := range map[string]struct {
 		cfg  Config
 		want string
@@ -143,11 +143,11 @@ func TestRecordWritesAllOrNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		broken := errors.New("no queue")
 		d := newDesk(t, db, func(c *Config) {
-			c.Execute = func(context.Context, *queue.Tx, postroom.Action) error { return broken }
-			c.Ask = func(context.Context, *queue.Tx, postroom.Action) error { return broken }
+			c.Execute = func(context.Context, queue.Tx, postroom.Action) error { return broken }
+			c.Ask = func(context.Context, queue.Tx, postroom.Action) error { return broken }
 		})
 		for _, dec := range []postroom.Decision{rule(postroom.Archive, ""), model(postroom.Delete, 1)} {
-			_, err := d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+			_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 				return d.ledger.Record(ctx, tx, message("a@example.com"), dec)
 			})
 			require.ErrorIs(t, err, broken)
@@ -163,20 +163,20 @@ func TestRecordRefusesWhatBreaksTheContract(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		bad := model("erase", 7)
-		_, err := d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 			return d.ledger.Record(ctx, tx, message("a@example.com"), bad)
 		})
 		require.ErrorIs(t, err, ErrInvalidDecision)
 
 		noSource := model(postroom.Archive, 1)
 		noSource.Source = "somebody"
-		_, err = d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 			return d.ledger.Record(ctx, tx, message("a@example.com"), noSource)
 		})
 		require.ErrorIs(t, err, ErrInvalidDecision)
 		require.ErrorContains(t, err, `"somebody"`)
 
-		_, err = d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 			return d.ledger.Record(ctx, tx, &postroom.Message{ID: "m"}, model(postroom.Archive, 1))
 		})
 		require.ErrorContains(t, err, "both ids are needed")
@@ -194,7 +194,7 @@ func TestRefuseKeepsTheDecisionAndItsReason(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				msg := message("a@example.com")
 				refuse := func() postroom.Action {
-					a, err := d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+					a, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 						return d.ledger.Refuse(ctx, tx, msg, dec, "label \"Nowhere\" does not exist")
 					})
 					require.NoError(t, err)
@@ -214,7 +214,7 @@ func TestRefuseKeepsTheDecisionAndItsReason(t *testing.T) {
 
 func TestRefuseWantsAReason(t *testing.T) {
 	d := newDesk(t, dbtest.SQLite(t), nil)
-	_, err := d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+	_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		return d.ledger.Refuse(ctx, tx, message("a@example.com"), model(postroom.Archive, 1), " ")
 	})
 	require.ErrorContains(t, err, "reason is blank")

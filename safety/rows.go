@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -58,7 +57,7 @@ func scan[T any](s scanner, r row[T]) (value T, err error) {
 }
 
 // collect reads all rows and closes them.
-func collect[T any](rows *sqlx.Rows, err error, read func(scanner) (T, error)) ([]T, error) {
+func collect[T any](rows *sql.Rows, err error, read func(scanner) (T, error)) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}

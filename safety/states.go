@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -40,7 +39,7 @@ type change struct {
 }
 
 // move compares and sets in one statement. Whoever comes too late gets a [*StateError].
-func (l *Ledger) move(ctx context.Context, tx *queue.Tx, actionID string, c change) (postroom.Action, error) {
+func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
 	hint, err := encodeHint(c.hint)
 	if err != nil {
 		return postroom.Action{}, err
@@ -48,11 +47,11 @@ func (l *Ledger) move(ctx context.Context, tx *queue.Tx, actionID string, c chan
 	job := sql.NullString{String: c.jobID, Valid: c.jobID != ""}
 	var executed dbtime.Time
 	if c.to == postroom.ActionExecuting {
-		executed = dbtime.Of(tx.Now())
+		executed = dbtime.Of(queue.Now(tx))
 	}
 	from := before[c.to]
-	a, err := scanAction(tx.QueryRowxContext(ctx, moveAction, string(c.to), clean(c.error), hint, job, executed,
-		dbtime.Of(tx.Now()), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1]))
+	a, err := scanAction(tx.QueryRowContext(ctx, moveAction, string(c.to), clean(c.error), hint, job, executed,
+		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1]))
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)
 	}
@@ -63,7 +62,7 @@ func (l *Ledger) move(ctx context.Context, tx *queue.Tx, actionID string, c chan
 }
 
 // tooLate returns the action as it stands beside the error.
-func (l *Ledger) tooLate(ctx context.Context, tx *queue.Tx, actionID, op string) (postroom.Action, error) {
+func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) (postroom.Action, error) {
 	a, err := l.ActionTx(ctx, tx, actionID)
 	if err != nil {
 		return a, err
@@ -73,7 +72,7 @@ func (l *Ledger) tooLate(ctx context.Context, tx *queue.Tx, actionID, op string)
 
 // Start makes a queued action executing, owned by the job. The same job may start it again, after a crash; to any other
 // job it answers with a [*StateError]. ExecutedAt is set the first time.
-func (l *Ledger) Start(ctx context.Context, tx *queue.Tx, actionID, jobID string) (postroom.Action, error) {
+func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
 	}
@@ -85,20 +84,20 @@ func (l *Ledger) Start(ctx context.Context, tx *queue.Tx, actionID, jobID string
 }
 
 // Complete makes an executing action completed and keeps its hint, in one write.
-func (l *Ledger) Complete(ctx context.Context, tx *queue.Tx, actionID string, hint postroom.UndoHint) error {
+func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error {
 	_, err := l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
 	return err
 }
 
 // Fail makes a queued or executing action failed, with the reason for people. What a failed undo was to take back can be
 // undone again.
-func (l *Ledger) Fail(ctx context.Context, tx *queue.Tx, actionID, reason string) error {
+func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	return l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
 }
 
 // Cancel makes an action that is not final canceled, with the reason for people, and withdraws its request for approval if
 // one waits. An executing action's job learns of it when it wants to complete the action; what it has done is done.
-func (l *Ledger) Cancel(ctx context.Context, tx *queue.Tx, actionID, reason string) error {
+func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	if err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
 		return err
 	}
@@ -106,12 +105,12 @@ func (l *Ledger) Cancel(ctx context.Context, tx *queue.Tx, actionID, reason stri
 	return err
 }
 
-func (l *Ledger) end(ctx context.Context, tx *queue.Tx, actionID string, c change) error {
+func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) error {
 	a, err := l.move(ctx, tx, actionID, c)
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(tx.Now()), actionID)
+	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
@@ -121,12 +120,12 @@ func (l *Ledger) Action(ctx context.Context, id string) (postroom.Action, error)
 }
 
 // ActionTx is [Ledger.Action] inside a write transaction.
-func (l *Ledger) ActionTx(ctx context.Context, tx *queue.Tx, id string) (postroom.Action, error) {
+func (l *Ledger) ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom.Action, error) {
 	return findAction(ctx, tx, id)
 }
 
-func findAction(ctx context.Context, q sqlx.QueryerContext, id string) (postroom.Action, error) {
-	a, err := scanAction(q.QueryRowxContext(ctx, selectAction, id))
+func findAction(ctx context.Context, q dbquery.Querier, id string) (postroom.Action, error) {
+	a, err := scanAction(q.QueryRowContext(ctx, selectAction, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, notFound("action", id)
 	}
@@ -137,7 +136,7 @@ func findAction(ctx context.Context, q sqlx.QueryerContext, id string) (postroom
 }
 
 // finishNone carries out the action that does nothing.
-func (l *Ledger) finishNone(ctx context.Context, tx *queue.Tx, actionID string) (postroom.Action, error) {
+func (l *Ledger) finishNone(ctx context.Context, tx queue.Tx, actionID string) (postroom.Action, error) {
 	if _, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting}); err != nil {
 		return postroom.Action{}, err
 	}

@@ -130,7 +130,7 @@ func TestStatesAgainstAModel(t *testing.T) {
 					return err
 				}),
 				"hold": m.change("hold", postroom.ActionApprovedPending, func(id string) error {
-					_, err := d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+					_, err := d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 						return d.ledger.Hold(ctx, tx, id, "wait")
 					})
 					return err
@@ -225,7 +225,7 @@ func TestOneOfManyApprovals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		var executed atomic.Int32
 		d := newDesk(t, db, func(c *Config) {
-			c.Execute = func(context.Context, *queue.Tx, postroom.Action) error {
+			c.Execute = func(context.Context, queue.Tx, postroom.Action) error {
 				executed.Add(1)
 				return nil
 			}

@@ -50,7 +50,7 @@ type group struct {
 }
 
 func (l *Ledger) count(ctx context.Context, query, accountID string) ([]group, error) {
-	rows, err := l.cfg.DB.Reader().QueryxContext(ctx, query, accountID)
+	rows, err := l.cfg.DB.Reader().QueryContext(ctx, query, accountID)
 	groups, err := collect(rows, err, func(s scanner) (g group, err error) {
 		err = s.Scan(&g.a, &g.b, &g.n)
 		return g, err

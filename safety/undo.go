@@ -7,9 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -19,7 +18,7 @@ import (
 //
 // An action has at most one undo that has not failed and was not canceled. When it is the same job's, it is returned: the
 // job goes on after a crash. When it is another's, nothing is written and the answer is an [*UndoneError].
-func (l *Ledger) StartUndo(ctx context.Context, tx *queue.Tx, originalID, jobID string) (postroom.Action, error) {
+func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	original, err := l.ActionTx(ctx, tx, originalID)
 	if err != nil {
 		return original, err
@@ -31,7 +30,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx *queue.Tx, originalID, jobID 
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	res, err := tx.ExecContext(ctx, insertUndoLink, id, originalID, dbtime.Of(tx.Now()))
+	res, err := tx.ExecContext(ctx, insertUndoLink, id, originalID, dbtime.Of(queue.Now(tx)))
 	if err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", originalID, err)
 	}
@@ -43,12 +42,12 @@ func (l *Ledger) StartUndo(ctx context.Context, tx *queue.Tx, originalID, jobID 
 	return insertActionRow(ctx, tx, postroom.Action{
 		ID: id, AccountID: original.AccountID, MessageID: original.MessageID, DecisionID: original.DecisionID,
 		Type: undoPrefix + original.Type, Parameters: original.Parameters,
-		State: postroom.ActionExecuting, JobID: jobID, ExecutedAt: tx.Now(),
+		State: postroom.ActionExecuting, JobID: jobID, ExecutedAt: queue.Now(tx),
 	})
 }
 
-func (l *Ledger) liveUndo(ctx context.Context, tx *queue.Tx, originalID, jobID string) (postroom.Action, error) {
-	undo, err := scanAction(tx.QueryRowxContext(ctx, selectLiveUndo, originalID))
+func (l *Ledger) liveUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
+	undo, err := scanAction(tx.QueryRowContext(ctx, selectLiveUndo, originalID))
 	if err != nil {
 		return undo, fmt.Errorf("safety: read the undo of action %s: %w", originalID, err)
 	}
@@ -65,12 +64,12 @@ func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Actio
 }
 
 // UndosTx is [Ledger.Undos] inside a write transaction.
-func (l *Ledger) UndosTx(ctx context.Context, tx *queue.Tx, originalID string) ([]postroom.Action, error) {
+func (l *Ledger) UndosTx(ctx context.Context, tx queue.Tx, originalID string) ([]postroom.Action, error) {
 	return undosOf(ctx, tx, originalID)
 }
 
-func undosOf(ctx context.Context, q sqlx.QueryerContext, originalID string) ([]postroom.Action, error) {
-	rows, err := q.QueryxContext(ctx, selectUndos, originalID)
+func undosOf(ctx context.Context, q dbquery.Querier, originalID string) ([]postroom.Action, error) {
+	rows, err := q.QueryContext(ctx, selectUndos, originalID)
 	undos, err := collect(rows, err, scanAction)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list the undos of action %s: %w", originalID, err)
@@ -79,7 +78,7 @@ func undosOf(ctx context.Context, q sqlx.QueryerContext, originalID string) ([]p
 }
 
 // SetReport keeps what the execution of an action has to tell people, as JSON, with an executing action.
-func (l *Ledger) SetReport(ctx context.Context, tx *queue.Tx, actionID string, report json.RawMessage) error {
+func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, report json.RawMessage) error {
 	res, err := tx.ExecContext(ctx, updateReport, string(report), actionID)
 	if err != nil {
 		return fmt.Errorf("safety: report about action %s: %w", actionID, err)
@@ -94,7 +93,7 @@ func (l *Ledger) SetReport(ctx context.Context, tx *queue.Tx, actionID string, r
 // Report returns what [Ledger.SetReport] has kept; nil when nothing was.
 func (l *Ledger) Report(ctx context.Context, actionID string) (json.RawMessage, error) {
 	var report sql.NullString
-	err := l.cfg.DB.Reader().QueryRowxContext(ctx, selectReport, actionID).Scan(&report)
+	err := l.cfg.DB.Reader().QueryRowContext(ctx, selectReport, actionID).Scan(&report)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound("action", actionID)
 	}

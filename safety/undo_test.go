@@ -14,7 +14,7 @@ import (
 )
 
 func (d *desk) startUndo(originalID, job string) (postroom.Action, error) {
-	return d.act(func(ctx context.Context, tx *queue.Tx) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
 		return d.ledger.StartUndo(ctx, tx, originalID, job)
 	})
 }
@@ -117,7 +117,7 @@ func TestReport(t *testing.T) {
 		d := newDesk(t, db, nil)
 		a := d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		set := func(report string) error {
-			return d.write(func(ctx context.Context, tx *queue.Tx) error {
+			return d.write(func(ctx context.Context, tx queue.Tx) error {
 				return d.ledger.SetReport(ctx, tx, a.ID, json.RawMessage(report))
 			})
 		}

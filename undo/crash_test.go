@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -17,7 +18,7 @@ import (
 // alone, and the ledger and the scheduled job are as if nothing had happened.
 func TestWhereverTheProcessDies(t *testing.T) {
 	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
-		h := newHouse(t, q.DB().(queue.Driver))
+		h := newHouse(t, q.DB().(driver.Driver))
 		wakeUp, err := q.EnqueueScheduled(t.Context(), queue.Type[int]("unsnooze").New(1, nil), time.Now().Add(time.Hour))
 		require.NoError(t, err)
 

@@ -69,7 +69,7 @@ func wire(ctx context.Context, db *sqlite.DB, box undo.Mailbox) (*queue.Queue, *
 	}
 	ledger, err := safety.New(safety.Config{
 		DB:      db,
-		Execute: func(context.Context, *queue.Tx, postroom.Action) error { return nil }, // see archive
+		Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil }, // see archive
 	})
 	if err != nil {
 		return nil, nil, nil, err
@@ -81,7 +81,7 @@ func wire(ctx context.Context, db *sqlite.DB, box undo.Mailbox) (*queue.Queue, *
 // archive decides to archive a message and does it, as the classify and action jobs would.
 func archive(ctx context.Context, db *sqlite.DB, ledger *safety.Ledger, box *mailbox) (actionID string, err error) {
 	before, after := postroom.NewImage([]string{"INBOX"}), postroom.NewImage(nil)
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		msg := &postroom.Message{ID: "message-1", AccountID: "account-1"}
 		action, err := ledger.Record(ctx, tx, msg, postroom.Decision{
 			Action: postroom.Archive, Confidence: 1, Rationale: "a newsletter", Source: postroom.SourceDeterministic,

@@ -21,7 +21,7 @@ func (u *Undoer) failed(ctx context.Context, w *queue.Work[Payload], undoID stri
 	if !w.Ends(cause) {
 		return cause
 	}
-	err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return u.ledger.Fail(ctx, tx, undoID, cause.Error())
 	})
 	if errors.Is(err, safety.ErrState) {

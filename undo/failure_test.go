@@ -142,7 +142,7 @@ func TestKilledAfterTheCall(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
 		var begun postroom.Action
-		h.write(func(ctx context.Context, tx *queue.Tx) (err error) {
+		h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 			begun, err = h.ledger.StartUndo(ctx, tx, a.ID, receipt.ID)
 			return err
 		})
@@ -169,7 +169,7 @@ func TestAnOwnerThatEndedIsReplaced(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		first := h.request(a.ID)
-		h.write(func(ctx context.Context, tx *queue.Tx) error {
+		h.write(func(ctx context.Context, tx queue.Tx) error {
 			_, err := h.ledger.StartUndo(ctx, tx, a.ID, first.ID)
 			return err
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -30,7 +31,7 @@ type house struct {
 	undoer *undo.Undoer
 }
 
-func newHouse(t testing.TB, driver queue.Driver) *house {
+func newHouse(t testing.TB, driver driver.Driver) *house {
 	require.NoError(t, queue.Migrate(t.Context(), driver))
 	require.NoError(t, safety.Migrate(t.Context(), driver))
 	h := &house{t: t, db: driver, box: newMailbox()}
@@ -41,7 +42,7 @@ func newHouse(t testing.TB, driver queue.Driver) *house {
 	require.NoError(t, err)
 	h.ledger, err = safety.New(safety.Config{
 		DB:      driver,
-		Execute: func(context.Context, *queue.Tx, postroom.Action) error { return nil },
+		Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil },
 	})
 	require.NoError(t, err)
 	h.undoer, err = undo.New(undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: h.box})
@@ -52,7 +53,7 @@ func newHouse(t testing.TB, driver queue.Driver) *house {
 // each runs the test on every database that a queue can be kept in.
 func each(t *testing.T, fn func(t *testing.T, h *house)) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		driver, ok := db.(queue.Driver)
+		driver, ok := db.(driver.Driver)
 		if !ok {
 			t.Skipf("undo is not tested on %s: the queue has no driver for it", db.Dialect())
 		}
@@ -60,13 +61,13 @@ func each(t *testing.T, fn func(t *testing.T, h *house)) {
 	})
 }
 
-func (h *house) write(fn func(ctx context.Context, tx *queue.Tx) error) {
+func (h *house) write(fn func(ctx context.Context, tx queue.Tx) error) {
 	require.NoError(h.t, h.db.Write(context.Background(), fn))
 }
 
 func (h *house) record(action postroom.ActionType) postroom.Action {
 	var a postroom.Action
-	h.write(func(ctx context.Context, tx *queue.Tx) (err error) {
+	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: account}
 		a, err = h.ledger.Record(ctx, tx, msg, postroom.Decision{
 			Action: action, Parameters: postroom.Parameters{"label": "Label_1"}, Confidence: 1, Rationale: "test",
@@ -78,7 +79,7 @@ func (h *house) record(action postroom.ActionType) postroom.Action {
 }
 
 func (h *house) complete(id string, hint postroom.UndoHint) postroom.Action {
-	h.write(func(ctx context.Context, tx *queue.Tx) error {
+	h.write(func(ctx context.Context, tx queue.Tx) error {
 		if _, err := h.ledger.Start(ctx, tx, id, "action-job"); err != nil {
 			return err
 		}

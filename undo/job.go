@@ -68,7 +68,7 @@ func (u *Undoer) original(ctx context.Context, p Payload) (postroom.Action, erro
 // begin records the undo as this job's. An undo whose job has ended without finishing it, because it was canceled or its
 // process died too often, is given up for it.
 func (u *Undoer) begin(ctx context.Context, w *queue.Work[Payload], originalID string) (undo postroom.Action, err error) {
-	start := func(ctx context.Context, tx *queue.Tx) error {
+	start := func(ctx context.Context, tx queue.Tx) error {
 		undo, err = u.ledger.StartUndo(ctx, tx, originalID, w.Job.ID)
 		return err
 	}
@@ -84,7 +84,7 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[Payload], originalID s
 	if !dead {
 		return undo, queue.Fatal(err)
 	}
-	err = w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := u.ledger.Fail(ctx, tx, taken.Undo.ID, "its job ended before it did"); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (u *Undoer) finish(
 	if err != nil {
 		return queue.Fatal(err)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := u.ledger.SetReport(ctx, tx, undo.ID, stored); err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (u *Undoer) finish(
 }
 
 // cancelScheduled cancels the job that the action has scheduled, if it did; one that has run or is gone is as good.
-func (u *Undoer) cancelScheduled(ctx context.Context, tx *queue.Tx, original postroom.Action) error {
+func (u *Undoer) cancelScheduled(ctx context.Context, tx queue.Tx, original postroom.Action) error {
 	id, ok := original.UndoHint.InverseParameters.Text(paramCancelJob)
 	if !ok {
 		return nil

@@ -86,7 +86,7 @@ func (m *mailbox) apply(messageID string, c postroom.LabelChange) (postroom.Imag
 	return m.messages[messageID], take(&m.lostFaults)
 }
 
-func (m *mailbox) SetImage(_ context.Context, _ *queue.Tx, _, messageID string, i postroom.Image) error {
+func (m *mailbox) SetImage(_ context.Context, _ queue.Tx, _, messageID string, i postroom.Image) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := take(&m.setFaults); err != nil {

@@ -42,7 +42,7 @@ type Mailbox interface {
 	// Apply changes the message at the provider and returns what it has become. Applying a change again changes nothing.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
 	// SetImage makes our own copy of the message's labels equal to the image.
-	SetImage(ctx context.Context, tx *queue.Tx, accountID, messageID string, image postroom.Image) error
+	SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error
 }
 
 // Config is what an [Undoer] works with; all of it is required.
@@ -75,7 +75,7 @@ func New(cfg Config) (*Undoer, error) {
 // Request asks for an action to be taken back: it enqueues the job, unless one is at it already (the receipt says so). All
 // ways to undo go through it. What can be refused is refused here, before anything is written.
 func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Receipt, err error) {
-	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		receipt, err = u.RequestTx(ctx, tx, actionID)
 		return err
 	})
@@ -83,7 +83,7 @@ func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Re
 }
 
 // RequestTx is [Undoer.Request] as part of a transaction.
-func (u *Undoer) RequestTx(ctx context.Context, tx *queue.Tx, actionID string) (queue.Receipt, error) {
+func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.Receipt, error) {
 	original, err := u.ledger.ActionTx(ctx, tx, actionID)
 	if err != nil {
 		return queue.Receipt{}, err

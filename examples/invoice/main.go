@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	// The invoice and the job that pays it come to be together.
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, schema); err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func run(ctx context.Context) error {
 
 func handle(d *queue.Dispatcher, paidAt string) {
 	queue.Handle(d, Pay, func(ctx context.Context, w *queue.Work[Invoice]) error {
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 			if _, err := tx.ExecContext(ctx, "UPDATE invoices SET paid_at = $1 WHERE id = $2", paidAt, w.Payload.ID); err != nil {
 				return err
 			}

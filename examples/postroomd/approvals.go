@@ -55,7 +55,7 @@ func approvalsApprove() *cobra.Command {
 	dir := dataFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return act(cmd, *dir, func(ctx context.Context, h *house) error {
-			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx *queue.Tx, id string) error {
+			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Approve(ctx, tx, id, me())
 				return err
 			})
@@ -70,7 +70,7 @@ func approvalsReject() *cobra.Command {
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return act(cmd, *dir, func(ctx context.Context, h *house) error {
-			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx *queue.Tx, id string) error {
+			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Reject(ctx, tx, id, me(), *why)
 				return err
 			})
@@ -80,12 +80,12 @@ func approvalsReject() *cobra.Command {
 }
 
 // decide answers a request, does what follows from the answer, and tells how it ended.
-func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, *queue.Tx, string) error) error {
+func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, queue.Tx, string) error) error {
 	id, err := h.actionID(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	err = h.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return answer(ctx, tx, id) })
+	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return answer(ctx, tx, id) })
 	// An answer that was given before and interrupted then is carried out now.
 	if state, ok := errors.AsType[*safety.StateError](err); ok && (state.State == postroom.ActionQueued || state.State == postroom.ActionExecuting) {
 		err = nil

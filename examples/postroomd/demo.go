@@ -227,7 +227,7 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 }
 
 func (d *demoRun) openAccount(ctx context.Context) error {
-	return d.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	return d.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		d.accountID, err = d.mail.EnsureAccount(ctx, tx, mailboxOwner)
 		return err
 	})
@@ -280,7 +280,7 @@ func (d *demoRun) importRules(ctx context.Context) error {
 		}
 		return labels[i].ID, true
 	})
-	return d.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return d.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := d.house.rules.Import(ctx, tx, d.accountID, d.rules.Rules)
 		return err
 	})

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/spf13/cobra"
-
-	"github.com/postroom-go/postroom/queue"
 )
 
 func jobsExplain() *cobra.Command {
@@ -16,7 +15,7 @@ func jobsExplain() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, *dir, func(ctx context.Context, h *house) error {
-			e, err := h.queue.Explain(ctx, args[0])
+			e, err := queueadmin.Explain(ctx, h.queue, args[0])
 			if err != nil {
 				return noJob(err, args[0], "postroomd jobs list")
 			}
@@ -39,7 +38,7 @@ func jobsDoctor() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, *dir, func(ctx context.Context, h *house) error {
-			findings, err := h.queue.Doctor(ctx)
+			findings, err := queueadmin.Doctor(ctx, h.queue)
 			if err != nil {
 				return err
 			}
@@ -49,7 +48,7 @@ func jobsDoctor() *cobra.Command {
 				err = printFindings(cmd, findings)
 			}
 			for _, f := range findings {
-				if f.Severity == queue.SeverityProblem {
+				if f.Severity == queueadmin.SeverityProblem {
 					return errors.Join(err, errUnwell)
 				}
 			}
@@ -59,7 +58,7 @@ func jobsDoctor() *cobra.Command {
 	return cmd
 }
 
-func printFindings(cmd *cobra.Command, findings []queue.Finding) error {
+func printFindings(cmd *cobra.Command, findings []queueadmin.Finding) error {
 	for _, f := range findings {
 		if _, err := fmt.Fprintln(cmd.OutOrStdout(), printable(f.String())); err != nil {
 			return err

@@ -124,19 +124,19 @@ func (h *house) close() error {
 // The arrows between rooms that do not know each other. Each enqueues the next job in the transaction of the last.
 
 // classify follows ingest.
-func (h *house) classify(ctx context.Context, tx *queue.Tx, msg *postroom.Message) error {
+func (h *house) classify(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
 	_, err := h.queue.EnqueueTx(ctx, tx, rules.NewClassifyJob(msg.AccountID, msg.ID))
 	return err
 }
 
 // execute follows the ledger: at once, or when a person has approved.
-func (h *house) execute(ctx context.Context, tx *queue.Tx, a postroom.Action) error {
+func (h *house) execute(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 	_, err := h.queue.EnqueueTx(ctx, tx, gmail.NewAction(a.AccountID, a.ID))
 	return err
 }
 
 // disableRules follows the end of a label.
-func (h *house) disableRules(ctx context.Context, tx *queue.Tx, accountID string, label postroom.Label) error {
+func (h *house) disableRules(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
 	_, err := h.rules.DisableUsingLabel(ctx, tx, accountID, label)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -132,17 +133,17 @@ func viewStep(s queue.StepRecord) stepView {
 }
 
 type reasonView struct {
-	Cause queue.Cause `json:"cause"`
-	Text  string      `json:"text"`
-	Until time.Time   `json:"until,omitzero"`
+	Cause queueadmin.Cause `json:"cause"`
+	Text  string           `json:"text"`
+	Until time.Time        `json:"until,omitzero"`
 }
 
-func viewReason(r queue.Reason) reasonView { return reasonView(r) }
+func viewReason(r queueadmin.Reason) reasonView { return reasonView(r) }
 
 type findingView struct {
-	Severity queue.Severity `json:"severity"`
-	Text     string         `json:"text"`
-	Hint     string         `json:"hint,omitempty"`
+	Severity queueadmin.Severity `json:"severity"`
+	Text     string              `json:"text"`
+	Hint     string              `json:"hint,omitempty"`
 }
 
-func viewFinding(f queue.Finding) findingView { return findingView(f) }
+func viewFinding(f queueadmin.Finding) findingView { return findingView(f) }

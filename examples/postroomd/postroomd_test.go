@@ -255,7 +255,7 @@ func TestApprovalThatWasInterruptedGoesOn(t *testing.T) {
 	id := idPattern.FindString(postroomd(t, "approvals", "list", "--data", dir).stdout)
 	h, err := open(t.Context(), folder(dir))
 	require.NoError(t, err)
-	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := h.ledger.Approve(ctx, tx, id, "me")
 		return err
 	}))

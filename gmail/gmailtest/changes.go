@@ -17,7 +17,7 @@ const (
 )
 
 // changeLabels is the one way in which a message gains and loses labels. A change that changes nothing leaves no history.
-func changeLabels(ctx context.Context, tx *queue.Tx, id string, add, remove []string) (messageRow, error) {
+func changeLabels(ctx context.Context, tx queue.Tx, id string, add, remove []string) (messageRow, error) {
 	m, err := loadMessage(ctx, tx, id)
 	if err != nil {
 		return m, err
@@ -42,7 +42,7 @@ func changeLabels(ctx context.Context, tx *queue.Tx, id string, add, remove []st
 }
 
 // checkChange refuses what Gmail refuses, before anything is changed.
-func checkChange(ctx context.Context, tx *queue.Tx, add, remove []string) error {
+func checkChange(ctx context.Context, tx queue.Tx, add, remove []string) error {
 	if len(add) > maxLabelChanges || len(remove) > maxLabelChanges {
 		return invalidArgument("Too many labels: at most %d can be added or removed", maxLabelChanges)
 	}
@@ -67,7 +67,7 @@ func (s *Server) modifyMessage(ctx context.Context, r *http.Request) (any, error
 
 func (s *Server) changeOne(ctx context.Context, r *http.Request, add, remove []string) (any, error) {
 	var m messageRow
-	err := s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := checkChange(ctx, tx, add, remove); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *Server) batchModify(ctx context.Context, r *http.Request) (any, error) 
 	if err := readJSON(r, &request); err != nil {
 		return nil, err
 	}
-	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := checkChange(ctx, tx, request.AddLabelIds, request.RemoveLabelIds); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func each(ids []string, do func(id string) error) error {
 }
 
 func (s *Server) deleteMessage(ctx context.Context, r *http.Request) (any, error) {
-	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return removeMessage(ctx, tx, r.PathValue("id"))
 	})
 }
@@ -129,12 +129,12 @@ func (s *Server) batchDelete(ctx context.Context, r *http.Request) (any, error) 
 	if err := readJSON(r, &request); err != nil {
 		return nil, err
 	}
-	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return each(request.Ids, func(id string) error { return removeMessage(ctx, tx, id) })
 	})
 }
 
-func removeMessage(ctx context.Context, tx *queue.Tx, id string) error {
+func removeMessage(ctx context.Context, tx queue.Tx, id string) error {
 	m, err := loadMessage(ctx, tx, id)
 	if err != nil {
 		return err

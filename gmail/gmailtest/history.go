@@ -22,7 +22,7 @@ const (
 )
 
 // record writes one change of the message into the history; m is as the change left it.
-func (m *messageRow) record(ctx context.Context, tx *queue.Tx, kind string, added, removed []string) error {
+func (m *messageRow) record(ctx context.Context, tx queue.Tx, kind string, added, removed []string) error {
 	var err error
 	if m.HistoryID, err = nextHistory(ctx, tx); err != nil {
 		return fmt.Errorf("history of message %s: %w", m.ID, err)
@@ -156,7 +156,7 @@ func (h *historyRow) api(q *historyQuery) *gmail.History {
 // ForgetHistory forgets what happened so far, as Gmail does after about a week: from then on, history.list answers 404 to
 // any id older than the present one.
 func (s *Server) ForgetHistory(ctx context.Context) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, forgetHistory); err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ type pending struct {
 
 // forgetRefused lets what was refused before be looked at again: a file may be readable by now.
 func (in *importer) forgetRefused(ctx context.Context) error {
-	return in.server.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return in.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, forgetRefused, in.mailbox)
 		return err
 	})
@@ -144,7 +144,7 @@ func (in *importer) commit(ctx context.Context, batch []pending) (added int, err
 	for i := range batch {
 		batch[i].prepare()
 	}
-	err = in.server.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err = in.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		added = 0
 		for i := range batch {
 			isNew, err := batch[i].commit(ctx, tx, in.mailbox)
@@ -178,7 +178,7 @@ func (p *pending) prepare() {
 }
 
 // commit notes where the message comes from and takes it in; not new is what another process has imported meanwhile.
-func (p *pending) commit(ctx context.Context, tx *queue.Tx, from string) (isNew bool, err error) {
+func (p *pending) commit(ctx context.Context, tx queue.Tx, from string) (isNew bool, err error) {
 	result, err := tx.ExecContext(ctx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
 	if err != nil {
 		return false, err
@@ -203,7 +203,7 @@ func takeoutThread(decimal string) string {
 	return strconv.FormatUint(n, 16)
 }
 
-func (p *pending) labelIDs(ctx context.Context, tx *queue.Tx) ([]string, error) {
+func (p *pending) labelIDs(ctx context.Context, tx queue.Tx) ([]string, error) {
 	names := p.Labels
 	if !p.Labeled {
 		names = labelsOfFlags(p.Flags)
@@ -242,7 +242,7 @@ func labelsOfFlags(f mailbox.Flags) []string {
 }
 
 // importedLabel gives the id behind a name in X-Gmail-Labels; empty for one that is no label.
-func importedLabel(ctx context.Context, tx *queue.Tx, name string) (string, error) {
+func importedLabel(ctx context.Context, tx queue.Tx, name string) (string, error) {
 	key := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
 	if id, ok := takeoutNames[strings.ToLower(strings.TrimSpace(name))]; ok {
 		key = id

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -49,7 +49,7 @@ func (a *arrival) examine() {
 }
 
 // insert takes the message in.
-func (a *arrival) insert(ctx context.Context, tx *queue.Tx) (messageRow, error) {
+func (a *arrival) insert(ctx context.Context, tx queue.Tx) (messageRow, error) {
 	m := messageRow{ID: a.id, ThreadID: a.threadID, Labels: slices.Compact(slices.Sorted(slices.Values(a.labels)))}
 	if m.ThreadID == "" {
 		var err error
@@ -157,7 +157,7 @@ func decodeRaw(text string) ([]byte, error) {
 func (s *Server) accept(ctx context.Context, a *arrival) (any, error) {
 	a.examine()
 	var m messageRow
-	err := s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := checkLabels(ctx, tx, a.labels); err != nil {
 			return err
 		}
@@ -176,12 +176,12 @@ func (s *Server) accept(ctx context.Context, a *arrival) (any, error) {
 }
 
 // checkThread refuses a thread that does not exist.
-func checkThread(ctx context.Context, tx *queue.Tx, id string) error {
+func checkThread(ctx context.Context, tx queue.Tx, id string) error {
 	if id == "" {
 		return nil
 	}
 	var exists bool
-	if err := sqlx.GetContext(ctx, tx, &exists, selectThreadExists, id); err != nil {
+	if err := dbquery.Get(ctx, tx, &exists, selectThreadExists, id); err != nil {
 		return err
 	}
 	if !exists {

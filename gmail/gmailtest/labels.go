@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/jmoiron/sqlx"
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -81,7 +81,7 @@ func (l *labelRow) merge(from *gmail.Label) {
 // nameKey is what two names that Gmail takes for one have in common.
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-func insertSystemLabels(ctx context.Context, tx *queue.Tx) error {
+func insertSystemLabels(ctx context.Context, tx queue.Tx) error {
 	for _, id := range systemLabels {
 		l := labelRow{ID: id, Name: id, Type: typeSystem, MessageVisibility: "hide", LabelVisibility: "labelHide"}
 		if err := l.insert(ctx, tx); err != nil {
@@ -91,7 +91,7 @@ func insertSystemLabels(ctx context.Context, tx *queue.Tx) error {
 	return nil
 }
 
-func (l *labelRow) insert(ctx context.Context, tx *queue.Tx) error {
+func (l *labelRow) insert(ctx context.Context, tx queue.Tx) error {
 	_, err := tx.ExecContext(ctx, insertLabel,
 		l.ID, l.Name, nameKey(l.Name), l.Type, l.MessageVisibility, l.LabelVisibility, l.TextColor, l.BackgroundColor)
 	if err != nil {
@@ -101,14 +101,14 @@ func (l *labelRow) insert(ctx context.Context, tx *queue.Tx) error {
 }
 
 // newLabel creates a user label, or fails as Gmail does.
-func newLabel(ctx context.Context, tx *queue.Tx, from *gmail.Label) (labelRow, error) {
+func newLabel(ctx context.Context, tx queue.Tx, from *gmail.Label) (labelRow, error) {
 	l := labelRow{Type: typeUser, MessageVisibility: "show", LabelVisibility: "labelShow"}
 	l.merge(from)
 	if err := l.checkName(ctx, tx); err != nil {
 		return l, err
 	}
 	var number int64
-	if err := sqlx.GetContext(ctx, tx, &number, nextLabelNumber); err != nil {
+	if err := dbquery.Get(ctx, tx, &number, nextLabelNumber); err != nil {
 		return l, err
 	}
 	l.ID = fmt.Sprintf("Label_%d", number)
@@ -116,7 +116,7 @@ func newLabel(ctx context.Context, tx *queue.Tx, from *gmail.Label) (labelRow, e
 }
 
 // checkName refuses names that are blank, too long, reserved or in use by another label.
-func (l *labelRow) checkName(ctx context.Context, tx *queue.Tx) error {
+func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
 	if l.Name == "" || utf8.RuneCountInString(l.Name) > maxLabelName || slices.Contains(systemLabels, strings.ToUpper(l.Name)) {
 		return invalidArgument("Invalid label name")
 	}
@@ -133,23 +133,23 @@ func (l *labelRow) checkName(ctx context.Context, tx *queue.Tx) error {
 	}
 }
 
-func labelNamed(ctx context.Context, q sqlx.QueryerContext, name string) (labelRow, error) {
+func labelNamed(ctx context.Context, q dbquery.Querier, name string) (labelRow, error) {
 	var l labelRow
-	err := sqlx.GetContext(ctx, q, &l, selectLabelNamed, nameKey(name))
+	err := dbquery.Get(ctx, q, &l, selectLabelNamed, nameKey(name))
 	return l, err
 }
 
-func loadLabel(ctx context.Context, q sqlx.QueryerContext, id string) (labelRow, error) {
+func loadLabel(ctx context.Context, q dbquery.Querier, id string) (labelRow, error) {
 	var l labelRow
-	err := sqlx.GetContext(ctx, q, &l, selectLabel, id)
+	err := dbquery.Get(ctx, q, &l, selectLabel, id)
 	return l, foundOr404(err)
 }
 
 // checkLabels refuses ids that name no label.
-func checkLabels(ctx context.Context, q sqlx.QueryerContext, ids []string) error {
+func checkLabels(ctx context.Context, q dbquery.Querier, ids []string) error {
 	for _, id := range ids {
 		var l labelRow
-		err := sqlx.GetContext(ctx, q, &l, selectLabel, id)
+		err := dbquery.Get(ctx, q, &l, selectLabel, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return invalidLabel(id)
 		}
@@ -199,7 +199,7 @@ func (s *Server) createLabel(ctx context.Context, r *http.Request) (any, error) 
 		return nil, err
 	}
 	var row labelRow
-	err := s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		row, err = newLabel(ctx, tx, &request)
 		return err
 	})
@@ -224,7 +224,7 @@ func (s *Server) changeLabel(ctx context.Context, r *http.Request, needName bool
 		return nil, invalidArgument("Invalid label name")
 	}
 	var row labelRow
-	err := s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if row, err = loadUserLabel(ctx, tx, r.PathValue("id")); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (s *Server) changeLabel(ctx context.Context, r *http.Request, needName bool
 }
 
 // loadUserLabel refuses system labels, which are as they are.
-func loadUserLabel(ctx context.Context, tx *queue.Tx, id string) (labelRow, error) {
+func loadUserLabel(ctx context.Context, tx queue.Tx, id string) (labelRow, error) {
 	row, err := loadLabel(ctx, tx, id)
 	if err == nil && row.Type == typeSystem {
 		err = invalidArgument("Cannot modify system label %s", id)
@@ -250,13 +250,13 @@ func loadUserLabel(ctx context.Context, tx *queue.Tx, id string) (labelRow, erro
 
 // deleteLabel takes the label off its messages, one change of history each, and forgets it.
 func (s *Server) deleteLabel(ctx context.Context, r *http.Request) (any, error) {
-	return nil, s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		label, err := loadUserLabel(ctx, tx, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
 		var messages []string
-		if err := sqlx.SelectContext(ctx, tx, &messages, selectMessagesLabeled, label.ID); err != nil {
+		if err := dbquery.Select(ctx, tx, &messages, selectMessagesLabeled, label.ID); err != nil {
 			return err
 		}
 		for _, id := range messages {
@@ -271,7 +271,7 @@ func (s *Server) deleteLabel(ctx context.Context, r *http.Request) (any, error) 
 
 // CreateLabels makes sure that the mailbox has user labels of these names.
 func (s *Server) CreateLabels(ctx context.Context, names ...string) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		for _, name := range names {
 			if _, err := ensureLabel(ctx, tx, name); err != nil {
 				return fmt.Errorf("gmailtest: create label %q: %w", name, err)
@@ -282,7 +282,7 @@ func (s *Server) CreateLabels(ctx context.Context, names ...string) error {
 }
 
 // ensureLabel gives the id of the label with the name, which it creates when it is missing.
-func ensureLabel(ctx context.Context, tx *queue.Tx, name string) (string, error) {
+func ensureLabel(ctx context.Context, tx queue.Tx, name string) (string, error) {
 	l, err := labelNamed(ctx, tx, name)
 	if errors.Is(err, sql.ErrNoRows) {
 		l, err = newLabel(ctx, tx, &gmail.Label{Name: name})

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
 	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
 func (s *Server) getProfile(ctx context.Context, _ *http.Request) (any, error) {
@@ -127,7 +127,7 @@ func (s *Server) getMessage(ctx context.Context, r *http.Request) (any, error) {
 }
 
 // render gives a message in the format.
-func (f format) render(ctx context.Context, q sqlx.QueryerContext, row *messageRow) (*gmail.Message, error) {
+func (f format) render(ctx context.Context, q dbquery.Querier, row *messageRow) (*gmail.Message, error) {
 	m := row.ref()
 	m.HistoryId, m.InternalDate, m.SizeEstimate, m.Snippet = row.HistoryID, row.InternalDate, row.Size, row.Snippet
 	m.ForceSendFields = []string{"Snippet", "InternalDate"}
@@ -149,9 +149,9 @@ func (f format) render(ctx context.Context, q sqlx.QueryerContext, row *messageR
 	return m, nil
 }
 
-func loadRaw(ctx context.Context, q sqlx.QueryerContext, id string) ([]byte, error) {
+func loadRaw(ctx context.Context, q dbquery.Querier, id string) ([]byte, error) {
 	var raw []byte
-	err := sqlx.GetContext(ctx, q, &raw, selectRaw, id)
+	err := dbquery.Get(ctx, q, &raw, selectRaw, id)
 	return raw, foundOr404(err)
 }
 

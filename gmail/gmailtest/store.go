@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -29,8 +29,8 @@ func (s *Server) prepare(ctx context.Context, email string) error {
 	if email == "" {
 		email = DefaultEmail
 	}
-	err := s.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		if err := migrate.Run(ctx, tx, string(tx.Dialect()), "gmailtest", migrations); err != nil {
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := migrate.Run(ctx, tx, string(s.db.Dialect()), "gmailtest", migrations); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, createProfile, email, firstHistoryID); err != nil {
@@ -86,16 +86,16 @@ func (m *messageRow) ref() *gmail.Message {
 	return &gmail.Message{Id: m.ID, ThreadId: m.ThreadID, LabelIds: m.Labels}
 }
 
-func loadMessage(ctx context.Context, q sqlx.QueryerContext, id string) (messageRow, error) {
+func loadMessage(ctx context.Context, q dbquery.Querier, id string) (messageRow, error) {
 	var m messageRow
-	err := sqlx.GetContext(ctx, q, &m, selectMessage, id)
+	err := dbquery.Get(ctx, q, &m, selectMessage, id)
 	return m, foundOr404(err)
 }
 
 // nextHistory is the id of one more change.
-func nextHistory(ctx context.Context, tx *queue.Tx) (uint64, error) {
+func nextHistory(ctx context.Context, tx queue.Tx) (uint64, error) {
 	var id uint64
-	err := sqlx.GetContext(ctx, tx, &id, nextHistoryID)
+	err := dbquery.Get(ctx, tx, &id, nextHistoryID)
 	return id, err
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/jmoiron/sqlx"
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -83,9 +83,9 @@ func (s *Server) getThread(ctx context.Context, r *http.Request) (any, error) {
 const maxReferences = 50
 
 // findThread gives the thread of a message that names none: the one that knows it or what it answers, else its own.
-func findThread(ctx context.Context, tx *queue.Tx, id string, references []string) (string, error) {
+func findThread(ctx context.Context, tx queue.Tx, id string, references []string) (string, error) {
 	var threads []string
-	if err := sqlx.SelectContext(ctx, tx, &threads, selectThreadOf, textList(references)); err != nil {
+	if err := dbquery.Select(ctx, tx, &threads, selectThreadOf, textList(references)); err != nil {
 		return "", err
 	}
 	if len(threads) == 0 {
@@ -94,7 +94,7 @@ func findThread(ctx context.Context, tx *queue.Tx, id string, references []strin
 	return threads[0], nil
 }
 
-func rememberReferences(ctx context.Context, tx *queue.Tx, thread string, references []string) error {
+func rememberReferences(ctx context.Context, tx queue.Tx, thread string, references []string) error {
 	for _, reference := range references {
 		if _, err := tx.ExecContext(ctx, insertReference, reference, thread); err != nil {
 			return err

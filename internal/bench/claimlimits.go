@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // limitedTypes is how many types the jobs have of which claims under limits are measured.
@@ -180,13 +181,13 @@ func microseconds(since time.Time) float64 {
 
 // end ends the oldest n in one transaction.
 func (w *limitedWorker) end(ctx context.Context, n int) error {
-	outcomes := make([]queue.Outcome, n)
+	outcomes := make([]driver.Outcome, n)
 	for i := range outcomes {
-		outcomes[i] = queue.Outcome{Lease: w.running[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: driver.Lease(w.running[i].Lease()), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
 	w.running = w.running[n:]
-	return w.p.db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
-		answers, err := w.p.db.Finish(ctx, tx, outcomes)
+	return w.p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		answers, err := w.p.db.Finish(ctx, tx.(*driver.WriteTx), outcomes)
 		return errors.Join(append(answers, err)...)
 	})
 }

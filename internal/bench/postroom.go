@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/postroom-go/postroom/queue/driver"
+
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -32,7 +34,7 @@ func postroomContenders() []Contender {
 }
 
 type database interface {
-	queue.Driver
+	driver.Driver
 	Close() error
 }
 
@@ -116,8 +118,8 @@ func (p *postroom) Stage(ctx context.Context, kind Kind, n int) error {
 }
 
 func (p *postroom) Unfinished(ctx context.Context) (int, error) {
-	counts, err := p.q.Counts(ctx, queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}})
-	return counts[queue.StateQueued] + counts[queue.StateRunning], err
+	counts, err := p.q.Counts(ctx, queue.Filter{States: []driver.State{driver.StateQueued, driver.StateRunning}})
+	return counts[driver.StateQueued] + counts[driver.StateRunning], err
 }
 
 func (p *postroom) Close() error { return p.db.Close() }

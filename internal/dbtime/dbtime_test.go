@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestStoredTextIsOfOneWidthAndSortsAsTime(t *testing.T) {
@@ -57,9 +58,9 @@ func TestScanRefuses(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		column := map[queue.Dialect]string{queue.SQLite: "TEXT", queue.Postgres: "TIMESTAMPTZ"}[db.Dialect()]
+		column := map[driver.Dialect]string{driver.SQLite: "TEXT", driver.Postgres: "TIMESTAMPTZ"}[db.Dialect()]
 		at := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.FixedZone("", 3600))
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			if _, err := tx.ExecContext(ctx, "CREATE TABLE times (at "+column+")"); err != nil {
 				return err
 			}

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postroom-go/postroom/queue/driver"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 type node struct {
@@ -33,11 +36,11 @@ type Forest struct {
 }
 
 // Open makes what is not there yet. It may be called by several processes, once one call has returned.
-func Open(ctx context.Context, db queue.Driver) (*Forest, error) {
+func Open(ctx context.Context, db driver.Driver) (*Forest, error) {
 	if err := queue.Migrate(ctx, db); err != nil {
 		return nil, err
 	}
-	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		// No key: an effect that happens twice must be seen.
 		_, err := tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS effects (name TEXT NOT NULL)")
 		return err
@@ -88,7 +91,7 @@ var errFirst = errors.New("the first attempt fails")
 
 func (f *Forest) grow(ctx context.Context, w *queue.Work[node]) error {
 	n := w.Payload
-	begun, err := queue.StepTx(ctx, w, "begin", func(ctx context.Context, tx *queue.Tx) (bool, error) {
+	begun, err := queue.StepTx(ctx, w, "begin", func(ctx context.Context, tx queue.Tx) (bool, error) {
 		return true, note(ctx, tx, n.Name+" begun")
 	})
 	if err != nil || !begun {
@@ -97,7 +100,7 @@ func (f *Forest) grow(ctx context.Context, w *queue.Work[node]) error {
 	if strings.HasSuffix(n.Name, "rl") && w.Job.Attempt == 1 {
 		return queue.RetryAfter(errFirst, time.Millisecond)
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := note(ctx, tx, n.Name); err != nil || n.Depth == depth {
 			return err
 		}
@@ -110,7 +113,7 @@ func (f *Forest) grow(ctx context.Context, w *queue.Work[node]) error {
 	})
 }
 
-func note(ctx context.Context, tx *queue.Tx, effect string) error {
+func note(ctx context.Context, tx queue.Tx, effect string) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO effects (name) VALUES ($1)", effect)
 	return err
 }
@@ -152,7 +155,7 @@ func (f *Forest) RequireWhole(t *testing.T, planted []string) {
 	require.Zero(t, count("SELECT COUNT(*) FROM job_workers"))
 	require.Zero(t, count("SELECT COUNT(*) FROM job_keys WHERE scope = 'unfinished'"))
 	require.Equal(t, count("SELECT COUNT(*) FROM jobs WHERE key_scope = 'forever'"), count("SELECT COUNT(*) FROM job_keys"))
-	violations, err := f.Verify(t.Context())
+	violations, err := queueadmin.Verify(t.Context(), f.Queue)
 	require.NoError(t, err)
 	require.Empty(t, violations)
 	t.Logf("%d jobs, %d attempts, of which %d failed, %d were interrupted and %d crashed", jobs, count("SELECT COALESCE(SUM(attempt), 0) FROM jobs"),

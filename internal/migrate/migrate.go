@@ -4,14 +4,13 @@ package migrate
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/jmoiron/sqlx"
 )
 
 const (
@@ -31,8 +30,8 @@ CREATE TABLE IF NOT EXISTS postroom_migrations (
 
 // Tx is the caller's write transaction.
 type Tx interface {
-	sqlx.QueryerContext
-	sqlx.ExecerContext
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 type migration struct {
@@ -57,7 +56,7 @@ func Run(ctx context.Context, tx Tx, dialect, room string, files fs.FS) error {
 		return fmt.Errorf("migrate %s: %w", room, err)
 	}
 	var current int
-	if err := tx.QueryRowxContext(ctx, selectVersion, room).Scan(&current); err != nil {
+	if err := tx.QueryRowContext(ctx, selectVersion, room).Scan(&current); err != nil {
 		return fmt.Errorf("migrate %s: read version: %w", room, err)
 	}
 	if latest := migrations[len(migrations)-1].version; current > latest {
@@ -87,9 +86,9 @@ func apply(ctx context.Context, tx Tx, room string, m migration) error {
 }
 
 // split cuts a file into statements: each ends with a semicolon at the end of a line.
-func split(sql string) []string {
+func split(text string) []string {
 	var statements []string
-	for s := range strings.SplitSeq(sql+"\n", ";\n") {
+	for s := range strings.SplitSeq(text+"\n", ";\n") {
 		if s = strings.TrimSpace(s); s != "" {
 			statements = append(statements, s)
 		}
@@ -109,11 +108,11 @@ func load(files fs.FS, dir string) ([]migration, error) {
 		if err != nil || version < 1 {
 			return nil, fmt.Errorf("%s/%s: a migration's name begins with its number, as 0001_words.sql", dir, e.Name())
 		}
-		sql, err := fs.ReadFile(files, path.Join(dir, e.Name()))
+		text, err := fs.ReadFile(files, path.Join(dir, e.Name()))
 		if err != nil {
 			return nil, err
 		}
-		migrations = append(migrations, migration{version: version, name: e.Name(), sql: string(sql)})
+		migrations = append(migrations, migration{version: version, name: e.Name(), sql: string(text)})
 	}
 	if len(migrations) == 0 {
 		return nil, fmt.Errorf("no migrations for this dialect: %s is empty", dir)

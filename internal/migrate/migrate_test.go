@@ -28,8 +28,8 @@ func files(byName map[string]string) fs.FS {
 }
 
 func run(t *testing.T, db queue.DB, room string, files fs.FS) error {
-	return db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-		return migrate.Run(ctx, tx, string(tx.Dialect()), room, files)
+	return db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		return migrate.Run(ctx, tx, string(db.Dialect()), room, files)
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Jobs whose limit key has no room wait apart (hold 2), so that what cannot run is not in the way of what can. Whatever
@@ -39,7 +39,7 @@ func (m *marks) add(key string, due time.Time) {
 	m.keys = append(m.keys, key)
 }
 
-func (m *marks) write(ctx context.Context, tx *queue.Tx) error {
+func (m *marks) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(m.keys) == 0 {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (m *marks) write(ctx context.Context, tx *queue.Tx) error {
 }
 
 // writeOnce is write for claims, which come back to the same instant again and again.
-func (m *marks) writeOnce(ctx context.Context, tx *queue.Tx) error {
+func (m *marks) writeOnce(ctx context.Context, tx *driver.WriteTx) error {
 	if len(m.keys) == 0 {
 		return nil
 	}
@@ -83,15 +83,15 @@ type filled struct {
 	wanted, admitted int
 }
 
-func scanFilled(row jobrow.Scanner) (f filled, err error) {
+func scanFilled(row jobsql.Scanner) (f filled, err error) {
 	err = row.Scan(&f.key, &f.wanted, &f.admitted)
 	return f, err
 }
 
 // begin admits with whatever comes after it.
-func (a *admission) begin(ctx context.Context, tx *queue.Tx, marked []markedKey) error {
+func (a *admission) begin(ctx context.Context, tx *driver.WriteTx, marked []markedKey) error {
 	taken := 0
-	rates := newArrivals(queue.TargetKey)
+	rates := newArrivals(driver.TargetKey)
 	for i := range marked {
 		m := &marked[i]
 		taken += m.marks
@@ -110,7 +110,7 @@ func (a *admission) begin(ctx context.Context, tx *queue.Tx, marked []markedKey)
 	return a.fill(ctx, tx)
 }
 
-func (a *admission) fill(ctx context.Context, tx *queue.Tx) error {
+func (a *admission) fill(ctx context.Context, tx *driver.WriteTx) error {
 	a.byKey = make(map[string]*opening, len(a.open))
 	var keys []string
 	var portions, rooms []int
@@ -136,7 +136,7 @@ func (a *admission) fill(ctx context.Context, tx *queue.Tx) error {
 const heldUp = time.Second
 
 // end sees to it that keys are looked at again in time, once the answers are there.
-func (a *admission) end(ctx context.Context, tx *queue.Tx) error {
+func (a *admission) end(ctx context.Context, tx *driver.WriteTx) error {
 	for _, f := range a.answers {
 		switch o := a.byKey[f.key]; {
 		case o.room > portionOfAdmitted && f.admitted >= portionOfAdmitted:

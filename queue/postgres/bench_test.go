@@ -15,11 +15,12 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const benchJob queue.Type[int] = "bench"
 
-func benchQueue(b *testing.B) (*queue.Queue, queue.Driver) {
+func benchQueue(b *testing.B) (*queue.Queue, driver.Driver) {
 	b.Helper()
 	db := dbtest.Postgres(b)
 	require.NoError(b, queue.Migrate(b.Context(), db))
@@ -84,7 +85,7 @@ func BenchmarkEnqueueMany(b *testing.B) {
 // A dispatcher runs handlers that do nothing; an operation is one job from claim to completion.
 func BenchmarkDrain(b *testing.B) {
 	complete := func(ctx context.Context, w *queue.Work[int]) error {
-		return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil })
+		return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
 	}
 	nothing := func(context.Context, *queue.Work[int]) error { return nil }
 	for _, c := range []struct {
@@ -135,18 +136,18 @@ func BenchmarkClaim(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		types int
-		stage func(b *testing.B, q *queue.Queue, d queue.Driver)
+		stage func(b *testing.B, q *queue.Queue, d driver.Driver)
 	}{
-		{"alone", 1, func(*testing.B, *queue.Queue, queue.Driver) {}},
-		{"scheduled", 1, func(b *testing.B, q *queue.Queue, _ queue.Driver) {
+		{"alone", 1, func(*testing.B, *queue.Queue, driver.Driver) {}},
+		{"scheduled", 1, func(b *testing.B, q *queue.Queue, _ driver.Driver) {
 			fill(b, q, many, 1, &queue.Options{Priority: 10, NotBefore: time.Now().Add(week)})
 		}},
-		{"finished", 1, func(b *testing.B, q *queue.Queue, d queue.Driver) {
+		{"finished", 1, func(b *testing.B, q *queue.Queue, d driver.Driver) {
 			fill(b, q, many, 1, nil)
 			run(b, d, "UPDATE jobs SET state = 'completed', finished_at = updated_at")
 			run(b, d, "VACUUM jobs")
 		}},
-		{"types", 200, func(b *testing.B, q *queue.Queue, d queue.Driver) {
+		{"types", 200, func(b *testing.B, q *queue.Queue, d driver.Driver) {
 			fill(b, q, 2*many, 200, nil)
 			run(b, d, "INSERT INTO job_limits (kind, name, paused, max_running, updated_at) SELECT 'key', 'k' || n, FALSE, 1, now() FROM generate_series(1, 1000) AS n")
 		}},
@@ -156,13 +157,13 @@ func BenchmarkClaim(b *testing.B) {
 				q, d := benchQueue(b)
 				c.stage(b, q, d)
 				fill(b, q, b.N*limit, c.types, nil)
-				rooms := make([]queue.TypeRoom, c.types)
+				rooms := make([]driver.TypeCapacity, c.types)
 				for i := range rooms {
-					rooms[i] = queue.TypeRoom{Type: fmt.Sprint("bench", i), Room: limit}
+					rooms[i] = driver.TypeCapacity{Type: fmt.Sprint("bench", i), Capacity: limit}
 				}
 				b.ResetTimer()
 				for range b.N {
-					result, err := d.Claim(b.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+					result, err := d.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
 					require.NoError(b, err)
 					require.NotEmpty(b, result.Jobs)
 				}
@@ -171,7 +172,7 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-func run(b *testing.B, d queue.DB, statement string) {
+func run(b *testing.B, d driver.DB, statement string) {
 	b.Helper()
 	_, err := d.Reader().ExecContext(b.Context(), statement)
 	require.NoError(b, err)
@@ -207,13 +208,13 @@ func BenchmarkRaw(b *testing.B) {
 	})
 }
 
-func rawInsert(b *testing.B, d queue.DB) error {
+func rawInsert(b *testing.B, d driver.DB) error {
 	_, err := d.Reader().ExecContext(b.Context(), `INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts, created_at, updated_at)
 		VALUES ($1, 'bench0', '1', 0, 'queued', 0, $2, 1, $2, $2)`, uuid.Must(uuid.NewV7()).String(), time.Now())
 	return err
 }
 
-func rawCopy(b *testing.B, d queue.DB, n int) {
+func rawCopy(b *testing.B, d driver.DB, n int) {
 	b.Helper()
 	conn, err := d.Reader().Conn(b.Context())
 	require.NoError(b, err)

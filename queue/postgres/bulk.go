@@ -8,15 +8,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // bulk is from how many jobs on COPY is faster than INSERT, which need not wait for an answer of its own.
 const bulk = 50
 
 // copyJobs writes many jobs by COPY, in its binary form: nothing is faster on either side.
-func (t *transaction) copyJobs(ctx context.Context, jobs []*queue.InsertJob, now time.Time) error {
+func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, now time.Time) error {
 	// It cannot be sent with other statements.
 	if err := t.send(ctx); err != nil {
 		return err
@@ -46,10 +46,10 @@ func (r *copyRows) begin(jobs int) {
 func (r *copyRows) end() { r.buf = append(r.buf, 0xff, 0xff) }
 
 // add writes the columns that copyJobs names, in its order.
-func (r *copyRows) add(j *queue.InsertJob, now time.Time) {
+func (r *copyRows) add(j *driver.InsertJob, now time.Time) {
 	const columns = 17
-	hold, notBefore := jobrow.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == jobrow.HoldScheduled {
+	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
+	if hold == jobsql.HoldScheduled {
 		notBefore = j.NotBefore
 	}
 	r.buf = binary.BigEndian.AppendUint16(r.buf, columns)
@@ -57,7 +57,7 @@ func (r *copyRows) add(j *queue.InsertJob, now time.Time) {
 	r.text(j.Type)
 	r.text(string(j.Payload))
 	r.int4(j.Priority)
-	r.text(string(queue.StateQueued))
+	r.text(string(driver.StateQueued))
 	r.int2(int(hold))
 	r.time(notBefore)
 	r.int4(j.MaxAttempts)
@@ -65,7 +65,7 @@ func (r *copyRows) add(j *queue.InsertJob, now time.Time) {
 	r.nullText(string(j.Key.Scope))
 	r.nullText(j.LimitKey)
 	r.nullText(j.UserID)
-	r.nullText(jobrow.NullTags(j.Tags).String)
+	r.nullText(jobsql.NullTags(j.Tags).String)
 	r.time(j.ExpiresAt)
 	r.nullText(j.TraceParent)
 	r.time(now)

@@ -3,13 +3,13 @@ package postgres
 import (
 	"context"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A carefulClaim is one that has chores to do or limits to keep. It takes three round trips where there are limits: what
 // there is to see to, and how the limits stand; what may be claimed; the claim.
 type carefulClaim struct {
-	req     queue.ClaimRequest
+	req     driver.ClaimRequest
 	putBack bool // the clock may have been
 
 	todo  chores
@@ -17,11 +17,11 @@ type carefulClaim struct {
 	keys  admission
 	more  bool // some of the chores are left, or what was dropped has left its place to another
 
-	jobs  []queue.Job
+	jobs  []driver.Job
 	ahead []outlook
 }
 
-func (c *carefulClaim) run(ctx context.Context, tx *queue.Tx) error {
+func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := beginClaim(ctx, tx, c.req); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (c *carefulClaim) run(ctx context.Context, tx *queue.Tx) error {
 }
 
 // seeTo does the chores, reads the limits of types and begins to admit what the marked keys have room for.
-func (c *carefulClaim) seeTo(ctx context.Context, tx *queue.Tx) error {
+func (c *carefulClaim) seeTo(ctx context.Context, tx *driver.WriteTx) error {
 	var todo []chores
 	var marked []markedKey
 	var limited []standing
@@ -90,7 +90,7 @@ func (c *carefulClaim) seeTo(ctx context.Context, tx *queue.Tx) error {
 }
 
 // find locks what may be claimed but for the limits of keys. Where all of that is held by others, it passes over it.
-func (c *carefulClaim) find(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom) ([]place, error) {
+func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) ([]place, error) {
 	names, rooms := columns(types)
 	places, err := query(ctx, tx, scanPlace, selectPlaces, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
 	if err != nil || len(places) > 0 {
@@ -100,7 +100,7 @@ func (c *carefulClaim) find(ctx context.Context, tx *queue.Tx, types []queue.Typ
 }
 
 // claim takes what the limits of keys let run of the places, and tells how many that are.
-func (c *carefulClaim) claim(ctx context.Context, tx *queue.Tx, places []place) (claimed int, err error) {
+func (c *carefulClaim) claim(ctx context.Context, tx *driver.WriteTx, places []place) (claimed int, err error) {
 	keys := newKeyLimits(places, c.req.Now)
 	fitting, err := keys.within(ctx, tx, places)
 	if err != nil {

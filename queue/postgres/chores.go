@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // chores are what a claim has to see to before it claims, and finds nothing of nearly always.
@@ -18,7 +18,7 @@ func (c *chores) dest() []any { return []any{&c.expired, &c.due, &c.marks, &c.li
 
 func (c *chores) any() bool { return c.expired || c.due || c.marks || c.limits }
 
-func scanChores(row jobrow.Scanner) (c chores, err error) {
+func scanChores(row jobsql.Scanner) (c chores, err error) {
 	err = row.Scan(c.dest()...)
 	return c, err
 }
@@ -27,7 +27,7 @@ func scanChores(row jobrow.Scanner) (c chores, err error) {
 const portionOfChores = 1000
 
 // do expires and promotes, and tells whether some are left for the next claim.
-func (c *chores) do(ctx context.Context, tx *queue.Tx, now time.Time) (more bool, err error) {
+func (c *chores) do(ctx context.Context, tx *driver.WriteTx, now time.Time) (more bool, err error) {
 	var counts [2][]int
 	if c.expired {
 		if err := laterInto(ctx, tx, &counts[0], scanCount, expireJobs, now); err != nil {

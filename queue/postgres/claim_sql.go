@@ -1,6 +1,8 @@
 package postgres
 
-import "github.com/postroom-go/postroom/internal/jobrow"
+import (
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
 
 const (
 	// Claims of one queue come one after the other, so that each finds the first jobs and no two count the same room. The
@@ -108,7 +110,7 @@ WHERE ctid = ANY(`
     ORDER BY priority DESC, not_before, id
     LIMIT $4
     FOR UPDATE SKIP LOCKED))
-RETURNING ` + jobrow.Columns
+RETURNING ` + jobsql.Columns
 
 	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
 	// $5 by their heads no job can be among the first $5, unless others hold some.
@@ -181,7 +183,7 @@ chosen AS (
 	claimChosen = chosenOf + claimSet + `ARRAY(
     SELECT ctid` + stillReady + `
     FOR UPDATE SKIP LOCKED))
-RETURNING ` + jobrow.Columns
+RETURNING ` + jobsql.Columns
 
 	// A job that another transaction holds leaves its place empty.
 	claimOfTypes = claimHeads + `
@@ -212,7 +214,7 @@ ORDER BY m.priority DESC, m.not_before, m.id`
       FOR UPDATE SKIP LOCKED` + placesOf
 
 	claimPlaces = claimSet + `$3::text[]::tid[])
-RETURNING ` + jobrow.Columns
+RETURNING ` + jobsql.Columns
 
 	// What there is to do after a claim: chores; jobs to claim; when the next job falls due, of the first hundred scheduled
 	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.

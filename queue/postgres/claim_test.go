@@ -15,6 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
@@ -25,29 +26,29 @@ func openQueue(t *testing.T) *postgres.DB {
 	return db
 }
 
-func insertJobs(t *testing.T, db *postgres.DB, jobs ...queue.InsertJob) {
+func insertJobs(t *testing.T, db *postgres.DB, jobs ...driver.InsertJob) {
 	t.Helper()
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := db.Insert(ctx, tx, jobs)
 		return err
 	}))
 }
 
-func jobOf(jobType string, priority int) queue.InsertJob {
-	return queue.InsertJob{ID: uuid.Must(uuid.NewV7()).String(), Type: jobType, Payload: []byte("1"), Priority: priority, MaxAttempts: 1}
+func jobOf(jobType string, priority int) driver.InsertJob {
+	return driver.InsertJob{ID: uuid.Must(uuid.NewV7()).String(), Type: jobType, Payload: []byte("1"), Priority: priority, MaxAttempts: 1}
 }
 
-func roomsOf(room int, types ...string) []queue.TypeRoom {
-	rooms := make([]queue.TypeRoom, len(types))
+func roomsOf(room int, types ...string) []driver.TypeCapacity {
+	rooms := make([]driver.TypeCapacity, len(types))
 	for i, name := range types {
-		rooms[i] = queue.TypeRoom{Type: name, Room: room}
+		rooms[i] = driver.TypeCapacity{Type: name, Capacity: room}
 	}
 	return rooms
 }
 
-func claimOf(t *testing.T, db *postgres.DB, limit int, rooms ...queue.TypeRoom) queue.ClaimResult {
+func claimOf(t *testing.T, db *postgres.DB, limit int, rooms ...driver.TypeCapacity) driver.ClaimResult {
 	t.Helper()
-	result, err := db.Claim(t.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+	result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
 	require.NoError(t, err)
 	return result
 }
@@ -61,7 +62,7 @@ func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 	for i := range names {
 		names[i] = fmt.Sprintf("type%02d", i)
 	}
-	jobs := make([]queue.InsertJob, total)
+	jobs := make([]driver.InsertJob, total)
 	for i := range jobs {
 		// Half of all are of one type, and the most urgent are, too: more than a claim reads of it.
 		name, priority := names[rand.IntN(types)], rand.IntN(3)
@@ -71,7 +72,7 @@ func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 		jobs[i] = jobOf(name, priority)
 	}
 	insertJobs(t, db, jobs...)
-	slices.SortFunc(jobs, func(a, b queue.InsertJob) int {
+	slices.SortFunc(jobs, func(a, b driver.InsertJob) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 	})
 	taken := 0
@@ -94,7 +95,7 @@ func TestClaimKeepsToTheRoomOfEachType(t *testing.T) {
 	for range 10 {
 		insertJobs(t, db, jobOf("a", 2), jobOf("b", 1), jobOf("c", 0))
 	}
-	result := claimOf(t, db, 12, queue.TypeRoom{Type: "a", Room: 3}, queue.TypeRoom{Type: "b", Room: 20}, queue.TypeRoom{Type: "c", Room: 4})
+	result := claimOf(t, db, 12, driver.TypeCapacity{Type: "a", Capacity: 3}, driver.TypeCapacity{Type: "b", Capacity: 20}, driver.TypeCapacity{Type: "c", Capacity: 4})
 	counts := map[string]int{}
 	for _, job := range result.Jobs {
 		counts[job.Type]++
@@ -116,14 +117,14 @@ func passOver(t *testing.T, types []string, limited bool) {
 	t.Helper()
 	db := openQueue(t)
 	if limited {
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-			return db.SetLimit(ctx, tx, queue.ForType("a"), &queue.Limit{MaxRunning: 2})
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			return db.SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 2})
 		}))
 	}
 	first, second := jobOf("a", 1), jobOf("a", 0)
 	insertJobs(t, db, first, second)
 	undone := errors.New("undone")
-	require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.ErrorIs(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		require.NoError(t, db.Cancel(ctx, tx, first.ID))
 		result := claimOf(t, db, 1, roomsOf(5, types...)...)
 		require.Len(t, result.Jobs, 1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const count queue.Type[int] = "count"
@@ -18,7 +19,7 @@ const count queue.Type[int] = "count"
 func TestTwoDispatchersRunEachJobOnce(t *testing.T) {
 	db := dbtest.Postgres(t)
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "CREATE TABLE ran (n INTEGER PRIMARY KEY)")
 		return err
 	}))
@@ -37,7 +38,7 @@ func TestTwoDispatchersRunEachJobOnce(t *testing.T) {
 		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 10 * time.Millisecond})
 		require.NoError(t, err)
 		queue.Handle(d, count, func(ctx context.Context, w *queue.Work[int]) error {
-			return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, "INSERT INTO ran (n) VALUES ($1)", w.Payload)
 				return err
 			})
@@ -50,7 +51,7 @@ func TestTwoDispatchersRunEachJobOnce(t *testing.T) {
 	require.Equal(t, jobs, ran)
 	counts, err := q.Counts(t.Context(), queue.Filter{})
 	require.NoError(t, err)
-	require.Equal(t, map[queue.State]int{queue.StateCompleted: jobs}, counts)
+	require.Equal(t, map[driver.State]int{driver.StateCompleted: jobs}, counts)
 }
 
 // A job that one machine enqueues wakes the dispatcher of another, long before it would look again.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-var _ queue.Patient = (*DB)(nil)
+var _ driver.HealthChecker = (*DB)(nil)
 
 const selectHealth = `
 SELECT current_setting('server_version'),
@@ -24,8 +24,8 @@ SELECT current_setting('server_version'),
 // longTransaction keeps what was deleted since it began from being cleaned up.
 const longTransaction = 10 * time.Minute
 
-// Examine implements [queue.Patient].
-func (db *DB) Examine(ctx context.Context) ([]queue.Finding, error) {
+// CheckHealth implements [driver.HealthChecker].
+func (db *DB) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	var version string
 	var size, live, dead, connections, allowed int64
 	var oldest float64
@@ -34,30 +34,30 @@ func (db *DB) Examine(ctx context.Context) ([]queue.Finding, error) {
 	if err := row.Scan(&version, &vacuums, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
 		return nil, err
 	}
-	findings := []queue.Finding{{
-		Severity: queue.SeverityOK, Text: fmt.Sprintf("PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
+	findings := []driver.Finding{{
+		Severity: driver.SeverityOK, Text: fmt.Sprintf("PostgreSQL %s, jobs with its indexes %d MB, %d of %d connections in use", version, size>>20, connections, allowed),
 	}}
 	if !vacuums {
-		findings = append(findings, queue.Finding{
-			Severity: queue.SeverityWarning, Text: "autovacuum is off on this server",
+		findings = append(findings, driver.Finding{
+			Severity: driver.SeverityWarning, Text: "autovacuum is off on this server",
 			Hint: "turn it on: every claim passes over what has been claimed since the last VACUUM jobs, and takes the longer for it",
 		})
 	}
 	if dead > 100_000 && dead > live/2 {
-		findings = append(findings, queue.Finding{
-			Severity: queue.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones", dead, live),
+		findings = append(findings, driver.Finding{
+			Severity: driver.SeverityWarning, Text: fmt.Sprintf("the table jobs has %d dead rows beside %d live ones", dead, live),
 			Hint: "autovacuum does not keep up, or a long transaction keeps it from it; VACUUM jobs",
 		})
 	}
 	if age := time.Duration(oldest * float64(time.Second)); age > longTransaction {
-		findings = append(findings, queue.Finding{
-			Severity: queue.SeverityWarning, Text: fmt.Sprintf("a transaction has been open for %v", age.Round(time.Second)),
+		findings = append(findings, driver.Finding{
+			Severity: driver.SeverityWarning, Text: fmt.Sprintf("a transaction has been open for %v", age.Round(time.Second)),
 			Hint: "find it in pg_stat_activity and end it: dead rows cannot be cleaned up while it lasts",
 		})
 	}
 	if connections*10 > allowed*9 {
-		findings = append(findings, queue.Finding{
-			Severity: queue.SeverityWarning, Text: "more than nine tenths of the connections are in use",
+		findings = append(findings, driver.Finding{
+			Severity: driver.SeverityWarning, Text: "more than nine tenths of the connections are in use",
 			Hint: "lower pool_max_conns of the programs, or put a pooler before the server",
 		})
 	}

@@ -16,7 +16,7 @@ func TestDoctorWarnsOfAServerWithoutAutovacuum(t *testing.T) {
 	require.NoError(t, queue.Migrate(t.Context(), db))
 	var setting string
 	require.NoError(t, db.Reader().Get(&setting, "SHOW autovacuum"))
-	findings, err := db.Examine(t.Context())
+	findings, err := db.CheckHealth(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, setting == "off", strings.Contains(fmt.Sprint(findings), "warning: autovacuum is off on this server"), setting)
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/joblimit"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Insert implements [queue.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit; and
+// Insert implements [driver.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit; and
 // one look at keys where there are any.
-func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
+func (db *DB) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	// Before any key is taken: who waits for another to write it, once, has nothing that this one may want.
-	if slices.ContainsFunc(jobs, func(j queue.InsertJob) bool { return strings.HasPrefix(j.LimitKey, joblimit.Coalesced) }) {
+	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool { return strings.HasPrefix(j.LimitKey, joblimit.Coalesced) }) {
 		if err := later(ctx, tx, limitCoalesced, tx.Now()); err != nil {
 			return nil, err
 		}
@@ -24,7 +24,7 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 	if err != nil {
 		return nil, err
 	}
-	fresh := make([]*queue.InsertJob, 0, len(jobs))
+	fresh := make([]*driver.InsertJob, 0, len(jobs))
 	var limited marks
 	for i := range jobs {
 		if !results[i].Duplicate {
@@ -38,8 +38,8 @@ func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) 
 	return results, limited.write(ctx, tx)
 }
 
-func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob) error {
-	own, ok := tx.Statements.(*transaction)
+func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob) error {
+	own, ok := tx.Tx.(*transaction)
 	switch {
 	case len(jobs) == 0:
 		return nil
@@ -57,14 +57,14 @@ func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob) error {
 }
 
 // insertRow is a job as the arguments of a statement of its own.
-func insertRow(j *queue.InsertJob, now time.Time) []any {
-	hold, notBefore := jobrow.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == jobrow.HoldScheduled {
+func insertRow(j *driver.InsertJob, now time.Time) []any {
+	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
+	if hold == jobsql.HoldScheduled {
 		notBefore = j.NotBefore
 	}
 	return []any{
 		j.ID, j.Type, string(j.Payload), j.Priority, int(hold), notBefore, j.MaxAttempts, nullText(j.Key.Name), nullText(string(j.Key.Scope)),
-		nullText(j.LimitKey), nullText(j.UserID), nullText(jobrow.NullTags(j.Tags).String), nullTime(j.ExpiresAt), nullText(j.TraceParent), now,
+		nullText(j.LimitKey), nullText(j.UserID), nullText(jobsql.NullTags(j.Tags).String), nullTime(j.ExpiresAt), nullText(j.TraceParent), now,
 	}
 }
 
@@ -77,9 +77,9 @@ type insertRows struct {
 	expires                                 []*time.Time
 }
 
-func (r *insertRows) add(j *queue.InsertJob, now time.Time) {
-	hold, notBefore := jobrow.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == jobrow.HoldScheduled {
+func (r *insertRows) add(j *driver.InsertJob, now time.Time) {
+	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
+	if hold == jobsql.HoldScheduled {
 		notBefore = j.NotBefore
 	}
 	r.id = append(r.id, j.ID)
@@ -93,7 +93,7 @@ func (r *insertRows) add(j *queue.InsertJob, now time.Time) {
 	r.scope = append(r.scope, nullText(string(j.Key.Scope)))
 	r.limitKey = append(r.limitKey, nullText(j.LimitKey))
 	r.user = append(r.user, nullText(j.UserID))
-	r.tags = append(r.tags, nullText(jobrow.NullTags(j.Tags).String))
+	r.tags = append(r.tags, nullText(jobsql.NullTags(j.Tags).String))
 	r.expires = append(r.expires, nullTime(j.ExpiresAt))
 	r.trace = append(r.trace, nullText(j.TraceParent))
 }

@@ -8,21 +8,21 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Finish implements [queue.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
+// Finish implements [driver.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
 // attempt records where there are any, which wait for the commit.
-func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
+func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
 		return nil, err
 	}
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
-	done := make(map[queue.Lease]*endedJob, len(ended))
+	done := make(map[driver.Lease]*endedJob, len(ended))
 	for i := range ended {
-		done[queue.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
+		done[driver.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
 	}
 	var after aftermath
 	var records attemptRows
@@ -35,7 +35,7 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 			continue
 		}
 		after.add(job, out.State.Finished())
-		if out.Kind != queue.KindCompleted && out.Kind != queue.KindReleased {
+		if out.Kind != driver.KindCompleted && out.Kind != driver.KindReleased {
 			records.add(out, job)
 		}
 	}
@@ -57,8 +57,8 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 	return answers, err
 }
 
-func refusals(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome, done map[queue.Lease]*endedJob, answers []error) error {
-	var leases []queue.Lease
+func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob, answers []error) error {
+	var leases []driver.Lease
 	var at []int
 	for i := range outcomes {
 		if _, ok := done[outcomes[i].Lease]; !ok {
@@ -79,32 +79,32 @@ type endedJob struct {
 	worker   string
 	started  time.Time
 	key      string
-	scope    queue.KeyScope
+	scope    driver.KeyScope
 	limitKey string
 	limited  bool // types are
 }
 
-func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
+func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	var started dbtime.Time
 	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.limited)
-	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, queue.KeyScope(scope.String), limitKey.String, started.Time
+	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String, started.Time
 	return e, err
 }
 
 // end writes the jobs' own rows and returns those whose leases were held. Rows are locked in the order of ids, so that two
 // transactions that end the same jobs do not wait for each other.
-func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJob, error) {
-	order := make([]*queue.Outcome, len(outcomes))
+func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]endedJob, error) {
+	order := make([]*driver.Outcome, len(outcomes))
 	for i := range outcomes {
 		order[i] = &outcomes[i]
 	}
-	slices.SortFunc(order, func(a, b *queue.Outcome) int { return cmp.Compare(a.Lease.JobID, b.Lease.JobID) })
+	slices.SortFunc(order, func(a, b *driver.Outcome) int { return cmp.Compare(a.Lease.JobID, b.Lease.JobID) })
 	var r outcomeRows
 	plain := true
 	for _, out := range order {
 		r.add(out, tx.Now())
-		plain = plain && out.Plain && out.Kind == queue.KindCompleted
+		plain = plain && out.Plain && out.Kind == driver.KindCompleted
 	}
 	if plain {
 		return query(ctx, tx, scanEnded, completeJobs, r.ids, r.attempts, r.results, r.at)
@@ -121,12 +121,12 @@ type outcomeRows struct {
 	at                           []time.Time
 }
 
-func (r *outcomeRows) add(out *queue.Outcome, now time.Time) {
-	hold, finished := jobrow.HoldNone, (*time.Time)(nil)
+func (r *outcomeRows) add(out *driver.Outcome, now time.Time) {
+	hold, finished := jobsql.HoldNone, (*time.Time)(nil)
 	if out.State.Finished() {
 		finished = &out.At
 	} else {
-		hold = jobrow.HoldFor(out.NotBefore, now, "")
+		hold = jobsql.HoldFor(out.NotBefore, now, "")
 	}
 	r.ids = append(r.ids, out.Lease.JobID)
 	r.attempts = append(r.attempts, out.Lease.Attempt)
@@ -151,10 +151,10 @@ type aftermath struct {
 
 func (a *aftermath) add(job *endedJob, finished bool) {
 	switch {
-	case finished && (job.scope == queue.KeyUnfinished || job.scope == queue.KeyCoalesce):
+	case finished && (job.scope == driver.KeyUnfinished || job.scope == driver.KeyCoalesce):
 		a.keys = append(a.keys, job.key)
 		a.holders = append(a.holders, job.id)
-	case !finished && job.scope == queue.KeyCoalesce:
+	case !finished && job.scope == driver.KeyCoalesce:
 		a.again = append(a.again, job.id)
 		a.againKeys = append(a.againKeys, job.key)
 	}
@@ -162,7 +162,7 @@ func (a *aftermath) add(job *endedJob, finished bool) {
 	a.room = a.room || job.limited || job.limitKey != ""
 }
 
-func (a *aftermath) write(ctx context.Context, tx *queue.Tx) error {
+func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(a.keys) > 0 {
 		if err := later(ctx, tx, deleteKeys, a.keys, a.holders); err != nil {
 			return err
@@ -182,7 +182,7 @@ type attemptRows struct {
 	started, finished                     []time.Time
 }
 
-func (r *attemptRows) add(out *queue.Outcome, job *endedJob) {
+func (r *attemptRows) add(out *driver.Outcome, job *endedJob) {
 	r.ids = append(r.ids, out.Lease.JobID)
 	r.attempts = append(r.attempts, out.Lease.Attempt)
 	r.workers = append(r.workers, job.worker)
@@ -193,7 +193,7 @@ func (r *attemptRows) add(out *queue.Outcome, job *endedJob) {
 	r.finished = append(r.finished, out.At)
 }
 
-func (r *attemptRows) insert(ctx context.Context, tx *queue.Tx) error {
+func (r *attemptRows) insert(ctx context.Context, tx *driver.WriteTx) error {
 	if len(r.ids) == 0 {
 		return nil
 	}

@@ -1,18 +1,6 @@
 package postgres
 
 const (
-	// An attempt that runs or has completed its job stands in the job's own row.
-	selectAttempts = `
-SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
-FROM job_attempts
-WHERE job_id = $1
-UNION ALL
-SELECT id, attempt, worker_id, state, '', '', started_at, finished_at
-FROM jobs
-WHERE id = $1
-  AND state IN ('running', 'completed')
-ORDER BY attempt`
-
 	// Where the job runs, that it was canceled is on record.
 	cancelJob = `
 WITH found AS (
@@ -48,10 +36,4 @@ INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)
 SELECT job_id, attempt, line, at, level, message, attrs::json
 FROM unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
   AS l (job_id, attempt, line, at, level, message, attrs)`
-
-	selectLogs = `
-SELECT job_id, attempt, line, at, level, message, attrs_json
-FROM job_logs
-WHERE job_id = $1
-ORDER BY attempt, line`
 )

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A holder is who has a key.
 type holder struct {
 	key, jobID, fingerprint string
-	scope                   queue.KeyScope
+	scope                   driver.KeyScope
 	expires                 time.Time
 }
 
-func scanHolder(row jobrow.Scanner) (h holder, err error) {
+func scanHolder(row jobsql.Scanner) (h holder, err error) {
 	var expires dbtime.Time
 	err = row.Scan(&h.key, &h.jobID, &h.scope, &h.fingerprint, &expires)
 	h.expires = expires.Time
@@ -29,11 +30,11 @@ func scanHolder(row jobrow.Scanner) (h holder, err error) {
 const keyTries = 10
 
 // takeKeys answers each job with itself, or with the holder of its key.
-func takeKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
-	results := make([]queue.InsertResult, len(jobs))
+func takeKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+	results := make([]driver.InsertResult, len(jobs))
 	var wanted []int
 	for i := range jobs {
-		results[i] = queue.InsertResult{ID: jobs[i].ID}
+		results[i] = driver.InsertResult{ID: jobs[i].ID}
 		if jobs[i].Key.Name != "" {
 			wanted = append(wanted, i)
 		}
@@ -62,13 +63,13 @@ func takeKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queu
 	return nil, fmt.Errorf("key %q is taken and freed by others all the time", jobs[wanted[0]].Key.Name)
 }
 
-func (h *holder) answer(ctx context.Context, tx *queue.Tx, job *queue.InsertJob) (queue.InsertResult, error) {
-	result := queue.InsertResult{ID: h.jobID, Duplicate: h.jobID != job.ID, Conflict: h.fingerprint != job.Fingerprint}
+func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.InsertJob) (driver.InsertResult, error) {
+	result := driver.InsertResult{ID: h.jobID, Duplicate: h.jobID != job.ID, Conflict: h.fingerprint != job.Fingerprint}
 	if !result.Conflict {
 		return result, nil
 	}
-	result.Holder = &queue.KeyHolder{Fingerprint: h.fingerprint}
-	_, err := query(ctx, tx, func(row jobrow.Scanner) (found bool, err error) {
+	result.Holder = &driver.KeyHolder{Fingerprint: h.fingerprint}
+	_, err := query(ctx, tx, func(row jobsql.Scanner) (found bool, err error) {
 		var payload []byte
 		err = row.Scan(&result.Holder.Type, &payload)
 		result.Holder.Payload = payload
@@ -78,7 +79,7 @@ func (h *holder) answer(ctx context.Context, tx *queue.Tx, job *queue.InsertJob)
 }
 
 // tryKeys takes what is free and tells who has each key then. A key that is found to be free again is nobody's.
-func tryKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob, wanted []int) (map[string]holder, error) {
+func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
 	var expires []*time.Time
 	first := make(map[string]bool, len(wanted)) // of a batch has a key
@@ -93,7 +94,7 @@ func tryKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob, wanted [
 		scopes = append(scopes, string(j.Key.Scope))
 		fingerprints = append(fingerprints, j.Fingerprint)
 		var until time.Time
-		if j.Key.Scope == queue.KeyPeriod {
+		if j.Key.Scope == driver.KeyPeriod {
 			until = tx.Now().Add(j.Key.Period)
 		}
 		expires = append(expires, nullTime(until))
@@ -114,19 +115,19 @@ func tryKeys(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob, wanted [
 
 // freeKeys takes those out that are free again: whose time is over, and of scope coalesce whose jobs wait no more. Those
 // that wait will until the transaction ends: what it writes is there when they begin. What a retried job has taken is its own.
-func freeKeys(ctx context.Context, tx *queue.Tx, holders map[string]holder, taking []string) error {
+func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder, taking []string) error {
 	var waiting []string
 	for _, h := range holders {
-		if h.scope == queue.KeyCoalesce && !slices.Contains(taking, h.jobID) {
+		if h.scope == driver.KeyCoalesce && !slices.Contains(taking, h.jobID) {
 			waiting = append(waiting, h.jobID)
 		}
 	}
 	begun := make(map[string]bool, len(waiting))
 	if len(waiting) > 0 {
-		_, err := query(ctx, tx, func(row jobrow.Scanner) (id string, err error) {
-			var state queue.State
+		_, err := query(ctx, tx, func(row jobsql.Scanner) (id string, err error) {
+			var state driver.State
 			err = row.Scan(&id, &state)
-			begun[id] = state != queue.StateQueued
+			begun[id] = state != driver.StateQueued
 			return id, err
 		}, lockHolders, waiting)
 		if err != nil {
@@ -147,11 +148,11 @@ func freeKeys(ctx context.Context, tx *queue.Tx, holders map[string]holder, taki
 }
 
 // takeKeysAgain is for jobs that coalesce and wait again: each under its key, or not at all where another waits under it.
-func takeKeysAgain(ctx context.Context, tx *queue.Tx, ids, keys []string) error {
-	jobs, err := query(ctx, tx, func(row jobrow.Scanner) (job queue.InsertJob, err error) {
+func takeKeysAgain(ctx context.Context, tx *driver.WriteTx, ids, keys []string) error {
+	jobs, err := query(ctx, tx, func(row jobsql.Scanner) (job driver.InsertJob, err error) {
 		var payload []byte
 		err = row.Scan(&job.ID, &job.Type, &payload, &job.Key.Name)
-		job.Key.Scope, job.Fingerprint = queue.KeyCoalesce, queue.Fingerprint(job.Type, payload)
+		job.Key.Scope, job.Fingerprint = driver.KeyCoalesce, driver.Fingerprint(job.Type, payload)
 		return job, err
 	}, selectAgain, ids)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A place is where a job is that a claim may take and has locked.
@@ -16,7 +16,7 @@ type place struct {
 	key           *standing // of its limit key, beside one job of each
 }
 
-func scanPlace(row jobrow.Scanner) (p place, err error) {
+func scanPlace(row jobsql.Scanner) (p place, err error) {
 	var limitKey sql.NullString
 	var r standingRow
 	err = row.Scan(append([]any{&p.ctid, &p.jobType, &limitKey}, r.dest()...)...)
@@ -38,7 +38,7 @@ type keyLimits struct {
 
 func newKeyLimits(places []place, now time.Time) *keyLimits {
 	k := &keyLimits{
-		now: now, standings: make(map[string]*standing), rates: newArrivals(queue.TargetKey), dropped: make(map[string]bool),
+		now: now, standings: make(map[string]*standing), rates: newArrivals(driver.TargetKey), dropped: make(map[string]bool),
 	}
 	for i := range places {
 		if s := places[i].key; s != nil {
@@ -51,7 +51,7 @@ func newKeyLimits(places []place, now time.Time) *keyLimits {
 
 // within returns the places that their keys have room for. The others are put back to wait, so that the next claim does
 // not find them again.
-func (k *keyLimits) within(ctx context.Context, tx *queue.Tx, places []place) (fitting []place, err error) {
+func (k *keyLimits) within(ctx context.Context, tx *driver.WriteTx, places []place) (fitting []place, err error) {
 	rooms := make(map[string]int, len(k.standings))
 	for name, s := range k.standings {
 		rooms[name], _ = s.limit.Room(s.running, s.arrival, k.now)
@@ -74,7 +74,7 @@ func (k *keyLimits) within(ctx context.Context, tx *queue.Tx, places []place) (f
 
 // spend takes what is claimed off the rates, and sees to it that what waits for a rate is looked at in time. What waits for
 // a running job to end is looked at then.
-func (k *keyLimits) spend(ctx context.Context, tx *queue.Tx, claimed []place, again *marks) error {
+func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, claimed []place, again *marks) error {
 	for i := range claimed {
 		if s := k.standings[claimed[i].limitKey]; s != nil {
 			k.rates.spend(s, 1, k.now)

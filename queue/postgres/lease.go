@@ -5,23 +5,23 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A heldJob is where a job stands.
 type heldJob struct {
 	id      string
-	state   queue.State
+	state   driver.State
 	attempt int
 }
 
-func scanLease(row jobrow.Scanner) (h heldJob, err error) {
+func scanLease(row jobsql.Scanner) (h heldJob, err error) {
 	err = row.Scan(&h.id, &h.state, &h.attempt)
 	return h, err
 }
 
-func idsOf(leases []queue.Lease) []string {
+func idsOf(leases []driver.Lease) []string {
 	ids := make([]string, len(leases))
 	for i, l := range leases {
 		ids[i] = l.JobID
@@ -30,7 +30,7 @@ func idsOf(leases []queue.Lease) []string {
 }
 
 // judge answers each lease: nil when it is held, and else what holds instead.
-func judge(leases []queue.Lease, held []heldJob) []error {
+func judge(leases []driver.Lease, held []heldJob) []error {
 	jobs := make(map[string]heldJob, len(held))
 	for _, h := range held {
 		jobs[h.id] = h
@@ -38,30 +38,30 @@ func judge(leases []queue.Lease, held []heldJob) []error {
 	answers := make([]error, len(leases))
 	for i, l := range leases {
 		if h, ok := jobs[l.JobID]; ok {
-			answers[i] = jobrow.Lease(l, h.state, h.attempt)
+			answers[i] = jobsql.LeaseError(l, h.state, h.attempt)
 		} else {
-			answers[i] = queue.ErrJobNotFound
+			answers[i] = driver.ErrJobNotFound
 		}
 	}
 	return answers
 }
 
-// Check implements [queue.Finisher]: it locks the job's row.
-func (db *DB) Check(ctx context.Context, tx *queue.Tx, lease queue.Lease) error {
+// LockLease implements [driver.Finisher]: it locks the job's row.
+func (db *DB) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
 	held, err := query(ctx, tx, scanLease, lockLease, lease.JobID)
 	if err != nil {
 		return err
 	}
-	return judge([]queue.Lease{lease}, held)[0]
+	return judge([]driver.Lease{lease}, held)[0]
 }
 
-// Cancel implements [queue.Finisher].
-func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
+// Cancel implements [driver.Finisher].
+func (db *DB) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	job, err := queryOne(ctx, tx, scanEnded, cancelJob, tx.Now(), jobID)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = db.Check(ctx, tx, queue.Lease{JobID: jobID})
-		if errors.Is(err, queue.ErrNotRunning) {
-			err = queue.ErrFinished
+		err = db.LockLease(ctx, tx, driver.Lease{JobID: jobID})
+		if errors.Is(err, driver.ErrNotRunning) {
+			err = driver.ErrFinished
 		}
 		return err
 	}
@@ -78,40 +78,40 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 
 // A retriedJob is a job as it stands before it is tried again.
 type retriedJob struct {
-	queue.InsertJob
-	state queue.State
+	driver.InsertJob
+	state driver.State
 }
 
-func scanRetried(row jobrow.Scanner) (r retriedJob, err error) {
+func scanRetried(row jobsql.Scanner) (r retriedJob, err error) {
 	var key, scope, limitKey sql.NullString
 	var payload []byte
 	err = row.Scan(&r.ID, &r.state, &r.Type, &payload, &key, &scope, &limitKey)
-	r.Key = queue.Key{Name: key.String, Scope: queue.KeyScope(scope.String)}
+	r.Key = driver.Key{Name: key.String, Scope: driver.KeyScope(scope.String)}
 	r.Payload, r.LimitKey = payload, limitKey.String
 	return r, err
 }
 
-// Retry implements [queue.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
-func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
+// Retry implements [driver.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
+func (db *DB) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	job, err := queryOne(ctx, tx, scanRetried, selectForRetry, jobID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return queue.ErrJobNotFound
+		return driver.ErrJobNotFound
 	case err != nil:
 		return err
-	case job.state == queue.StateCompleted:
-		return queue.ErrFinished
+	case job.state == driver.StateCompleted:
+		return driver.ErrFinished
 	case !job.state.Finished():
-		return queue.ErrNotFinished
+		return driver.ErrNotFinished
 	}
-	if scope := job.Key.Scope; scope == queue.KeyUnfinished || scope == queue.KeyCoalesce || scope == queue.KeyForever {
-		job.Fingerprint = queue.Fingerprint(job.Type, job.Payload)
-		taken, err := takeKeys(ctx, tx, []queue.InsertJob{job.InsertJob})
+	if scope := job.Key.Scope; scope == driver.KeyUnfinished || scope == driver.KeyCoalesce || scope == driver.KeyForever {
+		job.Fingerprint = driver.Fingerprint(job.Type, job.Payload)
+		taken, err := takeKeys(ctx, tx, []driver.InsertJob{job.InsertJob})
 		if err != nil {
 			return err
 		}
 		if taken[0].Duplicate {
-			return queue.ErrKeyConflict
+			return driver.ErrKeyConflict
 		}
 	}
 	if err := later(ctx, tx, retryJob, tx.Now(), jobID); err != nil {

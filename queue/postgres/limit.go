@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// SetLimit implements [queue.Limiter].
-func (db *DB) SetLimit(ctx context.Context, tx *queue.Tx, target queue.Target, limit *queue.Limit) error {
-	var l queue.Limit
+// SetLimit implements [driver.Limiter].
+func (db *DB) SetLimit(ctx context.Context, tx *driver.WriteTx, target driver.Target, limit *driver.Limit) error {
+	var l driver.Limit
 	if limit != nil {
 		l = *limit
 	}
@@ -19,15 +19,15 @@ func (db *DB) SetLimit(ctx context.Context, tx *queue.Tx, target queue.Target, l
 		l.MaxRunning, l.Rate, l.Per.Microseconds(), l.Burst, tx.Now())
 }
 
-// SetPaused implements [queue.Limiter].
-func (db *DB) SetPaused(ctx context.Context, tx *queue.Tx, target queue.Target, paused bool) error {
+// SetPaused implements [driver.Limiter].
+func (db *DB) SetPaused(ctx context.Context, tx *driver.WriteTx, target driver.Target, paused bool) error {
 	return changeLimit(ctx, tx, target, setPaused, string(target.Kind), target.Name, paused, tx.Now())
 }
 
 // changeLimit puts the ready jobs of the keys concerned back to wait, and marks the keys: the next claim makes ready what
 // there is room for now. Types need nothing, their limits are looked at by each claim. No claim goes on meanwhile, so that
 // each sees the limit as it was or as it is.
-func changeLimit(ctx context.Context, tx *queue.Tx, target queue.Target, change string, args ...any) error {
+func changeLimit(ctx context.Context, tx *driver.WriteTx, target driver.Target, change string, args ...any) error {
 	if err := later(ctx, tx, lockClaims); err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func changeLimit(ctx context.Context, tx *queue.Tx, target queue.Target, change 
 	if err := later(ctx, tx, deleteNoLimit, string(target.Kind), target.Name); err != nil {
 		return err
 	}
-	if target.Kind != queue.TargetType {
-		prefix := target.Kind == queue.TargetKeyPrefix
+	if target.Kind != driver.TargetType {
+		prefix := target.Kind == driver.TargetKeyPrefix
 		if err := later(ctx, tx, putBackReady, prefix, target.Name); err != nil {
 			return err
 		}
@@ -49,10 +49,10 @@ func changeLimit(ctx context.Context, tx *queue.Tx, target queue.Target, change 
 	return flush(ctx, tx)
 }
 
-// Limits implements [queue.Limiter].
-func (db *DB) Limits(ctx context.Context) ([]queue.LimitStatus, error) {
-	rows, err := db.db.QueryxContext(ctx, selectLimits)
-	return jobrow.Collect(rows, err, func(row jobrow.Scanner) (s queue.LimitStatus, err error) {
+// Limits implements [driver.Limiter].
+func (db *DB) Limits(ctx context.Context) ([]driver.LimitStatus, error) {
+	rows, err := db.db.QueryContext(ctx, selectLimits) //nolint:rowserrcheck // Collect does
+	return jobsql.Collect(rows, err, func(row jobsql.Scanner) (s driver.LimitStatus, err error) {
 		var maxRunning, rate, period, burst sql.NullInt64
 		err = row.Scan(&s.Kind, &s.Name, &s.Paused, &maxRunning, &rate, &period, &burst)
 		s.MaxRunning, s.Rate, s.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)

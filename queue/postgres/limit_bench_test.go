@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A million jobs of 200 types, without limit keys and with 1,000, each with room for two; an operation is a claim and the
@@ -42,13 +43,13 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 	}
 }
 
-func limitedQueue(b *testing.B, limited string) (*queue.Queue, []queue.TypeRoom) {
+func limitedQueue(b *testing.B, limited string) (*queue.Queue, []driver.TypeCapacity) {
 	b.Helper()
 	const jobs, types, keys = 1_000_000, 200, 1000
 	q, d := benchQueue(b)
-	rooms := make([]queue.TypeRoom, types)
+	rooms := make([]driver.TypeCapacity, types)
 	for i := range rooms {
-		rooms[i] = queue.TypeRoom{Type: fmt.Sprint("type-", i), Room: 1000}
+		rooms[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
 		if limited == "keys and types" {
 			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(rooms[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
 		}
@@ -81,21 +82,21 @@ func limitedQueue(b *testing.B, limited string) (*queue.Queue, []queue.TypeRoom)
 	return q, rooms
 }
 
-func claimSome(b *testing.B, q *queue.Queue, rooms []queue.TypeRoom, limit int) []queue.Job {
+func claimSome(b *testing.B, q *queue.Queue, rooms []driver.TypeCapacity, limit int) []driver.Job {
 	b.Helper()
-	result, err := q.DB().(queue.Driver).Claim(b.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+	result, err := q.DB().(driver.Driver).Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
 	require.NoError(b, err)
 	return result.Jobs
 }
 
-func endAll(b *testing.B, q *queue.Queue, jobs []queue.Job) {
+func endAll(b *testing.B, q *queue.Queue, jobs []driver.Job) {
 	b.Helper()
-	outcomes := make([]queue.Outcome, len(jobs))
+	outcomes := make([]driver.Outcome, len(jobs))
 	for i := range jobs {
-		outcomes[i] = queue.Outcome{Lease: jobs[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
-	require.NoError(b, q.DB().Write(b.Context(), func(ctx context.Context, tx *queue.Tx) error {
-		_, err := q.DB().(queue.Driver).Finish(ctx, tx, outcomes)
+	require.NoError(b, driver.Write(b.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := q.DB().(driver.Driver).Finish(ctx, tx, outcomes)
 		return err
 	}))
 }

@@ -10,15 +10,16 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
 // holding runs fn in a transaction that is open until release is called, and then undone.
-func holding(t *testing.T, db *postgres.DB, fn func(ctx context.Context, tx *queue.Tx) error) (release func()) {
+func holding(t *testing.T, db *postgres.DB, fn func(ctx context.Context, tx *driver.WriteTx) error) (release func()) {
 	t.Helper()
 	held, done, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 			if err := fn(ctx, tx); err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 	const hang queue.Type[int] = "hang"
 	release := make(chan struct{})
 	queue.Handle(d, hang, func(ctx context.Context, w *queue.Work[int]) error {
-		return w.Write(ctx, func(context.Context, *queue.Tx) error {
+		return w.Write(ctx, func(context.Context, queue.Tx) error {
 			<-release
 			return nil
 		})
@@ -92,7 +93,7 @@ func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 	close(release)
 	within(t, func() error {
 		job, err := q.Wait(ctx, held.ID)
-		require.Equal(t, queue.StateFailed, job.State)
+		require.Equal(t, driver.StateFailed, job.State)
 		return err
 	})
 	stop()
@@ -105,17 +106,17 @@ func TestADeadWorkersJobsDoNotWaitForOneThatIsHeld(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
 	jobs := claimOf(t, db, 2, roomsOf(2, "a")...).Jobs
 	require.Len(t, jobs, 2)
-	release := holding(t, db, func(ctx context.Context, tx *queue.Tx) error { return db.Check(ctx, tx, jobs[0].Lease()) })
-	bury := func() (buried []queue.Job) {
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.LockLease(ctx, tx, jobs[0].Lease()) })
+	bury := func() (buried []driver.Job) {
 		workers, err := db.Workers(t.Context())
 		require.NoError(t, err)
 		require.Len(t, workers, 1)
 		within(t, func() error {
-			return db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-				if buried, err = db.Bury(ctx, tx, workers[0]); err != nil || len(buried) == 0 {
+			return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+				if buried, err = db.RemoveDeadWorker(ctx, tx, workers[0]); err != nil || len(buried) == 0 {
 					return err
 				}
-				_, err := db.Finish(ctx, tx, []queue.Outcome{{Lease: buried[0].Lease(), State: queue.StateFailed, Kind: queue.KindCrashed, At: tx.Now()}})
+				_, err := db.Finish(ctx, tx, []driver.Outcome{{Lease: buried[0].Lease(), State: driver.StateFailed, Kind: driver.KindCrashed, At: tx.Now()}})
 				return err
 			})
 		})
@@ -144,20 +145,20 @@ func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
 	q, err := queue.New(db, nil)
 	require.NoError(t, err)
 
-	release := holding(t, admin, func(ctx context.Context, tx *queue.Tx) error { return admin.Check(ctx, tx, jobs[0].Lease()) })
+	release := holding(t, admin, func(ctx context.Context, tx *driver.WriteTx) error { return admin.LockLease(ctx, tx, jobs[0].Lease()) })
 	ended := make(chan error, 2)
 	go func() {
-		ended <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-			_, err := db.Finish(ctx, tx, []queue.Outcome{
-				{Lease: jobs[0].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: tx.Now()},
-				{Lease: jobs[1].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: tx.Now()},
+		ended <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			_, err := db.Finish(ctx, tx, []driver.Outcome{
+				{Lease: jobs[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()},
+				{Lease: jobs[1].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()},
 			})
 			return err
 		})
 	}()
 	waitForLock(t, admin, name, 1)
 	go func() {
-		_, err := q.CancelAll(t.Context(), queue.Filter{})
+		_, err := q.CancelAll(t.Context(), queue.Filter{All: true})
 		ended <- err
 	}()
 	waitForLock(t, admin, name, 2)
@@ -173,8 +174,8 @@ func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 0))
 	still, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
-			if err := postgres.BeginClaim(ctx, tx, queue.ClaimRequest{WorkerID: "still", Now: time.Now()}); err != nil {
+		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			if err := postgres.BeginClaim(ctx, tx, driver.ClaimRequest{WorkerID: "still", Now: time.Now()}); err != nil {
 				return err
 			}
 			err := postgres.Flush(ctx, tx)
@@ -185,7 +186,7 @@ func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 	}()
 	<-still
 	within(t, func() error {
-		result, err := db.Claim(t.Context(), queue.ClaimRequest{WorkerID: "w", Types: roomsOf(1, "a"), Limit: 1, Now: time.Now()})
+		result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: roomsOf(1, "a"), Limit: 1, Now: time.Now()})
 		require.Len(t, result.Jobs, 1)
 		return err
 	})
@@ -198,7 +199,7 @@ func TestAClaimComesAgainForWhatIsHeld(t *testing.T) {
 	db := openQueue(t)
 	job := jobOf("a", 0)
 	insertJobs(t, db, job)
-	release := holding(t, db, func(ctx context.Context, tx *queue.Tx) error { return db.Cancel(ctx, tx, job.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Cancel(ctx, tx, job.ID) })
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
 		result := claimOf(t, db, 1, roomsOf(1, types...)...)
 		require.Empty(t, result.Jobs)
@@ -216,7 +217,7 @@ func TestAClaimPassesOverTypesOfWhichAllIsHeld(t *testing.T) {
 	db := openQueue(t)
 	held, other := jobOf("a", 1), jobOf("b", 0)
 	insertJobs(t, db, held, other)
-	release := holding(t, db, func(ctx context.Context, tx *queue.Tx) error { return db.Cancel(ctx, tx, held.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Cancel(ctx, tx, held.ID) })
 	defer release()
 	jobs := claimOf(t, db, 1, roomsOf(1, "a", "b")...).Jobs
 	require.Len(t, jobs, 1)
@@ -234,7 +235,7 @@ func TestTheFirstJobsThatCoalesceDoNotWaitForEachOther(t *testing.T) {
 	second, err := queue.New(db, nil)
 	require.NoError(t, err)
 	ended := make(chan error, 1)
-	require.NoError(t, admin.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), admin, func(ctx context.Context, tx *driver.WriteTx) error {
 		if _, err := q.EnqueueTx(ctx, tx, count.New(1, &queue.Options{Key: queue.Coalesce("one")})); err != nil {
 			return err
 		}
@@ -267,7 +268,7 @@ func TestTransactionsOfOnesOwnWakeThisProcessBehindAPooler(t *testing.T) {
 	for _, commits := range []bool{false, true} {
 		own, err := db.Reader().BeginTxx(ctx, nil)
 		require.NoError(t, err)
-		tx := queue.NewTx(own, queue.Postgres, time.Now())
+		tx := driver.NewWriteTx(own, driver.Postgres, time.Now())
 		_, err = q.EnqueueTx(ctx, tx, count.New(1, nil))
 		require.NoError(t, err)
 		if !commits {

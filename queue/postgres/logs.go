@@ -4,12 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// AddLogs implements [queue.Finisher].
-func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) error {
+// AddLogs implements [driver.Finisher].
+func (db *DB) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
 	n := len(lines)
 	ids, levels, messages := make([]string, n), make([]string, n), make([]string, n)
 	attempts, numbers := make([]int, n), make([]int, n)
@@ -20,9 +19,4 @@ func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) 
 		levels[i], messages[i], attrs[i] = l.Level.String(), l.Message, nullText(string(l.Attrs))
 	}
 	return later(ctx, tx, insertLogs, ids, attempts, numbers, at, levels, messages, attrs)
-}
-
-// Logs implements [queue.Inspector].
-func (db *DB) Logs(ctx context.Context, jobID string) ([]queue.LogLine, error) {
-	return read(ctx, db, jobrow.LogLine, selectLogs, jobID)
 }

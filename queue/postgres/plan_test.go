@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
@@ -19,7 +19,7 @@ func TestPlansOfEmptyTablesUseIndexes(t *testing.T) {
 	require.NoError(t, err)
 	for name, statement := range postgres.Planned {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				var arguments []string
 				for i := 1; strings.Contains(statement, fmt.Sprint("$", i)); i++ {
 					arguments = append(arguments, "NULL")

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/driver/drivertest"
 	"github.com/postroom-go/postroom/queue/postgres"
-	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
 // All that a driver promises holds when each transaction may get another connection of a pool of three.
@@ -28,7 +28,7 @@ func TestDriverBehindAPooler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the suite behind a pooler is left out of short tests")
 	}
-	queuetest.TestDriver(t, func(t *testing.T) queue.Driver {
+	drivertest.Run(t, func(t *testing.T) driver.Driver {
 		db, err := postgres.Open(t.Context(), pooler(t, program), &postgres.Config{Pooled: true})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -14,7 +14,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/joblimit"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Config says how to open a database; the zero value is the usual.
@@ -26,8 +27,13 @@ type Config struct {
 	Pooled bool
 }
 
+// shared has the methods that are the same on every engine.
+type shared = jobsql.Store
+
 // DB is an open database. It is safe for use by many goroutines.
 type DB struct {
+	shared
+
 	pool   *pgxpool.Pool
 	db     *sqlx.DB
 	news   *news
@@ -39,8 +45,8 @@ type DB struct {
 }
 
 var (
-	_ queue.Driver   = (*DB)(nil)
-	_ queue.Hastener = (*DB)(nil)
+	_ driver.Driver        = (*DB)(nil)
+	_ driver.LockTimeouter = (*DB)(nil)
 )
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
@@ -65,7 +71,9 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}, nil
+	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}
+	db.shared = shared{Engine: driver.Postgres, Query: db.query}
+	return db, nil
 }
 
 // Close waits for what is under way and closes all connections. A second call does nothing.
@@ -76,21 +84,38 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Dialect is [queue.Postgres].
-func (db *DB) Dialect() queue.Dialect { return queue.Postgres }
+// Dialect is [driver.Postgres].
+func (db *DB) Dialect() driver.Dialect { return driver.Postgres }
 
 // Reader is the pool for queries.
 func (db *DB) Reader() *sqlx.DB { return db.db }
 
-// Hasten implements [queue.Hastener].
-func (db *DB) Hasten(ctx context.Context, tx *queue.Tx) error { return later(ctx, tx, hasten) }
+// SetLockTimeout implements [driver.LockTimeouter].
+func (db *DB) SetLockTimeout(ctx context.Context, tx *driver.WriteTx) error {
+	return later(ctx, tx, hasten)
+}
 
 type writeKey struct{}
 
-// Write implements [queue.DB].
-func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) (err error) {
+// Write implements [driver.DB].
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
+}
+
+// Join implements [driver.Transactor].
+func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+	return driver.NewWriteTx(tx, driver.Postgres, now), nil
+}
+
+// query runs a statement outside of transactions.
+func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	answer, err := db.pool.Query(ctx, query, args...)
+	return rows{answer}, err
+}
+
+func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
 	if ctx.Value(writeKey{}) != nil {
-		return queue.ErrNestedWrite
+		return driver.ErrNestedWrite
 	}
 	conn, err := db.db.Connx(ctx)
 	if err != nil {
@@ -105,7 +130,7 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
 	t := &transaction{conn: conn}
-	tx := queue.NewTx(t, queue.Postgres, time.Now())
+	tx := driver.NewWriteTx(t, driver.Postgres, time.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.
 	defer func() {

@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 const (
@@ -57,11 +56,6 @@ WITH pruned AS (
 SELECT COUNT(*)
 FROM pruned`
 
-	selectFirstKeyExpiry = `
-SELECT MIN(expires_at)
-FROM job_keys
-WHERE expires_at IS NOT NULL`
-
 	pruneKeys = `
 WITH pruned AS (
   DELETE FROM job_keys
@@ -75,10 +69,6 @@ WITH pruned AS (
   RETURNING 1)
 SELECT COUNT(*)
 FROM pruned`
-
-	selectFirstRate = `
-SELECT MIN(arrival)
-FROM job_rates`
 
 	// A claim that moves a rate on meanwhile keeps it.
 	pruneRates = `
@@ -95,41 +85,27 @@ SELECT COUNT(*)
 FROM pruned`
 )
 
-// Finished implements [queue.Pruner].
-func (db *DB) Finished(ctx context.Context, state queue.State) ([]queue.FinishedType, error) {
-	return read(ctx, db, jobrow.FinishedType, selectFinished, string(state))
+// Finished implements [driver.Pruner].
+func (db *DB) Finished(ctx context.Context, state driver.State) ([]driver.FinishedType, error) {
+	return read(ctx, db, jobsql.ScanFinishedType, selectFinished, string(state))
 }
 
-// Prune implements [queue.Pruner].
-func (db *DB) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneRequest) (int, error) {
+// Prune implements [driver.Pruner].
+func (db *DB) Prune(ctx context.Context, tx *driver.WriteTx, req driver.PruneRequest) (int, error) {
 	return queryOne(ctx, tx, scanCount, pruneJobs, string(req.State), req.Type, req.FinishedBefore, req.Limit)
 }
 
-// FirstKeyExpiry implements [queue.Pruner].
-func (db *DB) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
-	var first dbtime.Time
-	err := db.pool.QueryRow(ctx, selectFirstKeyExpiry).Scan(&first)
-	return first.Time, err
-}
-
-// PruneKeys implements [queue.Pruner].
-func (db *DB) PruneKeys(ctx context.Context, tx *queue.Tx, limit int) (int, error) {
+// PruneKeys implements [driver.Pruner].
+func (db *DB) PruneKeys(ctx context.Context, tx *driver.WriteTx, limit int) (int, error) {
 	return queryOne(ctx, tx, scanCount, pruneKeys, tx.Now(), limit)
 }
 
-// FirstRate implements [queue.Pruner].
-func (db *DB) FirstRate(ctx context.Context) (time.Time, error) {
-	var first dbtime.Time
-	err := db.pool.QueryRow(ctx, selectFirstRate).Scan(&first)
-	return first.Time, err
-}
-
-// PruneRates implements [queue.Pruner].
-func (db *DB) PruneRates(ctx context.Context, tx *queue.Tx, before time.Time, limit int) (int, error) {
+// PruneRates implements [driver.Pruner].
+func (db *DB) PruneRates(ctx context.Context, tx *driver.WriteTx, before time.Time, limit int) (int, error) {
 	return queryOne(ctx, tx, scanCount, pruneRates, before, limit)
 }
 
-func scanCount(row jobrow.Scanner) (n int, err error) {
+func scanCount(row jobsql.Scanner) (n int, err error) {
 	err = row.Scan(&n)
 	return n, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
@@ -51,7 +52,7 @@ func TestNothingIsLostWithItsConnection(t *testing.T) {
 		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond, Lease: 2 * time.Second})
 		require.NoError(t, err)
 		queue.Handle(d, count, func(ctx context.Context, w *queue.Work[int]) error {
-			err := w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			err := w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, "INSERT INTO ran (n) VALUES ($1)", w.Payload)
 				return err
 			})
@@ -124,7 +125,7 @@ func TestListenerReconnects(t *testing.T) {
 	require.NotZero(t, terminate(t, admin, name))
 	<-woken // it listens again
 	drainWakes(woken)
-	require.NoError(t, admin.Write(t.Context(), admin.Notify))
+	require.NoError(t, driver.Write(t.Context(), admin, admin.Notify))
 	<-woken
 	stop()
 	require.NoError(t, <-ended)
@@ -150,7 +151,7 @@ func TestNewsOutliveTheirConnections(t *testing.T) {
 	for _, conn := range held {
 		require.NoError(t, conn.Close())
 	}
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", name)
 		require.NoError(t, err)
 		require.NoError(t, db.Notify(ctx, tx))
@@ -177,12 +178,12 @@ func TestAFailedTransactionWritesNothing(t *testing.T) {
 	db := openQueue(t)
 	job := jobOf("a", 0)
 	insertJobs(t, db, job)
-	err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-		_, err := db.Insert(ctx, tx, []queue.InsertJob{job}) // the id is taken; that is known when it is sent
+	err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := db.Insert(ctx, tx, []driver.InsertJob{job}) // the id is taken; that is known when it is sent
 		require.NoError(t, err)
 		_, err = tx.ExecContext(ctx, "CREATE TABLE written (n INTEGER)")
 		require.ErrorContains(t, err, "jobs_pkey")
-		require.Error(t, tx.QueryRowxContext(ctx, "SELECT 1").Err())
+		require.Error(t, tx.QueryRowContext(ctx, "SELECT 1").Err())
 		_, err = tx.ExecContext(ctx, "CREATE TABLE written (n INTEGER)")
 		require.ErrorContains(t, err, "jobs_pkey")
 		return nil // whoever does not look finds out

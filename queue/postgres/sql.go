@@ -1,6 +1,6 @@
 package postgres
 
-import "github.com/postroom-go/postroom/internal/jobrow"
+import "github.com/postroom-go/postroom/queue/internal/jobsql"
 
 const (
 	// Our statements know their indexes. A plan made while a table is small, and kept, would read all of it when it no
@@ -92,14 +92,7 @@ SELECT id
 FROM job_workers
 WHERE id = $1`
 
-	selectHeld = `
-SELECT ` + jobrow.Columns + `
-FROM jobs
-WHERE state = 'running'
-  AND worker_id = $1
-ORDER BY id`
-
-	lockHeld = selectHeld + `
+	lockHeld = jobsql.SelectWorkerJobs + `
 FOR NO KEY UPDATE SKIP LOCKED`
 
 	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_running, once for each outcome.
@@ -191,17 +184,6 @@ ON CONFLICT (job_id, name) DO UPDATE
 SET attempt = excluded.attempt,
   finished_at = excluded.finished_at,
   result_json = excluded.result_json`
-
-	selectSteps = `
-SELECT job_id, name, attempt, started_at, finished_at, result_json
-FROM job_steps
-WHERE job_id = $1
-ORDER BY started_at, name`
-
-	selectJob = `
-SELECT ` + jobrow.Columns + `
-FROM jobs
-WHERE id = $1`
 
 	notify = `SELECT pg_notify('` + channel + `', $1)`
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/joblimit"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A standing is the limit of a type or a key and how much of it is used.
@@ -42,7 +42,7 @@ func (r *standingRow) standing() standing {
 	}
 }
 
-func scanStanding(row jobrow.Scanner) (standing, error) {
+func scanStanding(row jobsql.Scanner) (standing, error) {
 	var r standingRow
 	err := row.Scan(r.dest()...)
 	return r.standing(), err
@@ -54,7 +54,7 @@ type markedKey struct {
 	marks int
 }
 
-func scanMarked(row jobrow.Scanner) (m markedKey, err error) {
+func scanMarked(row jobsql.Scanner) (m markedKey, err error) {
 	var r standingRow
 	err = row.Scan(append(r.dest(), &m.marks)...)
 	m.standing = r.standing()
@@ -63,11 +63,11 @@ func scanMarked(row jobrow.Scanner) (m markedKey, err error) {
 
 // arrivals are where rates of targets of one kind stand from now on.
 type arrivals struct {
-	kind queue.TargetKind
+	kind driver.TargetKind
 	at   map[string]time.Time
 }
 
-func newArrivals(kind queue.TargetKind) *arrivals {
+func newArrivals(kind driver.TargetKind) *arrivals {
 	return &arrivals{kind: kind, at: make(map[string]time.Time)}
 }
 
@@ -87,7 +87,7 @@ func (a *arrivals) spend(s *standing, n int, now time.Time) {
 	}
 }
 
-func (a *arrivals) write(ctx context.Context, tx *queue.Tx) error {
+func (a *arrivals) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(a.at) == 0 {
 		return nil
 	}

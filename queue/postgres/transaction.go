@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A transaction is one write, on a connection that is its own meanwhile. What the driver wants to do and need not see the
@@ -43,7 +43,7 @@ func (r rows) Close() error {
 	return nil
 }
 
-var _ queue.Statements = (*transaction)(nil)
+var _ driver.Tx = (*transaction)(nil)
 
 // own runs fn on the connection itself, past database/sql, which takes care that it is not given back meanwhile. Once it has
 // been lost the error is [sql.ErrConnDone].
@@ -206,26 +206,19 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 	return t.conn.QueryContext(ctx, query, args...)
 }
 
-func (t *transaction) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	if err := t.flush(ctx); err != nil {
-		return nil, err
-	}
-	return t.conn.QueryxContext(ctx, query, args...)
-}
-
-func (t *transaction) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
+func (t *transaction) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if t.flush(ctx) != nil {
 		// Only a query makes a row that carries an error; this one is not sent. Write tells what had failed.
 		done, cancel := context.WithCancel(ctx)
 		cancel()
 		ctx = done
 	}
-	return t.conn.QueryRowxContext(ctx, query, args...)
+	return t.conn.QueryRowContext(ctx, query, args...)
 }
 
 // later runs a statement of the driver's own before whatever comes after it. Its error is that of what comes after it.
-func later(ctx context.Context, tx *queue.Tx, query string, args ...any) error {
-	if own, ok := tx.Statements.(*transaction); ok {
+func later(ctx context.Context, tx *driver.WriteTx, query string, args ...any) error {
+	if own, ok := tx.Tx.(*transaction); ok {
 		own.waiting = append(own.waiting, step{sql: query, args: args})
 		return nil
 	}
@@ -234,57 +227,57 @@ func later(ctx context.Context, tx *queue.Tx, query string, args ...any) error {
 }
 
 // store is later for a statement that only inserts.
-func store(ctx context.Context, tx *queue.Tx, query string, args ...any) error {
+func store(ctx context.Context, tx *driver.WriteTx, query string, args ...any) error {
 	err := later(ctx, tx, query, args...)
-	if own, ok := tx.Statements.(*transaction); ok {
+	if own, ok := tx.Tx.(*transaction); ok {
 		own.waiting[len(own.waiting)-1].stores = true
 	}
 	return err
 }
 
 // laterInto is later for a statement that answers: into has the answer when what comes after it has run.
-func laterInto[T any](ctx context.Context, tx *queue.Tx, into *[]T, scan func(jobrow.Scanner) (T, error), query string, args ...any) error {
-	own, ok := tx.Statements.(*transaction)
+func laterInto[T any](ctx context.Context, tx *driver.WriteTx, into *[]T, scan func(jobsql.Scanner) (T, error), query string, args ...any) error {
+	own, ok := tx.Tx.(*transaction)
 	if !ok {
-		answer, err := tx.QueryxContext(ctx, query, args...)
-		*into, err = jobrow.Collect(answer, err, scan)
+		answer, err := tx.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Collect does
+		*into, err = jobsql.Collect(answer, err, scan)
 		return err
 	}
 	own.waiting = append(own.waiting, step{sql: query, args: args, read: func(r rows) (err error) {
-		*into, err = jobrow.Collect(r, nil, scan)
+		*into, err = jobsql.Collect(r, nil, scan)
 		return err
 	}})
 	return nil
 }
 
 // laterJobs is laterInto for jobs.
-func laterJobs(ctx context.Context, tx *queue.Tx, into *[]queue.Job, query string, args ...any) error {
-	own, ok := tx.Statements.(*transaction)
+func laterJobs(ctx context.Context, tx *driver.WriteTx, into *[]driver.Job, query string, args ...any) error {
+	own, ok := tx.Tx.(*transaction)
 	if !ok {
-		answer, err := tx.QueryxContext(ctx, query, args...)
-		*into, err = jobrow.Jobs(answer, err, 16)
+		answer, err := tx.QueryContext(ctx, query, args...)
+		*into, err = jobsql.ScanJobs(answer, err, 16)
 		return err
 	}
 	own.waiting = append(own.waiting, step{sql: query, args: args, read: func(r rows) (err error) {
-		*into, err = jobrow.Jobs(r, nil, 16)
+		*into, err = jobsql.ScanJobs(r, nil, 16)
 		return err
 	}})
 	return nil
 }
 
 // query runs a statement of the driver's own, and whatever waits before it.
-func query[T any](ctx context.Context, tx *queue.Tx, scan func(jobrow.Scanner) (T, error), text string, args ...any) (list []T, err error) {
+func query[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any) (list []T, err error) {
 	if err := laterInto(ctx, tx, &list, scan, text, args...); err != nil {
 		return nil, err
 	}
-	if own, ok := tx.Statements.(*transaction); ok {
+	if own, ok := tx.Tx.(*transaction); ok {
 		err = own.send(ctx)
 	}
 	return list, err
 }
 
 // queryOne is query for at most one row; without one the error is [sql.ErrNoRows].
-func queryOne[T any](ctx context.Context, tx *queue.Tx, scan func(jobrow.Scanner) (T, error), text string, args ...any) (one T, err error) {
+func queryOne[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scanner) (T, error), text string, args ...any) (one T, err error) {
 	list, err := query(ctx, tx, scan, text, args...)
 	if err == nil && len(list) == 0 {
 		err = sql.ErrNoRows
@@ -296,8 +289,8 @@ func queryOne[T any](ctx context.Context, tx *queue.Tx, scan func(jobrow.Scanner
 }
 
 // flush sends what waits.
-func flush(ctx context.Context, tx *queue.Tx) error {
-	if own, ok := tx.Statements.(*transaction); ok {
+func flush(ctx context.Context, tx *driver.WriteTx) error {
+	if own, ok := tx.Tx.(*transaction); ok {
 		return own.send(ctx)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
@@ -17,7 +17,7 @@ import (
 // What counts is what is looked at, by whatever plan.
 func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	db := openQueue(t)
-	scheduled := make([]queue.InsertJob, 20_000)
+	scheduled := make([]driver.InsertJob, 20_000)
 	for i := range scheduled {
 		scheduled[i] = jobOf("t", 9)
 		scheduled[i].NotBefore = time.Now().Add(7 * 24 * time.Hour)
@@ -43,7 +43,7 @@ var errUndo = errors.New("undo this")
 func explained(t *testing.T, db *postgres.DB, statement, arguments string) string {
 	t.Helper()
 	var plan strings.Builder
-	err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		for _, text := range []string{postgres.PlanOurs, "PREPARE explained AS " + statement} {
 			_, err := tx.ExecContext(ctx, text)
 			require.NoError(t, err)

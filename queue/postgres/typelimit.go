@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // allTypes is the name under which all types are paused at once.
@@ -24,13 +24,13 @@ type typeCount struct {
 	n    int
 }
 
-func scanTypeCount(row jobrow.Scanner) (c typeCount, err error) {
+func scanTypeCount(row jobsql.Scanner) (c typeCount, err error) {
 	err = row.Scan(&c.name, &c.n)
 	return c, err
 }
 
 func newTypeLimits(limited []standing, running []typeCount, now time.Time) *typeLimits {
-	t := &typeLimits{now: now, standings: make(map[string]*standing), rates: newArrivals(queue.TargetType)}
+	t := &typeLimits{now: now, standings: make(map[string]*standing), rates: newArrivals(driver.TargetType)}
 	for i := range limited {
 		s := &limited[i]
 		t.standings[s.name] = s
@@ -45,20 +45,20 @@ func newTypeLimits(limited []standing, running []typeCount, now time.Time) *type
 }
 
 // within narrows the rooms and leaves out the types that have none.
-func (t *typeLimits) within(types []queue.TypeRoom) []queue.TypeRoom {
+func (t *typeLimits) within(types []driver.TypeCapacity) []driver.TypeCapacity {
 	if len(t.standings) == 0 {
 		return types
 	}
 	if t.allPaused() {
 		return nil
 	}
-	var open []queue.TypeRoom
+	var open []driver.TypeCapacity
 	for _, one := range types {
 		if s := t.standings[one.Type]; s != nil {
 			room, _ := s.limit.Room(s.running, s.arrival, t.now)
-			one.Room = min(one.Room, room)
+			one.Capacity = min(one.Capacity, room)
 		}
-		if one.Room > 0 {
+		if one.Capacity > 0 {
 			open = append(open, one)
 		}
 	}
@@ -71,7 +71,7 @@ func (t *typeLimits) allPaused() bool {
 }
 
 // spend takes what is claimed off the rates of its types.
-func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, claimed []place) error {
+func (t *typeLimits) spend(ctx context.Context, tx *driver.WriteTx, claimed []place) error {
 	if len(t.standings) > 0 {
 		for i := range claimed {
 			if s := t.standings[claimed[i].jobType]; s != nil {
@@ -83,7 +83,7 @@ func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, claimed []place) e
 }
 
 // next is when the first of the types that a rate forbids is allowed again. What a rate allows has been claimed.
-func (t *typeLimits) next(types []queue.TypeRoom) (first time.Time) {
+func (t *typeLimits) next(types []driver.TypeCapacity) (first time.Time) {
 	if t == nil || t.allPaused() {
 		return first
 	}

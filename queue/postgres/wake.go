@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The news that there may be jobs goes to the listeners of the same process directly, and to those of others by NOTIFY,
@@ -36,9 +36,9 @@ func startNews(pool *pgxpool.Pool) *news {
 	return n
 }
 
-// Notify implements [queue.Waker].
-func (db *DB) Notify(ctx context.Context, tx *queue.Tx) error {
-	if _, ok := tx.Statements.(*transaction); ok {
+// Notify implements [driver.Notifier].
+func (db *DB) Notify(ctx context.Context, tx *driver.WriteTx) error {
+	if _, ok := tx.Tx.(*transaction); ok {
 		tx.OnCommit(db.news.tell)
 		return nil
 	}
@@ -134,7 +134,7 @@ func (n *news) close() {
 // reconnectAfter is the pause before a lost connection is replaced; polling goes on meanwhile.
 const reconnectAfter = time.Second
 
-// Listen implements [queue.Waker] on a connection of its own, which it replaces when it is lost. With [Config].Pooled it
+// Listen implements [driver.Notifier] on a connection of its own, which it replaces when it is lost. With [Config].Pooled it
 // hears of this process's jobs only.
 func (db *DB) Listen(ctx context.Context, wake func()) error {
 	defer db.news.add(wake)()

@@ -78,7 +78,7 @@ type run struct {
 	testing.TB
 	name     string
 	q        *queue.Queue
-	driver   *driver
+	database *database
 	ours     []string // tables that the scenario has not made
 	scenario Scenario
 	cleanups []func()
@@ -89,14 +89,14 @@ func newRun(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) *ru
 	r := &run{TB: t}
 	t.Cleanup(r.end)
 	r.q = New(r)
-	r.driver = steered(r, r.q)
+	r.database = steered(r, r.q)
 	r.ours = r.tables()
 	r.scenario = begin(r, r.q)
 	if r.scenario.Register == nil {
 		t.Fatalf("queuetest: Scenario.Register is nil; it gives the dispatcher its handlers")
 	}
 	r.checkIgnored()
-	r.driver.onStray(func() {
+	r.database.onStray(func() {
 		r.Errorf("queuetest: %s: a write is made under a context that does not come from the handler's; no crash can be tried there", r.name)
 	})
 	return r
@@ -106,8 +106,8 @@ func newRun(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) *ru
 func (r *run) Cleanup(fn func()) { r.cleanups = append(r.cleanups, fn) }
 
 func (r *run) end() {
-	if r.driver != nil {
-		r.driver.onStray(nil)
+	if r.database != nil {
+		r.database.onStray(nil)
 	}
 	for len(r.cleanups) > 0 {
 		last := len(r.cleanups) - 1

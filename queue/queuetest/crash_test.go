@@ -64,7 +64,7 @@ type orderHandler = func(ctx context.Context, w *queue.Work[int], o *office) err
 func orders(handle orderHandler) func(testing.TB, *queue.Queue) queuetest.Scenario {
 	return func(t testing.TB, q *queue.Queue) queuetest.Scenario {
 		o := &office{}
-		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, "CREATE TABLE payments (what TEXT NOT NULL, paid_at TEXT)")
 			return err
 		}))
@@ -83,19 +83,19 @@ func orders(handle orderHandler) func(testing.TB, *queue.Queue) queuetest.Scenar
 	}
 }
 
-func pay(ctx context.Context, tx *queue.Tx, what string) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO payments (what, paid_at) VALUES ($1, $2)", what, tx.Now().Format(time.RFC3339Nano))
+func pay(ctx context.Context, tx queue.Tx, what string) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO payments (what, paid_at) VALUES ($1, $2)", what, queue.Now(tx).Format(time.RFC3339Nano))
 	return err
 }
 
 // payOnce is a step of its own.
 func payOnce(ctx context.Context, w *queue.Work[int], what string) error {
-	_, err := queue.StepTx(ctx, w, "pay "+what, func(ctx context.Context, tx *queue.Tx) (bool, error) { return true, pay(ctx, tx, what) })
+	_, err := queue.StepTx(ctx, w, "pay "+what, func(ctx context.Context, tx queue.Tx) (bool, error) { return true, pay(ctx, tx, what) })
 	return err
 }
 
 func completeAndNotify(ctx context.Context, w *queue.Work[int]) error {
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := w.Queue().EnqueueTx(ctx, tx, notify.New(w.Payload, nil))
 		return err
 	})
@@ -140,7 +140,7 @@ func TestCrashEverywherePassesWhatIsRight(t *testing.T) {
 			return completeAndNotify(ctx, w)
 		},
 		"a job of next week follows": func(ctx context.Context, w *queue.Work[int], _ *office) error {
-			return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				_, err := w.Queue().EnqueueTx(ctx, tx, notify.New(1, &queue.Options{NotBefore: time.Now().Add(7 * 24 * time.Hour)}))
 				return err
 			})

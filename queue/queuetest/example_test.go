@@ -28,7 +28,7 @@ type Billing struct{ Mailer Mailer }
 
 // Pay marks the invoice as paid; that, the next job and the end of this one are one commit.
 func (b Billing) Pay(ctx context.Context, w *queue.Work[Invoice]) error {
-	return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, "UPDATE invoices SET paid = 1 WHERE id = $1", w.Payload.ID); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (m *FakeMailer) Sent(ctx context.Context, id string) (sent bool, err error)
 // payOneInvoice is the scenario: one invoice, the job that pays it, and the job that follows.
 func payOneInvoice(t testing.TB, q *queue.Queue) queuetest.Scenario {
 	mailer := &FakeMailer{}
-	require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		if _, err := tx.ExecContext(ctx, "CREATE TABLE invoices (id INTEGER PRIMARY KEY, paid INTEGER)"); err != nil {
 			return err
 		}

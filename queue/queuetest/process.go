@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -25,11 +26,11 @@ type process struct {
 	claiming sync.Mutex
 
 	mu      sync.Mutex
-	job     *queue.Job // of this dispatcher
-	jobs    int        // claimed by all dispatchers so far
+	job     *driver.Job // of this dispatcher
+	jobs    int         // claimed by all dispatchers so far
 	zombie  bool
 	points  []point // passed
-	commits map[*queue.Tx]*commit
+	commits map[*driver.WriteTx]*commit
 	faults  []string
 }
 
@@ -49,7 +50,7 @@ type commit struct {
 }
 
 func newProcess() *process {
-	return &process{frozen: make(chan struct{}), wake: make(chan struct{}), commits: make(map[*queue.Tx]*commit)}
+	return &process{frozen: make(chan struct{}), wake: make(chan struct{}), commits: make(map[*driver.WriteTx]*commit)}
 }
 
 // workAll runs jobs until none is left, or until the process has been stopped and woken.
@@ -78,12 +79,12 @@ func (p *process) workOne(ctx context.Context, q *queue.Queue, register func(d *
 }
 
 // claim hands out one job, and then no more.
-func (p *process) claim(ctx context.Context, db *sqlite.DB, req queue.ClaimRequest) (queue.ClaimResult, error) {
+func (p *process) claim(ctx context.Context, db *sqlite.DB, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	p.thaw()
 	p.claiming.Lock()
 	defer p.claiming.Unlock()
 	if p.claimed() != nil {
-		return queue.ClaimResult{}, nil
+		return driver.ClaimResult{}, nil
 	}
 	req.Limit = 1
 	result, err := db.Claim(ctx, req)
@@ -92,41 +93,41 @@ func (p *process) claim(ctx context.Context, db *sqlite.DB, req queue.ClaimReque
 		result, err = db.Claim(ctx, req)
 	}
 	if err != nil {
-		return queue.ClaimResult{}, err
+		return driver.ClaimResult{}, err
 	}
 	result.NextDue = time.Time{}
 	if len(result.Jobs) > 0 {
 		p.setJob(&result.Jobs[0])
-		return queue.ClaimResult{Jobs: result.Jobs}, nil
+		return driver.ClaimResult{Jobs: result.Jobs}, nil
 	}
 	return result, nil
 }
 
 // counts finds nothing once the attempt is over: the process has done its work.
-func (p *process) counts(ctx context.Context, db *sqlite.DB, filter queue.Filter) (map[queue.State]int, error) {
+func (p *process) counts(ctx context.Context, db *sqlite.DB, filter driver.Filter) (map[driver.State]int, error) {
 	job := p.claimed()
 	if job == nil {
-		return map[queue.State]int{}, nil
+		return map[driver.State]int{}, nil
 	}
 	now, err := db.Job(ctx, job.ID)
 	switch {
-	case errors.Is(err, queue.ErrJobNotFound):
-		return map[queue.State]int{}, nil
+	case errors.Is(err, driver.ErrJobNotFound):
+		return map[driver.State]int{}, nil
 	case err != nil:
 		return nil, err
-	case now.State != queue.StateRunning || now.Attempt != job.Attempt:
-		return map[queue.State]int{}, nil
+	case now.State != driver.StateRunning || now.Attempt != job.Attempt:
+		return map[driver.State]int{}, nil
 	}
 	return db.Counts(ctx, filter)
 }
 
 // write has a crash point on each side of the commit. A process that is stopped before it has not begun the transaction:
 // the function runs once to see what it does, is rolled back, and runs anew when the zombie goes on.
-func (p *process) write(ctx context.Context, db *sqlite.DB, fn func(ctx context.Context, tx *queue.Tx) error) error {
+func (p *process) write(ctx context.Context, db *sqlite.DB, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	p.thaw()
 	c := &commit{}
 	stop := false
-	err := db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+	err := driver.Write(ctx, db, func(ctx context.Context, tx *driver.WriteTx) error {
 		p.open(tx, c)
 		defer p.shut(tx)
 		if err := fn(ctx, tx); err != nil {
@@ -139,7 +140,7 @@ func (p *process) write(ctx context.Context, db *sqlite.DB, fn func(ctx context.
 	})
 	if stop {
 		p.freeze()
-		return db.Write(ctx, fn)
+		return driver.Write(ctx, db, fn)
 	}
 	if err == nil {
 		p.reach("after the commit that " + c.String())
@@ -171,7 +172,7 @@ func (e *zombieError) Error() string {
 	return "queuetest: outside call " + e.call + ": this process has been taken for dead"
 }
 
-func (e *zombieError) Unwrap() error { return queue.ErrLeaseLost }
+func (e *zombieError) Unwrap() error { return driver.ErrLeaseLost }
 
 func (p *process) reach(where string) {
 	if p.passes(where) {
@@ -227,7 +228,7 @@ func (p *process) undead() bool {
 	return p.zombie
 }
 
-func (p *process) setJob(job *queue.Job) {
+func (p *process) setJob(job *driver.Job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.job = job
@@ -236,19 +237,19 @@ func (p *process) setJob(job *queue.Job) {
 	}
 }
 
-func (p *process) claimed() *queue.Job {
+func (p *process) claimed() *driver.Job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.job
 }
 
-func (p *process) open(tx *queue.Tx, c *commit) {
+func (p *process) open(tx *driver.WriteTx, c *commit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.commits[tx] = c
 }
 
-func (p *process) shut(tx *queue.Tx) {
+func (p *process) shut(tx *driver.WriteTx) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.commits, tx)
@@ -267,7 +268,7 @@ func (p *process) fault(what string) {
 }
 
 // note remembers what a transaction does; leased: only while the attempt holds its job.
-func (p *process) note(tx *queue.Tx, does string, leased bool) {
+func (p *process) note(tx *driver.WriteTx, does string, leased bool) {
 	if p == nil {
 		return
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 // New opens an empty queue in memory, with its tables made, that goes with the test. Its [queue.Queue.DB] takes the
-// tables of others too, and is the [queue.Driver] for a queue with a Config of its own.
+// tables of others too, and is the [driver.Driver] for a queue with a Config of its own.
 func New(t testing.TB) *queue.Queue {
 	t.Helper()
 	db, err := sqlite.OpenMemory(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	q, err := queue.New(&driver{DB: db}, nil)
+	q, err := queue.New(&database{DB: db}, nil)
 	require.NoError(t, err)
 	require.NoError(t, queue.Migrate(t.Context(), q.DB()))
 	return q
@@ -69,8 +69,8 @@ WHERE state = 'queued'
 func MakeDue(t testing.TB, q *queue.Queue) int {
 	t.Helper()
 	var made int64
-	err := q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
-		res, err := tx.ExecContext(ctx, makeDue, dbtime.Of(tx.Now()))
+	err := q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		res, err := tx.ExecContext(ctx, makeDue, dbtime.Of(queue.Now(tx)))
 		if err != nil {
 			return err
 		}
@@ -81,9 +81,9 @@ func MakeDue(t testing.TB, q *queue.Queue) int {
 	return int(made)
 }
 
-func steered(t testing.TB, q *queue.Queue) *driver {
+func steered(t testing.TB, q *queue.Queue) *database {
 	t.Helper()
-	d, ok := q.DB().(*driver)
+	d, ok := q.DB().(*database)
 	if !ok {
 		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB", q.DB())
 	}

@@ -25,7 +25,7 @@ func TestWorkRunsUntilNothingIsLeft(t *testing.T) {
 	queuetest.Work(t, q, func(d *queue.Dispatcher) {
 		queue.Handle(d, count, func(ctx context.Context, w *queue.Work[int]) error {
 			seen = append(seen, w.Payload)
-			return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+			return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 				if w.Payload == 0 {
 					return nil
 				}

@@ -16,7 +16,7 @@ import (
 )
 
 func writeApart(ctx context.Context, w *queue.Work[int], what string) error {
-	return w.Queue().DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return pay(ctx, tx, what) })
+	return w.Queue().DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error { return pay(ctx, tx, what) })
 }
 
 const job1 = "job 1 (order), attempt 1, "
@@ -79,7 +79,7 @@ func TestCrashEverywhereNamesThePointsOfEachFault(t *testing.T) {
 		{
 			name: "writes in a transaction of its own",
 			handle: func(ctx context.Context, w *queue.Work[int], _ *office) error {
-				if err := w.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return pay(ctx, tx, "all") }); err != nil {
+				if err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return pay(ctx, tx, "all") }); err != nil {
 					return err
 				}
 				return w.Complete(ctx, nil)
@@ -106,7 +106,7 @@ func TestCrashEverywhereNamesThePointsOfEachFault(t *testing.T) {
 		{
 			name: "overwrites without naming its lease",
 			handle: func(ctx context.Context, w *queue.Work[int], _ *office) error {
-				return w.Queue().DB().Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+				return w.Queue().DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 					if _, err := tx.ExecContext(ctx, "DELETE FROM payments"); err != nil {
 						return err
 					}
@@ -136,7 +136,7 @@ func TestCrashEverywhereNamesThePointsOfEachFault(t *testing.T) {
 		{
 			name: "believes that the first attempt is the only one",
 			handle: func(ctx context.Context, w *queue.Work[int], _ *office) error {
-				return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+				return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 					if w.Job.Attempt > 1 {
 						return nil
 					}
@@ -181,7 +181,7 @@ func TestCrashEverywhereRefusesWhatItCannotTry(t *testing.T) {
 		{
 			name: "a call outside within a transaction",
 			handle: func(ctx context.Context, w *queue.Work[int], o *office) error {
-				return w.Complete(ctx, func(ctx context.Context, _ *queue.Tx) error { return o.send(ctx, "letter") })
+				return w.Complete(ctx, func(ctx context.Context, _ queue.Tx) error { return o.send(ctx, "letter") })
 			},
 			want: "the outside call send is made inside a write transaction",
 		},
@@ -208,7 +208,7 @@ func TestCrashEverywhereRefusesWhatItCannotTry(t *testing.T) {
 				if runs++; runs > 4 {
 					return nil
 				}
-				return w.Write(ctx, func(context.Context, *queue.Tx) error { return nil })
+				return w.Write(ctx, func(context.Context, queue.Tx) error { return nil })
 			},
 			want: "a second run does not pass there",
 		},
@@ -274,7 +274,7 @@ func TestIgnoredColumnsAndTablesAreNotCompared(t *testing.T) {
 
 func TestLongRowsAreShownWhereTheyDiffer(t *testing.T) {
 	got := summaries(failures(t, orders(func(ctx context.Context, w *queue.Work[int], _ *office) error {
-		return w.Complete(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 			same := strings.Repeat("the same words ", 20)
 			return pay(ctx, tx, fmt.Sprintf("%sin attempt %d or so %s", same, w.Job.Attempt, same))
 		})

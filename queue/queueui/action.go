@@ -57,7 +57,7 @@ func (h *Handler) actAll(w http.ResponseWriter, r *http.Request, name string, do
 		return
 	}
 	filter := chosen.filter()
-	filter.Limit = maxAll
+	filter.Limit, filter.All = maxAll, true
 	told, err := do(r.Context(), filter)
 	if err != nil {
 		h.failed(w, r, err)

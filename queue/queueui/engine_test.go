@@ -10,13 +10,14 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
 func TestPagesAreTheSameOnEveryEngine(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q, err := queue.New(db.(queue.Driver), nil)
+		q, err := queue.New(db.(driver.Driver), nil)
 		require.NoError(t, err)
 		receipt, err := q.Enqueue(t.Context(), classify.New(letter{To: "ada@example.org"}, &queue.Options{UserID: "u", Tags: []string{"x"}}))
 		require.NoError(t, err)

@@ -133,7 +133,7 @@ func (s *site) populate() (rich string) {
 // spread lets what has finished have finished one after the other over an hour, and have taken its time.
 func (s *site) spread() {
 	s.Helper()
-	err := s.q.DB().Write(s.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	err := s.q.DB().Write(s.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 UPDATE jobs
 SET not_before = strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', (-3400.0 * n / 60) || ' seconds'),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // What is shown of a job's history, at most; the newest of it.
@@ -22,7 +23,7 @@ const (
 type jobPage struct {
 	Job       *queue.Job
 	Now       time.Time
-	Reasons   []queue.Reason // why it does not run, if it could
+	Reasons   []queueadmin.Reason // why it does not run, if it could
 	Timeline  *timeline
 	Attempts  []queue.AttemptRecord // newest first
 	Earlier   int                   // attempts not shown
@@ -81,7 +82,7 @@ func (h *Handler) reasons(ctx context.Context, p *jobPage) error {
 	if p.Job.State != queue.StateQueued {
 		return nil
 	}
-	e, err := h.q.Explain(ctx, p.Job.ID)
+	e, err := queueadmin.Explain(ctx, h.q, p.Job.ID)
 	if errors.Is(err, queue.ErrJobNotFound) {
 		return nil // it went this moment
 	}

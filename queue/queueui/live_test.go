@@ -15,18 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
 // counted counts how often the overview is read.
 type counted struct {
-	queue.Driver
+	driver.Driver
 	reads atomic.Int64
 	takes time.Duration
 }
 
-func (c *counted) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Stats, error) {
+func (c *counted) Stats(ctx context.Context, query driver.StatsQuery) (*driver.Stats, error) {
 	c.reads.Add(1)
 	time.Sleep(c.takes) // in a bubble: a database that is slow
 	return c.Driver.Stats(ctx, query)
@@ -34,7 +35,7 @@ func (c *counted) Stats(ctx context.Context, query queue.StatsQuery) (*queue.Sta
 
 func (c *counted) queue(t *testing.T) *queue.Queue {
 	t.Helper()
-	c.Driver = queuetest.New(t).DB().(queue.Driver)
+	c.Driver = queuetest.New(t).DB().(driver.Driver)
 	q, err := queue.New(c, nil)
 	require.NoError(t, err)
 	return q
@@ -137,7 +138,7 @@ func TestAStreamTellsThatItsPageCannotBeRead(t *testing.T) {
 		ui, err := queueui.New(q, nil)
 		require.NoError(t, err)
 		rename := func(from, to string) {
-			require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 				_, err := tx.ExecContext(ctx, "ALTER TABLE "+from+" RENAME TO "+to)
 				return err
 			}))

@@ -262,7 +262,7 @@ func TestProblemsArePagesInWords(t *testing.T) {
 
 func TestADatabaseThatFailsIsNotTold(t *testing.T) {
 	s := newSite(t, nil)
-	require.NoError(t, s.q.DB().Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, s.q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, "ALTER TABLE jobs RENAME TO secret_name")
 		return err
 	}))

@@ -76,7 +76,7 @@ func BenchmarkEnqueueMany(b *testing.B) {
 // A dispatcher runs handlers that do nothing; an operation is one job from claim to completion.
 func BenchmarkDrain(b *testing.B) {
 	complete := func(ctx context.Context, w *queue.Work[int]) error {
-		return w.Complete(ctx, func(context.Context, *queue.Tx) error { return nil })
+		return w.Complete(ctx, func(context.Context, queue.Tx) error { return nil })
 	}
 	nothing := func(context.Context, *queue.Work[int]) error { return nil }
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Only one connection writes, so its time bounds how fast jobs are claimed and completed. While there are many jobs, a claim
@@ -19,7 +19,7 @@ import (
 
 // Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was inserted.
 type candidates struct {
-	jobs    []queue.Job
+	jobs    []driver.Job
 	numbers []int64 // of their rows
 }
 
@@ -49,7 +49,7 @@ func (r *candidateReader) claimed(jobs int) { r.lastClaim.Store(int64(jobs)) }
 func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }
 
 // read returns nil when the claim had better read in its turn. An error is no reason to fail: the turn meets it again.
-func (r *candidateReader) read(ctx context.Context, req queue.ClaimRequest) *candidates {
+func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *candidates {
 	if r.pool == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
 		return nil
 	}
@@ -87,11 +87,11 @@ func (r *candidateReader) close() error {
 }
 
 // selectReady reads the first jobs of the types, where no limit key keeps any back.
-func selectReady(ctx context.Context, q queryer, req queue.ClaimRequest) ([]queue.Job, []int64, error) {
+func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]driver.Job, []int64, error) {
 	if len(req.Types) == 1 {
-		wanted := min(req.Types[0].Room, req.Limit)
-		rows, err := q.QueryxContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
-		return jobrow.Claimable(rows, err, min(wanted, req.Limit))
+		wanted := min(req.Types[0].Capacity, req.Limit)
+		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
+		return jobsql.ScanClaimed(rows, err, min(wanted, req.Limit))
 	}
 	m, err := newMerge(ctx, nil, req, req.Types, &chores{})
 	if err != nil {
@@ -102,12 +102,12 @@ func selectReady(ctx context.Context, q queryer, req queue.ClaimRequest) ([]queu
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := q.QueryxContext(ctx, selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
-	return jobrow.Claimable(rows, err, len(places))
+	rows, err := q.QueryContext(ctx, selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
+	return jobsql.ScanClaimed(rows, err, len(places))
 }
 
 // start makes the candidates running, all of them or, with [errStale], none that stays so: the transaction is to be undone.
-func (c *candidates) start(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest) ([]queue.Job, error) {
+func (c *candidates) start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
 	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one again.
 	last := 0
 	for i, n := range c.numbers {

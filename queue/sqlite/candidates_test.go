@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-func crowd(t *testing.T, jobs int, opts *queue.Options) (*DB, *queue.Queue, queue.ClaimRequest) {
+func crowd(t *testing.T, jobs int, opts *queue.Options) (*DB, *queue.Queue, driver.ClaimRequest) {
 	t.Helper()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), &Config{Durability: Normal})
 	require.NoError(t, err)
@@ -26,7 +27,7 @@ func crowd(t *testing.T, jobs int, opts *queue.Options) (*DB, *queue.Queue, queu
 	}
 	_, err = q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
-	return db, q, queue.ClaimRequest{WorkerID: "w", Types: []queue.TypeRoom{{Type: "a", Room: 1000}, {Type: "b", Room: 1000}}, Limit: manyJobs, Now: time.Now()}
+	return db, q, driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "a", Capacity: 1000}, {Type: "b", Capacity: 1000}}, Limit: manyJobs, Now: time.Now()}
 }
 
 // What a claim has read before its turn it takes as it would have read it in its turn.
@@ -39,8 +40,8 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 			db.candidates.claimed(manyJobs)
 			ahead := db.candidates.read(t.Context(), req)
 			require.NotNil(t, ahead)
-			var want []queue.Job
-			require.Error(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			var want []driver.Job
+			require.Error(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				result, err := claim(ctx, tx, req, nil)
 				require.NoError(t, err)
 				want = result.Jobs
@@ -65,33 +66,33 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 
 // A claim that has read ahead notices each change of what it has read, and then reads in its turn.
 func TestClaimThatReadAheadNoticesWhatHasChanged(t *testing.T) {
-	exec := func(statement string) func(*testing.T, *DB, *queue.Queue, []queue.Job) {
-		return func(t *testing.T, db *DB, _ *queue.Queue, jobs []queue.Job) {
-			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	exec := func(statement string) func(*testing.T, *DB, *queue.Queue, []driver.Job) {
+		return func(t *testing.T, db *DB, _ *queue.Queue, jobs []driver.Job) {
+			require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				_, err := tx.ExecContext(ctx, statement, jobs[len(jobs)-1].ID)
 				return err
 			}))
 		}
 	}
-	for name, change := range map[string]func(*testing.T, *DB, *queue.Queue, []queue.Job){
-		"claimed by another": func(t *testing.T, db *DB, q *queue.Queue, jobs []queue.Job) {
+	for name, change := range map[string]func(*testing.T, *DB, *queue.Queue, []driver.Job){
+		"claimed by another": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			claimed, err := q.Claim(t.Context(), "other", []string{"a"}, 1)
 			require.NoError(t, err)
 			require.Equal(t, jobs[0].ID, claimed[0].ID)
 		},
-		"claimed and given back": func(t *testing.T, db *DB, q *queue.Queue, jobs []queue.Job) {
+		"claimed and given back": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			claimed, err := q.Claim(t.Context(), "other", []string{"a"}, 1)
 			require.NoError(t, err)
 			require.NoError(t, q.Fail(t.Context(), &claimed[0], queue.Defer(context.Canceled, 0)))
 		},
-		"canceled": func(t *testing.T, db *DB, q *queue.Queue, jobs []queue.Job) {
+		"canceled": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			require.NoError(t, q.Cancel(t.Context(), jobs[3].ID))
 		},
-		"canceled and retried": func(t *testing.T, db *DB, q *queue.Queue, jobs []queue.Job) {
+		"canceled and retried": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			require.NoError(t, q.Cancel(t.Context(), jobs[3].ID))
 			require.NoError(t, q.Retry(t.Context(), jobs[3].ID))
 		},
-		"paused": func(t *testing.T, db *DB, q *queue.Queue, jobs []queue.Job) {
+		"paused": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			require.NoError(t, q.Pause(t.Context(), queue.ForType(queue.Type[int]("a"))))
 		},
 		"gone":  exec("DELETE FROM jobs WHERE id = $1"),

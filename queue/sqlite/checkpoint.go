@@ -97,9 +97,9 @@ var errCheckpoint = errors.New("sqlite: the log was not looked at: another check
 
 // walCheckpoint runs a checkpoint and returns how many pages the log has, and how many of them have not been copied back.
 // The mode NOOP copies none.
-func walCheckpoint(ctx context.Context, q sqlx.QueryerContext, mode string) (frames, left int, err error) {
+func walCheckpoint(ctx context.Context, q queryer, mode string) (frames, left int, err error) {
 	var busy, copied int
-	if err := q.QueryRowxContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied); err != nil {
+	if err := q.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&busy, &frames, &copied); err != nil {
 		return 0, 0, err
 	}
 	if frames < 0 {

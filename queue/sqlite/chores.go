@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // chores are what a claim has to see to before it claims, and finds nothing of nearly always.
@@ -18,9 +18,9 @@ type chores struct {
 	more                bool // some are left for the next claim
 }
 
-func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, err error) {
+func doChores(ctx context.Context, tx *driver.WriteTx, now time.Time) (todo chores, err error) {
 	at := dbtime.Of(now)
-	err = tx.QueryRowxContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.fronts)
+	err = tx.QueryRowContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.fronts)
 	if err != nil {
 		return todo, err
 	}
@@ -38,12 +38,12 @@ func doChores(ctx context.Context, tx *queue.Tx, now time.Time) (todo chores, er
 // portionOfChores is how many rows one claim expires, and how many it promotes, at most.
 const portionOfChores = 1000
 
-func (c *chores) expire(ctx context.Context, tx *queue.Tx, at dbtime.Time) error {
-	rows, err := tx.QueryxContext(ctx, expireJobs, at)
-	ended, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (e endedJob, err error) {
+func (c *chores) expire(ctx context.Context, tx *driver.WriteTx, at dbtime.Time) error {
+	rows, err := tx.QueryContext(ctx, expireJobs, at)
+	ended, err := jobsql.Collect(rows, err, func(row jobsql.Scanner) (e endedJob, err error) {
 		var key, scope, limitKey sql.NullString
 		err = row.Scan(&e.id, &key, &scope, &limitKey)
-		e.finished, e.waited, e.key, e.scope, e.limitKey = true, true, key.String, queue.KeyScope(scope.String), limitKey.String
+		e.finished, e.waited, e.key, e.scope, e.limitKey = true, true, key.String, driver.KeyScope(scope.String), limitKey.String
 		return e, err
 	})
 	if err != nil {
@@ -56,9 +56,9 @@ func (c *chores) expire(ctx context.Context, tx *queue.Tx, at dbtime.Time) error
 	return release(ctx, tx, ended)
 }
 
-func (c *chores) promote(ctx context.Context, tx *queue.Tx, at dbtime.Time) error {
-	rows, err := tx.QueryxContext(ctx, promoteJobs, at)
-	keys, err := jobrow.Collect(rows, err, limitKey)
+func (c *chores) promote(ctx context.Context, tx *driver.WriteTx, at dbtime.Time) error {
+	rows, err := tx.QueryContext(ctx, promoteJobs, at)
+	keys, err := jobsql.Collect(rows, err, limitKey)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *chores) promote(ctx context.Context, tx *queue.Tx, at dbtime.Time) erro
 	return marks.write(ctx, tx)
 }
 
-func limitKey(row jobrow.Scanner) (string, error) {
+func limitKey(row jobsql.Scanner) (string, error) {
 	var key sql.NullString
 	err := row.Scan(&key)
 	return key.String, err

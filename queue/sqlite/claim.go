@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Claim implements [queue.Claimer].
-func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimResult, error) {
+// Claim implements [driver.Claimer].
+func (db *DB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	ahead := db.candidates.read(ctx, req)
 	result, err := db.claim(ctx, req, ahead)
 	if errors.Is(err, errStale) {
@@ -20,15 +20,15 @@ func (db *DB) Claim(ctx context.Context, req queue.ClaimRequest) (queue.ClaimRes
 		result, err = db.claim(ctx, req, nil)
 	}
 	if err != nil {
-		return queue.ClaimResult{}, err
+		return driver.ClaimResult{}, err
 	}
 	db.candidates.claimed(len(result.Jobs))
 	return result, nil
 }
 
 // claim takes the candidates, if they are not nil, or what it finds in its turn.
-func (db *DB) claim(ctx context.Context, req queue.ClaimRequest, ahead *candidates) (result queue.ClaimResult, err error) {
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) (err error) {
+func (db *DB) claim(ctx context.Context, req driver.ClaimRequest, ahead *candidates) (result driver.ClaimResult, err error) {
+	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (db *DB) claim(ctx context.Context, req queue.ClaimRequest, ahead *candidat
 	return result, err
 }
 
-func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, ahead *candidates) (result queue.ClaimResult, err error) {
+func claim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, ahead *candidates) (result driver.ClaimResult, err error) {
 	todo, err := doChores(ctx, tx, req.Now)
 	if err != nil {
 		return result, err
@@ -77,13 +77,13 @@ func claim(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, ahead *can
 }
 
 // pick makes the first of the types' jobs running, and tells whether there may be more of them.
-func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, todo *chores) (jobs []queue.Job, more bool, err error) {
+func pick(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (jobs []driver.Job, more bool, err error) {
 	keyed := todo.fronts || todo.marks
 	switch {
 	case len(types) == 0 && !keyed:
 		return nil, false, nil
 	case len(types) == 1 && !keyed:
-		wanted := min(types[0].Room, req.Limit)
+		wanted := min(types[0].Capacity, req.Limit)
 		jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now), wanted)
 		return jobs, false, err
 	}
@@ -106,9 +106,9 @@ func pick(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []que
 }
 
 // start makes running what the query selects, about as many as expected.
-func start(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, expected int, query string, args ...any) ([]queue.Job, error) {
-	rows, err := tx.QueryxContext(ctx, query, args...)
-	jobs, numbers, err := jobrow.Claimable(rows, err, expected)
+func start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any) ([]driver.Job, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
@@ -117,28 +117,28 @@ func start(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, expected i
 	return jobs, err
 }
 
-func markStarted(jobs []queue.Job, req queue.ClaimRequest) {
+func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
 	at := dbtime.Truncate(req.Now)
 	for i := range jobs {
 		j := &jobs[i]
-		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = queue.StateRunning, req.WorkerID, at, at
+		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = driver.StateRunning, req.WorkerID, at, at
 		j.Attempt++
 	}
 }
 
 // nextDue is when there may be something to claim again, without anybody's saying so.
-func nextDue(ctx context.Context, tx *queue.Tx, types []queue.TypeRoom, limits *typeLimits) (time.Time, error) {
+func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits *typeLimits) (time.Time, error) {
 	names := make([]string, len(types))
 	for i := range types {
 		names[i] = types[i].Type
 	}
 	var due dbtime.Time
-	err := tx.QueryRowxContext(ctx, selectNextDue, list(names)).Scan(&due)
+	err := tx.QueryRowContext(ctx, selectNextDue, list(names)).Scan(&due)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return time.Time{}, err
 	}
 	var mark dbtime.Time
-	if err := tx.QueryRowxContext(ctx, selectNextMark).Scan(&mark); err != nil {
+	if err := tx.QueryRowContext(ctx, selectNextMark).Scan(&mark); err != nil {
 		return time.Time{}, err
 	}
 	return earliest(due.Time, mark.Time, limits.next(types)), nil
@@ -153,15 +153,15 @@ func earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// Beat implements [queue.Claimer].
-func (db *DB) Beat(ctx context.Context, req queue.BeatRequest) (alive bool, err error) {
-	err = db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+// Heartbeat implements [driver.Claimer].
+func (db *DB) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
+	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		if req.First {
 			if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 				return err
 			}
 		}
-		res, err := tx.ExecContext(ctx, beatWorker, dbtime.Of(req.Now), jobrow.NullTags(req.Types), req.WorkerID)
+		res, err := tx.ExecContext(ctx, beatWorker, dbtime.Of(req.Now), jobsql.NullTags(req.Types), req.WorkerID)
 		if err != nil {
 			return err
 		}
@@ -172,17 +172,17 @@ func (db *DB) Beat(ctx context.Context, req queue.BeatRequest) (alive bool, err 
 	return alive, err
 }
 
-// Workers implements [queue.Claimer].
-func (db *DB) Workers(ctx context.Context) ([]queue.Worker, error) {
-	rows, err := db.reader.QueryxContext(ctx, selectWorkers)
-	return jobrow.Collect(rows, err, jobrow.Worker)
+// Workers implements [driver.Claimer].
+func (db *DB) Workers(ctx context.Context) ([]driver.Worker, error) {
+	rows, err := db.reader.QueryContext(ctx, selectWorkers)
+	return jobsql.Collect(rows, err, jobsql.ScanWorker)
 }
 
-// Bury implements [queue.Claimer].
-func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queue.Job, error) {
+// RemoveDeadWorker implements [driver.Claimer].
+func (db *DB) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
 	if seen.Beat < 0 {
 		var registered int
-		if err := tx.QueryRowxContext(ctx, selectWorker, seen.ID).Scan(&registered); err != nil || registered > 0 {
+		if err := tx.QueryRowContext(ctx, selectWorker, seen.ID).Scan(&registered); err != nil || registered > 0 {
 			return nil, err
 		}
 	} else {
@@ -194,26 +194,20 @@ func (db *DB) Bury(ctx context.Context, tx *queue.Tx, seen queue.Worker) ([]queu
 			return nil, err
 		}
 	}
-	rows, err := tx.QueryxContext(ctx, selectHeld, seen.ID)
-	return jobrow.Collect(rows, err, jobrow.Job)
+	rows, err := tx.QueryContext(ctx, jobsql.SelectWorkerJobs, seen.ID)
+	return jobsql.Collect(rows, err, jobsql.ScanJob)
 }
 
-// Held implements [queue.Claimer].
-func (db *DB) Held(ctx context.Context, workerID string) ([]queue.Job, error) {
-	rows, err := db.reader.QueryxContext(ctx, selectHeld, workerID)
-	return jobrow.Collect(rows, err, jobrow.Job)
-}
-
-// Retire implements [queue.Claimer].
-func (db *DB) Retire(ctx context.Context, workerID string) error {
-	return db.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+// RemoveWorker implements [driver.Claimer].
+func (db *DB) RemoveWorker(ctx context.Context, workerID string) error {
+	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, deleteWorker, workerID)
 		return err
 	})
 }
 
-// Verify implements [queue.Claimer].
-func (db *DB) Verify(ctx context.Context, leases []queue.Lease) ([]error, error) {
+// CheckLeases implements [driver.Claimer].
+func (db *DB) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
 	answers := make([]error, len(leases))
 	for i, lease := range leases {
 		held, err := leaseState(ctx, db.reader, lease)

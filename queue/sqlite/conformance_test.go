@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/queuetest"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/driver/drivertest"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -33,11 +33,11 @@ func openMemory(t testing.TB) *sqlite.DB {
 }
 
 func TestDriverOnFile(t *testing.T) {
-	queuetest.TestDriver(t, func(t *testing.T) queue.Driver {
+	drivertest.Run(t, func(t *testing.T) driver.Driver {
 		return openFile(t, &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	})
 }
 
 func TestDriverInMemory(t *testing.T) {
-	queuetest.TestDriver(t, func(t *testing.T) queue.Driver { return openMemory(t) })
+	drivertest.Run(t, func(t *testing.T) driver.Driver { return openMemory(t) })
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/forest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -61,11 +62,11 @@ func fullDisk(t *testing.T) trouble {
 // fullFile keeps the file from growing, which needs no rights: SQLite fails as it does when the disk is full.
 func fullFile(t *testing.T) trouble {
 	pages := func(db *sqlite.DB, most int) {
-		set := func(ctx context.Context, tx *queue.Tx) error {
+		set := func(ctx context.Context, tx *driver.WriteTx) error {
 			_, err := tx.ExecContext(ctx, fmt.Sprint("PRAGMA max_page_count = ", most))
 			return err
 		}
-		for db.Write(context.Background(), set) != nil {
+		for driver.Write(context.Background(), db, set) != nil {
 			continue // it has shared a transaction that failed
 		}
 	}
@@ -101,7 +102,7 @@ func TestDiskThatRefusesUnderLoadLosesAndDoublesNothing(t *testing.T) {
 }
 
 func writeMegabyte(db *sqlite.DB) error {
-	return db.Write(context.Background(), func(ctx context.Context, tx *queue.Tx) error {
+	return driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO effects (name) VALUES (zeroblob(1000000))")
 		return err
 	})

@@ -6,16 +6,16 @@ import (
 	"os"
 	"strings"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-var _ queue.Patient = (*DB)(nil)
+var _ driver.HealthChecker = (*DB)(nil)
 
 // hugeLog is how large the write-ahead log may be before it is worth telling of: far above what a checkpoint leaves.
 const hugeLog = 256 << 20
 
-// Examine implements [queue.Patient].
-func (db *DB) Examine(ctx context.Context) ([]queue.Finding, error) {
+// CheckHealth implements [driver.HealthChecker].
+func (db *DB) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	if findings := db.examineFile(); findings != nil {
 		return findings, nil // what it says of itself is not to be relied on
 	}
@@ -32,14 +32,14 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 	if err != nil {
 		return nil, err
 	}
-	findings := []queue.Finding{{
-		Severity: queue.SeverityOK,
+	findings := []driver.Finding{{
+		Severity: driver.SeverityOK,
 		Text: fmt.Sprintf("SQLite %s, journal %s, %d MB of which %d MB are free", facts.Version, facts.Journal,
 			facts.Pages*facts.PageSize>>20, facts.Free*facts.PageSize>>20),
 	}}
 	if facts.Pages > 10_000 && facts.Free > facts.Pages/2 {
-		findings = append(findings, queue.Finding{
-			Severity: queue.SeverityWarning, Text: "more than half of the file is free", Hint: "it is used again; VACUUM gives it back, while nothing else writes",
+		findings = append(findings, driver.Finding{
+			Severity: driver.SeverityWarning, Text: "more than half of the file is free", Hint: "it is used again; VACUUM gives it back, while nothing else writes",
 		})
 	}
 	findings = append(findings, db.examineLog()...)
@@ -47,14 +47,14 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 	return append(findings, checked...), err
 }
 
-func (db *DB) examineFile() []queue.Finding {
+func (db *DB) examineFile() []driver.Finding {
 	if err := db.file.check(db.reader); err != nil {
-		return []queue.Finding{{Severity: queue.SeverityProblem, Text: err.Error(), Hint: "nothing is written until then"}}
+		return []driver.Finding{{Severity: driver.SeverityProblem, Text: err.Error(), Hint: "nothing is written until then"}}
 	}
 	return nil
 }
 
-func (db *DB) examineLog() []queue.Finding {
+func (db *DB) examineLog() []driver.Finding {
 	if db.file == nil {
 		return nil
 	}
@@ -62,22 +62,22 @@ func (db *DB) examineLog() []queue.Finding {
 	if err != nil || info.Size() < hugeLog {
 		return nil
 	}
-	return []queue.Finding{{
-		Severity: queue.SeverityWarning, Text: fmt.Sprintf("the write-ahead log has %d MB", info.Size()>>20),
+	return []driver.Finding{{
+		Severity: driver.SeverityWarning, Text: fmt.Sprintf("the write-ahead log has %d MB", info.Size()>>20),
 		Hint: "some connection reads in a transaction that does not end, which keeps the log from being used anew; end it",
 	}}
 }
 
-func (db *DB) examinePages(ctx context.Context) ([]queue.Finding, error) {
+func (db *DB) examinePages(ctx context.Context) ([]driver.Finding, error) {
 	var lines []string
 	if err := db.reader.SelectContext(ctx, &lines, "PRAGMA quick_check(10)"); err != nil {
 		return nil, err
 	}
 	if len(lines) == 1 && lines[0] == "ok" {
-		return []queue.Finding{{Severity: queue.SeverityOK, Text: "the file is sound (quick_check)"}}, nil
+		return []driver.Finding{{Severity: driver.SeverityOK, Text: "the file is sound (quick_check)"}}, nil
 	}
-	return []queue.Finding{{
-		Severity: queue.SeverityProblem, Text: "the file is damaged: " + strings.Join(lines, "; "),
+	return []driver.Finding{{
+		Severity: driver.SeverityProblem, Text: "the file is damaged: " + strings.Join(lines, "; "),
 		Hint: "stop all programs, keep a copy, and restore a backup or use the recover command of SQLite's shell",
 	}}, nil
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Insert implements [queue.Enqueuer].
-func (db *DB) Insert(ctx context.Context, tx *queue.Tx, jobs []queue.InsertJob) ([]queue.InsertResult, error) {
-	results := make([]queue.InsertResult, len(jobs))
-	fresh := make([]*queue.InsertJob, 0, len(jobs))
+// Insert implements [driver.Enqueuer].
+func (db *DB) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+	results := make([]driver.InsertResult, len(jobs))
+	fresh := make([]*driver.InsertJob, 0, len(jobs))
 	keys := newMarks()
 	for i := range jobs {
 		job := &jobs[i]
-		results[i] = queue.InsertResult{ID: job.ID}
+		results[i] = driver.InsertResult{ID: job.ID}
 		if job.Key.Name != "" {
 			holder, err := takeKey(ctx, tx, job.Key, job.ID, job.Fingerprint)
 			if err != nil {
@@ -67,9 +67,9 @@ var insertPlainStatements = valueStatements(insertPlainJobs, "", 2, func(first i
 }, insertPlainRow)
 
 // insert keeps jobs with a limit key waiting where keys are limited.
-func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob, limited bool) error {
+func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, limited bool) error {
 	now := dbtime.Format(tx.Now())
-	if !slices.ContainsFunc(jobs, func(job *queue.InsertJob) bool { return !plainJob(job, tx.Now()) }) {
+	if !slices.ContainsFunc(jobs, func(job *driver.InsertJob) bool { return !plainJob(job, tx.Now()) }) {
 		args := make([]any, 1, len(jobs)*insertPlainRow+1)
 		args[0] = now
 		for _, job := range jobs {
@@ -81,23 +81,23 @@ func insert(ctx context.Context, tx *queue.Tx, jobs []*queue.InsertJob, limited 
 	args := make([]any, 1, len(jobs)*insertRow+1)
 	args[0] = now
 	for _, job := range jobs {
-		hold, notBefore := jobrow.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
+		hold, notBefore := jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
 		switch {
-		case hold == jobrow.HoldScheduled:
+		case hold == jobsql.HoldScheduled:
 			notBefore = dbtime.Format(job.NotBefore)
 		case !limited:
-			hold = jobrow.HoldNone
+			hold = jobsql.HoldNone
 		}
 		args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, int(hold), notBefore, job.MaxAttempts,
 			null(job.Key.Name), null(string(job.Key.Scope)), null(job.LimitKey), null(job.UserID),
-			jobrow.NullTags(job.Tags), dbtime.Of(job.ExpiresAt), null(job.TraceParent))
+			jobsql.NullTags(job.Tags), dbtime.Of(job.ExpiresAt), null(job.TraceParent))
 	}
 	_, err := tx.ExecContext(ctx, insertStatements[len(jobs)], args...)
 	return err
 }
 
 // plainJob: it is due, and all its rare columns are NULL.
-func plainJob(job *queue.InsertJob, now time.Time) bool {
+func plainJob(job *driver.InsertJob, now time.Time) bool {
 	return !job.NotBefore.After(now) && job.Key.Name == "" && job.LimitKey == "" && job.UserID == "" &&
 		len(job.Tags) == 0 && job.ExpiresAt.IsZero() && job.TraceParent == ""
 }
@@ -111,33 +111,33 @@ func null(s string) any {
 }
 
 // takeKey answers with the holder when the key is taken by another job.
-func takeKey(ctx context.Context, tx *queue.Tx, key queue.Key, jobID, fingerprint string) (queue.InsertResult, error) {
+func takeKey(ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fingerprint string) (driver.InsertResult, error) {
 	var expires time.Time
-	if key.Scope == queue.KeyPeriod {
+	if key.Scope == driver.KeyPeriod {
 		expires = tx.Now().Add(key.Period)
 	}
 	res, err := tx.ExecContext(ctx, insertKey, key.Name, jobID, string(key.Scope), fingerprint, dbtime.Of(expires), dbtime.Of(tx.Now()))
 	if err != nil {
-		return queue.InsertResult{}, err
+		return driver.InsertResult{}, err
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return queue.InsertResult{ID: jobID}, err
+		return driver.InsertResult{ID: jobID}, err
 	}
 	var id, holds string
-	if err := tx.QueryRowxContext(ctx, selectKey, key.Name).Scan(&id, &holds); err != nil {
-		return queue.InsertResult{}, err
+	if err := tx.QueryRowContext(ctx, selectKey, key.Name).Scan(&id, &holds); err != nil {
+		return driver.InsertResult{}, err
 	}
-	result := queue.InsertResult{ID: id, Duplicate: id != jobID}
+	result := driver.InsertResult{ID: id, Duplicate: id != jobID}
 	if result.Conflict = holds != fingerprint; result.Conflict {
 		result.Holder, err = holder(ctx, tx, id, holds)
 	}
 	return result, err
 }
 
-func holder(ctx context.Context, tx *queue.Tx, jobID, fingerprint string) (*queue.KeyHolder, error) {
-	h := &queue.KeyHolder{Fingerprint: fingerprint}
+func holder(ctx context.Context, tx *driver.WriteTx, jobID, fingerprint string) (*driver.KeyHolder, error) {
+	h := &driver.KeyHolder{Fingerprint: fingerprint}
 	var payload []byte
-	err := tx.QueryRowxContext(ctx, selectHolder, jobID).Scan(&h.Type, &payload)
+	err := tx.QueryRowContext(ctx, selectHolder, jobID).Scan(&h.Type, &payload)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}

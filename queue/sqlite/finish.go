@@ -8,23 +8,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Finish implements [queue.Finisher].
-func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]error, error) {
+// Finish implements [driver.Finisher].
+func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
 		return nil, err
 	}
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
-	done := make(map[queue.Lease]*endedJob, len(ended))
+	done := make(map[driver.Lease]*endedJob, len(ended))
 	for i := range ended {
-		done[queue.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
+		done[driver.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
 	}
 	answers := make([]error, len(outcomes))
 	for i := range outcomes {
@@ -47,11 +46,11 @@ func (db *DB) Finish(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome
 }
 
 // end writes the jobs' own rows and returns those whose leases were held.
-func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJob, error) {
-	var plain, completed, others []*queue.Outcome
+func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]endedJob, error) {
+	var plain, completed, others []*driver.Outcome
 	for i := range outcomes {
 		switch out := &outcomes[i]; {
-		case out.Kind != queue.KindCompleted:
+		case out.Kind != driver.KindCompleted:
 			others = append(others, out)
 		case out.Plain:
 			plain = append(plain, out)
@@ -67,8 +66,8 @@ func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJo
 		completed = append(completed, plain...)
 	}
 	for chunk := range slices.Chunk(completed, maxRows) {
-		rows, err := tx.QueryxContext(ctx, completeReturning[len(chunk)], completeArgs(chunk)...)
-		some, err := jobrow.Collect(rows, err, scanEnded)
+		rows, err := tx.QueryContext(ctx, completeReturning[len(chunk)], completeArgs(chunk)...)
+		some, err := jobsql.Collect(rows, err, scanEnded)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +76,8 @@ func end(ctx context.Context, tx *queue.Tx, outcomes []queue.Outcome) ([]endedJo
 	if len(others) == 0 {
 		return ended, nil
 	}
-	rows, err := tx.QueryxContext(ctx, finishJobs, finishRows(others, tx.Now()))
-	some, err := jobrow.Collect(rows, err, scanEnded)
+	rows, err := tx.QueryContext(ctx, finishJobs, finishRows(others, tx.Now()))
+	some, err := jobsql.Collect(rows, err, scanEnded)
 	return append(ended, some...), err
 }
 
@@ -90,7 +89,7 @@ func completions(returning string) [maxRows + 1]string {
 	}, 4)
 }
 
-func completeArgs(outcomes []*queue.Outcome) []any {
+func completeArgs(outcomes []*driver.Outcome) []any {
 	args := make([]any, 0, 4*len(outcomes))
 	for _, out := range outcomes {
 		args = append(args, out.Lease.JobID, out.Lease.Attempt, null(string(out.Result)), dbtime.Format(out.At))
@@ -100,7 +99,7 @@ func completeArgs(outcomes []*queue.Outcome) []any {
 
 // completePlain spares the database telling which jobs have ended: as a rule, all that were to. Else it writes nothing and
 // returns none.
-func completePlain(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) ([]endedJob, error) {
+func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) ([]endedJob, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
 	}
@@ -118,7 +117,7 @@ func completePlain(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome)
 }
 
 // completeWhileHeld stops where a lease is not held any more.
-func completeWhileHeld(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outcome) (ended []endedJob, err error) {
+func completeWhileHeld(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (ended []endedJob, err error) {
 	for chunk := range slices.Chunk(outcomes, maxRows) {
 		res, err := tx.ExecContext(ctx, completeStatements[len(chunk)], completeArgs(chunk)...)
 		if err != nil {
@@ -135,8 +134,8 @@ func completeWhileHeld(ctx context.Context, tx *queue.Tx, outcomes []*queue.Outc
 }
 
 // record keeps how an attempt ended that did not simply succeed.
-func (e *endedJob) record(ctx context.Context, tx *queue.Tx, out *queue.Outcome) error {
-	if out.Kind == queue.KindCompleted || out.Kind == queue.KindReleased {
+func (e *endedJob) record(ctx context.Context, tx *driver.WriteTx, out *driver.Outcome) error {
+	if out.Kind == driver.KindCompleted || out.Kind == driver.KindReleased {
 		return nil
 	}
 	_, err := tx.ExecContext(ctx, insertAttempt, out.Lease.JobID, out.Lease.Attempt, e.worker, out.Kind,
@@ -151,21 +150,21 @@ type endedJob struct {
 	worker   string
 	started  dbtime.Time
 	key      string
-	scope    queue.KeyScope
+	scope    driver.KeyScope
 	limitKey string
 	finished bool // and not to be run again
 	waited   bool // or may have: it did not surely run
 }
 
-func scanEnded(row jobrow.Scanner) (e endedJob, err error) {
+func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
 	err = row.Scan(&e.id, &e.attempt, &worker, &e.started, &key, &scope, &limitKey)
-	e.worker, e.key, e.scope, e.limitKey = worker.String, key.String, queue.KeyScope(scope.String), limitKey.String
+	e.worker, e.key, e.scope, e.limitKey = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String
 	return e, err
 }
 
 // release frees what the jobs held.
-func release(ctx context.Context, tx *queue.Tx, ended []endedJob) error {
+func release(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	freed, changed := newMarks(), newMarks()
 	for i := range ended {
 		e := &ended[i]
@@ -181,24 +180,24 @@ func release(ctx context.Context, tx *queue.Tx, ended []endedJob) error {
 	return errors.Join(freed.writeFreed(ctx, tx), changed.write(ctx, tx))
 }
 
-func (e *endedJob) releaseKey(ctx context.Context, tx *queue.Tx) (err error) {
+func (e *endedJob) releaseKey(ctx context.Context, tx *driver.WriteTx) (err error) {
 	switch {
-	case e.finished && (e.scope == queue.KeyUnfinished || e.scope == queue.KeyCoalesce):
+	case e.finished && (e.scope == driver.KeyUnfinished || e.scope == driver.KeyCoalesce):
 		_, err = tx.ExecContext(ctx, deleteKey, e.key, e.id)
-	case !e.finished && e.scope == queue.KeyCoalesce:
+	case !e.finished && e.scope == driver.KeyCoalesce:
 		err = e.takeKeyAgain(ctx, tx)
 	}
 	return err
 }
 
 // takeKeyAgain is for a job that coalesces and waits again: under its key, or not at all where another waits under it.
-func (e *endedJob) takeKeyAgain(ctx context.Context, tx *queue.Tx) error {
+func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
 	var jobType string
 	var payload []byte
-	if err := tx.QueryRowxContext(ctx, selectHolder, e.id).Scan(&jobType, &payload); err != nil {
+	if err := tx.QueryRowContext(ctx, selectHolder, e.id).Scan(&jobType, &payload); err != nil {
 		return err
 	}
-	holder, err := takeKey(ctx, tx, queue.Key{Name: e.key, Scope: e.scope}, e.id, queue.Fingerprint(jobType, payload))
+	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id, driver.Fingerprint(jobType, payload))
 	if err == nil && holder.Duplicate {
 		_, err = tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key)
 	}
@@ -206,28 +205,28 @@ func (e *endedJob) takeKeyAgain(ctx context.Context, tx *queue.Tx) error {
 }
 
 // wakeLimited tells dispatchers when what has ended may have made room under a limit.
-func (db *DB) wakeLimited(ctx context.Context, tx *queue.Tx, ended []endedJob) error {
+func (db *DB) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	for i := range ended {
 		if ended[i].limitKey != "" {
 			return db.Notify(ctx, tx)
 		}
 	}
 	var limited bool
-	if err := tx.QueryRowxContext(ctx, selectTypesLimited).Scan(&limited); err != nil || !limited {
+	if err := tx.QueryRowContext(ctx, selectTypesLimited).Scan(&limited); err != nil || !limited {
 		return err
 	}
 	return db.Notify(ctx, tx)
 }
 
 // finishRows is the array that finishJobs reads.
-func finishRows(outcomes []*queue.Outcome, now time.Time) string {
+func finishRows(outcomes []*driver.Outcome, now time.Time) string {
 	var rows jsonRows
 	for _, out := range outcomes {
-		hold, finished := jobrow.HoldNone, time.Time{}
+		hold, finished := jobsql.HoldNone, time.Time{}
 		if out.State.Finished() {
 			finished = out.At
 		} else {
-			hold = jobrow.HoldFor(out.NotBefore, now, "")
+			hold = jobsql.HoldFor(out.NotBefore, now, "")
 		}
 		rows.begin()
 		rows.text(out.Lease.JobID)
@@ -235,9 +234,9 @@ func finishRows(outcomes []*queue.Outcome, now time.Time) string {
 		rows.text(string(out.State))
 		rows.int(int(hold))
 		rows.time(out.NotBefore)
-		rows.int(count(out.Kind == queue.KindFailed))
-		rows.int(count(out.Kind == queue.KindInterrupted))
-		rows.int(count(out.Kind == queue.KindCrashed))
+		rows.int(count(out.Kind == driver.KindFailed))
+		rows.int(count(out.Kind == driver.KindInterrupted))
+		rows.int(count(out.Kind == driver.KindCrashed))
 		rows.text(string(out.Result))
 		rows.text(out.Error)
 		rows.time(out.At)
@@ -254,36 +253,38 @@ func count(b bool) int {
 }
 
 // leaseState answers nil when the lease is held, and else what holds instead.
-func leaseState(ctx context.Context, q sqlx.QueryerContext, lease queue.Lease) (answer, err error) {
-	var state queue.State
+func leaseState(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}, lease driver.Lease) (answer, err error) {
+	var state driver.State
 	var attempt int
-	err = q.QueryRowxContext(ctx, selectLease, lease.JobID).Scan(&state, &attempt)
+	err = q.QueryRowContext(ctx, selectLease, lease.JobID).Scan(&state, &attempt)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return queue.ErrJobNotFound, nil
+		return driver.ErrJobNotFound, nil
 	case err != nil:
 		return nil, err
 	}
-	return jobrow.Lease(lease, state, attempt), nil
+	return jobsql.LeaseError(lease, state, attempt), nil
 }
 
-// Check implements [queue.Finisher]. The write transaction itself keeps all others from writing.
-func (db *DB) Check(ctx context.Context, tx *queue.Tx, lease queue.Lease) error {
+// LockLease implements [driver.Finisher]. The write transaction itself keeps all others from writing.
+func (db *DB) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
 	answer, err := leaseState(ctx, tx, lease)
 	return errors.Join(answer, err)
 }
 
-// Cancel implements [queue.Finisher].
-func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
+// Cancel implements [driver.Finisher].
+func (db *DB) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	if _, err := tx.ExecContext(ctx, recordCanceled, dbtime.Of(tx.Now()), jobID); err != nil {
 		return err
 	}
 	var key, scope, limitKey sql.NullString
-	err := tx.QueryRowxContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope, &limitKey)
+	err := tx.QueryRowContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope, &limitKey)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = db.Check(ctx, tx, queue.Lease{JobID: jobID})
-		if errors.Is(err, queue.ErrNotRunning) {
-			err = queue.ErrFinished
+		err = db.LockLease(ctx, tx, driver.Lease{JobID: jobID})
+		if errors.Is(err, driver.ErrNotRunning) {
+			err = driver.ErrFinished
 		}
 		return err
 	}
@@ -291,7 +292,7 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 		return err
 	}
 	ended := []endedJob{{
-		id: jobID, key: key.String, scope: queue.KeyScope(scope.String), limitKey: limitKey.String, finished: true, waited: true,
+		id: jobID, key: key.String, scope: driver.KeyScope(scope.String), limitKey: limitKey.String, finished: true, waited: true,
 	}}
 	if err := release(ctx, tx, ended); err != nil {
 		return err
@@ -299,30 +300,30 @@ func (db *DB) Cancel(ctx context.Context, tx *queue.Tx, jobID string) error {
 	return db.wakeLimited(ctx, tx, ended)
 }
 
-// Retry implements [queue.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
-func (db *DB) Retry(ctx context.Context, tx *queue.Tx, jobID string) error {
-	var state queue.State
+// Retry implements [driver.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
+func (db *DB) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	var state driver.State
 	var jobType string
 	var payload []byte
 	var key, scope, limitKey sql.NullString
-	err := tx.QueryRowxContext(ctx, selectForRetry, jobID).Scan(&state, &jobType, &payload, &key, &scope, &limitKey)
+	err := tx.QueryRowContext(ctx, selectForRetry, jobID).Scan(&state, &jobType, &payload, &key, &scope, &limitKey)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return queue.ErrJobNotFound
+		return driver.ErrJobNotFound
 	case err != nil:
 		return err
-	case state == queue.StateCompleted:
-		return queue.ErrFinished
+	case state == driver.StateCompleted:
+		return driver.ErrFinished
 	case !state.Finished():
-		return queue.ErrNotFinished
+		return driver.ErrNotFinished
 	}
-	if held := queue.KeyScope(scope.String); held == queue.KeyUnfinished || held == queue.KeyCoalesce || held == queue.KeyForever {
-		holder, err := takeKey(ctx, tx, queue.Key{Name: key.String, Scope: held}, jobID, queue.Fingerprint(jobType, payload))
+	if held := driver.KeyScope(scope.String); held == driver.KeyUnfinished || held == driver.KeyCoalesce || held == driver.KeyForever {
+		holder, err := takeKey(ctx, tx, driver.Key{Name: key.String, Scope: held}, jobID, driver.Fingerprint(jobType, payload))
 		if err != nil {
 			return err
 		}
 		if holder.Duplicate {
-			return queue.ErrKeyConflict
+			return driver.ErrKeyConflict
 		}
 	}
 	if _, err := tx.ExecContext(ctx, retryJob, dbtime.Of(tx.Now()), jobID); err != nil {

@@ -1,18 +1,6 @@
 package sqlite
 
 const (
-	// An attempt that runs or has completed its job stands in the job's own row.
-	selectAttempts = `
-SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
-FROM job_attempts
-WHERE job_id = $1
-UNION ALL
-SELECT id, attempt, worker_id, state, '', '', started_at, finished_at
-FROM jobs
-WHERE id = $1
-  AND state IN ('running', 'completed')
-ORDER BY attempt`
-
 	recordCanceled = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
 SELECT id, attempt, worker_id, 'canceled', 'job was canceled', '', started_at, $1
@@ -33,10 +21,4 @@ RETURNING name`
 INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, COALESCE(value ->> 5, ''), value ->> 6
 FROM json_each($1)`
-
-	selectLogs = `
-SELECT job_id, attempt, line, at, level, message, attrs_json
-FROM job_logs
-WHERE job_id = $1
-ORDER BY attempt, line`
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // keyLimits are the limit keys that a claim looks at: those that were marked, and those of which it may take jobs.
@@ -18,7 +18,7 @@ type keyLimits struct {
 
 // admit looks at keys that are marked, and tells whether some may be left: it looks at more of them the more jobs are wanted,
 // and leaves the others to the next claim. Of those with room, all types that wait are lanes.
-func (k *keyLimits) admit(ctx context.Context, tx *queue.Tx, wanted int) (more bool, err error) {
+func (k *keyLimits) admit(ctx context.Context, tx *driver.WriteTx, wanted int) (more bool, err error) {
 	for n := 4 + wanted/4; len(k.standings)+len(k.lanes) < 40+4*wanted; {
 		taken, err := takeMarks(ctx, tx, k.now, n)
 		if err != nil {
@@ -31,7 +31,7 @@ func (k *keyLimits) admit(ctx context.Context, tx *queue.Tx, wanted int) (more b
 	return true, nil
 }
 
-func (k *keyLimits) admitSome(ctx context.Context, tx *queue.Tx, taken marks) error {
+func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken marks) error {
 	if err := k.look(ctx, tx, taken); err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *queue.Tx, taken marks) er
 	if len(open) == 0 {
 		return nil
 	}
-	rows, err := tx.QueryxContext(ctx, selectWaitingTypes, list(open))
-	lanes, err := jobrow.Collect(rows, err, func(row jobrow.Scanner) (*lane, error) {
+	rows, err := tx.QueryContext(ctx, selectWaitingTypes, list(open))
+	lanes, err := jobsql.Collect(rows, err, func(row jobsql.Scanner) (*lane, error) {
 		l := &lane{kind: laneWaiting}
 		err := row.Scan(&l.limitKey, &l.typeName)
 		l.keyRoom = &k.standings[l.limitKey].room
@@ -58,7 +58,7 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *queue.Tx, taken marks) er
 }
 
 // look reads how the keys stand that have not been looked at.
-func (k *keyLimits) look(ctx context.Context, tx *queue.Tx, keys marks) error {
+func (k *keyLimits) look(ctx context.Context, tx *driver.WriteTx, keys marks) error {
 	var names []string
 	for key := range keys {
 		if k.standings[key] == nil {
@@ -68,7 +68,7 @@ func (k *keyLimits) look(ctx context.Context, tx *queue.Tx, keys marks) error {
 	if len(names) == 0 {
 		return nil
 	}
-	standings, err := readStandings(ctx, tx, queue.TargetKey, selectKeys, list(names))
+	standings, err := readStandings(ctx, tx, driver.TargetKey, selectKeys, list(names))
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (k *keyLimits) marked(key string) bool {
 }
 
 // enter looks at the keys of waiting lanes that are about to be read.
-func (k *keyLimits) enter(ctx context.Context, tx *queue.Tx, lanes []*lane) error {
+func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane) error {
 	keys := newMarks()
 	for _, l := range lanes {
 		keys.add(l.limitKey)
@@ -109,7 +109,7 @@ func (k *keyLimits) enter(ctx context.Context, tx *queue.Tx, lanes []*lane) erro
 
 // spend takes off the limits what has been claimed, and sees to it that what waits for a rate is looked at in time. What waits
 // for a running job to end is looked at then.
-func (k *keyLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) error {
+func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver.Job) error {
 	for i := range jobs {
 		if s := k.standings[jobs[i].LimitKey]; s != nil {
 			s.spend(1, k.now)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and
@@ -127,7 +127,7 @@ func (l *lane) take() place {
 
 // A merge takes the first places of lanes.
 type merge struct {
-	tx     *queue.Tx
+	tx     *driver.WriteTx
 	reader queryer // of lanes: the transaction, or before it begins another connection
 	keys   *keyLimits
 	wanted int
@@ -136,11 +136,11 @@ type merge struct {
 }
 
 // newMerge begins with a lane for each type, one for its fronts, and those of the keys that are marked.
-func newMerge(ctx context.Context, tx *queue.Tx, req queue.ClaimRequest, types []queue.TypeRoom, todo *chores) (m *merge, err error) {
+func newMerge(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (m *merge, err error) {
 	m = &merge{tx: tx, reader: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
 	rooms := make(map[string]*room, len(types))
 	for _, t := range types {
-		shared := &room{left: t.Room}
+		shared := &room{left: t.Capacity}
 		rooms[t.Type] = shared
 		m.lanes = append(m.lanes, &lane{kind: laneReady, typeName: t.Type, typeRoom: shared})
 		if todo.fronts {
@@ -182,7 +182,7 @@ func (m *merge) run(ctx context.Context) ([]place, error) {
 
 // leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys may
 // have more room than was thought, and are looked at again.
-func (m *merge) leave(ctx context.Context, jobs []queue.Job, all bool) error {
+func (m *merge) leave(ctx context.Context, jobs []driver.Job, all bool) error {
 	err := errors.Join(m.keys.spend(ctx, m.tx, jobs), m.moveFronts(ctx))
 	if err == nil && !all {
 		err = m.keys.keys().write(ctx, m.tx)
@@ -267,7 +267,7 @@ func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n i
 		names = keysAndTypesOf(lanes)
 	}
 	var text string
-	if err := m.reader.QueryRowxContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
+	if err := m.reader.QueryRowContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
 		return err
 	}
 	texts := strings.Split(text, "\n")

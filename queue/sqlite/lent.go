@@ -3,15 +3,13 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
+	sqldriver "database/sql/driver"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/jmoiron/sqlx"
-
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 var (
@@ -33,7 +31,7 @@ type lent struct {
 	open []*sql.Rows // and some that have been closed since
 }
 
-var _ queue.Statements = (*lent)(nil)
+var _ driver.Tx = (*lent)(nil)
 
 // end takes the connection back, and tells whether the transaction is there no more.
 func (l *lent) end() (gone bool) {
@@ -91,26 +89,13 @@ func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return rows, err
 }
 
-func (l *lent) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refusal(query); err != nil {
-		return nil, err
-	}
-	rows, err := l.statements.QueryxContext(ctx, query, args...)
-	if err == nil {
-		l.remember(rows.Rows)
-	}
-	return rows, err
-}
-
-func (l *lent) QueryRowxContext(ctx context.Context, query string, args ...any) *sqlx.Row {
+func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.refusal(query); err != nil {
 		return refusedRow(err)
 	}
-	return l.statements.QueryRowxContext(ctx, query, args...)
+	return l.statements.QueryRowContext(ctx, query, args...)
 }
 
 // remember forgets those that have been closed before it takes more room for others.
@@ -125,14 +110,14 @@ func (l *lent) remember(rows *sql.Rows) {
 }
 
 // refusedRow is a row that carries the error, which only a query makes.
-func refusedRow(err error) *sqlx.Row {
-	db := sqlx.NewDb(sql.OpenDB(refusing{err}), "sqlite3")
+func refusedRow(err error) *sql.Row {
+	db := sql.OpenDB(refusing{err})
 	defer func() { _ = db.Close() }() // it has no connection
-	return db.QueryRowxContext(context.Background(), "")
+	return db.QueryRowContext(context.Background(), "")
 }
 
 // refusing connects to nothing.
 type refusing struct{ err error }
 
-func (r refusing) Connect(context.Context) (driver.Conn, error) { return nil, r.err }
-func (r refusing) Driver() driver.Driver                        { return nil }
+func (r refusing) Connect(context.Context) (sqldriver.Conn, error) { return nil, r.err }
+func (r refusing) Driver() sqldriver.Driver                        { return nil }

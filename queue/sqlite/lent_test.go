@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // halfWay leave a statement standing at a row, as callers do by mistake.
-var halfWay = map[string]func(ctx context.Context, tx *queue.Tx) error{
-	"executing what has rows": func(ctx context.Context, tx *queue.Tx) error {
+var halfWay = map[string]func(ctx context.Context, tx *driver.WriteTx) error{
+	"executing what has rows": func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "SELECT n FROM notes ORDER BY n")
 		return err
 	},
-	"executing what returns rows": func(ctx context.Context, tx *queue.Tx) error {
+	"executing what returns rows": func(ctx context.Context, tx *driver.WriteTx) error {
 		res, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (4), (5) RETURNING n")
 		if err != nil {
 			return err
@@ -35,17 +35,17 @@ var halfWay = map[string]func(ctx context.Context, tx *queue.Tx) error{
 		}
 		return nil
 	},
-	"not closing rows": func(ctx context.Context, tx *queue.Tx) error {
+	"not closing rows": func(ctx context.Context, tx *driver.WriteTx) error {
 		rows, err := tx.QueryContext(ctx, "SELECT n FROM notes ORDER BY n")
 		rows.Next()
 		return err
 	},
-	"not closing rows of a write": func(ctx context.Context, tx *queue.Tx) error {
-		rows, err := tx.QueryxContext(ctx, "INSERT INTO notes (n) VALUES (4), (5) RETURNING n")
+	"not closing rows of a write": func(ctx context.Context, tx *driver.WriteTx) error {
+		rows, err := tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (4), (5) RETURNING n")
 		rows.Next()
 		return err
 	},
-	"panicking over rows": func(ctx context.Context, tx *queue.Tx) error {
+	"panicking over rows": func(ctx context.Context, tx *driver.WriteTx) error {
 		rows, err := tx.QueryContext(ctx, "UPDATE notes SET n = n + 10 RETURNING n")
 		rows.Next()
 		panic(err)
@@ -61,7 +61,7 @@ func TestStatementsLeftHalfWayKeepNobodyFromWriting(t *testing.T) {
 			db, other := openPath(t, path, &sqlite.Config{BusyTimeout: 200 * time.Millisecond}), openPath(t, path, nil)
 			createNotes(t, db)
 			insert := func(db *sqlite.DB, notes ...int) error {
-				return db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) (err error) {
+				return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 					for _, n := range notes {
 						err = errors.Join(err, insertNote(ctx, tx, n))
 					}
@@ -71,7 +71,7 @@ func TestStatementsLeftHalfWayKeepNobodyFromWriting(t *testing.T) {
 			require.NoError(t, insert(db, 1, 2, 3))
 			func() {
 				defer func() { _ = recover() }()
-				require.NoError(t, db.Write(t.Context(), leave))
+				require.NoError(t, driver.Write(t.Context(), db, leave))
 			}()
 			require.NoError(t, insert(other, 100))
 			require.NoError(t, insert(db, 101))
@@ -84,24 +84,24 @@ func TestStatementsLeftHalfWayKeepNobodyFromWriting(t *testing.T) {
 func TestTxIsOfNoUseAfterItsWrite(t *testing.T) {
 	db := openFile(t, nil)
 	createNotes(t, db)
-	var kept *queue.Tx
+	var kept *driver.WriteTx
 	use := func() {
 		const over = "the transaction is over"
 		require.ErrorContains(t, insertNote(t.Context(), kept, 2), over)
 		_, err := kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
 		require.ErrorContains(t, err, over)
-		_, err = kept.QueryxContext(t.Context(), "INSERT INTO notes (n) VALUES (4) RETURNING n") //nolint:sqlclosecheck // there are none
+		_, err = kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (4) RETURNING n") //nolint:sqlclosecheck // there are none
 		require.ErrorContains(t, err, over)
 		var n int
-		require.ErrorContains(t, kept.QueryRowxContext(t.Context(), "INSERT INTO notes (n) VALUES (5) RETURNING n").Scan(&n), over)
+		require.ErrorContains(t, kept.QueryRowContext(t.Context(), "INSERT INTO notes (n) VALUES (5) RETURNING n").Scan(&n), over)
 	}
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		kept = tx
 		tx.OnCommit(use)
 		return insertNote(ctx, tx, 1)
 	}))
 	use()
-	require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error {
 		use()
 		return nil
 	}))
@@ -113,7 +113,7 @@ func TestNobodyCommitsForOthers(t *testing.T) {
 	db := openFile(t, nil)
 	createNotes(t, db)
 	refused := errors.New("refused")
-	require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.ErrorIs(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		for _, text := range []string{"COMMIT", " commit ", "END TRANSACTION"} {
 			_, err := tx.ExecContext(ctx, text)
 			require.ErrorContains(t, err, "return nil to commit")
@@ -129,7 +129,7 @@ func TestTxIsSafeForTheGoroutinesOfItsFunction(t *testing.T) {
 	const writers = 16
 	db := openFile(t, nil)
 	createNotes(t, db)
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		var wg sync.WaitGroup
 		for i := range writers {
 			wg.Go(func() {
@@ -154,16 +154,16 @@ func TestErrorsOfOneCallerAreNotThoseOfOthers(t *testing.T) {
 		release := hold(t, db)
 		result := make(chan error, 1)
 		go func() {
-			result <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			result <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)")
-				return errors.Join(err, queue.ErrLeaseLost)
+				return errors.Join(err, driver.ErrLeaseLost)
 			})
 		}()
 		synctest.Wait()
 		err := release()
 		require.ErrorContains(t, err, "rolled the transaction back")
 		require.ErrorContains(t, err, "UNIQUE constraint failed")
-		require.NotErrorIs(t, err, queue.ErrLeaseLost)
-		require.ErrorIs(t, <-result, queue.ErrLeaseLost)
+		require.NotErrorIs(t, err, driver.ErrLeaseLost)
+		require.ErrorIs(t, <-result, driver.ErrLeaseLost)
 	})
 }

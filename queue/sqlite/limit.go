@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// SetLimit implements [queue.Limiter].
-func (db *DB) SetLimit(ctx context.Context, tx *queue.Tx, target queue.Target, limit *queue.Limit) error {
-	var l queue.Limit
+// SetLimit implements [driver.Limiter].
+func (db *DB) SetLimit(ctx context.Context, tx *driver.WriteTx, target driver.Target, limit *driver.Limit) error {
+	var l driver.Limit
 	if limit != nil {
 		l = *limit
 	}
@@ -24,8 +24,8 @@ func (db *DB) SetLimit(ctx context.Context, tx *queue.Tx, target queue.Target, l
 	return limitChanged(ctx, tx, target)
 }
 
-// SetPaused implements [queue.Limiter].
-func (db *DB) SetPaused(ctx context.Context, tx *queue.Tx, target queue.Target, paused bool) error {
+// SetPaused implements [driver.Limiter].
+func (db *DB) SetPaused(ctx context.Context, tx *driver.WriteTx, target driver.Target, paused bool) error {
 	if _, err := tx.ExecContext(ctx, setPaused, string(target.Kind), target.Name, paused, dbtime.Of(tx.Now())); err != nil {
 		return err
 	}
@@ -34,15 +34,15 @@ func (db *DB) SetPaused(ctx context.Context, tx *queue.Tx, target queue.Target, 
 
 // limitChanged has the ready jobs of the keys concerned wait like all that have a limited key, and marks the keys: the next
 // claims look how much room there is now. Types need nothing, their limits are looked at by each claim.
-func limitChanged(ctx context.Context, tx *queue.Tx, target queue.Target) error {
+func limitChanged(ctx context.Context, tx *driver.WriteTx, target driver.Target) error {
 	if _, err := tx.ExecContext(ctx, deleteNoLimit, string(target.Kind), target.Name); err != nil {
 		return err
 	}
 	var which string
 	switch target.Kind {
-	case queue.TargetKey:
+	case driver.TargetKey:
 		which = theKey
-	case queue.TargetKeyPrefix:
+	case driver.TargetKeyPrefix:
 		which = keysWithPrefix
 	default:
 		return nil
@@ -55,10 +55,10 @@ func limitChanged(ctx context.Context, tx *queue.Tx, target queue.Target) error 
 	return nil
 }
 
-// Limits implements [queue.Limiter].
-func (db *DB) Limits(ctx context.Context) ([]queue.LimitStatus, error) {
-	rows, err := db.reader.QueryxContext(ctx, selectLimits)
-	return jobrow.Collect(rows, err, func(row jobrow.Scanner) (s queue.LimitStatus, err error) {
+// Limits implements [driver.Limiter].
+func (db *DB) Limits(ctx context.Context) ([]driver.LimitStatus, error) {
+	rows, err := db.reader.QueryContext(ctx, selectLimits)
+	return jobsql.Collect(rows, err, func(row jobsql.Scanner) (s driver.LimitStatus, err error) {
 		var maxRunning, rate, period, burst sql.NullInt64
 		err = row.Scan(&s.Kind, &s.Name, &s.Paused, &maxRunning, &rate, &period, &burst)
 		s.MaxRunning, s.Rate, s.Burst = int(maxRunning.Int64), int(rate.Int64), int(burst.Int64)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -19,14 +20,14 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 	const jobs, types, keys = 1_000_000, 200, 1000
 	for _, limited := range []string{"none", "keys", "keys and types"} {
 		q, rooms := limitedQueue(b, limited, jobs, types, keys)
-		driver := q.DB().(queue.Driver)
+		db := q.DB().(driver.Driver)
 		for _, limit := range []int{10, 100} {
 			b.Run(fmt.Sprintf("limits=%s/claim=%d", limited, limit), func(b *testing.B) {
 				var claiming, ending time.Duration
 				got := 0
 				for range b.N {
 					began := time.Now()
-					result, err := driver.Claim(b.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: began})
+					result, err := db.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: began})
 					claiming += time.Since(began)
 					require.NoError(b, err)
 					got += len(result.Jobs)
@@ -42,12 +43,12 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 	}
 }
 
-func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Queue, []queue.TypeRoom) {
+func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Queue, []driver.TypeCapacity) {
 	b.Helper()
 	q := benchQueue(b, sqlite.Normal)
-	rooms := make([]queue.TypeRoom, types)
+	rooms := make([]driver.TypeCapacity, types)
 	for i := range rooms {
-		rooms[i] = queue.TypeRoom{Type: fmt.Sprint("type-", i), Room: 1000}
+		rooms[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
 		if limited == "keys and types" {
 			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(rooms[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
 		}
@@ -70,21 +71,26 @@ func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Q
 	}
 	// The first claims admit.
 	for range 100 {
-		result, err := q.DB().(queue.Driver).Claim(b.Context(), queue.ClaimRequest{WorkerID: "w", Types: rooms, Limit: 1, Now: time.Now()})
+		result, err := q.DB().(driver.Driver).Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: 1, Now: time.Now()})
 		require.NoError(b, err)
 		endAll(b, q, result.Jobs)
 	}
 	return q, rooms
 }
 
-func endAll(tb testing.TB, q *queue.Queue, jobs []queue.Job) {
+func endAll[J driver.Job | queue.Job](tb testing.TB, q *queue.Queue, jobs []J) {
 	tb.Helper()
-	outcomes := make([]queue.Outcome, len(jobs))
+	outcomes := make([]driver.Outcome, len(jobs))
 	for i := range jobs {
-		outcomes[i] = queue.Outcome{Lease: jobs[i].Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: leaseOf(jobs[i]), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
-	require.NoError(tb, q.DB().Write(tb.Context(), func(ctx context.Context, tx *queue.Tx) error {
-		_, err := q.DB().(queue.Driver).Finish(ctx, tx, outcomes)
+	require.NoError(tb, driver.Write(tb.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := q.DB().(driver.Driver).Finish(ctx, tx, outcomes)
 		return err
 	}))
+}
+
+func leaseOf[J driver.Job | queue.Job](j J) driver.Lease {
+	job := driver.Job(j)
+	return job.Lease()
 }

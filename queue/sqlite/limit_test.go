@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Jobs without a limit, and those of many keys and types that each have room for some, are one queue: what may run and is
@@ -54,8 +55,8 @@ func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 func lookAtAllKeys(t *testing.T, q *queue.Queue) {
 	t.Helper()
 	for more := true; more; {
-		result, err := q.DB().(queue.Driver).Claim(t.Context(), queue.ClaimRequest{
-			WorkerID: "w", Types: []queue.TypeRoom{{Type: "none", Room: 1}}, Limit: 1, Now: time.Now(),
+		result, err := q.DB().(driver.Driver).Claim(t.Context(), driver.ClaimRequest{
+			WorkerID: "w", Types: []driver.TypeCapacity{{Type: "none", Capacity: 1}}, Limit: 1, Now: time.Now(),
 		})
 		require.NoError(t, err)
 		more = result.More
@@ -106,7 +107,7 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.Equal(t, keys, marked())
 	started := make(map[string]bool)
 	for before := keys; before > 0; before = marked() {
-		result, err := db.Claim(t.Context(), queue.ClaimRequest{WorkerID: "w", Types: []queue.TypeRoom{{Type: "t", Room: keys}}, Limit: 10, Now: time.Now()})
+		result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
 		require.NoError(t, err)
 		require.Len(t, result.Jobs, 10)
 		require.True(t, result.More)

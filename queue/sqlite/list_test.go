@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/internal/joblist"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // However many jobs there are, those of a state, type, user, key or limit key are found through an index, and those with a tag
@@ -18,21 +19,21 @@ func TestFiltersAreAnsweredByIndexes(t *testing.T) {
 	db := dbtest.SQLite(t)
 	require.NoError(t, queue.Migrate(t.Context(), db))
 	own := map[string]string{"a user": "jobs_user", "a key": "jobs_key", "a limit key": "jobs_limit_key", "a tag": "jobs_tagged"}
-	for name, filter := range map[string]queue.Filter{
+	for name, filter := range map[string]driver.Filter{
 		"all":             {},
-		"a state":         {States: []queue.State{queue.StateFailed}},
+		"a state":         {States: []driver.State{driver.StateFailed}},
 		"a type":          {Types: []string{"t"}},
-		"states and type": {States: []queue.State{queue.StateQueued, queue.StateRunning}, Types: []string{"t", "u"}, Before: "x"},
-		"a user":          {UserID: "u", States: queue.States(), Types: []string{"t"}},
+		"states and type": {States: []driver.State{driver.StateQueued, driver.StateRunning}, Types: []string{"t", "u"}, Before: "x"},
+		"a user":          {UserID: "u", States: driver.States(), Types: []string{"t"}},
 		"a key":           {Key: "k", Tags: []string{"x"}},
-		"a limit key":     {LimitKey: "l", States: []queue.State{queue.StateFailed}, Types: []string{"t"}, Before: "x"},
+		"a limit key":     {LimitKey: "l", States: []driver.State{driver.StateFailed}, Types: []string{"t"}, Before: "x"},
 		"a tag":           {Tags: []string{"x", "y"}, Before: "x"},
 	} {
 		filter.Limit = 20
-		for what, build := range map[string]func(queue.Dialect, queue.Filter) (string, []any){
-			"jobs": joblist.Jobs, "ids": joblist.IDs, "counts": joblist.Counts,
+		for what, build := range map[string]func(driver.Dialect, driver.Filter) (string, []any){
+			"jobs": jobsql.ListJobs, "ids": jobsql.ListJobIDs, "counts": jobsql.CountJobs,
 		} {
-			query, args := build(queue.SQLite, filter)
+			query, args := build(driver.SQLite, filter)
 			rows, err := db.Reader().Queryx("EXPLAIN QUERY PLAN "+query, args...)
 			require.NoError(t, err)
 			for rows.Next() {

@@ -3,12 +3,11 @@ package sqlite
 import (
 	"context"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// AddLogs implements [queue.Finisher].
-func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) error {
+// AddLogs implements [driver.Finisher].
+func (db *DB) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
 	var rows jsonRows
 	for i := range lines {
 		l := &lines[i]
@@ -23,10 +22,4 @@ func (db *DB) AddLogs(ctx context.Context, tx *queue.Tx, lines []queue.LogLine) 
 	}
 	_, err := tx.ExecContext(ctx, insertLogs, rows.end())
 	return err
-}
-
-// Logs implements [queue.Inspector].
-func (db *DB) Logs(ctx context.Context, jobID string) ([]queue.LogLine, error) {
-	rows, err := db.reader.QueryxContext(ctx, selectLogs, jobID)
-	return jobrow.Collect(rows, err, jobrow.LogLine)
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/joblimit"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Jobs with a limit key wait apart (hold 2), as soon as any key is limited, so that what cannot run is not in the way of what
@@ -42,7 +42,7 @@ func (m marks) list() []string {
 var atOnce = time.Unix(0, 0)
 
 // limited tells whether any key is limited at all, as coalescing ones are of themselves.
-func (m marks) limited(ctx context.Context, tx *queue.Tx) (limited bool, err error) {
+func (m marks) limited(ctx context.Context, tx *driver.WriteTx) (limited bool, err error) {
 	if len(m) == 0 {
 		return false, nil
 	}
@@ -52,19 +52,21 @@ func (m marks) limited(ctx context.Context, tx *queue.Tx) (limited bool, err err
 			return true, err
 		}
 	}
-	err = tx.QueryRowxContext(ctx, selectKeysLimited).Scan(&limited)
+	err = tx.QueryRowContext(ctx, selectKeysLimited).Scan(&limited)
 	return limited, err
 }
 
 // write marks the keys of which jobs have come to wait, or wait no more.
-func (m marks) write(ctx context.Context, tx *queue.Tx) error { return m.writeBy(ctx, tx, markChanged) }
+func (m marks) write(ctx context.Context, tx *driver.WriteTx) error {
+	return m.writeBy(ctx, tx, markChanged)
+}
 
 // writeFreed marks the keys that may have room where they had none. What has room needs no mark to have more.
-func (m marks) writeFreed(ctx context.Context, tx *queue.Tx) error {
+func (m marks) writeFreed(ctx context.Context, tx *driver.WriteTx) error {
 	return m.writeBy(ctx, tx, markFreed)
 }
 
-func (m marks) writeBy(ctx context.Context, tx *queue.Tx, statement string) error {
+func (m marks) writeBy(ctx context.Context, tx *driver.WriteTx, statement string) error {
 	if len(m) == 0 {
 		return nil
 	}
@@ -73,9 +75,9 @@ func (m marks) writeBy(ctx context.Context, tx *queue.Tx, statement string) erro
 }
 
 // takeMarks takes the marks off that have been due for longest.
-func takeMarks(ctx context.Context, tx *queue.Tx, now time.Time, n int) (marks, error) {
-	rows, err := tx.QueryxContext(ctx, deleteMarks, dbtime.Of(now), n)
-	keys, err := jobrow.Collect(rows, err, limitKey)
+func takeMarks(ctx context.Context, tx *driver.WriteTx, now time.Time, n int) (marks, error) {
+	rows, err := tx.QueryContext(ctx, deleteMarks, dbtime.Of(now), n)
+	keys, err := jobsql.Collect(rows, err, limitKey)
 	taken := newMarks()
 	for _, key := range keys {
 		taken.add(key)

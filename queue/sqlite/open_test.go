@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -88,7 +88,7 @@ func TestMemoriesAreApart(t *testing.T) {
 	first, second := openMemory(t), openMemory(t)
 	createNotes(t, first)
 	createNotes(t, second)
-	require.NoError(t, first.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 1) }))
+	require.NoError(t, driver.Write(t.Context(), first, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 1) }))
 	require.Equal(t, 1, countNotes(t, first))
 	require.Zero(t, countNotes(t, second))
 }

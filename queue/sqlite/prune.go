@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 const (
@@ -52,11 +52,6 @@ WHERE id IN (
   ORDER BY finished_at
   LIMIT $4)`
 
-	selectFirstKeyExpiry = `
-SELECT MIN(expires_at)
-FROM job_keys
-WHERE expires_at IS NOT NULL`
-
 	pruneKeys = `
 DELETE FROM job_keys
 WHERE key IN (
@@ -65,10 +60,6 @@ WHERE key IN (
   WHERE expires_at <= $1
   ORDER BY expires_at
   LIMIT $2)`
-
-	selectFirstRate = `
-SELECT MIN(arrival)
-FROM job_rates`
 
 	pruneRates = `
 DELETE FROM job_rates
@@ -79,38 +70,24 @@ WHERE (kind, name) IN (
   LIMIT $2)`
 )
 
-// Finished implements [queue.Pruner].
-func (db *DB) Finished(ctx context.Context, state queue.State) ([]queue.FinishedType, error) {
-	rows, err := db.reader.QueryxContext(ctx, selectFinished, string(state))
-	return jobrow.Collect(rows, err, jobrow.FinishedType)
+// Finished implements [driver.Pruner].
+func (db *DB) Finished(ctx context.Context, state driver.State) ([]driver.FinishedType, error) {
+	rows, err := db.reader.QueryContext(ctx, selectFinished, string(state))
+	return jobsql.Collect(rows, err, jobsql.ScanFinishedType)
 }
 
-// Prune implements [queue.Pruner].
-func (db *DB) Prune(ctx context.Context, tx *queue.Tx, req queue.PruneRequest) (int, error) {
+// Prune implements [driver.Pruner].
+func (db *DB) Prune(ctx context.Context, tx *driver.WriteTx, req driver.PruneRequest) (int, error) {
 	return affected(tx.ExecContext(ctx, pruneJobs, string(req.State), req.Type, dbtime.Of(req.FinishedBefore), req.Limit))
 }
 
-// FirstKeyExpiry implements [queue.Pruner].
-func (db *DB) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
-	var first dbtime.Time
-	err := db.reader.QueryRowxContext(ctx, selectFirstKeyExpiry).Scan(&first)
-	return first.Time, err
-}
-
-// PruneKeys implements [queue.Pruner].
-func (db *DB) PruneKeys(ctx context.Context, tx *queue.Tx, limit int) (int, error) {
+// PruneKeys implements [driver.Pruner].
+func (db *DB) PruneKeys(ctx context.Context, tx *driver.WriteTx, limit int) (int, error) {
 	return affected(tx.ExecContext(ctx, pruneKeys, dbtime.Of(tx.Now()), limit))
 }
 
-// FirstRate implements [queue.Pruner].
-func (db *DB) FirstRate(ctx context.Context) (time.Time, error) {
-	var first dbtime.Time
-	err := db.reader.QueryRowxContext(ctx, selectFirstRate).Scan(&first)
-	return first.Time, err
-}
-
-// PruneRates implements [queue.Pruner].
-func (db *DB) PruneRates(ctx context.Context, tx *queue.Tx, before time.Time, limit int) (int, error) {
+// PruneRates implements [driver.Pruner].
+func (db *DB) PruneRates(ctx context.Context, tx *driver.WriteTx, before time.Time, limit int) (int, error) {
 	return affected(tx.ExecContext(ctx, pruneRates, dbtime.Of(before), limit))
 }
 

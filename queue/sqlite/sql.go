@@ -1,6 +1,8 @@
 package sqlite
 
-import "github.com/postroom-go/postroom/internal/jobrow"
+import (
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
 
 const (
 	// The instant comes first, so that it is one parameter however many rows follow.
@@ -125,7 +127,7 @@ FROM json_each($2) AS lanes`
         AND type = lanes.value ->> 1` + firstOfLane
 
 	selectClaimable = `
-SELECT ` + jobrow.ClaimColumns + `
+SELECT ` + jobsql.ClaimColumns + `
 FROM jobs
 WHERE state = 'queued'
   AND hold = 0
@@ -135,7 +137,7 @@ ORDER BY priority DESC, not_before, id
 LIMIT $3`
 
 	selectClaimableRows = `
-SELECT ` + jobrow.ClaimColumns + `
+SELECT ` + jobsql.ClaimColumns + `
 FROM jobs
 WHERE rowid IN (SELECT value FROM json_each($1))
   AND (expires_at IS NULL OR expires_at > $2)
@@ -214,13 +216,6 @@ WHERE id = $1`
 SELECT COUNT(*)
 FROM job_workers
 WHERE id = $1`
-
-	selectHeld = `
-SELECT ` + jobrow.Columns + `
-FROM jobs
-WHERE state = 'running'
-  AND worker_id = $1
-ORDER BY id`
 
 	// The end of nearly every job, by rows of id, attempt, result and instant.
 	completeJobs = `
@@ -317,15 +312,4 @@ ON CONFLICT (job_id, name) DO UPDATE
 SET attempt = excluded.attempt,
   finished_at = excluded.finished_at,
   result_json = excluded.result_json`
-
-	selectSteps = `
-SELECT job_id, name, attempt, started_at, finished_at, result_json
-FROM job_steps
-WHERE job_id = $1
-ORDER BY started_at, name`
-
-	selectJob = `
-SELECT ` + jobrow.Columns + `
-FROM jobs
-WHERE id = $1`
 )

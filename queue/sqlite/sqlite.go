@@ -18,7 +18,8 @@ import (
 	_ "github.com/mattn/go-sqlite3" // registers the driver "sqlite3"
 
 	"github.com/postroom-go/postroom/internal/joblimit"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A Durability is what has happened when a write returns.
@@ -74,9 +75,14 @@ func (c *Config) withDefaults() (Config, error) {
 // ErrClosed is returned by writes after [DB.Close].
 var ErrClosed = errors.New("sqlite: database is closed")
 
+// shared has the methods that are the same on every engine.
+type shared = jobsql.Store
+
 // DB is an open database: one writer and a pool of readers. It is safe for use by many goroutines, and by several
 // processes on the same file.
 type DB struct {
+	shared
+
 	reader       *sqlx.DB
 	writer       *writer
 	candidates   candidateReader
@@ -87,7 +93,7 @@ type DB struct {
 	watched      bool
 }
 
-var _ queue.Driver = (*DB)(nil)
+var _ driver.Driver = (*DB)(nil)
 
 // Open opens the database file at path, creating it (readable by its owner alone) when it does not exist; cfg may be nil.
 // The folder must exist, on a local disk: SQLite's write-ahead log does not work over a network.
@@ -166,6 +172,7 @@ func open(ctx context.Context, uri string, options url.Values, file *file, cfg C
 	if err := db.openReaders(uri, options, cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
+	db.shared = shared{Engine: driver.SQLite, Query: db.query}
 	if err := db.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
@@ -239,13 +246,27 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Dialect is [queue.SQLite].
-func (db *DB) Dialect() queue.Dialect { return queue.SQLite }
+// Dialect is [driver.SQLite].
+func (db *DB) Dialect() driver.Dialect { return driver.SQLite }
 
 // Reader is the pool for queries; it refuses to write.
 func (db *DB) Reader() *sqlx.DB { return db.reader }
 
-// Write implements [queue.DB]: what concurrent callers ask for is grouped into one commit.
-func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx *queue.Tx) error) error {
+// Write implements [driver.DB]: what concurrent callers ask for is grouped into one commit.
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
+}
+
+func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	return db.writer.write(ctx, fn)
+}
+
+// Join implements [driver.Transactor].
+func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+	return driver.NewWriteTx(tx, driver.SQLite, now), nil
+}
+
+// query runs a statement on the readers.
+func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	return db.reader.QueryContext(ctx, query, args...)
 }

@@ -12,12 +12,12 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/joblimit"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A standing is a limit and how much of it is used.
 type standing struct {
-	kind    queue.TargetKind
+	kind    driver.TargetKind
 	name    string // of the type or key that is limited
 	limit   joblimit.Limit
 	arrival time.Time // of the rate
@@ -28,9 +28,9 @@ type standing struct {
 }
 
 // readStandings reads what standingText has written, a line for each.
-func readStandings(ctx context.Context, tx *queue.Tx, kind queue.TargetKind, query string, args ...any) (map[string]*standing, error) {
+func readStandings(ctx context.Context, tx *driver.WriteTx, kind driver.TargetKind, query string, args ...any) (map[string]*standing, error) {
 	var text sql.NullString
-	if err := tx.QueryRowxContext(ctx, query, args...).Scan(&text); err != nil {
+	if err := tx.QueryRowContext(ctx, query, args...).Scan(&text); err != nil {
 		return nil, err
 	}
 	standings := make(map[string]*standing, 1+strings.Count(text.String, "\n"))
@@ -92,7 +92,7 @@ func (s *standing) arrive(at time.Time) {
 }
 
 // writeArrivals stores the rates that have moved.
-func writeArrivals(ctx context.Context, tx *queue.Tx, standings map[string]*standing) error {
+func writeArrivals(ctx context.Context, tx *driver.WriteTx, standings map[string]*standing) error {
 	var rows jsonRows
 	for _, s := range standings {
 		if s.moved {

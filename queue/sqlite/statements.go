@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // maxStatements bounds the prepared statements that are kept; programs that build SQL at run time go past it.
@@ -31,10 +31,13 @@ type prepared struct {
 	yields bool // may have rows
 }
 
-var _ queue.Statements = (*statements)(nil)
+var _ driver.Tx = (*statements)(nil)
 
 // A queryer reads: a transaction, or a connection beside it.
-type queryer = sqlx.QueryerContext
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
 
 func newStatements(conn *sqlx.Conn) *statements {
 	return &statements{conn: conn, prepared: make(map[string]prepared)}
@@ -104,7 +107,7 @@ func (s *statements) exhaust(ctx context.Context, query string, args ...any) (sq
 		return nil, err
 	}
 	var r changes
-	err = s.QueryRowxContext(ctx, "SELECT changes(), last_insert_rowid()").Scan(&r.rows, &r.id)
+	err = s.QueryRowContext(ctx, "SELECT changes(), last_insert_rowid()").Scan(&r.rows, &r.id)
 	return r, err
 }
 
@@ -121,18 +124,11 @@ func (s *statements) QueryContext(_ context.Context, query string, args ...any) 
 	return s.conn.QueryContext(context.Background(), query, args...)
 }
 
-func (s *statements) QueryxContext(_ context.Context, query string, args ...any) (*sqlx.Rows, error) {
+func (s *statements) QueryRowContext(_ context.Context, query string, args ...any) *sql.Row {
 	if stmt := s.prepare(query); stmt.Stmt != nil {
-		return stmt.QueryxContext(context.Background(), args...)
+		return stmt.QueryRowContext(context.Background(), args...)
 	}
-	return s.conn.QueryxContext(context.Background(), query, args...)
-}
-
-func (s *statements) QueryRowxContext(_ context.Context, query string, args ...any) *sqlx.Row {
-	if stmt := s.prepare(query); stmt.Stmt != nil {
-		return stmt.QueryRowxContext(context.Background(), args...)
-	}
-	return s.conn.QueryRowxContext(context.Background(), query, args...)
+	return s.conn.QueryRowContext(context.Background(), query, args...)
 }
 
 func (s *statements) close() error {

@@ -7,22 +7,21 @@ import (
 	"errors"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// StartStep implements [queue.Stepper].
-func (db *DB) StartStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, name string) error {
-	if err := db.Check(ctx, tx, lease); err != nil {
+// StartStep implements [driver.Stepper].
+func (db *DB) StartStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string) error {
+	if err := db.LockLease(ctx, tx, lease); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, startStep, lease.JobID, name, lease.Attempt, dbtime.Of(tx.Now()))
 	return err
 }
 
-// FinishStep implements [queue.Stepper].
-func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, step queue.StepRecord) error {
-	if err := db.Check(ctx, tx, lease); err != nil {
+// FinishStep implements [driver.Stepper].
+func (db *DB) FinishStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord) error {
+	if err := db.LockLease(ctx, tx, lease); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, finishStep, lease.JobID, step.Name, lease.Attempt,
@@ -30,20 +29,14 @@ func (db *DB) FinishStep(ctx context.Context, tx *queue.Tx, lease queue.Lease, s
 	return err
 }
 
-// SaveCursor implements [queue.Stepper].
-func (db *DB) SaveCursor(ctx context.Context, tx *queue.Tx, lease queue.Lease, name string, value json.RawMessage) error {
-	if err := db.Check(ctx, tx, lease); err != nil {
+// SaveCursor implements [driver.Stepper].
+func (db *DB) SaveCursor(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage) error {
+	if err := db.LockLease(ctx, tx, lease); err != nil {
 		return err
 	}
-	err := tx.QueryRowxContext(ctx, saveCursor, lease.JobID, name, lease.Attempt, dbtime.Of(tx.Now()), string(value)).Scan(new(string))
+	err := tx.QueryRowContext(ctx, saveCursor, lease.JobID, name, lease.Attempt, dbtime.Of(tx.Now()), string(value)).Scan(new(string))
 	if errors.Is(err, sql.ErrNoRows) {
-		return queue.ErrStepFinished
+		return driver.ErrStepFinished
 	}
 	return err
-}
-
-// Steps implements [queue.Stepper].
-func (db *DB) Steps(ctx context.Context, jobID string) ([]queue.StepRecord, error) {
-	rows, err := db.reader.QueryxContext(ctx, selectSteps, jobID)
-	return jobrow.Collect(rows, err, jobrow.Step)
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -34,9 +36,9 @@ func TestTrapBusySnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	first, second := openPath(t, path, nil), openPath(t, path, nil)
 	createNotes(t, first)
-	increase := func(ctx context.Context, tx *queue.Tx) error {
+	increase := func(ctx context.Context, tx *driver.WriteTx) error {
 		var n int
-		if err := tx.QueryRowxContext(ctx, "SELECT COUNT(*) FROM notes").Scan(&n); err != nil {
+		if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM notes").Scan(&n); err != nil {
 			return err
 		}
 		return insertNote(ctx, tx, n)
@@ -49,7 +51,7 @@ func TestTrapBusySnapshot(t *testing.T) {
 	require.NoError(t, err)
 	var n int
 	require.NoError(t, trapped.QueryRow("SELECT COUNT(*) FROM notes").Scan(&n))
-	require.NoError(t, first.Write(t.Context(), increase))
+	require.NoError(t, driver.Write(t.Context(), first, increase))
 	_, err = trapped.Exec("INSERT INTO notes (n) VALUES (1)")
 	var refused sqlite3.Error
 	require.ErrorAs(t, err, &refused, "the trap is there")
@@ -61,7 +63,7 @@ func TestTrapBusySnapshot(t *testing.T) {
 		for range 4 {
 			writers.Go(func() {
 				for range 10 {
-					if err := db.Write(t.Context(), increase); err != nil {
+					if err := driver.Write(t.Context(), db, increase); err != nil {
 						t.Error(err)
 					}
 				}
@@ -77,7 +79,7 @@ func TestTrapBusySnapshot(t *testing.T) {
 func TestTrapContextThatIsCanceledHalfWay(t *testing.T) {
 	db := openFile(t, nil)
 	createNotes(t, db)
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		require.NoError(t, insertNote(ctx, tx, 0))
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
 		defer cancel()
@@ -100,7 +102,7 @@ func TestTrapBusyWaitThatOutlastsTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	err := db.Write(ctx, func(context.Context, *queue.Tx) error { return nil })
+	err := driver.Write(ctx, db, func(context.Context, *driver.WriteTx) error { return nil })
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(began), 5*time.Second, "the busy timeout is 10 s")
 	require.NoError(t, release())
@@ -113,9 +115,9 @@ func TestTrapOneConnectionForEverything(t *testing.T) {
 	q := trapQueue(t, db)
 	const greet queue.Type[int] = "greet"
 	var inside queue.Receipt
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) (err error) {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		_, err = q.Enqueue(ctx, greet.New(1, nil))
-		require.ErrorIs(t, err, queue.ErrNestedWrite)
+		require.ErrorIs(t, err, driver.ErrNestedWrite)
 		_, err = q.Counts(ctx, queue.Filter{})
 		require.NoError(t, err, "it reads on another connection")
 		inside, err = q.EnqueueTx(ctx, tx, greet.New(1, nil))
@@ -149,7 +151,7 @@ func TestTrapMemoryThatIsLocked(t *testing.T) {
 		})
 	}
 	for i := range notes {
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, i) }))
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
 	}
 	close(done)
 	wg.Wait()
@@ -189,8 +191,8 @@ func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 		require.NoError(t, err)
 		want[i] = receipt.ID
 	}
-	result, err := db.Claim(t.Context(), queue.ClaimRequest{
-		WorkerID: "w", Types: []queue.TypeRoom{{Type: "t", Room: 10}}, Limit: 10, Now: base.Add(time.Minute).In(time.FixedZone("east", 14*3600)),
+	result, err := db.Claim(t.Context(), driver.ClaimRequest{
+		WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: 10}}, Limit: 10, Now: base.Add(time.Minute).In(time.FixedZone("east", 14*3600)),
 	})
 	require.NoError(t, err)
 	require.Equal(t, want, idsIn(result.Jobs))
@@ -205,10 +207,10 @@ func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	}
 }
 
-func idsIn(jobs []queue.Job) []string {
+func idsIn[J driver.Job | queue.Job](jobs []J) []string {
 	ids := make([]string, len(jobs))
 	for i := range jobs {
-		ids[i] = jobs[i].ID
+		ids[i] = queue.Job(jobs[i]).ID
 	}
 	return ids
 }
@@ -229,7 +231,7 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	require.NoError(t, err)
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
-			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				_, err := tx.ExecContext(ctx, "ANALYZE")
 				return err
 			}))
@@ -304,12 +306,12 @@ func TestTrapLogThatGrowsUnderAReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openPath(t, path, &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	q := trapQueue(t, db)
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "CREATE TABLE blobs (b BLOB)")
 		return err
 	}))
 	replace := func() error {
-		return db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+		return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 			_, err := tx.ExecContext(ctx, "DELETE FROM blobs")
 			if err == nil {
 				_, err = tx.ExecContext(ctx, "INSERT INTO blobs (b) VALUES (zeroblob(4000000))")
@@ -342,7 +344,7 @@ func TestTrapLogThatGrowsUnderAReader(t *testing.T) {
 
 func examined(t *testing.T, q *queue.Queue) string {
 	t.Helper()
-	findings, err := q.Doctor(t.Context())
+	findings, err := queueadmin.Doctor(t.Context(), q)
 	require.NoError(t, err)
 	var text strings.Builder
 	for _, f := range findings {
@@ -360,10 +362,10 @@ func TestTrapDefaultsOfTheDriver(t *testing.T) {
 	}{"by default": {nil, 2}, "normal": {&sqlite.Config{Durability: sqlite.Normal}, 1}} {
 		t.Run(name, func(t *testing.T) {
 			db := openFile(t, c.cfg)
-			require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				for pragma, want := range map[string]any{"foreign_keys": int64(1), "journal_mode": "wal", "synchronous": int64(c.synchronous), "query_only": int64(0)} {
 					var got any
-					require.NoError(t, tx.QueryRowxContext(ctx, "PRAGMA "+pragma).Scan(&got))
+					require.NoError(t, tx.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(&got))
 					require.Equal(t, want, got, pragma)
 				}
 				return nil

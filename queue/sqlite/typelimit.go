@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/jobrow"
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // allTypes is the name under which all types are paused at once.
@@ -17,8 +17,8 @@ type typeLimits struct {
 	standings map[string]*standing
 }
 
-func readTypeLimits(ctx context.Context, tx *queue.Tx, now time.Time) (*typeLimits, error) {
-	standings, err := readStandings(ctx, tx, queue.TargetType, selectTypeLimits)
+func readTypeLimits(ctx context.Context, tx *driver.WriteTx, now time.Time) (*typeLimits, error) {
+	standings, err := readStandings(ctx, tx, driver.TargetType, selectTypeLimits)
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +34,9 @@ func readTypeLimits(ctx context.Context, tx *queue.Tx, now time.Time) (*typeLimi
 	return t, t.count(ctx, tx)
 }
 
-func (t *typeLimits) count(ctx context.Context, tx *queue.Tx) error {
-	rows, err := tx.QueryxContext(ctx, countRunning)
-	_, err = jobrow.Collect(rows, err, func(row jobrow.Scanner) (n int, err error) {
+func (t *typeLimits) count(ctx context.Context, tx *driver.WriteTx) error {
+	rows, err := tx.QueryContext(ctx, countRunning)
+	_, err = jobsql.Collect(rows, err, func(row jobsql.Scanner) (n int, err error) {
 		var name string
 		err = row.Scan(&name, &n)
 		if s := t.standings[name]; s != nil {
@@ -48,20 +48,20 @@ func (t *typeLimits) count(ctx context.Context, tx *queue.Tx) error {
 }
 
 // within narrows the rooms and leaves out the types that have none.
-func (t *typeLimits) within(types []queue.TypeRoom) []queue.TypeRoom {
+func (t *typeLimits) within(types []driver.TypeCapacity) []driver.TypeCapacity {
 	if t == nil {
 		return types
 	}
 	if all := t.standings[allTypes]; all != nil && all.limit.Paused {
 		return nil
 	}
-	var open []queue.TypeRoom
+	var open []driver.TypeCapacity
 	for _, one := range types {
 		if s := t.standings[one.Type]; s != nil {
 			room, _ := s.limit.Room(s.running, s.arrival, t.now)
-			one.Room = min(one.Room, room)
+			one.Capacity = min(one.Capacity, room)
 		}
-		if one.Room > 0 {
+		if one.Capacity > 0 {
 			open = append(open, one)
 		}
 	}
@@ -69,7 +69,7 @@ func (t *typeLimits) within(types []queue.TypeRoom) []queue.TypeRoom {
 }
 
 // spend takes what has been claimed off the rates of its types.
-func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) error {
+func (t *typeLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver.Job) error {
 	if t == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (t *typeLimits) spend(ctx context.Context, tx *queue.Tx, jobs []queue.Job) 
 }
 
 // next is when the first of the types that a rate forbids is allowed again. What a rate allows has been claimed.
-func (t *typeLimits) next(types []queue.TypeRoom) (first time.Time) {
+func (t *typeLimits) next(types []driver.TypeCapacity) (first time.Time) {
 	if t == nil {
 		return first
 	}

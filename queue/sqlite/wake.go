@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // wakers are the listeners of this process. The watch wakes them for other processes, too.
@@ -14,13 +14,13 @@ type wakers struct {
 	funcs map[int]func()
 }
 
-// Notify implements [queue.Waker].
-func (db *DB) Notify(_ context.Context, tx *queue.Tx) error {
+// Notify implements [driver.Notifier].
+func (db *DB) Notify(_ context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(db.wakers.wake)
 	return nil
 }
 
-// Listen implements [queue.Waker].
+// Listen implements [driver.Notifier].
 func (db *DB) Listen(ctx context.Context, wake func()) error {
 	remove := db.wakers.add(wake)
 	defer remove()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -61,7 +62,7 @@ func TestListenersComeAndGo(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- there.Listen(ctx, func() { woken <- struct{}{} }) }()
 		<-woken // it listens
-		require.NoError(t, here.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, i) }))
+		require.NoError(t, driver.Write(t.Context(), here, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
 		<-woken
 		cancel()
 		require.NoError(t, <-done)

@@ -12,7 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const (
@@ -56,7 +56,7 @@ type request struct {
 	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
 	ran     chan struct{} // closed when the function has ended
 	done    chan struct{} // closed when the fate of what it wrote is known
-	tx      *queue.Tx
+	tx      *driver.WriteTx
 	err     error
 }
 
@@ -123,9 +123,9 @@ func (w *writer) shut() error {
 	return errors.Join(w.statements.close(), w.conn.Close(), w.pool.Close())
 }
 
-func (w *writer) write(ctx context.Context, fn func(context.Context, *queue.Tx) error) error {
+func (w *writer) write(ctx context.Context, fn func(context.Context, *driver.WriteTx) error) error {
 	if ctx.Value(writeKey{}) != nil {
-		return queue.ErrNestedWrite
+		return driver.ErrNestedWrite
 	}
 	r := &request{arrived: time.Now(), turn: make(chan struct{}), ran: make(chan struct{}), done: make(chan struct{})}
 	if err := w.await(ctx, r); err != nil {
@@ -171,7 +171,7 @@ func (w *writer) await(ctx context.Context, r *request) error {
 
 // call returns when the writer has told what became of it. When fn panics or calls runtime.Goexit, what it wrote is
 // undone before the goroutine unwinds further.
-func (r *request) call(ctx context.Context, fn func(context.Context, *queue.Tx) error) {
+func (r *request) call(ctx context.Context, fn func(context.Context, *driver.WriteTx) error) {
 	r.err = errAborted
 	defer func() {
 		if r.err != nil {
@@ -235,7 +235,7 @@ func (w *writer) finishCheckpoint() {
 func (w *writer) look() {
 	var version int64
 	// An error shows at the next write; polling is the net.
-	if w.statements.QueryRowxContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
+	if w.statements.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version) != nil || version == w.version {
 		return
 	}
 	w.version = version
@@ -326,7 +326,7 @@ func (w *writer) run(r *request, behind bool) error {
 		}
 	}
 	conn := &lent{statements: w.statements}
-	r.tx = queue.NewTx(conn, queue.SQLite, time.Now())
+	r.tx = driver.NewWriteTx(conn, driver.SQLite, time.Now())
 	close(r.turn)
 	<-r.ran
 	switch gone := conn.end(); {

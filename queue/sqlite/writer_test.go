@@ -14,18 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 func createNotes(t testing.TB, db *sqlite.DB) {
 	t.Helper()
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "CREATE TABLE notes (n INTEGER NOT NULL PRIMARY KEY)")
 		return err
 	}))
 }
 
-func insertNote(ctx context.Context, tx *queue.Tx, n int) error {
+func insertNote(ctx context.Context, tx *driver.WriteTx, n int) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES ($1)", n)
 	return err
 }
@@ -41,7 +42,7 @@ func hold(t testing.TB, db *sqlite.DB) (release func() error) {
 	t.Helper()
 	entered, leave, result := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		result <- db.Write(context.Background(), func(context.Context, *queue.Tx) error {
+		result <- driver.Write(context.Background(), db, func(context.Context, *driver.WriteTx) error {
 			close(entered)
 			<-leave
 			return nil
@@ -64,7 +65,7 @@ func TestWritersThatWaitTogetherShareOneCommit(t *testing.T) {
 		var seen [writers]int
 		for i := range writers {
 			wg.Go(func() {
-				err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 					tx.OnCommit(func() { seen[i] = countNotes(t, db) })
 					return insertNote(ctx, tx, i)
 				})
@@ -97,7 +98,7 @@ func TestGroupSurvivesErrorsAndPanicsOfItsMembers(t *testing.T) {
 						panics.Add(1)
 					}
 				}()
-				err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 					if err := insertNote(ctx, tx, i); err != nil {
 						return err
 					}
@@ -138,7 +139,7 @@ func TestSavepointsLeftOpenAreUndoneWithTheirWrite(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, name := range []string{"one", "plain", "s"} {
 			wg.Go(func() {
-				err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+				err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 					_, err := tx.ExecContext(ctx, "SAVEPOINT "+name)
 					return errors.Join(insertNote(ctx, tx, 10+i), err, refused)
 				})
@@ -148,7 +149,7 @@ func TestSavepointsLeftOpenAreUndoneWithTheirWrite(t *testing.T) {
 			})
 		}
 		wg.Go(func() {
-			if err := db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 1) }); err != nil {
+			if err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 1) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -167,22 +168,22 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 		release := hold(t, db)
 		results, behind := make(chan error, 1), make(chan error, 1)
 		go func() {
-			results <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			results <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 				_, err := tx.ExecContext(ctx, "ROLLBACK") // as SQLite does by itself when the disk is full
 				require.NoError(t, err)
 				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
 				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
 				require.Error(t, err)
-				_, err = tx.QueryxContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:sqlclosecheck // there are none
+				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:sqlclosecheck // there are none
 				require.Error(t, err)
 				var n int
-				require.Error(t, tx.QueryRowxContext(ctx, "INSERT INTO notes (n) VALUES (4) RETURNING n").Scan(&n))
+				require.Error(t, tx.QueryRowContext(ctx, "INSERT INTO notes (n) VALUES (4) RETURNING n").Scan(&n))
 				return nil
 			})
 		}()
 		synctest.Wait()
 		go func() {
-			behind <- db.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error { return insertNote(ctx, tx, 5) })
+			behind <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, 5) })
 		}()
 		synctest.Wait()
 		require.Error(t, release(), "it shares the transaction")
@@ -199,14 +200,14 @@ func TestContextCanceledWhileWaitingReturnsAtOnce(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		err := db.Write(ctx, func(context.Context, *queue.Tx) error {
+		err := driver.Write(ctx, db, func(context.Context, *driver.WriteTx) error {
 			t.Error("the caller had left")
 			return nil
 		})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(began))
 		require.NoError(t, release())
-		require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }))
+		require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
 	})
 }
 
@@ -216,7 +217,9 @@ func TestCloseFinishesTheWriteUnderWayAndRefusesTheRest(t *testing.T) {
 		require.NoError(t, err)
 		release := hold(t, db)
 		waiting, closed := make(chan error, 1), make(chan error, 1)
-		write := func() error { return db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }) }
+		write := func() error {
+			return driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil })
+		}
 		go func() { waiting <- write() }()
 		synctest.Wait()
 		go func() { closed <- db.Close() }()
@@ -239,7 +242,7 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	var wg sync.WaitGroup
 	for range writers {
 		wg.Go(func() {
-			err := db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil })
+			err := driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil })
 			if err == nil || time.Since(began) < timeout {
 				t.Errorf("after %v: %v", time.Since(began), err)
 			}
@@ -248,10 +251,10 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	wg.Wait()
 	require.Less(t, time.Since(began), writers*timeout, "they wait together, not one after the other")
 
-	err := db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil })
+	err := driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil })
 	require.ErrorContains(t, err, "database is locked: another process has held the lock for ")
 	require.NoError(t, release())
-	require.NoError(t, db.Write(t.Context(), func(context.Context, *queue.Tx) error { return nil }))
+	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
 }
 
 // Two processes on one file share the jobs out, few at a time or many.

@@ -1,0 +1,35 @@
+// Package driver defines what a database engine implements so that package queue can keep its jobs there, as
+// database/sql/driver does for database/sql. Programs that use a queue need queue/sqlite or queue/postgres, and not this
+// package.
+//
+// # The parts
+//
+// A [Driver] stores and moves rows, and has no policy of its own: retries, budgets, defaults, codecs and cron expressions
+// are the queue's. Its methods are grouped by role ([Enqueuer], [Claimer], [Finisher], …), and take and return the types
+// of this package, which are plain data. [LockTimeouter] and [HealthChecker] are optional.
+//
+// # Transactions
+//
+// [DB.Write] begins a transaction, gives the function a [*WriteTx] and commits. A method that takes a [*WriteTx] writes in
+// that transaction, reads its clock ([WriteTx.Now]), and leaves committing to whoever began it. The statements of a WriteTx
+// may also be those of a transaction that a program has begun with a library of its own ([Driver.Join]); a driver must not
+// rely on being told when that commits.
+//
+// # What a driver must not do
+//
+//   - read a clock where the request or the transaction names an instant
+//   - retry what may have been written
+//   - call back into the queue
+//   - keep a transaction of its own open when a method returns
+//
+// # Fencing
+//
+// A [Lease] is a job and the number of the attempt that holds it. A write that names a lease happens only if the job is
+// running and in that attempt, compared inside the transaction that writes; otherwise the answer is [ErrNotRunning],
+// [ErrLeaseLost] or [ErrJobNotFound].
+//
+// # The specification
+//
+// The conformance suite, queuetest.Conformance, is the specification: each of its cases says what is expected and why.
+// A driver that passes it works with every part of package queue.
+package driver

@@ -1,0 +1,149 @@
+package drivertest
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// inState makes a job that stands in the state.
+func (s *suite) inState(state driver.State, mods ...func(*driver.InsertJob)) string {
+	s.Helper()
+	job := newJob(mods...)
+	s.insert(job)
+	if state == driver.StateQueued {
+		return job.ID
+	}
+	claimed := s.claim(1, job.Type)
+	require.Equal(s, []string{job.ID}, ids(claimed))
+	switch state {
+	case driver.StateCompleted:
+		require.NoError(s, s.finish(completed(claimed[0].Lease())))
+	case driver.StateFailed:
+		require.NoError(s, s.finish(failed(claimed[0].Lease())))
+	case driver.StateCanceled:
+		require.NoError(s, s.cancel(job.ID))
+	}
+	require.Equal(s, state, s.state(job.ID))
+	return job.ID
+}
+
+var cancelCases = []conformanceCase{
+	{
+		name:        "Cancel/ends what is not finished",
+		explanation: "cancel takes queued and running jobs; others are ErrFinished and stay as they are",
+		run: func(s *suite) {
+			for state, want := range map[driver.State]error{
+				driver.StateRunning: nil, driver.StateCompleted: driver.ErrFinished,
+				driver.StateFailed: driver.ErrFinished, driver.StateCanceled: driver.ErrFinished, driver.StateQueued: nil,
+			} {
+				id := s.inState(state)
+				err := s.cancel(id)
+				if want != nil {
+					require.ErrorIs(s, err, want, state)
+					require.Equal(s, state, s.state(id))
+					continue
+				}
+				require.NoError(s, err, state)
+				require.Equal(s, driver.StateCanceled, s.state(id))
+				require.NotZero(s, s.job(id).FinishedAt)
+			}
+			require.ErrorIs(s, s.cancel("none"), driver.ErrJobNotFound)
+			require.Empty(s, s.claim(10), "a canceled job is not claimed")
+		},
+	},
+	{
+		name:        "Cancel/takes a scheduled job out of the schedule",
+		explanation: "a canceled job must not come back when its time comes",
+		run: func(s *suite) {
+			job := newJob(dueAt(time.Now().Add(time.Hour)))
+			s.insert(job)
+			require.NoError(s, s.cancel(job.ID))
+			result := s.claimAt(time.Now().Add(2*time.Hour), "w", 1)
+			require.Empty(s, result.Jobs)
+			require.Zero(s, result.NextDue)
+		},
+	},
+	{
+		name:        "Retry/takes failed and canceled jobs",
+		explanation: "retry makes them due at once with all budgets unspent; unfinished is ErrNotFinished, completed ErrFinished",
+		run: func(s *suite) {
+			for state, want := range map[driver.State]error{
+				driver.StateRunning: driver.ErrNotFinished, driver.StateCompleted: driver.ErrFinished, driver.StateFailed: nil,
+				driver.StateCanceled: nil,
+			} {
+				id := s.inState(state)
+				err := s.retry(id)
+				if want != nil {
+					require.ErrorIs(s, err, want, state)
+					require.Equal(s, state, s.state(id))
+					continue
+				}
+				require.NoError(s, err, state)
+				job := s.job(id)
+				require.Equal(s, driver.StateQueued, job.State)
+				require.Zero(s, job.Failures+job.Interruptions+job.Crashes)
+				require.Zero(s, job.FinishedAt)
+				claimed := s.claim(1)
+				require.Equal(s, []string{id}, ids(claimed))
+				require.Equal(s, 2, claimed[0].Attempt, "attempts go on: the old lease stays worthless")
+			}
+			require.ErrorIs(s, s.retry(s.inState(driver.StateQueued)), driver.ErrNotFinished)
+			require.ErrorIs(s, s.retry("none"), driver.ErrJobNotFound)
+		},
+	},
+	{
+		name:        "Retry/takes its key again",
+		explanation: "a retried job holds its key of scope unfinished as a new one would",
+		run: func(s *suite) {
+			key := withKey(whileUnfinished("k"))
+			id := s.inState(driver.StateFailed, key)
+			require.NoError(s, s.retry(id))
+			require.Equal(s, driver.InsertResult{ID: id, Duplicate: true}, s.insert(newJob(key))[0])
+			require.NoError(s, s.cancel(id))
+			require.False(s, s.insert(newJob(key))[0].Duplicate)
+		},
+	},
+	{
+		name:        "Retry/keeps a key that is forever",
+		explanation: "a key forever was never freed, so its job may be retried",
+		run: func(s *suite) {
+			require.NoError(s, s.retry(s.inState(driver.StateFailed, withKey(forever("k")))))
+		},
+	},
+	{
+		name:        "Retry/is refused when another job has its key for ever",
+		explanation: "what a key for ever names would happen twice",
+		run: func(s *suite) {
+			key := withKey(forever("k"))
+			id := s.inState(driver.StateFailed, key)
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				_, err := tx.ExecContext(ctx, "DELETE FROM job_keys")
+				return err
+			})
+			require.False(s, s.insert(newJob(key))[0].Duplicate)
+			require.ErrorIs(s, s.retry(id), driver.ErrKeyConflict)
+			require.Equal(s, driver.StateFailed, s.state(id))
+		},
+	},
+	{
+		name:        "Retry/is refused while another job has its key, and writes nothing",
+		explanation: "two unfinished jobs must never share a key, also when the caller commits in spite of the error",
+		run: func(s *suite) {
+			key := withKey(whileUnfinished("k"))
+			id := s.inState(driver.StateFailed, key)
+			holder := s.insert(newJob(key))[0].ID
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				require.ErrorIs(s, s.d.Retry(ctx, tx, id), driver.ErrKeyConflict)
+				return nil
+			})
+			require.Equal(s, driver.StateFailed, s.state(id))
+			require.Equal(s, 1, s.job(id).Failures)
+			require.NoError(s, s.cancel(holder))
+			require.NoError(s, s.retry(id), "the key is free now")
+		},
+	},
+}

@@ -1,0 +1,187 @@
+package drivertest
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+var finishCases = []conformanceCase{
+	{
+		name:        "Finish/completes with a result",
+		explanation: "a completed job keeps its result and says when it ended; success costs no attempt record, the job's own row tells of it",
+		run: func(s *suite) {
+			job := s.started()
+			out := completed(job.Lease())
+			out.Result = []byte(`{"answer":42}`)
+			require.NoError(s, s.finish(out))
+			got := s.job(job.ID)
+			require.Equal(s, driver.StateCompleted, got.State)
+			require.Equal(s, `{"answer":42}`, string(got.Result))
+			require.True(s, out.At.UTC().Truncate(time.Microsecond).Equal(got.FinishedAt))
+			require.Zero(s, got.Failures+got.Interruptions+got.Crashes)
+			attempts, err := s.d.Attempts(s.Context(), job.ID)
+			require.NoError(s, err)
+			require.Equal(s, []driver.AttemptRecord{{
+				JobID: job.ID, Attempt: 1, WorkerID: "w", Kind: driver.KindCompleted, StartedAt: got.StartedAt, FinishedAt: got.FinishedAt,
+			}}, attempts)
+			var records int
+			require.NoError(s, s.d.Reader().Get(&records, "SELECT COUNT(*) FROM job_attempts"))
+			require.Zero(s, records)
+		},
+	},
+	{
+		name: "Finish/tells two attempts of one job in one batch apart",
+		explanation: "a worker that lost a job and claimed it again may report both attempts at once; only the current one " +
+			"counts, and the lost one frees no key and leaves no record",
+		run: func(s *suite) {
+			for _, stale := range []string{driver.KindCompleted, driver.KindInterrupted} {
+				key := withKey(whileUnfinished("k"))
+				first := s.started(key)
+				s.requeue(first)
+				second := s.claim(1)[0]
+				lost, current := completed(first.Lease()), failed(second.Lease())
+				if stale == driver.KindInterrupted {
+					lost.State, lost.Kind, lost.Error = driver.StateQueued, driver.KindInterrupted, "lost"
+				}
+				current.State, current.NotBefore = driver.StateQueued, time.Now().Add(time.Hour)
+				s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+					answers, err := s.d.Finish(ctx, tx, []driver.Outcome{lost, current})
+					require.NoError(s, err)
+					require.Error(s, answers[0])
+					require.NoError(s, answers[1])
+					return nil
+				})
+				require.Equal(s, driver.StateQueued, s.job(first.ID).State)
+				require.Equal(s, 2, s.job(first.ID).Failures)
+				require.True(s, s.insert(newJob(key))[0].Duplicate, "the key is still the unfinished job's")
+				require.NoError(s, s.cancel(first.ID))
+			}
+		},
+	},
+	{
+		name:        "Finish/counts each way to end apart, and records it",
+		explanation: "failures, interruptions and crashes have separate budgets, so each counts only itself",
+		run: func(s *suite) {
+			job := s.started()
+			for i, kind := range []string{driver.KindFailed, driver.KindInterrupted, driver.KindInterrupted, driver.KindCrashed} {
+				if i > 0 {
+					job = s.claim(1)[0]
+				}
+				require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind,
+					NotBefore: time.Now(), Error: "error of " + kind, Stack: "stack of " + kind, At: time.Now()}))
+			}
+			got := s.job(job.ID)
+			require.Equal(s, []int{1, 2, 1}, []int{got.Failures, got.Interruptions, got.Crashes})
+			require.Equal(s, "error of crashed", got.LastError)
+			require.Zero(s, got.FinishedAt)
+
+			attempts, err := s.d.Attempts(s.Context(), job.ID)
+			require.NoError(s, err)
+			require.Len(s, attempts, 4)
+			for i, a := range attempts {
+				require.Equal(s, i+1, a.Attempt, "in order")
+				require.Equal(s, "w", a.WorkerID)
+				require.Equal(s, "error of "+a.Kind, a.Error)
+				require.Equal(s, "stack of "+a.Kind, a.Stack)
+				require.False(s, a.FinishedAt.Before(a.StartedAt))
+			}
+		},
+	},
+	{
+		name:        "Finish/answers each outcome for itself",
+		explanation: "one outcome whose lease is lost must not keep the others of the batch from being written",
+		run: func(s *suite) {
+			good, gone := s.started(), s.started()
+			require.NoError(s, s.cancel(gone.ID))
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(gone.Lease()), completed(good.Lease()), completed(driver.Lease{JobID: "none", Attempt: 1})})
+				require.NoError(s, err)
+				require.ErrorIs(s, answers[0], driver.ErrNotRunning)
+				require.NoError(s, answers[1])
+				require.ErrorIs(s, answers[2], driver.ErrJobNotFound)
+				return nil
+			})
+			require.Equal(s, driver.StateCompleted, s.state(good.ID))
+			require.Equal(s, driver.StateCanceled, s.state(gone.ID))
+		},
+	},
+	{
+		name:        "Fence/refuses a stale lease and says why",
+		explanation: "every write of a worker names its attempt: a later attempt means ErrLeaseLost, a job that does not run ErrNotRunning, no job ErrJobNotFound",
+		run: func(s *suite) {
+			job := s.started()
+			old := job.Lease()
+			s.requeue(job)
+			s.refused(old, driver.ErrNotRunning)
+
+			job = s.claim(1)[0]
+			s.refused(old, driver.ErrLeaseLost)
+			s.refused(driver.Lease{JobID: job.ID, Attempt: job.Attempt + 1}, driver.ErrLeaseLost)
+			s.refused(driver.Lease{JobID: "00000000-0000-7000-8000-000000000000", Attempt: 1}, driver.ErrJobNotFound)
+
+			require.Equal(s, job, *s.job(job.ID), "a refused write changes nothing")
+			steps, err := s.d.Steps(s.Context(), job.ID)
+			require.NoError(s, err)
+			require.Empty(s, steps)
+
+			require.NoError(s, s.finish(completed(job.Lease())))
+			s.refused(job.Lease(), driver.ErrNotRunning)
+		},
+	},
+	{
+		name:        "Fence/lets the holder pass",
+		explanation: "Check and Verify answer nil for the current attempt of a running job",
+		run: func(s *suite) {
+			job := s.started()
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error { return s.d.LockLease(ctx, tx, job.Lease()) })
+			answers, err := s.d.CheckLeases(s.Context(), []driver.Lease{job.Lease(), {JobID: job.ID, Attempt: 9}})
+			require.NoError(s, err)
+			require.NoError(s, answers[0])
+			require.ErrorIs(s, answers[1], driver.ErrLeaseLost)
+		},
+	},
+	{
+		name:        "Finish/frees the key in the same transaction",
+		explanation: "whoever completes a job may enqueue its successor under the same key at once",
+		run: func(s *suite) {
+			key := withKey(whileUnfinished("k"))
+			job, next := s.started(key), newJob(key)
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(job.Lease())})
+				require.NoError(s, err)
+				require.NoError(s, answers[0])
+				results, err := s.d.Insert(ctx, tx, []driver.InsertJob{next})
+				require.NoError(s, err)
+				require.Equal(s, driver.InsertResult{ID: next.ID}, results[0])
+				return nil
+			})
+			require.Equal(s, driver.StateQueued, s.state(next.ID))
+		},
+	},
+}
+
+// refused tries every write that names a lease.
+func (s *suite) refused(lease driver.Lease, want error) {
+	s.Helper()
+	require.ErrorIs(s, s.finish(completed(lease)), want, "Finish, completed")
+	require.ErrorIs(s, s.finish(failed(lease)), want, "Finish, failed")
+	answers, err := s.d.CheckLeases(s.Context(), []driver.Lease{lease})
+	require.NoError(s, err)
+	require.ErrorIs(s, answers[0], want, "Verify")
+	for name, try := range map[string]func(ctx context.Context, tx *driver.WriteTx) error{
+		"Check":     func(ctx context.Context, tx *driver.WriteTx) error { return s.d.LockLease(ctx, tx, lease) },
+		"StartStep": func(ctx context.Context, tx *driver.WriteTx) error { return s.d.StartStep(ctx, tx, lease, "step") },
+		"SaveCursor": func(ctx context.Context, tx *driver.WriteTx) error {
+			return s.d.SaveCursor(ctx, tx, lease, "step", []byte("1"))
+		},
+		"FinishStep": func(ctx context.Context, tx *driver.WriteTx) error {
+			return s.d.FinishStep(ctx, tx, lease, driver.StepRecord{Name: "step", StartedAt: tx.Now(), Result: []byte("1")})
+		},
+	} {
+		require.ErrorIs(s, driver.Write(s.Context(), s.d, try), want, name)
+	}
+}

@@ -1,0 +1,25 @@
+package driver
+
+import "errors"
+
+// The answers of a driver that callers can act on. Package queue has the same values under the same names.
+var (
+	// ErrJobNotFound: no job has the id.
+	ErrJobNotFound = errors.New("job not found")
+	// ErrNotRunning: the job is not running, so nothing about its run can be reported.
+	ErrNotRunning = errors.New("job is not running")
+	// ErrLeaseLost: the attempt no longer holds the job; it may write nothing about it.
+	ErrLeaseLost = errors.New("lease lost: the attempt no longer holds the job")
+	// ErrFinished: the job has completed, failed or been canceled.
+	ErrFinished = errors.New("job is finished")
+	// ErrNotFinished: the job is queued or running.
+	ErrNotFinished = errors.New("job is not finished")
+	// ErrKeyConflict: the idempotency key is taken by a job with another type or payload.
+	ErrKeyConflict = errors.New("idempotency key is taken by a different job")
+	// ErrStepFinished: the step has its result, and no more progress to be saved.
+	ErrStepFinished = errors.New("step is finished")
+	// ErrScheduleNotFound: no schedule has the name.
+	ErrScheduleNotFound = errors.New("schedule not found")
+	// ErrNestedWrite: a write was begun inside another.
+	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+)

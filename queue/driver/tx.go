@@ -1,0 +1,104 @@
+package driver
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+)
+
+// A Dialect is the SQL that a database speaks.
+type Dialect string
+
+// The dialects.
+const (
+	SQLite   Dialect = "sqlite"
+	Postgres Dialect = "postgres"
+)
+
+// A Tx executes statements in a transaction: a *sql.Tx, a *sqlx.Tx, the connection pool of a GORM transaction, what sqlc
+// calls a DBTX, or what [DB.Write] gives.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// A DB is a database in which the queue and the stores beside it keep their tables.
+//
+// Statements that run on both dialects number their parameters $1, $2, … in the order of their first appearance.
+type DB interface {
+	Dialect() Dialect
+
+	// Reader is the pool for queries. It refuses to write where the engine can.
+	Reader() *sqlx.DB
+
+	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none:
+	// when fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work
+	// only and never waits for anything else.
+	//
+	// The Tx is a [*WriteTx]. It is of use until fn returns, by one goroutine at a time; a statement that comes later, or at
+	// the same time from another goroutine, is refused.
+	//
+	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. The ctx given to fn
+	// carries the transaction. Calling Write from within fn, with whatever context, is an error: [ErrNestedWrite].
+	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+}
+
+// A WriteTx is a transaction as the methods of a [Driver] take it: statements, one frozen clock, and what to do once it has
+// ended.
+type WriteTx struct {
+	Tx
+	dialect    Dialect
+	now        time.Time
+	onCommit   []func()
+	onRollback []func()
+}
+
+// NewWriteTx makes a WriteTx of the statements of a transaction. Its clock stands at now. Whoever ends the transaction calls
+// [WriteTx.Committed] after the commit, or [WriteTx.RolledBack] before the rollback.
+func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
+	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
+}
+
+// Dialect returns the SQL that the transaction speaks.
+func (tx *WriteTx) Dialect() Dialect { return tx.dialect }
+
+// Now returns the instant of the transaction: the same for all it writes.
+func (tx *WriteTx) Now() time.Time { return tx.now }
+
+// OnCommit registers fn to run after the commit. It does not run when nobody calls [WriteTx.Committed], as for a
+// transaction of the program's own.
+func (tx *WriteTx) OnCommit(fn func()) { tx.onCommit = append(tx.onCommit, fn) }
+
+// OnRollback registers fn to run before the rollback.
+func (tx *WriteTx) OnRollback(fn func()) { tx.onRollback = append(tx.onRollback, fn) }
+
+// Committed runs what [WriteTx.OnCommit] has registered, once.
+func (tx *WriteTx) Committed() { tx.end(&tx.onCommit) }
+
+// RolledBack runs what [WriteTx.OnRollback] has registered, once. It does nothing after [WriteTx.Committed].
+func (tx *WriteTx) RolledBack() { tx.end(&tx.onRollback) }
+
+func (tx *WriteTx) end(registered *[]func()) {
+	fns := *registered
+	tx.onCommit, tx.onRollback = nil, nil
+	for _, fn := range fns {
+		fn()
+	}
+}
+
+// Write is [DB.Write] for callers that hand the transaction to methods of a [Driver].
+func Write(ctx context.Context, db DB, fn func(ctx context.Context, tx *WriteTx) error) error {
+	return db.Write(ctx, func(ctx context.Context, tx Tx) error {
+		w, ok := tx.(*WriteTx)
+		if !ok {
+			return fmt.Errorf("the transaction is a %T; Write of a %T must give a *driver.WriteTx", tx, db)
+		}
+		return fn(ctx, w)
+	})
+}

@@ -1,0 +1,206 @@
+package jobsql
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// standings are, for each state, where its jobs are found: each is the condition of a partial index.
+var standings = map[driver.State][]string{
+	driver.StateQueued:    {"state = 'queued' AND hold = 0", "state = 'queued' AND hold = 1", "state = 'queued' AND hold = 2"},
+	driver.StateRunning:   {"state = 'running'"},
+	driver.StateCompleted: {"state = 'completed' AND finished_at IS NOT NULL"},
+	driver.StateFailed:    {"state = 'failed' AND finished_at IS NOT NULL"},
+	driver.StateCanceled:  {"state = 'canceled' AND finished_at IS NOT NULL"},
+}
+
+type statement struct {
+	text    strings.Builder
+	dialect driver.Dialect
+	args    []any
+}
+
+// ListJobs lists whole jobs, newest first.
+func ListJobs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	if byState(f) {
+		s.add("SELECT " + Columns + "\nFROM jobs\nWHERE id IN (\n")
+		s.ids(f)
+		s.add(")\nORDER BY id DESC\nLIMIT ")
+		s.arg(f.Limit)
+	} else {
+		s.page(Columns, f, "")
+	}
+	return s.text.String(), s.args
+}
+
+// ListJobIDs lists the ids of jobs, newest first.
+func ListJobIDs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	if byState(f) {
+		s.ids(f)
+	} else {
+		s.page("id", f, "")
+	}
+	return s.text.String(), s.args
+}
+
+// CountJobs counts jobs by state.
+func CountJobs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
+	s := &statement{dialect: dialect}
+	if len(f.States) == 0 && !selective(f) {
+		f.States = driver.States()
+	}
+	if !byState(f) {
+		s.add("SELECT state, COUNT(*)\nFROM jobs")
+		s.where(f, "")
+		s.add("\nGROUP BY state")
+		return s.text.String(), s.args
+	}
+	s.add("SELECT state, CAST(SUM(n) AS BIGINT)\nFROM (\n")
+	s.each(f, func(state driver.State, standing string) {
+		s.add(fmt.Sprintf("SELECT '%s' AS state, COUNT(*) AS n\nFROM jobs", state))
+		s.where(withoutState(f), standing)
+	})
+	s.add(") AS counts\nGROUP BY state\nHAVING SUM(n) > 0")
+	return s.text.String(), s.args
+}
+
+// selective tells whether an index answers the filter that is not one of states. Tags are looked for among all jobs that have
+// any, unless there is something better.
+func selective(f driver.Filter) bool {
+	return f.UserID != "" || f.Key != "" || f.LimitKey != "" || (len(f.Tags) > 0 && len(f.States)+len(f.Types) == 0)
+}
+
+// byState tells whether to look in each state apart. What is asked of one type only is looked for in all states.
+func byState(f driver.Filter) bool { return !selective(f) && len(f.States)+len(f.Types) > 0 }
+
+// each writes what fn does of each standing.
+func (s *statement) each(f driver.Filter, fn func(state driver.State, standing string)) {
+	states := f.States
+	if len(states) == 0 {
+		states = driver.States()
+	}
+	first := true
+	// A state that is named twice has its jobs once.
+	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
+		for _, standing := range standings[state] {
+			if !first {
+				s.add("\nUNION ALL\n")
+			}
+			first = false
+			fn(state, standing)
+		}
+	}
+	if first { // no such state
+		fn("", "state IS NULL")
+	}
+}
+
+func withoutState(f driver.Filter) driver.Filter {
+	f.States = nil
+	return f
+}
+
+// ids writes the first of each standing, and of those the first.
+func (s *statement) ids(f driver.Filter) {
+	n := 0
+	s.add("SELECT id\nFROM (\n")
+	s.each(f, func(_ driver.State, standing string) {
+		n++
+		s.add("SELECT id\nFROM (\n")
+		s.page("id", withoutState(f), standing)
+		s.add(fmt.Sprintf(") AS standing%d", n))
+	})
+	s.add(") AS standings\nORDER BY id DESC\nLIMIT ")
+	s.arg(f.Limit)
+}
+
+func (s *statement) page(columns string, f driver.Filter, standing string) {
+	s.add("SELECT " + columns + "\nFROM jobs")
+	s.where(f, standing)
+	s.add("\nORDER BY " + s.id(standing) + " DESC\nLIMIT ")
+	s.arg(f.Limit)
+}
+
+// id keeps SQLite, which knows nothing of how many jobs stand where, from going through the whole table in the order of ids
+// in search of the few of one standing.
+func (s *statement) id(standing string) string {
+	if standing != "" && s.dialect == driver.SQLite {
+		return "+id"
+	}
+	return "id"
+}
+
+func (s *statement) add(text string) { _, _ = s.text.WriteString(text) } // a Builder takes all
+
+func (s *statement) arg(v any) {
+	s.args = append(s.args, v)
+	s.add("$" + strconv.Itoa(len(s.args)))
+}
+
+// where writes the conditions that the filter has; the standing, unless empty, comes first.
+func (s *statement) where(f driver.Filter, standing string) {
+	next := "\nWHERE "
+	condition := func(text string, v any, after string) {
+		s.add(next + text)
+		s.arg(v)
+		s.add(after)
+		next = "\n  AND "
+	}
+	if standing != "" {
+		s.add(next + standing)
+		next = "\n  AND "
+	}
+	for _, c := range []struct{ column, value string }{
+		{"user_id = ", f.UserID}, {"idempotency_key = ", f.Key}, {"limit_key IS NOT NULL\n  AND limit_key || '' = ", f.LimitKey},
+		{s.id(standing) + " < ", f.Before},
+	} {
+		if c.value != "" {
+			condition(c.column, c.value, "")
+		}
+	}
+	states := make([]string, len(f.States))
+	for i, state := range f.States {
+		states[i] = string(state)
+	}
+	next = s.in(next, "state", states)
+	next = s.in(next, "type", f.Types)
+	if !f.CreatedFrom.IsZero() {
+		condition("created_at >= ", dbtime.Of(f.CreatedFrom), "")
+	}
+	if !f.CreatedBefore.IsZero() {
+		condition("created_at < ", dbtime.Of(f.CreatedBefore), "")
+	}
+	if len(f.Tags) > 0 {
+		s.add(next + "tags_json IS NOT NULL")
+		next = "\n  AND "
+	}
+	for _, tag := range f.Tags {
+		if s.dialect == driver.Postgres {
+			condition("tags_json::jsonb @> to_jsonb(", tag, "::text)")
+		} else {
+			condition("EXISTS (SELECT 1 FROM json_each(tags_json) WHERE value = ", tag, ")")
+		}
+	}
+}
+
+func (s *statement) in(next, column string, values []string) string {
+	if len(values) == 0 {
+		return next
+	}
+	s.add(next + column + " IN (")
+	for i, v := range values {
+		if i > 0 {
+			s.add(", ")
+		}
+		s.arg(v)
+	}
+	s.add(")")
+	return "\n  AND "
+}

@@ -1,0 +1,147 @@
+package jobsql
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A Store implements the methods of a [driver.Driver] that are the same on every engine: [driver.Scheduler], and most of
+// [driver.Inspector].
+type Store struct {
+	Engine driver.Dialect
+	// Query runs a statement outside of transactions.
+	Query func(ctx context.Context, query string, args ...any) (Rows, error)
+}
+
+const (
+	selectJob = `
+SELECT ` + Columns + `
+FROM jobs
+WHERE id = $1`
+
+	selectSteps = `
+SELECT job_id, name, attempt, started_at, finished_at, result_json
+FROM job_steps
+WHERE job_id = $1
+ORDER BY started_at, name`
+
+	selectAttempts = `
+SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
+FROM job_attempts
+WHERE job_id = $1
+UNION ALL
+SELECT id, attempt, worker_id, state, '', '', started_at, finished_at
+FROM jobs
+WHERE id = $1
+  AND state IN ('running', 'completed')
+ORDER BY attempt`
+
+	selectLogs = `
+SELECT job_id, attempt, line, at, level, message, attrs_json
+FROM job_logs
+WHERE job_id = $1
+ORDER BY attempt, line`
+
+	selectFirstKeyExpiry = `
+SELECT MIN(expires_at)
+FROM job_keys
+WHERE expires_at IS NOT NULL`
+
+	selectFirstRate = `
+SELECT MIN(arrival)
+FROM job_rates`
+)
+
+// SelectWorkerJobs selects the running jobs of the worker $1, with [Columns].
+const SelectWorkerJobs = `
+SELECT ` + Columns + `
+FROM jobs
+WHERE state = 'running'
+  AND worker_id = $1
+ORDER BY id`
+
+// Job implements [driver.Inspector].
+func (s *Store) Job(ctx context.Context, jobID string) (*driver.Job, error) {
+	jobs, err := read(ctx, s, ScanJob, selectJob, jobID)
+	if err != nil {
+		return nil, err
+	}
+	if len(jobs) == 0 {
+		return nil, driver.ErrJobNotFound
+	}
+	return &jobs[0], nil
+}
+
+// Jobs implements [driver.Inspector].
+func (s *Store) Jobs(ctx context.Context, f driver.Filter) ([]driver.Job, error) {
+	query, args := ListJobs(s.Engine, f)
+	return read(ctx, s, ScanJob, query, args...)
+}
+
+// JobIDs implements [driver.Inspector].
+func (s *Store) JobIDs(ctx context.Context, f driver.Filter) ([]string, error) {
+	query, args := ListJobIDs(s.Engine, f)
+	return read(ctx, s, ScanText, query, args...)
+}
+
+// Counts implements [driver.Inspector].
+func (s *Store) Counts(ctx context.Context, f driver.Filter) (map[driver.State]int, error) {
+	query, args := CountJobs(s.Engine, f)
+	return ScanCounts(s.Query(ctx, query, args...))
+}
+
+// Attempts implements [driver.Inspector].
+func (s *Store) Attempts(ctx context.Context, jobID string) ([]driver.AttemptRecord, error) {
+	return read(ctx, s, ScanAttempt, selectAttempts, jobID)
+}
+
+// Logs implements [driver.Inspector].
+func (s *Store) Logs(ctx context.Context, jobID string) ([]driver.LogLine, error) {
+	return read(ctx, s, ScanLogLine, selectLogs, jobID)
+}
+
+// Steps implements [driver.Stepper].
+func (s *Store) Steps(ctx context.Context, jobID string) ([]driver.StepRecord, error) {
+	return read(ctx, s, ScanStep, selectSteps, jobID)
+}
+
+// WorkerJobs implements [driver.Claimer].
+func (s *Store) WorkerJobs(ctx context.Context, workerID string) ([]driver.Job, error) {
+	return read(ctx, s, ScanJob, SelectWorkerJobs, workerID)
+}
+
+// FirstKeyExpiry implements [driver.Pruner].
+func (s *Store) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
+	return s.instant(ctx, selectFirstKeyExpiry)
+}
+
+// FirstRate implements [driver.Pruner].
+func (s *Store) FirstRate(ctx context.Context) (time.Time, error) {
+	return s.instant(ctx, selectFirstRate)
+}
+
+func (s *Store) instant(ctx context.Context, query string, args ...any) (time.Time, error) {
+	found, err := read(ctx, s, ScanInstant, query, args...)
+	if err != nil || len(found) == 0 {
+		return time.Time{}, err
+	}
+	return found[0], nil
+}
+
+func read[T any](ctx context.Context, s *Store, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := s.Query(ctx, query, args...)
+	return Collect(rows, err, scan)
+}
+
+// ReadJobs implements [driver.Finisher].
+func (s *Store) ReadJobs(ctx context.Context, tx *driver.WriteTx, jobIDs []string) ([]driver.Job, error) {
+	if len(jobIDs) == 0 {
+		return nil, nil
+	}
+	list := &statement{dialect: s.Engine}
+	list.add("SELECT " + Columns + "\nFROM jobs")
+	list.in("\nWHERE ", "id", jobIDs)
+	return queryRows(ctx, tx, ScanJob, list.text.String(), list.args...)
+}

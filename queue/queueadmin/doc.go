@@ -1,0 +1,29 @@
+// Package queueadmin has the tools of whoever operates a queue: [Move] takes a live queue to another database, [Doctor] reports
+// the health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram] compares what is
+// stored with the handlers of a new version of a program, and [Explain] says why a job does not run.
+//
+// All but Move only read. They may be used while dispatchers run.
+package queueadmin
+
+import (
+	"fmt"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// driverOf returns the driver that queue.New was given.
+func driverOf(q *queue.Queue) driver.Driver {
+	d, ok := q.DB().(driver.Driver)
+	if !ok {
+		panic(fmt.Sprintf("queueadmin: the queue's DB is a %T", q.DB())) // queue.New takes nothing else
+	}
+	return d
+}
+
+func wrap(op, jobID string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &queue.Error{Op: op, JobID: jobID, Err: err}
+}

@@ -1,0 +1,150 @@
+package queueadmin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A Finding is one thing that [Doctor] has looked at: its Severity, a Text, and a Hint that says what to do.
+type Finding = driver.Finding
+
+// A Severity is how much a [Finding] matters.
+type Severity = driver.Severity
+
+// The severities.
+const (
+	SeverityOK      = driver.SeverityOK      // as it should be
+	SeverityWarning = driver.SeverityWarning // worth a look
+	SeverityProblem = driver.SeverityProblem // something does not work
+)
+
+// Doctor looks at the database's health and the queue's, for an operator: the engine's own state, workers, jobs that wait
+// for long, schedules that do not fire, and [Verify]. It only reads; on a large database it takes seconds.
+func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	var findings []Finding
+	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtWorkers, lookAtJobs, lookAtSchedules, lookAtRules}
+	for _, look := range looks {
+		found, err := look(ctx, q)
+		if err != nil {
+			return findings, wrap("doctor", "", err)
+		}
+		findings = append(findings, found...)
+	}
+	return findings, nil
+}
+
+func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	if checker, ok := driverOf(q).(driver.HealthChecker); ok {
+		return checker.CheckHealth(ctx)
+	}
+	return nil, nil
+}
+
+// quiet is after how long a worker that gave no sign of life is worth telling of; its own clock is not compared closely.
+const quiet = 5 * time.Minute
+
+func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	workers, err := driverOf(q).Workers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var findings []Finding
+	alive := 0
+	for _, w := range workers {
+		switch {
+		case w.Beat < 0:
+			findings = append(findings, Finding{Severity: SeverityWarning,
+				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID), Hint: "the next dispatcher to look gives them back within two leases"})
+		case time.Since(w.BeatAt) > quiet:
+			findings = append(findings, Finding{Severity: SeverityWarning,
+				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)), Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
+		default:
+			alive++
+		}
+	}
+	if alive == 0 {
+		return append(findings, Finding{Severity: SeverityWarning, Text: "no worker is alive", Hint: "run a Dispatcher on this database"}), nil
+	}
+	return append(findings, Finding{Severity: SeverityOK, Text: fmt.Sprintf("%d workers are alive", alive)}), nil
+}
+
+const selectOldestReady = `
+SELECT type, MIN(not_before) AS due, COUNT(*) AS jobs
+FROM jobs
+WHERE state = 'queued'
+  AND hold = 0
+GROUP BY type
+ORDER BY type`
+
+const longWait = 10 * time.Minute
+
+func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	counts, err := q.Counts(ctx, queue.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for _, s := range queue.States() {
+		words = append(words, fmt.Sprintf("%d %s", counts[s], s))
+	}
+	findings := []Finding{{Severity: SeverityOK, Text: "jobs: " + strings.Join(words, ", ")}}
+	rows, err := driverOf(q).Reader().QueryContext(ctx, selectOldestReady)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var jobType string
+		var due dbtime.Time
+		var n int
+		if err := rows.Scan(&jobType, &due, &n); err != nil {
+			return nil, err
+		}
+		if waits := time.Since(due.Time); waits > longWait {
+			findings = append(findings, Finding{Severity: SeverityWarning,
+				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", jobType, n, waits.Round(time.Second)), Hint: "see Explain of one of them"})
+		}
+	}
+	return findings, rows.Err()
+}
+
+func lookAtRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	violations, err := Verify(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(violations) == 0 {
+		return []Finding{{Severity: SeverityOK, Text: "all invariants hold"}}, nil
+	}
+	var findings []Finding
+	for _, v := range violations {
+		findings = append(findings, Finding{Severity: SeverityProblem, Text: v.String(), Hint: "something else than the queue has written its tables, or this is a bug: please report it"})
+	}
+	return findings, nil
+}
+
+func lookAtSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	schedules, err := q.Schedules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var findings []Finding
+	for i := range schedules {
+		s := &schedules[i]
+		switch late := time.Since(s.NextAt); {
+		case s.Fault != "":
+			findings = append(findings, Finding{Severity: SeverityProblem,
+				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault), Hint: "set it anew, or give this machine what it lacks"})
+		case !s.NextAt.IsZero() && late > longWait:
+			findings = append(findings, Finding{Severity: SeverityWarning,
+				Text: fmt.Sprintf("schedule %s has been due for %v", s.Name, late.Round(time.Second)), Hint: "a Dispatcher that runs would have fired it"})
+		}
+	}
+	return findings, nil
+}

@@ -1,0 +1,410 @@
+package queueadmin_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/queueadmin"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// moving is a queue in a SQLite file and an empty one to move it to: on PostgreSQL, and in another file.
+func moving(t *testing.T, fn func(t *testing.T, from, to *queue.Queue)) {
+	t.Helper()
+	for name, open := range map[string]func(t *testing.T) driver.Driver{
+		"to PostgreSQL": func(t *testing.T) driver.Driver { return dbtest.Postgres(t) },
+		"to SQLite":     func(t *testing.T) driver.Driver { return dbtest.SQLite(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			from, to := driver.Driver(dbtest.SQLite(t)), open(t)
+			require.NoError(t, queue.Migrate(t.Context(), from))
+			require.NoError(t, queue.Migrate(t.Context(), to))
+			fn(t, on(t, from, nil), on(t, to, nil))
+		})
+	}
+}
+
+func count(t *testing.T, q *queue.Queue) (n int) {
+	t.Helper()
+	require.NoError(t, q.DB().Reader().Get(&n, "SELECT COUNT(*) FROM jobs"))
+	return n
+}
+
+func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		next := time.Now().Add(24 * time.Hour)
+		enqueue(t, from, &queue.Options{Priority: 3, Key: queue.Forever("once"), MaxAttempts: 2})
+		enqueue(t, from, &queue.Options{NotBefore: next, ExpiresAt: next.Add(time.Hour), UserID: "ada", Tags: []string{"a", "b"}})
+		enqueue(t, from, &queue.Options{LimitKey: "shared", Key: queue.WhileUnfinished("alone")})
+		canceled := enqueue(t, from, nil)
+		require.NoError(t, from.Cancel(ctx, canceled))
+		failing := enqueue(t, from, &queue.Options{Priority: 100})
+		claimed, err := from.Claim(ctx, "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		require.Equal(t, failing, claimed[0].ID)
+		require.NoError(t, from.FinishStep(ctx, claimed[0].Lease(), "half", 42))
+		require.NoError(t, from.Fail(ctx, &claimed[0], errors.New("not yet")))
+		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 2})}))
+		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "paused", Cron: "@daily", Job: ping.New(1, nil)}))
+		require.NoError(t, from.PauseSchedule(ctx, "paused"))
+		schedules, err := from.Schedules(ctx)
+		require.NoError(t, err)
+		want, err := from.Jobs(ctx, queue.Filter{Limit: 100})
+		require.NoError(t, err)
+		steps, err := from.Steps(ctx, failing)
+		require.NoError(t, err)
+
+		report, err := queueadmin.Move(ctx, from.DB(), to.DB(), &queueadmin.MoveConfig{Batch: 2})
+		require.NoError(t, err)
+		require.Equal(t, len(want), report.Jobs)
+		require.Zero(t, count(t, from))
+
+		movedSchedules, err := to.Schedules(ctx)
+		require.NoError(t, err)
+		require.Equal(t, schedules, movedSchedules)
+		require.Equal(t, 2, report.Schedules)
+		none, err := from.Schedules(ctx)
+		require.NoError(t, err)
+		require.Empty(t, none)
+
+		got, err := to.Jobs(ctx, queue.Filter{Limit: 100})
+		require.NoError(t, err)
+		require.Len(t, got, len(want))
+		for i := range want {
+			require.JSONEq(t, string(want[i].Payload), string(got[i].Payload))
+			got[i].Payload = want[i].Payload
+		}
+		require.Equal(t, want, got)
+		moved, err := to.Steps(ctx, failing)
+		require.NoError(t, err)
+		require.Equal(t, steps, moved)
+		require.Len(t, attempts(t, to, failing), 1)
+
+		for _, q := range []*queue.Queue{from, to} {
+			_, err = q.Enqueue(ctx, ping.New(2, &queue.Options{Key: queue.Forever("once")}))
+			require.ErrorIs(t, err, queue.ErrKeyConflict, "the key is taken in both")
+		}
+		jobs, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Len(t, jobs, 2, "the job with the limit key is among them")
+		again, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Zero(t, again.Jobs)
+	})
+}
+
+func TestMoveTellsOfKeysForeverThatAreTakenAlsoByFinishedJobs(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		finished := enqueue(t, from, &queue.Options{Key: queue.Forever("k")})
+		require.NoError(t, from.Cancel(t.Context(), finished))
+		enqueue(t, to, &queue.Options{Key: queue.Forever("k")})
+		report, err := queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{"k"}, report.KeysTaken)
+		require.Empty(t, job(t, to, finished).Key)
+		violations, err := queueadmin.Verify(t.Context(), to)
+		require.NoError(t, err)
+		require.Empty(t, violations)
+	})
+}
+
+// What has ended in the new database has freed its key: the old one, which keeps it, does not bring it back.
+func TestMoveBringsBackNoKeyThatIsFree(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		for _, key := range []queue.Key{queue.WhileUnfinished("alone"), queue.Coalesce("once for all")} {
+			enqueue(t, from, &queue.Options{Key: key})
+		}
+		_, err := queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		jobs, err := to.Claim(t.Context(), "w", []string{string(ping)}, 2)
+		require.NoError(t, err)
+		require.Len(t, jobs, 2)
+		for i := range jobs {
+			require.NoError(t, to.Complete(t.Context(), jobs[i].Lease(), nil))
+		}
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		requireFree(t, to, queue.WhileUnfinished("alone"), queue.Coalesce("once for all"))
+	})
+}
+
+func requireFree(t *testing.T, q *queue.Queue, keys ...queue.Key) {
+	t.Helper()
+	violations, err := queueadmin.Verify(t.Context(), q)
+	require.NoError(t, err)
+	require.Empty(t, violations)
+	for _, key := range keys {
+		receipt, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{Key: key}))
+		require.NoError(t, err)
+		require.False(t, receipt.Duplicate, key.Name)
+	}
+}
+
+// An interrupted database has something happen before its first write.
+type interrupted struct {
+	driver.Driver
+	once *sync.Once
+	by   func()
+}
+
+func (d interrupted) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
+	d.once.Do(d.by)
+	return d.Driver.Write(ctx, fn)
+}
+
+// A job that is canceled on its way moves as a canceled one, and its key is free.
+func TestMoveFreesTheKeyOfAJobThatIsCanceledOnItsWay(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
+		// The first write into the new database is that of jobs which are held in the old one.
+		there := interrupted{driverOf(to), new(sync.Once), func() { require.NoError(t, from.Cancel(t.Context(), id)) }}
+		report, err := queueadmin.Move(t.Context(), from.DB(), there, nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Jobs)
+		require.Equal(t, queue.StateCanceled, job(t, to, id).State)
+		requireFree(t, to, queue.WhileUnfinished("alone"))
+	})
+}
+
+// A claim in the new database is taking the mark of a limit key while a job of that key comes: it is looked at later, for that.
+func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
+	from, to := driver.Driver(dbtest.SQLite(t)), driver.Driver(dbtest.Postgres(t))
+	require.NoError(t, queue.Migrate(t.Context(), from))
+	require.NoError(t, queue.Migrate(t.Context(), to))
+	old, young := on(t, from, nil), on(t, to, nil)
+	enqueue(t, young, &queue.Options{LimitKey: "k"})
+	require.NoError(t, to.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM job_admissions") // as a claim does
+		require.NoError(t, err)
+		enqueue(t, old, &queue.Options{LimitKey: "k"})
+		_, err = queueadmin.Move(t.Context(), from, to, nil)
+		return err
+	}))
+	require.Len(t, claimAs(t, young, "w"), 2)
+}
+
+func TestMoveWaitsForWhatRuns(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		enqueue(t, from, nil)
+		running, err := from.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), &queueadmin.MoveConfig{Wait: -1})
+		require.ErrorIs(t, err, queueadmin.ErrStillRunning)
+		require.Zero(t, count(t, to))
+
+		require.NoError(t, from.Complete(t.Context(), running[0].Lease(), "done"))
+		report, err := queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, 1, report.Jobs)
+		require.Equal(t, queue.StateCompleted, job(t, to, running[0].ID).State)
+	})
+}
+
+// Dispatchers work on both databases, and a program goes on enqueueing into the old one.
+func TestMoveMovesALiveQueue(t *testing.T) {
+	const total = 600
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		var mu sync.Mutex
+		runs := make(map[string]int)
+		var all sync.WaitGroup
+		all.Add(total)
+		handle := func(_ context.Context, w *queue.Work[int]) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if runs[w.Job.ID]++; runs[w.Job.ID] == 1 {
+				all.Done()
+			}
+			return nil
+		}
+		cfg := &queue.DispatcherConfig{Workers: 4, PollInterval: 20 * time.Millisecond}
+		stopFrom, stopTo := start(t, from, cfg, handle), start(t, to, cfg, handle)
+		for range total / 2 {
+			enqueue(t, from, nil)
+		}
+		enqueued := make(chan error, 1)
+		go func() {
+			for range total / 2 {
+				if _, err := from.Enqueue(context.Background(), ping.New(1, nil)); err != nil {
+					enqueued <- err
+					return
+				}
+			}
+			enqueued <- nil
+		}()
+		_, err := queueadmin.Move(t.Context(), from.DB(), to.DB(), &queueadmin.MoveConfig{Batch: 10})
+		require.NoError(t, err)
+		require.NoError(t, <-enqueued)
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		all.Wait()
+		require.NoError(t, stopFrom())
+		require.NoError(t, stopTo())
+		require.Len(t, runs, total)
+		for id, n := range runs {
+			require.Equal(t, 1, n, id)
+		}
+		require.Zero(t, count(t, from))
+		require.Equal(t, total, count(t, to))
+	})
+}
+
+func ids(jobs []queue.Job) []string {
+	ids := make([]string, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].ID
+	}
+	return ids
+}
+
+// A dying database fails at its nth write, and so does everything after it.
+type dying struct {
+	driver.Driver
+	left *int
+}
+
+func (d dying) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
+	if *d.left--; *d.left < 0 {
+		return errDatabase
+	}
+	return d.Driver.Write(ctx, fn)
+}
+
+func TestMoveGoesOnAfterDyingAnywhere(t *testing.T) {
+	const jobs = 5
+	for n := range 30 {
+		from, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "from.db"), &sqlite.Config{Durability: sqlite.Normal})
+		require.NoError(t, err)
+		to, err := sqlite.OpenMemory(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, queue.Migrate(t.Context(), from))
+		require.NoError(t, queue.Migrate(t.Context(), to))
+		old, young := on(t, from, nil), on(t, to, nil)
+		for range jobs {
+			enqueue(t, old, nil)
+		}
+		require.NoError(t, old.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: ping.New(1, nil)}))
+		left := n
+		_, err = queueadmin.Move(t.Context(), dying{from, &left}, dying{to, &left}, &queueadmin.MoveConfig{Batch: 2})
+		died := err != nil
+		here, err := old.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		there, err := young.Claim(t.Context(), "w", []string{string(ping)}, 100)
+		require.NoError(t, err)
+		for _, j := range here {
+			require.NotContains(t, ids(there), j.ID, "died at write %d", n)
+			require.NoError(t, old.Complete(t.Context(), j.Lease(), nil))
+		}
+		for _, j := range there {
+			require.NoError(t, young.Complete(t.Context(), j.Lease(), nil))
+		}
+
+		_, err = queueadmin.Move(t.Context(), from, to, nil)
+		require.NoError(t, err)
+		rest, err := young.Claim(t.Context(), "w", []string{string(ping)}, 100)
+		require.NoError(t, err)
+		require.Equal(t, jobs, len(here)+len(there)+len(rest), "died at write %d", n)
+		require.Equal(t, jobs, count(t, young))
+		require.Zero(t, count(t, old))
+		schedules, err := young.Schedules(t.Context())
+		require.NoError(t, err)
+		require.Len(t, schedules, 1, "died at write %d", n)
+		require.NotZero(t, schedules[0].NextAt)
+		require.NoError(t, errors.Join(from.Close(), to.Close()))
+		if !died {
+			return
+		}
+	}
+	t.Fatal("it dies at every write: the last one should not be reached")
+}
+
+// In the new database a limit was in force that is there no more, and by which a key was to be looked at much later.
+func TestMoveHasKeysLookedAtThatWereToBeLookedAtLater(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		require.NoError(t, to.SetLimit(ctx, queue.ForKey("k"), queue.Limit{Rate: 1, Per: time.Hour}))
+		enqueue(t, to, &queue.Options{LimitKey: "k"})
+		later := enqueue(t, to, &queue.Options{LimitKey: "k"})
+		for range 2 {
+			_, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
+			require.NoError(t, err)
+		}
+		require.NoError(t, to.Cancel(ctx, later))
+		require.NoError(t, to.RemoveLimit(ctx, queue.ForKey("k")))
+		moved := enqueue(t, from, &queue.Options{LimitKey: "k"})
+		_, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		jobs, err := to.Claim(ctx, "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{moved}, ids(jobs))
+	})
+}
+
+// A meddled database has something happen before each write, and before it commits.
+type meddled struct {
+	driver.Driver
+	before, within func()
+}
+
+func (m meddled) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
+	m.before()
+	return m.Driver.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		err := fn(ctx, tx)
+		m.within()
+		return err
+	})
+}
+
+// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Copy is about to release.
+func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
+	ctx := t.Context()
+	from, db := dbtest.SQLite(t), dbtest.Postgres(t)
+	require.NoError(t, queue.Migrate(ctx, from))
+	require.NoError(t, queue.Migrate(ctx, db))
+	old, young := on(t, from, nil), on(t, db, nil)
+	moved := enqueue(t, old, &queue.Options{LimitKey: "k"})
+	mark := func() {
+		require.NoError(t, db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT INTO job_admissions (due_at, limit_key) VALUES ('1970-01-01T00:00:00Z', 'k')")
+			return err
+		}))
+	}
+	look := func() {
+		_, err := young.Claim(ctx, "w", []string{"another"}, 1)
+		require.NoError(t, err)
+	}
+	_, err := queueadmin.Move(ctx, from, meddled{db, mark, look}, nil)
+	require.NoError(t, err)
+	violations, err := queueadmin.Verify(ctx, young)
+	require.NoError(t, err)
+	require.Empty(t, violations)
+	jobs, err := young.Claim(ctx, "w", []string{string(ping)}, 10)
+	require.NoError(t, err)
+	require.Equal(t, []string{moved}, ids(jobs))
+}
+
+// The first coalescing job may come after the limits were copied.
+func TestMoveBringsTheLimitOfCoalescingKeysWithTheJobs(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		enqueue(t, from, &queue.Options{Key: queue.Coalesce("sync")})
+		_, err := from.Claim(t.Context(), "w", []string{string(ping)}, 1)
+		require.NoError(t, err)
+		enqueue(t, from, &queue.Options{Key: queue.Coalesce("sync")})
+		execute(t, from, "UPDATE jobs SET state = 'queued', worker_id = NULL WHERE state = 'running'")
+		execute(t, from, "DELETE FROM job_limits")
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		jobs, err := to.Claim(t.Context(), "w", []string{string(ping)}, 10)
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+	})
+}

@@ -1,0 +1,125 @@
+package queuetest
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// A database is a database in memory that several processes use, in one program: each call belongs to the process whose
+// context it comes with. A call without one goes straight through.
+type database struct {
+	*sqlite.DB
+
+	mu sync.Mutex
+	// stray is called for each write that comes without a process, while none should.
+	stray func()
+}
+
+var _ driver.Driver = (*database)(nil)
+
+type processKey struct{}
+
+func processOf(ctx context.Context) *process {
+	p, _ := ctx.Value(processKey{}).(*process)
+	return p
+}
+
+func (d *database) onStray(fn func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stray = fn
+}
+
+func (d *database) reportStray() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stray != nil {
+		d.stray()
+	}
+}
+
+func (d *database) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	if p := processOf(ctx); p != nil {
+		return p.write(ctx, d.DB, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
+	}
+	d.reportStray()
+	return d.DB.Write(ctx, fn)
+}
+
+func (d *database) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+	if p := processOf(ctx); p != nil {
+		return p.claim(ctx, d.DB, req)
+	}
+	return d.DB.Claim(ctx, req)
+}
+
+func (d *database) Counts(ctx context.Context, filter driver.Filter) (map[driver.State]int, error) {
+	if p := processOf(ctx); p != nil {
+		return p.counts(ctx, d.DB, filter)
+	}
+	return d.DB.Counts(ctx, filter)
+}
+
+func (d *database) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (bool, error) {
+	processOf(ctx).thaw()
+	return d.DB.Heartbeat(ctx, req)
+}
+
+func (d *database) RemoveWorker(ctx context.Context, workerID string) error {
+	processOf(ctx).thaw()
+	return d.DB.RemoveWorker(ctx, workerID)
+}
+
+// What follows only notes what a transaction does, so that a crash point can be named.
+
+func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+	for i := range jobs {
+		processOf(ctx).note(tx, "enqueues "+jobs[i].Type, false)
+	}
+	return d.DB.Insert(ctx, tx, jobs)
+}
+
+func (d *database) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
+	for i := range outcomes {
+		does := "completes the job"
+		if outcomes[i].Kind != driver.KindCompleted {
+			does = "ends the attempt as " + outcomes[i].Kind
+		}
+		processOf(ctx).note(tx, does, true)
+	}
+	return d.DB.Finish(ctx, tx, outcomes)
+}
+
+func (d *database) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+	processOf(ctx).note(tx, "", true)
+	return d.DB.LockLease(ctx, tx, lease)
+}
+
+func (d *database) StartStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string) error {
+	processOf(ctx).note(tx, "starts step "+name, true)
+	return d.DB.StartStep(ctx, tx, lease, name)
+}
+
+func (d *database) FinishStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord) error {
+	processOf(ctx).note(tx, "stores step "+step.Name, true)
+	return d.DB.FinishStep(ctx, tx, lease, step)
+}
+
+func (d *database) SaveCursor(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage) error {
+	processOf(ctx).note(tx, "saves the cursor of "+name, true)
+	return d.DB.SaveCursor(ctx, tx, lease, name, value)
+}
+
+func (d *database) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	processOf(ctx).note(tx, "cancels a job", false)
+	return d.DB.Cancel(ctx, tx, jobID)
+}
+
+func (d *database) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+	processOf(ctx).note(tx, "retries a job", false)
+	return d.DB.Retry(ctx, tx, jobID)
+}
