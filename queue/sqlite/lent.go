@@ -3,20 +3,23 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/mattn/go-sqlite3"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
 var (
 	// errGone is what is told of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
-	errGone = errors.New("SQLite has rolled the transaction back after an error")
-	errOver = errors.New("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs")
-	errEnds = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
+	errGone  = errors.New("SQLite has rolled the transaction back after an error")
+	errOver  = errors.New("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs")
+	errEnds  = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
+	errEnded = errors.New("sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
+		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
 
 // A lent is the connection as one caller has it, for its turn alone: used later, it would write into the transaction of
@@ -42,7 +45,14 @@ func (l *lent) end() (gone bool) {
 		_ = rows.Close() // what reading on would have said is of no use to anyone
 	}
 	l.open = nil
+	l.statements.lent.Store(false)
 	return l.statements.gone()
+}
+
+// lend makes the connection a caller's.
+func lend(s *statements) *lent {
+	s.lent.Store(true)
+	return &lent{statements: s}
 }
 
 // refusal is why a statement is not run.
@@ -73,7 +83,23 @@ func (l *lent) ExecContext(ctx context.Context, query string, args ...any) (sql.
 	if err := l.refusal(query); err != nil {
 		return nil, err
 	}
-	return l.statements.ExecContext(ctx, query, args...)
+	res, err := l.statements.ExecContext(ctx, query, args...)
+	return res, l.ended(err)
+}
+
+// ended reports in the place of err that the statement which returned it has ended the transaction: by a text that has
+// several statements, or by ROLLBACK.
+func (l *lent) ended(err error) error {
+	var e sqlite3.Error
+	switch {
+	case !l.statements.gone():
+		return err
+	case err == nil:
+		return errEnded
+	case errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintCommitHook:
+		return errEnded
+	}
+	return err
 }
 
 func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -89,13 +115,16 @@ func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return rows, err
 }
 
+// QueryRowContext executes the statement at once, though the row be never scanned.
 func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.refusal(query); err != nil {
-		return refusedRow(err)
+	h := &heldRows{err: l.refusal(query)}
+	if h.err == nil {
+		h = readAll(l.statements.QueryContext(ctx, query, args...))
+		h.err = l.ended(h.err)
 	}
-	return l.statements.QueryRowContext(ctx, query, args...)
+	return h.row(l.statements.held)
 }
 
 // remember forgets those that have been closed before it takes more room for others.
@@ -108,16 +137,3 @@ func (l *lent) remember(rows *sql.Rows) {
 	}
 	l.open = append(l.open, rows)
 }
-
-// refusedRow is a row that carries the error, which only a query makes.
-func refusedRow(err error) *sql.Row {
-	db := sql.OpenDB(refusing{err})
-	defer func() { _ = db.Close() }() // it has no connection
-	return db.QueryRowContext(context.Background(), "")
-}
-
-// refusing connects to nothing.
-type refusing struct{ err error }
-
-func (r refusing) Connect(context.Context) (sqldriver.Conn, error) { return nil, r.err }
-func (r refusing) Driver() sqldriver.Driver                        { return nil }

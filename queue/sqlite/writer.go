@@ -84,7 +84,7 @@ func openWriter(ctx context.Context, name, options string, file *file, busyTimeo
 		written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	w.close = sync.OnceValue(w.shut)
-	if err := w.try(); err != nil {
+	if err := errors.Join(w.statements.watch(), w.try()); err != nil {
 		return nil, errors.Join(advise(err, "the queue writes"), w.statements.close(), conn.Close(), pool.Close())
 	}
 	if err := file.identify(); err != nil {
@@ -325,7 +325,7 @@ func (w *writer) run(r *request, behind bool) error {
 			return err
 		}
 	}
-	conn := &lent{statements: w.statements}
+	conn := lend(w.statements)
 	r.tx = driver.NewWriteTx(conn, driver.SQLite, time.Now())
 	close(r.turn)
 	<-r.ran
@@ -359,6 +359,7 @@ func forOthers(err error) error {
 // wait with it.
 func (w *writer) begin(r *request) error {
 	for {
+		w.statements.rolledBack.Store(false)
 		err := w.exec("BEGIN IMMEDIATE")
 		if err == nil || !busy(err) {
 			w.blocked = time.Time{}

@@ -169,8 +169,8 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 		results, behind := make(chan error, 1), make(chan error, 1)
 		go func() {
 			results <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				_, err := tx.ExecContext(ctx, "ROLLBACK") // as SQLite does by itself when the disk is full
-				require.NoError(t, err)
+				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)") // as SQLite does by itself when the disk is full
+				require.ErrorContains(t, err, "UNIQUE constraint failed")
 				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
 				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
 				require.Error(t, err)

@@ -172,8 +172,7 @@ var writeCases = []conformanceCase{
 			} {
 				err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
 					require.NoError(s, note(ctx, tx, "before"))
-					_, err := tx.ExecContext(ctx, "ROLLBACK")
-					require.NoError(s, err)
+					_, _ = tx.ExecContext(ctx, "ROLLBACK") // it may say so at once
 					return then(ctx, tx)
 				})
 				require.Error(s, err, after)
