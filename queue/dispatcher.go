@@ -176,7 +176,21 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	return errors.Join(d.retire(background), d.leaked(), unwritten)
 }
 
+// begin registers the worker. Where the database can be read and does not take that, as on a disk that is full, the
+// dispatcher goes on as one does that runs already: claims are tried again, and register the worker.
 func (d *Dispatcher) begin(ctx context.Context) error {
+	err := d.enter(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, readErr := d.q.driver.Workers(ctx); readErr != nil {
+		return err
+	}
+	d.log.ErrorContext(ctx, "registering this process failed; trying again with each claim", logError, err)
+	return nil
+}
+
+func (d *Dispatcher) enter(ctx context.Context) error {
 	if d.cfg.Exclusive {
 		if err := newRescuer(d).takeAll(ctx); err != nil {
 			return err
