@@ -68,10 +68,11 @@ func (c *claimer) claim(ctx context.Context, capacities []driver.TypeCapacity, l
 	if err != nil {
 		return result, err
 	}
-	jobs := jobsOf(result.Jobs)
-	c.d.q.telemetry.countClaimed(ctx, jobs)
-	c.d.start(ctx, jobs)
-	c.d.verify(context.WithoutCancel(ctx), c.d.running.missed(jobs))
+	if c.d.q.telemetry.claimed.Enabled(ctx) {
+		c.d.q.telemetry.countClaimed(ctx, jobsOf(result.Jobs))
+	}
+	c.d.start(ctx, result.Jobs)
+	c.d.verify(context.WithoutCancel(ctx), c.d.running.missed(result.Jobs))
 	if c.d.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.
 		c.d.running.cancelAll(ErrLeaseLost)

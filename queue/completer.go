@@ -22,8 +22,8 @@ type ending struct {
 	tried   bool           // to be written: perhaps it has been, and the answer was lost
 }
 
-func newEnding(a *Attempt, out driver.Outcome) ending {
-	return ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
+func newEnding(a *Attempt, out driver.Outcome) *ending {
+	return &ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
 }
 
 // The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
@@ -33,14 +33,14 @@ type completer struct {
 	woken chan struct{}
 
 	mu      sync.Mutex
-	endings []ending
-	spare   []ending // what has been written, to be filled again
+	endings []*ending
+	spare   []*ending // what has been written, to be filled again
 }
 
 func newCompleter(d *Dispatcher) *completer { return &completer{d: d, woken: make(chan struct{}, 1)} }
 
 // add never blocks.
-func (c *completer) add(e ending) {
+func (c *completer) add(e *ending) {
 	c.mu.Lock()
 	c.endings = append(c.endings, e)
 	c.mu.Unlock()
@@ -48,7 +48,7 @@ func (c *completer) add(e ending) {
 }
 
 // take returns what has come together; with a bound, since others wait for the transaction.
-func (c *completer) take() (batch []ending) {
+func (c *completer) take() (batch []*ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.endings); n > maxEndings {
@@ -60,14 +60,14 @@ func (c *completer) take() (batch []ending) {
 }
 
 // reuse keeps the memory of a batch that is written.
-func (c *completer) reuse(batch []ending) {
+func (c *completer) reuse(batch []*ending) {
 	clear(batch)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spare = batch
 }
 
-func (c *completer) putBack(left []ending) {
+func (c *completer) putBack(left []*ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endings = append(c.endings, left...)
@@ -100,7 +100,7 @@ func (c *completer) run(ctx context.Context) {
 
 // write returns what could not be written. When the batch fails as a whole, its endings are tried one by one, so that one
 // which the database does not take holds up no other; those that fail come last the next time.
-func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
+func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending) {
 	err := c.try(ctx, batch)
 	if err == nil {
 		return nil
@@ -124,7 +124,7 @@ func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
 	return left
 }
 
-func (c *completer) try(ctx context.Context, batch []ending) error {
+func (c *completer) try(ctx context.Context, batch []*ending) error {
 	outcomes := make([]driver.Outcome, len(batch))
 	again := false
 	for i, e := range batch {
@@ -166,7 +166,7 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 
 // recognize takes back the refusal of what an earlier try has written although it failed: the connection was lost with the
 // answer to its commit. Nobody has been told of it yet.
-func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []ending, answers []error) error {
+func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
 	for i := range batch {
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
 			continue
@@ -186,7 +186,7 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []e
 }
 
 // logsOf are the lines of the attempts whose ends were taken; those of a lost lease go with it.
-func logsOf(batch []ending, answers []error) (lines []LogLine) {
+func logsOf(batch []*ending, answers []error) (lines []LogLine) {
 	for i := range batch {
 		if answers[i] == nil {
 			lines = append(lines, batch[i].lines...)
@@ -195,25 +195,27 @@ func logsOf(batch []ending, answers []error) (lines []LogLine) {
 	return lines
 }
 
-func coalescingOf(batch []ending, answers []error) (ids []string) {
+func coalescingOf(batch []*ending, answers []error) (ids []string) {
 	for i := range batch {
 		ids = append(ids, coalescing(batch[i].attempt.job, &batch[i].outcome, answers[i])...)
 	}
 	return ids
 }
 
-func (c *completer) report(ctx context.Context, e ending, answer error, superseded string) {
+func (c *completer) report(ctx context.Context, e *ending, answer error, superseded string) {
 	job, out := e.attempt.job, &e.outcome
-	attrs := []any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}
+	about := func(more ...any) []any {
+		return append([]any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}, more...)
+	}
 	switch {
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
-		c.d.log.WarnContext(ctx, "what a handler reported is ignored", append(attrs, logError, answer)...)
+		c.d.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
-		c.d.log.ErrorContext(ctx, "job failed", append(attrs, logError, out.Error)...)
+		c.d.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
 	case superseded != "":
-		c.d.log.InfoContext(ctx, "job is canceled: another waits that does the same", append(attrs, logError, out.Error, "reason", superseded)...)
+		c.d.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
 	case out.Kind != KindCompleted && out.Kind != KindReleased:
-		c.d.log.WarnContext(ctx, "job will run again", append(attrs, logError, out.Error, "not_before", out.NotBefore)...)
+		c.d.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	}
 }
 

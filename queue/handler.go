@@ -75,16 +75,17 @@ func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMe
 }
 
 // start takes claimed jobs in, and as many goroutines as there are free slots for them.
-func (d *Dispatcher) start(ctx context.Context, jobs []Job) {
+func (d *Dispatcher) start(ctx context.Context, jobs []driver.Job) {
 	entries := make([]*entry, len(jobs))
 	now := time.Now()
 	for i := range jobs {
 		// A stop is soft at first: handlers hear of it only when the drain is over.
 		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		unread := d.q.codecs.readClaimed(&jobs[i])
+		job := (*Job)(&jobs[i])
+		unread := d.q.codecs.readClaimed(job)
 		entries[i] = &entry{
-			attempt: newAttempt(d.q, d.log, &jobs[i], unread), ctx: ctx, cancel: cancel, claimed: now,
-			timeout: d.handlers[jobs[i].Type].timeout,
+			attempt: newAttempt(d.q, d.log, job, unread), ctx: ctx, cancel: cancel, claimed: now,
+			timeout: d.handlers[job.Type].timeout,
 		}
 	}
 	for range d.running.add(entries) {
