@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,6 +44,12 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
+	if inserter, ok := q.driver.(driver.GroupInserter); ok && !q.observed(ctx) && !slices.ContainsFunc(rows, needsTransaction) {
+		if err := inserter.InsertGroup(ctx, rows); err != nil {
+			return nil, wrap("enqueue", "", err)
+		}
+		return inserted(rows), nil
+	}
 	var results []EnqueueResult
 	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		results, err = q.insert(ctx, tx, rows)
@@ -52,6 +59,18 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 		return nil, wrap("enqueue", "", err)
 	}
 	return results, nil
+}
+
+// needsTransaction reports whether more than a row is read or written for the job.
+func needsTransaction(row driver.InsertJob) bool { return row.Key.Name != "" || row.LimitKey != "" }
+
+// inserted are the results of jobs that are duplicates of none.
+func inserted(rows []driver.InsertJob) []EnqueueResult {
+	results := make([]EnqueueResult, len(rows))
+	for i := range rows {
+		results[i].ID = rows[i].ID
+	}
+	return results
 }
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.

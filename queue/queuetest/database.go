@@ -83,6 +83,16 @@ func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver
 	return d.DB.Insert(ctx, tx, jobs)
 }
 
+// InsertGroup has a transaction of its own for each caller: a group would hide whose commit it is.
+func (d *database) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
+	return driver.Write(ctx, d, func(ctx context.Context, tx *driver.WriteTx) error {
+		if _, err := d.Insert(ctx, tx, jobs); err != nil {
+			return err
+		}
+		return d.Notify(ctx, tx)
+	})
+}
+
 func (d *database) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
 	for i := range outcomes {
 		does := "completes the job"

@@ -14,9 +14,23 @@
 // Every transaction begins IMMEDIATE, so that it cannot fail half way for want of the lock. Once begun it is not
 // interrupted by a context: a caller's deadline is honoured while it waits, not while it writes.
 //
-// A reader that never ends, such as a transaction that nobody closes, keeps the log from being used anew: it grows, and
-// writing goes on. [queue.Queue.Doctor] tells of a log that has become large. Once the reader has ended, the next writes use the log
-// anew and cut it to 64 MB.
+// A job that is enqueued by itself, without a key or a limit key, is a row of a statement that inserts the jobs of all
+// callers that wait at that moment.
+//
+// # The write-ahead log
+//
+// The log is copied back into the file when it has 16 MB, on a connection of its own and beside the writer. The writer copies
+// only the last pages, in a few milliseconds, and begins the log anew.
+//
+// A reader that never ends, such as a transaction that nobody closes, keeps the log from being copied back: it grows, and
+// writing goes on. A health check reports a log that has become large. When the reader has ended, the log is copied back
+// while writing goes on, and its file is cut by 128 MB at a time until it has 64 MB.
+//
+// # When something is wrong with the file
+//
+// A database file or log that is removed, truncated or replaced while it is open takes no more jobs: writes return
+// [ErrFileReplaced], and a health check reports it. A file that is overwritten in place, page by page, is not recognized by
+// that; a health check finds the damage.
 //
 // A disk that is full, or may only be read, fails writes with an error that says so; nothing of such a transaction is
 // written. Dispatchers try again and go on when there is room.

@@ -57,6 +57,7 @@ type request struct {
 	ran     chan struct{} // closed when the function has ended
 	done    chan struct{} // closed when the fate of what it wrote is known
 	tx      *driver.WriteTx
+	jobs    []driver.InsertJob // to be inserted, in the place of a function
 	err     error
 }
 
@@ -261,18 +262,28 @@ func (w *writer) group(first *request) {
 		w.refuse(first, fmt.Errorf("sqlite: begin: %w", err))
 		return
 	}
-	var group []*request
+	var group, inserts []*request
 	for r := first; r != nil; r = w.next(len(group)) {
 		if !r.taken.CompareAndSwap(false, true) {
 			continue
 		}
 		group = append(group, r)
+		if r.jobs != nil {
+			inserts = append(inserts, r)
+			continue
+		}
 		if err = w.run(r, len(group) > 1); err != nil {
 			break // before the next is taken: nobody would answer it
 		}
 	}
 	if err == nil {
+		err = w.insertAll(inserts, len(group) > len(inserts))
+	}
+	if err == nil {
 		err = w.commit()
+	}
+	if err == nil && len(inserts) > 0 {
+		w.changed()
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: transaction: %w", err)
@@ -314,7 +325,9 @@ func (r *request) answer(err error) {
 	if r.tx == nil {
 		close(r.turn)
 	}
-	close(r.done)
+	if r.done != nil {
+		close(r.done)
+	}
 }
 
 // run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes. It
