@@ -43,7 +43,7 @@ type candidateReader struct {
 	inTurn     atomic.Int64 // how many claims are still to read in their turn
 }
 
-// claimed tells the reader what a claim got.
+// claimed notes how many jobs a claim got.
 func (r *candidateReader) claimed(jobs int) { r.lastClaim.Store(int64(jobs)) }
 
 func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }

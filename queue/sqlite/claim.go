@@ -76,7 +76,7 @@ func claim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, ahe
 	return result, err
 }
 
-// pick makes the first of the types' jobs running, and tells whether there may be more of them.
+// pick makes the first of the types' jobs running, and reports whether there may be more of them.
 func pick(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (jobs []driver.Job, more bool, err error) {
 	keyed := todo.fronts || todo.marks
 	switch {

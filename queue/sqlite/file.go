@@ -91,7 +91,7 @@ func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
 	return nil
 }
 
-// checkSize tells a file that was cut from one that VACUUM has made smaller: there the database itself has fewer pages.
+// checkSize distinguishes a file that was cut from one that VACUUM has made smaller, whose database has fewer pages.
 func (f *file) checkSize(q queryer, size int64) error {
 	var pages, pageSize int64
 	was := f.size.Load()

@@ -111,7 +111,7 @@ func (l *lane) left() int {
 	return l.typeRoom.left
 }
 
-// over tells that nothing more is to be had of the lane.
+// over reports whether nothing more can be taken from the lane.
 func (l *lane) over() bool { return l.left() == 0 || (l.all && len(l.ready) == 0) }
 
 func (l *lane) take() place {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// errGone is what is told of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
+	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
 	errGone  = errors.New("SQLite has rolled the transaction back after an error")
 	errOver  = errors.New("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs")
 	errEnds  = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
@@ -36,7 +36,7 @@ type lent struct {
 
 var _ driver.Tx = (*lent)(nil)
 
-// end takes the connection back, and tells whether the transaction is there no more.
+// end takes the connection back, and reports whether the transaction has ended.
 func (l *lent) end() (gone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return rows, err
 }
 
-// QueryRowContext executes the statement at once, though the row be never scanned.
+// QueryRowContext executes the statement at once, whether or not the row is scanned.
 func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()

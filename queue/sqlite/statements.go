@@ -73,7 +73,7 @@ var silent = []string{
 	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
 }
 
-// yields tells whether a statement may have rows. Where it cannot tell, it may.
+// yields reports whether a statement may have rows; where that is not known, it may.
 func yields(query string) bool {
 	words := strings.Fields(strings.ToUpper(query))
 	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
@@ -97,7 +97,7 @@ func (s *statements) watch() error {
 	})
 }
 
-// gone tells whether the transaction that began last is there no more. What is written next would commit by itself.
+// gone reports whether the transaction that began last has ended. What is written next would commit by itself.
 func (s *statements) gone() bool { return s.rolledBack.Load() }
 
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

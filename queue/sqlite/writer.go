@@ -41,7 +41,7 @@ type writer struct {
 	looks    chan struct{} // asks to look whether another process has committed
 	version  int64         // as of the last look
 	changed  func()        // called when one has
-	written  chan struct{} // told of each commit
+	written  chan struct{} // gets a token at each commit
 	finishes chan struct{} // asks to copy the last few pages of the log back
 	quit     chan struct{}
 	stopped  chan struct{}
@@ -355,7 +355,7 @@ func (w *writer) run(r *request, behind bool) error {
 	return w.exec("RELEASE postroom_write")
 }
 
-// forOthers is what those are told of an error who share the transaction that it has broken. What the function of another
+// forOthers is an error as it is returned to those who share the transaction that it has broken. What the function of another
 // returns says how to go on to its caller alone: that its lease is lost, or that its job has failed for good.
 func forOthers(err error) error {
 	var e sqlite3.Error
