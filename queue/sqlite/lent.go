@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 var (
 	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
 	errGone  = errors.New("SQLite has rolled the transaction back after an error")
-	errOver  = errors.New("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs")
+	errOver  = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
 	errEnds  = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
 	errEnded = errors.New("sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
 		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
