@@ -44,7 +44,7 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 		return nil, wrap("enqueue", "", err)
 	}
 	var results []EnqueueResult
-	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		results, err = q.insert(ctx, tx, rows)
 		return err
 	})
