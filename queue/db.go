@@ -47,6 +47,19 @@ func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driv
 	return driver.Write(ctx, q.driver, fn)
 }
 
+// maxTries bounds how often a transaction that was given up in favour of others is begun anew.
+const maxTries = 20
+
+// writeAgain is write for a fn of the queue's own that may run again.
+func (q *Queue) writeAgain(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	for tries := 1; ; tries++ {
+		err := q.write(ctx, fn)
+		if !errors.Is(err, driver.ErrDeadlock) || tries == maxTries {
+			return err
+		}
+	}
+}
+
 // writeSoon is write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
 // tried again.
 func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {

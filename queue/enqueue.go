@@ -51,7 +51,7 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 		return inserted(rows), nil
 	}
 	var results []EnqueueResult
-	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		results, err = q.insert(ctx, tx, rows)
 		return err
 	})

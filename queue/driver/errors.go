@@ -20,6 +20,9 @@ var (
 	ErrStepFinished = errors.New("step is finished")
 	// ErrScheduleNotFound: no schedule has the name.
 	ErrScheduleNotFound = errors.New("schedule not found")
+	// ErrDeadlock: the transaction was ended so that others which it stood in the way of could go on, or has waited too long
+	// for them. Nothing is written; it may be tried again.
+	ErrDeadlock = errors.New("transaction given up in favour of another")
 	// ErrNestedWrite: a write was begun inside another.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
 )

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
@@ -156,6 +157,15 @@ func (db *DB) run(t *transaction, fn func() error) (err error) {
 	return err
 }
 
+// deadlocked marks what PostgreSQL has ended in favour of another transaction.
+func deadlocked(err error) error {
+	const deadlockDetected, lockNotAvailable = "40P01", "55P03"
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && (e.Code == deadlockDetected || e.Code == lockNotAvailable) {
+		return fmt.Errorf("%w: %w", driver.ErrDeadlock, err)
+	}
+	return err
+}
+
 func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
 	if db.InWrite(ctx) {
 		return driver.ErrNestedWrite
@@ -179,7 +189,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	defer func() {
 		if !committing || err != nil {
 			tx.RolledBack()
-			err = errors.Join(err, t.rollback(ctx))
+			err = deadlocked(errors.Join(err, t.rollback(ctx)))
 		}
 	}()
 	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {

@@ -39,7 +39,7 @@ FROM STDIN WITH (FORMAT binary)`
 INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
 SELECT key, job_id, scope, fingerprint, expires_at
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS k (key, job_id, scope, fingerprint, expires_at)
-ORDER BY key
+ORDER BY key COLLATE "C"
 ON CONFLICT (key) DO NOTHING`
 
 	selectKeys = `

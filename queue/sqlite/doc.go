@@ -35,6 +35,24 @@
 // A disk that is full, or may only be read, fails writes with an error that says so; nothing of such a transaction is
 // written. Dispatchers try again and go on when there is room.
 //
+// # Transactions of the program's own
+//
+// A program may begin transactions on a pool of its own to the same file and give them to [queue.Queue.EnqueueTx] and its like.
+// While one has written, nobody else writes, the queue's own writer included: keep it short. Its pool is opened with
+// github.com/mattn/go-sqlite3 and
+//
+//	_txlock=immediate    so that it does not fail half way for want of the lock
+//	_busy_timeout=10000  so that it waits for the lock, which others have for moments
+//	_foreign_keys=1      so that what belongs to a job goes with it
+//
+// The log mode is a property of the file, and stays WAL. A transaction of another file, of another SQLite library, without
+// foreign keys, or one that may only read is refused. That the transaction begins IMMEDIATE and waits cannot be seen from
+// within. Do not open the file with a second SQLite library in the same process, such as modernc.org/sqlite: closing a file
+// gives up the locks of both, and the shared memory of the log goes away under one of them.
+//
+// The dispatchers find jobs of such a transaction within milliseconds, by the watch of the log; with
+// [Config].SingleProcess they find them by polling.
+//
 // # What is promised when a write returns
 //
 // With [Full], the default, it is on the disk. With [Normal] it survives the death of the process, not the loss of power.

@@ -43,7 +43,7 @@ type Config struct {
 	// BusyTimeout is how long a write waits for another process to finish its own. Default 10 s; at least 1 ms.
 	BusyTimeout time.Duration
 	// SingleProcess says that no other process enqueues into the file while a dispatcher runs, so that the file is not
-	// watched. What another one enqueues all the same is found by polling. It is needed under testing/synctest: the clock of
+	// watched. What another one enqueues all the same, or a transaction of the program's own, is found by polling. It is needed under testing/synctest: the clock of
 	// a bubble stands still while a file is watched.
 	SingleProcess bool
 }
