@@ -89,8 +89,9 @@ func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err er
 	begin := time.Now()
 	last := first
 	var took time.Duration
-	// Where the jobs do not last, the time until nearly all have run counts.
-	for took < s.Measure && last < jobs*99/100 {
+	// Where the jobs do not last, the time until nearly all have run counts; where none has run yet, the measurement lasts
+	// until some have.
+	for (took < s.Measure || last == first && took < lost) && last < jobs*99/100 {
 		time.Sleep(min(50*time.Millisecond, s.Measure/4))
 		if last, err = f.ask("count"); err != nil {
 			return 0, 0, err
@@ -101,7 +102,7 @@ func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err er
 		return 0, 0, err
 	}
 	if last <= first {
-		return 0, 0, fmt.Errorf("no job ran in %v, after %d in %v before", took, first, s.WarmUp)
+		return 0, 0, fmt.Errorf("no job ran in %v, and %d in %v before", took, first, s.WarmUp)
 	}
 	return float64(last-first) / took.Seconds(), ran, nil
 }
