@@ -78,6 +78,7 @@ func startMember(ctx context.Context, self, order string) (*member, error) {
 
 // measure returns how many jobs a second ran after the warm-up, and how many ran at all.
 func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err error) {
+	start := time.Now()
 	if _, err := f.ask("start"); err != nil {
 		return 0, 0, err
 	}
@@ -87,8 +88,11 @@ func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err er
 		return 0, 0, err
 	}
 	begin := time.Now()
+	if first >= jobs*99/100 { // few jobs, done in the warm-up
+		begin, first = start, 0
+	}
 	last := first
-	var took time.Duration
+	took := time.Since(begin)
 	// Where the jobs do not last, the time until nearly all have run counts; where none has run yet, the measurement lasts
 	// until some have.
 	for (took < s.Measure || last == first && took < lost) && last < jobs*99/100 {
