@@ -72,7 +72,7 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}
-	db.shared = shared{Engine: driver.Postgres, Query: db.query}
+	db.shared = shared{Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, KeyIsOpen: keyIsOpen}
 	return db, nil
 }
 

@@ -21,6 +21,15 @@ func driverOf(q *queue.Queue) driver.Driver {
 	return d
 }
 
+// auditorOf returns the driver as what [Verify], [Explain] and [CheckProgram] need.
+func auditorOf(q *queue.Queue) (driver.Auditor, error) {
+	a, ok := q.DB().(driver.Auditor)
+	if !ok {
+		return nil, fmt.Errorf("a %T does not implement driver.Auditor", q.DB())
+	}
+	return a, nil
+}
+
 func wrap(op, jobID string, err error) error {
 	if err == nil {
 		return nil

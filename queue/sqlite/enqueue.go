@@ -83,10 +83,10 @@ func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, l
 	for _, job := range jobs {
 		hold, notBefore := jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
 		switch {
-		case hold == jobsql.HoldScheduled:
+		case hold == driver.HoldScheduled:
 			notBefore = dbtime.Format(job.NotBefore)
 		case !limited:
-			hold = jobsql.HoldNone
+			hold = driver.HoldNone
 		}
 		args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, int(hold), notBefore, job.MaxAttempts,
 			null(job.Key.Name), null(string(job.Key.Scope)), null(job.LimitKey), null(job.UserID),

@@ -176,7 +176,7 @@ func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB,
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.writer.close())
 	}
-	db.shared = shared{Engine: driver.SQLite, Query: db.query}
+	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, KeyIsOpen: keyIsOpen}
 	db.reader.SetMaxOpenConns(cfg.Readers)
 	db.reader.SetMaxIdleConns(cfg.Readers)
 	if err := db.check(ctx); err != nil {
