@@ -3,6 +3,7 @@ package queueadmin
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
-	count := fmt.Sprint(len(held))
+	count := strconv.Itoa(len(held))
 	if len(held) == maxHeld {
 		count = "at least " + count
 	}

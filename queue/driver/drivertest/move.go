@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -219,7 +220,7 @@ var moveCases = []conformanceCase{
 		run: func(s *suite) {
 			now := time.Now()
 			later := s.held(dueAt(now.Add(time.Hour)))
-			limited := []string{s.held(func(j *driver.InsertJob) { j.LimitKey = "k" }).ID, s.held(func(j *driver.InsertJob) { j.LimitKey = "k" }).ID}
+			limited := []string{s.held(withLimitKey("k")).ID, s.held(withLimitKey("k")).ID}
 			s.setLimit(ofKey("k"), driver.Limit{MaxRunning: 1})
 			s.release(later.ID, limited[0], limited[1])
 			require.Equal(s, limited[:1], ids(s.claimAt(now.Add(time.Second), "w", 10).Jobs))
@@ -265,7 +266,7 @@ var moveCases = []conformanceCase{
 					after = &rows
 					column := max(slices.Index(rows.Columns, "name"), slices.Index(rows.Columns, "key"))
 					for _, values := range rows.Values {
-						names = append(names, values[column].(string))
+						names = append(names, fmt.Sprint(values[column]))
 					}
 				}
 				require.Equal(s, "a b c", strings.Join(names, " "), table)

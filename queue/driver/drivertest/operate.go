@@ -18,11 +18,15 @@ func (s *suite) auditor() driver.Auditor {
 	return a
 }
 
-// stand inserts a job for each standing of a job that has not finished, by the standing's name.
+// stand inserts a job for each standing, and returns the ids by the standings' names.
 func (s *suite) stand() map[string]string {
 	s.Helper()
-	byName := map[string]string{"running": s.started().ID, "moving": s.held().ID}
-	later, limited, ready := newJob(dueAt(time.Now().Add(time.Hour))), newJob(func(j *driver.InsertJob) { j.LimitKey = "k" }), newJob()
+	byName := make(map[string]string)
+	for _, state := range []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateCanceled} {
+		byName[string(state)] = s.inState(state)
+	}
+	byName["running"], byName["moving"] = s.started().ID, s.held().ID
+	later, limited, ready := newJob(dueAt(time.Now().Add(time.Hour))), newJob(withLimitKey("k")), newJob()
 	s.setLimit(ofKey("k"), driver.Limit{MaxRunning: 1})
 	s.insert(later, limited, ready)
 	byName["scheduled"], byName["limited"], byName["ready"] = later.ID, limited.ID, ready.ID
@@ -36,9 +40,6 @@ var operateCases = []conformanceCase{
 		run: func(s *suite) {
 			a := s.auditor()
 			byName := s.stand()
-			for _, state := range []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateCanceled} {
-				byName[string(state)] = s.inState(state)
-			}
 			for _, at := range driver.Standings() {
 				types, err := a.TypesAt(s.Context(), at)
 				require.NoError(s, err)
@@ -74,17 +75,15 @@ var operateCases = []conformanceCase{
 		name:        "LimitsOn/lists what bears on a job",
 		explanation: "the limits of its type and of all types come first, then that of its key, then those of prefixes, the longest first",
 		run: func(s *suite) {
-			job := newJob(func(j *driver.InsertJob) { j.LimitKey = "gmail:ada" })
+			job := newJob(withLimitKey("gmail:ada"))
 			s.setLimit(ofTypes("t"), driver.Limit{MaxRunning: 3})
 			s.setLimit(ofTypes("other"), driver.Limit{MaxRunning: 3})
 			s.setLimit(ofKey("gmail:ada"), driver.Limit{Rate: 1, Per: time.Hour, Burst: 1})
 			s.setLimit(ofPrefix("gm"), driver.Limit{MaxRunning: 7})
 			s.setLimit(ofPrefix("gmail:"), driver.Limit{MaxRunning: 2})
-			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				return s.d.SetPaused(ctx, tx, ofPrefix("gm"), true)
-			})
 			s.insert(job)
 			require.Len(s, s.claim(1), 1)
+			s.setPaused(ofPrefix("gm"), true)
 			uses, err := s.auditor().LimitsOn(s.Context(), s.job(job.ID), time.Now())
 			require.NoError(s, err)
 			require.Len(s, uses, 4)
@@ -100,12 +99,11 @@ var operateCases = []conformanceCase{
 	},
 	{
 		name:        "CountAhead/counts what is claimed first",
-		explanation: "ready jobs of the type with a higher priority, or due earlier, up to the limit",
+		explanation: "ready jobs of the type with a higher priority, or that come first by due time and id, up to the limit",
 		run: func(s *suite) {
-			now := time.Now()
-			last := newJob(dueAt(now.Add(-time.Minute)))
-			s.insert(last, newJob(withPriority(1)), newJob(dueAt(now.Add(-time.Hour))), newJob(), newJob(ofType("u"), withPriority(1)))
-			s.claimAt(now, "w", 1, "none")
+			s.insert(newJob())
+			last := newJob()
+			s.insert(last, newJob(withPriority(1)), newJob(), newJob(ofType("u"), withPriority(1)))
 			for limit, want := range map[int]int{10: 2, 1: 1} {
 				n, err := s.auditor().CountAhead(s.Context(), s.job(last.ID), limit)
 				require.NoError(s, err)
