@@ -8,7 +8,7 @@ import (
 )
 
 // The claimer keeps the slots busy: it claims when a job may have come, when one becomes due, when a slot becomes free, and
-// in any case after the poll interval. It claims ahead as many jobs as the process ends in [DispatcherConfig].Ahead, so
+// in any case after the poll interval. It claims ahead as many jobs as the process ends in [DispatcherConfig].Prefetch, so
 // that jobs that take no time do not wait for one claim each, and jobs that take long are left to whoever is free first.
 type claimer struct {
 	d         *Dispatcher
@@ -31,7 +31,7 @@ func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
 		load := c.d.running.load()
-		ahead := c.pace.ahead(load.ended, c.d.cfg.Ahead)
+		ahead := c.pace.ahead(load.ended, c.d.cfg.Prefetch)
 		capacities := c.capacities()
 		limit := load.idle + max(0, ahead-load.backlog)
 		switch {
@@ -143,7 +143,7 @@ func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan st
 	if !c.d.bounded {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}
-	patience := max(10*c.d.cfg.Ahead, 100*time.Millisecond)
+	patience := max(10*c.d.cfg.Prefetch, 100*time.Millisecond)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

@@ -135,7 +135,7 @@ UNION ALL SELECT result_json FROM job_steps`))
 		require.NoError(t, without.Retry(t.Context(), receipt.ID), "a retry needs no key")
 		again, err := q.Enqueue(t.Context(), letter.New("secret payload", &queue.Options{Key: queue.WhileUnfinished("k")}))
 		require.NoError(t, err)
-		require.Equal(t, queue.Receipt{ID: receipt.ID, Duplicate: true}, again)
+		require.Equal(t, queue.EnqueueResult{ID: receipt.ID, Duplicate: true}, again)
 	})
 }
 
@@ -159,7 +159,7 @@ func TestKeysAreRotatedAndCodecsAddedUnderWay(t *testing.T) {
 			require.Equal(t, `"`+name+`"`, string(job(t, last, receipt.ID).Payload))
 			same, err := last.Enqueue(t.Context(), letter.New(name, once(name)))
 			require.NoError(t, err, "the same job under another key")
-			require.Equal(t, queue.Receipt{ID: receipt.ID, Duplicate: true}, same)
+			require.Equal(t, queue.EnqueueResult{ID: receipt.ID, Duplicate: true}, same)
 			_, err = last.Enqueue(t.Context(), letter.New("another secret", once(name)))
 			require.ErrorIs(t, err, queue.ErrKeyConflict)
 			require.NotContains(t, err.Error(), "secret")

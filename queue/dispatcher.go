@@ -20,10 +20,10 @@ type DispatcherConfig struct {
 	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
 	// 1 ms.
 	PollInterval time.Duration
-	// Ahead is how far ahead of its free slots the process claims: as many jobs as it ends in that time, at most 1000. Jobs
+	// Prefetch is how far ahead of its free slots the process claims: as many jobs as it ends in that time, at most 1000. Jobs
 	// of higher priority that come then wait as long. What turns out to take much longer is given back. Default 50 ms; at
 	// most 1 min. Negative: not at all.
-	Ahead time.Duration
+	Prefetch time.Duration
 	// Lease is how long a process may give no sign of life before the others take its jobs. It gives one every third of
 	// that. Default 30 s; at least 100 ms.
 	Lease time.Duration
@@ -34,9 +34,9 @@ type DispatcherConfig struct {
 	// written as if it had returned then, another handler may take its slot, and whatever it still writes is refused. At a
 	// shutdown, Drain is that time. Looked at every quarter of it. Default 30 s; at least 1 ms.
 	Grace time.Duration
-	// Stuck is told once of each handler that is given up. It must not block: others are given up after it returns. Default:
+	// OnStuck is called once of each handler that is given up. It must not block: others are given up after it returns. Default:
 	// one log line.
-	Stuck func(ctx context.Context, h StuckHandler)
+	OnStuck func(ctx context.Context, h StuckHandler)
 	// Middleware wraps every handler that is registered, the first outermost.
 	Middleware []Middleware
 	// Exclusive says that no other dispatcher works on this database, so that jobs of workers that died are taken over at
@@ -57,10 +57,10 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 	if cfg.PollInterval == 0 {
 		cfg.PollInterval = time.Second
 	}
-	if cfg.Ahead == 0 {
-		cfg.Ahead = 50 * time.Millisecond
+	if cfg.Prefetch == 0 {
+		cfg.Prefetch = 50 * time.Millisecond
 	}
-	cfg.Ahead = max(0, cfg.Ahead)
+	cfg.Prefetch = max(0, cfg.Prefetch)
 	if cfg.Lease == 0 {
 		cfg.Lease = 30 * time.Second
 	}
@@ -78,8 +78,8 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Workers is %d; it must be at least 1", cfg.Workers)
 	case cfg.PollInterval < time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.PollInterval is %v; it must be at least 1ms", cfg.PollInterval)
-	case cfg.Ahead > time.Minute:
-		return cfg, fmt.Errorf("queue: DispatcherConfig.Ahead is %v; it must be at most 1m", cfg.Ahead)
+	case cfg.Prefetch > time.Minute:
+		return cfg, fmt.Errorf("queue: DispatcherConfig.Prefetch is %v; it must be at most 1m", cfg.Prefetch)
 	case cfg.Lease < 100*time.Millisecond:
 		return cfg, fmt.Errorf("queue: DispatcherConfig.Lease is %v; it must be at least 100ms", cfg.Lease)
 	case cfg.Grace < time.Millisecond:

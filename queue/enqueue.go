@@ -11,51 +11,51 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Enqueue stores a job. When its key is taken by a job of the same type and payload, the receipt names that one; by a
+// Enqueue stores a job. When its key is taken by a job of the same type and payload, the result names that job; by a
 // different job, the error is [ErrKeyConflict].
-func (q *Queue) Enqueue(ctx context.Context, job NewJob) (Receipt, error) {
+func (q *Queue) Enqueue(ctx context.Context, job NewJob) (EnqueueResult, error) {
 	return one(q.EnqueueMany(ctx, []NewJob{job}))
 }
 
 // EnqueueTx is Enqueue as part of a transaction: the job exists if and when that commits.
-func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (Receipt, error) {
+func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (EnqueueResult, error) {
 	return one(q.EnqueueManyTx(ctx, tx, []NewJob{job}))
 }
 
 // EnqueueScheduled is Enqueue for a job that becomes due at the given time.
-func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (Receipt, error) {
+func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (EnqueueResult, error) {
 	job.NotBefore = notBefore
 	return q.Enqueue(ctx, job)
 }
 
 // EnqueueIn is Enqueue for a job that becomes due after the delay. A negative delay is refused with [ErrInvalidJob].
-func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) (Receipt, error) {
+func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) (EnqueueResult, error) {
 	if delay < 0 {
-		return Receipt{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
+		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
 	}
 	return q.EnqueueScheduled(ctx, job, time.Now().Add(delay))
 }
 
-// EnqueueMany stores all jobs or, on any error, none. The receipts are in the order of the jobs. The error of a job that is
+// EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
 // invalid says which it is, counted from 0.
-func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]Receipt, error) {
+func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult, error) {
 	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
-	var receipts []Receipt
+	var results []EnqueueResult
 	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-		receipts, err = q.insert(ctx, tx, rows)
+		results, err = q.insert(ctx, tx, rows)
 		return err
 	})
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
-	return receipts, nil
+	return results, nil
 }
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
-func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]Receipt, error) {
+func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]EnqueueResult, error) {
 	w, err := q.join(ctx, tx)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
@@ -64,15 +64,15 @@ func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]Rece
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
-	receipts, err := q.insert(ctx, w, rows)
-	return receipts, wrap("enqueue", "", err)
+	results, err := q.insert(ctx, w, rows)
+	return results, wrap("enqueue", "", err)
 }
 
-func one(receipts []Receipt, err error) (Receipt, error) {
+func one(results []EnqueueResult, err error) (EnqueueResult, error) {
 	if err != nil {
-		return Receipt{}, err
+		return EnqueueResult{}, err
 	}
-	return receipts[0], nil
+	return results[0], nil
 }
 
 // prepare does outside the transaction what needs no database.
@@ -125,24 +125,24 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	return row, nil
 }
 
-func (q *Queue) insert(ctx context.Context, tx *driver.WriteTx, rows []driver.InsertJob) ([]Receipt, error) {
-	results, err := q.driver.Insert(ctx, tx, rows)
+func (q *Queue) insert(ctx context.Context, tx *driver.WriteTx, rows []driver.InsertJob) ([]EnqueueResult, error) {
+	answers, err := q.driver.Insert(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
-	receipts := make([]Receipt, len(results))
-	for i := range results {
-		if results[i].Conflict {
-			if err := q.conflict(rows, i, &results[i]); err != nil {
+	results := make([]EnqueueResult, len(answers))
+	for i := range answers {
+		if answers[i].Conflict {
+			if err := q.conflict(rows, i, &answers[i]); err != nil {
 				return nil, err
 			}
 		}
-		receipts[i] = Receipt{ID: results[i].ID, Duplicate: results[i].Duplicate}
+		results[i] = EnqueueResult{ID: answers[i].ID, Duplicate: answers[i].Duplicate}
 	}
 	if q.observed(ctx) {
-		if err := q.record(ctx, tx, enqueuedEvents(tx, rows, receipts)...); err != nil {
+		if err := q.record(ctx, tx, enqueuedEvents(tx, rows, results)...); err != nil {
 			return nil, err
 		}
 	}
-	return receipts, q.driver.Notify(ctx, tx)
+	return results, q.driver.Notify(ctx, tx)
 }

@@ -241,7 +241,7 @@ func TestHandlerThatIgnoresItsTimeoutIsGivenUp(t *testing.T) {
 		release, wrote := make(chan struct{}), make(chan error, 1)
 		var told []queue.StuckHandler
 		d, err := queue.NewDispatcher(exact, &queue.DispatcherConfig{Workers: 1, Grace: 20 * time.Second,
-			Stuck: func(_ context.Context, h queue.StuckHandler) { told = append(told, h) }})
+			OnStuck: func(_ context.Context, h queue.StuckHandler) { told = append(told, h) }})
 		require.NoError(t, err)
 		queue.Handle(d, ping, func(_ context.Context, w *queue.Work[int]) error {
 			if w.Job.Attempt > 1 {
@@ -281,7 +281,7 @@ func TestHandlerThatIgnoresItsCancelIsGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
 		release, told := make(chan struct{}), make(chan queue.StuckHandler, 1)
-		stop := start(t, q, &queue.DispatcherConfig{Stuck: func(_ context.Context, h queue.StuckHandler) {
+		stop := start(t, q, &queue.DispatcherConfig{OnStuck: func(_ context.Context, h queue.StuckHandler) {
 			told <- h
 			panic("a hook that panics hurts nobody")
 		}}, stuckUntil(release))
@@ -305,7 +305,7 @@ func TestHandlerThatIgnoresItsLostLeaseIsGivenUp(t *testing.T) {
 		id := enqueue(t, q, nil)
 		cut := &faulty{Driver: driverOf(q)}
 		release, told := make(chan struct{}), make(chan queue.StuckHandler, 1)
-		cfg := &queue.DispatcherConfig{Lease: lease, Stuck: func(_ context.Context, h queue.StuckHandler) { told <- h }}
+		cfg := &queue.DispatcherConfig{Lease: lease, OnStuck: func(_ context.Context, h queue.StuckHandler) { told <- h }}
 		stop := start(t, on(t, cut, nil), cfg, func(_ context.Context, w *queue.Work[int]) error {
 			if w.Job.Attempt == 1 {
 				<-release

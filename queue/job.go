@@ -171,8 +171,8 @@ func ForPeriod(name string, period time.Duration) Key {
 // what must not be repeated has no place in a job that coalesces. The job's LimitKey is the queue's own then.
 func Coalesce(name string) Key { return Key{Name: name, Scope: KeyCoalesce} }
 
-// A Receipt is the answer to an enqueued job.
-type Receipt struct {
+// A EnqueueResult is the answer to an enqueued job.
+type EnqueueResult struct {
 	ID string
 	// Duplicate: the key was taken, nothing was written, and ID is the job that holds the key.
 	Duplicate bool

@@ -11,10 +11,10 @@ import (
 )
 
 // enqueue takes all of a batch in, or nothing.
-func (m *model) enqueue(batch []queue.NewJob) ([]queue.Receipt, error) {
+func (m *model) enqueue(batch []queue.NewJob) ([]queue.EnqueueResult, error) {
 	first := m.ids + 1
 	m.ids += len(batch)
-	receipts := make([]queue.Receipt, len(batch))
+	receipts := make([]queue.EnqueueResult, len(batch))
 	for i := range batch {
 		receipts[i].ID = modelID(first + i)
 		payload, err := json.Marshal(batch[i].Payload)
@@ -24,7 +24,7 @@ func (m *model) enqueue(batch []queue.NewJob) ([]queue.Receipt, error) {
 		job := m.newJob(receipts[i].ID, string(payload), &batch[i])
 		if job.Key != "" {
 			if holder := m.take(job, batch[i].Key.Period); holder.JobID != job.ID {
-				receipts[i] = queue.Receipt{ID: holder.JobID, Duplicate: true}
+				receipts[i] = queue.EnqueueResult{ID: holder.JobID, Duplicate: true}
 				if holder.jobType != job.Type || holder.payload != string(payload) {
 					return nil, queue.ErrKeyConflict
 				}
@@ -246,7 +246,7 @@ func (m *model) retry(id string) error {
 }
 
 // redrive retries what matches, as far as keys are free.
-func (m *model) redrive(f queue.Filter) (done queue.Redriven) {
+func (m *model) redrive(f queue.Filter) (done queue.RedriveResult) {
 	for _, j := range m.find(f) {
 		if err := m.retry(j.ID); errors.Is(err, queue.ErrKeyConflict) {
 			done.KeyTaken++

@@ -14,7 +14,8 @@ import (
 
 // Config is how a queue behaves; the zero value is the usual.
 type Config struct {
-	// Logger takes what is worth a line; nil means silence.
+	// Logger takes warnings and errors, such as a handler that fails. Default: slog.Default(); for silence give a logger on
+	// slog.DiscardHandler.
 	Logger *slog.Logger
 	// TracerProvider and MeterProvider are where spans and metrics go; nil: OpenTelemetry's global ones.
 	TracerProvider trace.TracerProvider
@@ -71,7 +72,7 @@ func New(db driver.Driver, cfg *Config) (*Queue, error) {
 		c = *cfg
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+		c.Logger = slog.Default()
 	}
 	if c.Retry == (RetryPolicy{}) {
 		c.Retry = DefaultRetry

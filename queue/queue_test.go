@@ -73,7 +73,7 @@ func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 
 	receipts, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), ping.New(1, &queue.Options{Key: queue.Forever("k")}), ping.New(4, nil)})
 	require.NoError(t, err)
-	require.Equal(t, queue.Receipt{ID: held, Duplicate: true}, receipts[1])
+	require.Equal(t, queue.EnqueueResult{ID: held, Duplicate: true}, receipts[1])
 	require.Equal(t, "3", string(job(t, q, receipts[0].ID).Payload))
 	require.Equal(t, "4", string(job(t, q, receipts[2].ID).Payload))
 

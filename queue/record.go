@@ -92,10 +92,10 @@ func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 	return e
 }
 
-func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, receipts []Receipt) []Event {
+func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []EnqueueResult) []Event {
 	events := make([]Event, 0, len(rows))
 	for i := range rows {
-		if receipts[i].Duplicate {
+		if results[i].Duplicate {
 			continue
 		}
 		due := rows[i].NotBefore

@@ -9,8 +9,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Redriven is what became of the jobs that [Queue.Redrive] found.
-type Redriven struct {
+// RedriveResult is what became of the jobs that [Queue.Redrive] found.
+type RedriveResult struct {
 	// Queued jobs are due again.
 	Queued int
 	// KeyTaken is how many were left as they are because other jobs have taken their keys since.
@@ -24,18 +24,18 @@ const redriveBatch = 100
 // be failed and canceled. A Limit of 0 means all; it may be as large as is wished. Jobs are retried newest first, by
 // transactions of 100; on an error, what was told by then has been done. A job that is no longer finished when its turn comes
 // is passed over.
-func (q *Queue) Redrive(ctx context.Context, filter Filter) (Redriven, error) {
+func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateFailed}
 	}
 	for _, state := range filter.States {
 		if state != StateFailed && state != StateCanceled {
-			return Redriven{}, fmt.Errorf("queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
+			return RedriveResult{}, fmt.Errorf("queue: redrive: Filter.States has %s; only failed and canceled jobs can be retried", state)
 		}
 	}
-	var done Redriven
+	var done RedriveResult
 	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
-		var batch Redriven
+		var batch RedriveResult
 		for _, id := range ids {
 			err := q.retryOne(ctx, tx, id)
 			switch {

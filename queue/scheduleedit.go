@@ -96,30 +96,30 @@ func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error 
 
 // FireSchedule enqueues a schedule's job now, as a firing for this instant; a paused schedule's as well. Its next instant
 // stands. The error is [ErrScheduleNotFound], or what [Queue.Enqueue] answers.
-func (q *Queue) FireSchedule(ctx context.Context, name string) (receipt Receipt, err error) {
+func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueResult, err error) {
 	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-		receipt, err = q.FireScheduleTx(ctx, tx, name)
+		result, err = q.FireScheduleTx(ctx, tx, name)
 		return err
 	})
-	return receipt, err
+	return result, err
 }
 
 // FireScheduleTx is FireSchedule as part of a transaction.
-func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (Receipt, error) {
+func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (EnqueueResult, error) {
 	w, err := q.join(ctx, tx)
 	if err != nil {
-		return Receipt{}, scheduleError("fire", name, err)
+		return EnqueueResult{}, scheduleError("fire", name, err)
 	}
 	stored, err := q.lockSchedule(ctx, w, name)
 	if err == nil && stored.Fault != "" {
 		err = errors.New(stored.Fault)
 	}
 	if err != nil {
-		return Receipt{}, scheduleError("fire", name, err)
+		return EnqueueResult{}, scheduleError("fire", name, err)
 	}
 	stored.LastAt = w.Now()
 	if err := q.updateSchedule(ctx, w, *stored); err != nil {
-		return Receipt{}, scheduleError("fire", name, err)
+		return EnqueueResult{}, scheduleError("fire", name, err)
 	}
 	return q.EnqueueTx(ctx, w, stored.jobFor(w.Now()))
 }

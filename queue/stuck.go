@@ -79,7 +79,7 @@ func (d *Dispatcher) giveUp(ctx context.Context, match func(e *entry) bool) {
 }
 
 func (d *Dispatcher) tellStuck(ctx context.Context, h StuckHandler) {
-	if d.cfg.Stuck == nil {
+	if d.cfg.OnStuck == nil {
 		d.log.ErrorContext(ctx, "handler does not return although its context was canceled; it is given up",
 			logJobID, h.Job.ID, logJobType, h.Job.Type, logAttempt, h.Job.Attempt,
 			"cause", h.Cause, "since", h.Since, "stack", h.Stack)
@@ -87,10 +87,10 @@ func (d *Dispatcher) tellStuck(ctx context.Context, h StuckHandler) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			d.log.ErrorContext(ctx, "DispatcherConfig.Stuck panicked", logError, v, "stack", string(debug.Stack()))
+			d.log.ErrorContext(ctx, "DispatcherConfig.OnStuck panicked", logError, v, "stack", string(debug.Stack()))
 		}
 	}()
-	d.cfg.Stuck(ctx, h)
+	d.cfg.OnStuck(ctx, h)
 }
 
 // leaked is the error that names the handlers which go on when the dispatcher has stopped.

@@ -264,7 +264,7 @@ func TestTraceContextIsPassedOnWithoutAnSDK(t *testing.T) {
 		defer request.End()
 		_, err := sdk.Enqueue(ctx, ping.New(1, nil))
 		require.NoError(t, err)
-		var next queue.Receipt
+		var next queue.EnqueueResult
 		work(t, q, func(ctx context.Context, w *queue.Work[int]) (err error) {
 			if w.Payload == 1 {
 				next, err = w.Queue().Enqueue(ctx, ping.New(2, nil))

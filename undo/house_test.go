@@ -98,7 +98,7 @@ func (h *house) acted(before, after []string) postroom.Action {
 	return h.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &b, After: &f})
 }
 
-func (h *house) request(id string) queue.Receipt {
+func (h *house) request(id string) queue.EnqueueResult {
 	receipt, err := h.undoer.Request(context.Background(), id)
 	require.NoError(h.t, err)
 	return receipt

@@ -74,7 +74,7 @@ func New(cfg Config) (*Undoer, error) {
 
 // Request asks for an action to be taken back: it enqueues the job, unless one is at it already (the receipt says so). All
 // ways to undo go through it. What can be refused is refused here, before anything is written.
-func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Receipt, err error) {
+func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.EnqueueResult, err error) {
 	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		receipt, err = u.RequestTx(ctx, tx, actionID)
 		return err
@@ -83,17 +83,17 @@ func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.Re
 }
 
 // RequestTx is [Undoer.Request] as part of a transaction.
-func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.Receipt, error) {
+func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.EnqueueResult, error) {
 	original, err := u.ledger.ActionTx(ctx, tx, actionID)
 	if err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	undos, err := u.ledger.UndosTx(ctx, tx, actionID)
 	if err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	if err := check(original, undos); err != nil {
-		return queue.Receipt{}, err
+		return queue.EnqueueResult{}, err
 	}
 	return u.queue.EnqueueTx(ctx, tx, newJob(original))
 }

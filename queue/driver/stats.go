@@ -2,7 +2,7 @@ package driver
 
 import "time"
 
-// A StatsQuery says what [Inspector.Stats] reads. Package queue documents the figures, under the same names.
+// A StatsQuery says what [Inspector.Stats] reads. Package queueadmin documents the figures, under the same names.
 type StatsQuery struct {
 	Now      time.Time
 	Since    time.Time // the beginning of a bucket

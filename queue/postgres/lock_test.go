@@ -66,7 +66,7 @@ func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 	require.NoError(t, err)
 	stuck := make(chan struct{}, 1)
 	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{
-		Grace: 10 * time.Millisecond, Stuck: func(context.Context, queue.StuckHandler) { stuck <- struct{}{} },
+		Grace: 10 * time.Millisecond, OnStuck: func(context.Context, queue.StuckHandler) { stuck <- struct{}{} },
 	})
 	require.NoError(t, err)
 	const hang queue.Type[int] = "hang"

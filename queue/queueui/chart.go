@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // barStep is the width of a bucket in a chart, and barWidth that of its bar.
@@ -34,13 +34,13 @@ type bar struct {
 	Title      string
 }
 
-func charts(stats *queue.Stats, finished []queue.Throughput) []chart {
+func charts(stats *queueadmin.Stats, finished []queueadmin.Throughput) []chart {
 	kinds := []struct {
 		name, label string
-		of          func(queue.Throughput) int
+		of          func(queueadmin.Throughput) int
 	}{
-		{"completed", "Completed", func(t queue.Throughput) int { return t.Completed }},
-		{"failed", "Failed", func(t queue.Throughput) int { return t.Failed }},
+		{"completed", "Completed", func(t queueadmin.Throughput) int { return t.Completed }},
+		{"failed", "Failed", func(t queueadmin.Throughput) int { return t.Failed }},
 	}
 	out := make([]chart, len(kinds))
 	for i, kind := range kinds {
@@ -87,7 +87,7 @@ func maxOf(values []int) int {
 	return top
 }
 
-func ticks(stats *queue.Stats) []string {
+func ticks(stats *queueadmin.Stats) []string {
 	const n = 5
 	out := make([]string, n)
 	for i := range out {
@@ -97,7 +97,7 @@ func ticks(stats *queue.Stats) []string {
 }
 
 // hour names an instant as finely as the buckets are.
-func hour(stats *queue.Stats, at time.Time) string {
+func hour(stats *queueadmin.Stats, at time.Time) string {
 	if stats.Bucket >= time.Hour {
 		return at.Format("Jan 2 15:04")
 	}
@@ -117,7 +117,7 @@ func per(bucket time.Duration) string {
 
 // A span is a latency on a logarithmic scale from 1 ms to a day, of width spanWidth.
 type span struct {
-	queue.Latency
+	queueadmin.Latency
 	P50X, P95X, MaxX float64
 }
 
@@ -127,7 +127,7 @@ const (
 	spanTo    = 24 * time.Hour
 )
 
-func spanOf(l queue.Latency) span {
+func spanOf(l queueadmin.Latency) span {
 	return span{Latency: l, P50X: logScale(l.P50), P95X: logScale(l.P95), MaxX: logScale(l.Max)}
 }
 

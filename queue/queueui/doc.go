@@ -22,7 +22,7 @@
 //
 // A page that somebody watches is read from the database once in each [Config.Interval], however many watch it, and not at
 // all when nobody does; one that takes long to read is read less often, for a tenth of the time at most. What the figures
-// read is bounded: see [queue.Queue.Stats]. Lists are found through indexes; those by a tag
+// read is bounded: see [queueadmin.ReadStats]. Lists are found through indexes; those by a tag
 // alone look at all jobs that have any.
 //
 // # Shutting down

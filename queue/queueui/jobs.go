@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // pageSize is how many jobs a list shows.
@@ -96,7 +97,7 @@ func (h *Handler) jobs(ctx context.Context, u *url.URL) (*view, error) {
 
 // types are those that have jobs.
 func (h *Handler) types(ctx context.Context) ([]string, error) {
-	stats, err := h.q.Stats(ctx, &queue.StatsRequest{Window: time.Minute, MaxCount: 1})
+	stats, err := queueadmin.ReadStats(ctx, h.q, &queueadmin.StatsRequest{Window: time.Minute, MaxCount: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 // A window is how far back the overview looks.
@@ -25,7 +26,7 @@ var windows = []window{
 
 // An overviewPage is the queue at a glance.
 type overviewPage struct {
-	Stats   *queue.Stats
+	Stats   *queueadmin.Stats
 	Windows []window
 	Window  window
 	Totals  totals
@@ -47,7 +48,7 @@ type totals struct {
 
 // A typeRow is a type's line.
 type typeRow struct {
-	queue.TypeStats
+	queueadmin.TypeStats
 	Done, Failures int // in the window
 	Paused         bool
 	Spark          []bar
@@ -69,7 +70,7 @@ func (h *Handler) overview(ctx context.Context, u *url.URL) (*view, error) {
 		}
 	}
 	var err error
-	p.Stats, err = h.q.Stats(ctx, &queue.StatsRequest{Window: p.Window.length, Bucket: p.Window.bucket})
+	p.Stats, err = queueadmin.ReadStats(ctx, h.q, &queueadmin.StatsRequest{Window: p.Window.length, Bucket: p.Window.bucket})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (p *overviewPage) hold() {
 			i := slices.IndexFunc(p.Types, func(t typeRow) bool { return t.Type == l.Name })
 			if i < 0 {
 				i = len(p.Types)
-				p.Types = append(p.Types, typeRow{TypeStats: queue.TypeStats{Type: l.Name}, SparkWidth: barStep})
+				p.Types = append(p.Types, typeRow{TypeStats: queueadmin.TypeStats{Type: l.Name}, SparkWidth: barStep})
 			}
 			p.Types[i].Paused = true
 		}
@@ -107,11 +108,11 @@ func (p *overviewPage) hold() {
 }
 
 func (p *overviewPage) sum() {
-	var finished []queue.Throughput
+	var finished []queueadmin.Throughput
 	for i := range p.Stats.Types {
 		t := &p.Stats.Types[i]
 		if finished == nil {
-			finished = make([]queue.Throughput, len(t.Finished))
+			finished = make([]queueadmin.Throughput, len(t.Finished))
 		}
 		row := typeRow{TypeStats: *t, Wait: spanOf(t.Wait), Run: spanOf(t.Run)}
 		completed := make([]int, len(t.Finished))

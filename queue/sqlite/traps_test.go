@@ -114,7 +114,7 @@ func TestTrapOneConnectionForEverything(t *testing.T) {
 	db := openFile(t, nil)
 	q := trapQueue(t, db)
 	const greet queue.Type[int] = "greet"
-	var inside queue.Receipt
+	var inside queue.EnqueueResult
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		_, err = q.Enqueue(ctx, greet.New(1, nil))
 		require.ErrorIs(t, err, driver.ErrNestedWrite)

@@ -1,21 +1,22 @@
-package queue
+package queueadmin
 
 import (
 	"context"
 	"fmt"
 	"time"
 
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A StatsRequest says what [Queue.Stats] looks at; the zero value is the usual.
+// A StatsRequest says what [ReadStats] looks at; the zero StatsRequest uses the defaults.
 type StatsRequest struct {
 	// Window is how far back the jobs that have finished are counted by time. Default 1 h; bounds 1 min to 31 days.
 	Window time.Duration
 	// Bucket is the step of that count: whole minutes, at most 1000 of them in a Window. Default: as many minutes as make 60
 	// buckets or fewer.
 	Bucket time.Duration
-	// MaxCount is where counting stops, for each type and state, so that Stats answers soon however much is stored. Default
+	// MaxCount is where counting stops, for each type and state, so that ReadStats answers soon however much is stored. Default
 	// 20,000; bounds 1 to 10,000,000.
 	MaxCount int
 }
@@ -81,18 +82,18 @@ const (
 	maxMaxCount     = 10_000_000
 )
 
-// Stats reads the figures that tell how a queue fares: what waits, what runs, what has finished and how long it took. It
+// ReadStats reads the figures that show how a queue fares: what waits, what runs, what has finished and how long it took. It
 // reads indexes, and of them a bounded part for each type, so that it may be asked every few seconds; req may be nil.
-func (q *Queue) Stats(ctx context.Context, req *StatsRequest) (*Stats, error) {
+func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, error) {
 	var r StatsRequest
 	if req != nil {
 		r = *req
 	}
 	query, err := r.query(time.Now())
 	if err != nil {
-		return nil, fmt.Errorf("queue: stats: %w", err)
+		return nil, fmt.Errorf("queueadmin: stats: %w", err)
 	}
-	read, err := q.driver.Stats(ctx, query)
+	read, err := driverOf(q).Stats(ctx, query)
 	if err != nil {
 		return nil, wrap("stats", "", err)
 	}
