@@ -1,5 +1,7 @@
 package postgres
 
+import "github.com/postroom-go/postroom/queue/internal/jobsql"
+
 const (
 	// Keeps the jobs from being claimed until the transaction ends.
 	lockHolders = `
@@ -33,7 +35,7 @@ WHERE id = ANY($1)`
 	supersedeJobs = `
 UPDATE jobs
 SET state = 'canceled',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   last_error = 'superseded by ' || k.job_id,
   updated_at = $1,
   finished_at = $1

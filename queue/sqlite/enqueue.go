@@ -63,7 +63,7 @@ var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string
 
 // Most jobs are due and have nothing but a type and a payload; each value less that is bound makes them cheaper.
 var insertPlainStatements = valueStatements(insertPlainJobs, "", 2, func(first int) string {
-	return fmt.Sprintf("($1, $1, 'queued', 0, $1, $%d, $%d, $%d, $%d, $%d)", first, first+1, first+2, first+3, first+4)
+	return fmt.Sprintf("($1, $1, 'queued', "+jobsql.None+", $1, $%d, $%d, $%d, $%d, $%d)", first, first+1, first+2, first+3, first+4)
 }, insertPlainRow)
 
 // insert keeps jobs with a limit key waiting where keys are limited.

@@ -1,7 +1,11 @@
 package jobsql_test
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -93,4 +97,17 @@ func TestEveryHoldHasAName(t *testing.T) {
 	}
 	require.Len(t, jobsql.Holds, len(seen))
 	require.Equal(t, []string{"0", "1", "2", "3"}, []string{jobsql.None, jobsql.Scheduled, jobsql.Limited, jobsql.Moving}, "as they are stored")
+}
+
+// A hold that has no name cannot be written down: SQL in Go has none by its number.
+func TestNoStatementHasAHoldByItsNumber(t *testing.T) {
+	bare := regexp.MustCompile(`hold\s*(=|<>|IN|NOT IN|BETWEEN)\s*\(?[0-9]`)
+	require.NoError(t, filepath.WalkDir("../..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		require.Empty(t, bare.FindString(string(source)), "%s: use the constants of this package", path)
+		return err
+	}))
 }
