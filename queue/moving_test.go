@@ -51,9 +51,6 @@ func TestRunUntilIdleWaitsForJobsThatAreHeldByAMove(t *testing.T) {
 		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
 		require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts)
-		stats, err := q.Stats(t.Context(), nil)
-		require.NoError(t, err)
-		require.Equal(t, 1, stats.Types[0].Moving)
 
 		var once sync.Once
 		d, err := queue.NewDispatcher(on(t, watchedCounts{drv, func() { once.Do(release) }}, nil), &queue.DispatcherConfig{PollInterval: time.Millisecond})

@@ -28,7 +28,7 @@ func ScanJob(row Scanner) (driver.Job, error) {
 	return r.job, err
 }
 
-// ScanJobs reads rows of [Columns], about as many as expected, and closes them.
+// ScanJobs reads rows of [Columns], about as many as expected, and closes them. It returns nil when there are none.
 func ScanJobs(rows Rows, err error, expected int) ([]driver.Job, error) {
 	if err != nil {
 		return nil, err
@@ -36,10 +36,13 @@ func ScanJobs(rows Rows, err error, expected int) ([]driver.Job, error) {
 	defer rows.Close()
 	var r jobReader
 	r.add(ofJob)
-	jobs := make([]driver.Job, 0, expected)
+	var jobs []driver.Job
 	for rows.Next() {
 		if err := r.read(rows); err != nil {
 			return nil, err
+		}
+		if jobs == nil {
+			jobs = make([]driver.Job, 0, max(1, expected))
 		}
 		jobs = append(jobs, r.job)
 	}
