@@ -18,7 +18,13 @@ type jobReader struct {
 
 // add has the columns read, too. It is called once.
 func (r *jobReader) add(columns []column) {
-	r.cells = make([]cell, 0, len(columns)) // their addresses are kept
+	cells := 0
+	for _, c := range columns {
+		if !direct(c.kind, c.field(&r.job)) {
+			cells++
+		}
+	}
+	r.cells = make([]cell, 0, cells) // their addresses are kept
 	for _, c := range columns {
 		field := c.field(&r.job)
 		if direct(c.kind, field) {
