@@ -22,7 +22,9 @@ type Attempt struct {
 	log       *slog.Logger // the dispatcher's
 	unread    error        // why the payload could not be decoded
 	completed atomic.Bool
-	result    atomic.Pointer[any]
+	// joined is the transaction given to CompleteTx; whether one of the program's own commits, only the database knows.
+	joined atomic.Pointer[driver.WriteTx]
+	result atomic.Pointer[any]
 
 	began time.Time  // zero until its turn comes
 	span  trace.Span // of the handler, on its goroutine

@@ -134,6 +134,9 @@ func (d *Dispatcher) ended(e *entry, err error) {
 	a := e.attempt
 	outcome := d.outcome(e, err)
 	d.q.telemetry.end(e, &outcome)
+	if verdict := a.verdictOf(err); verdict != err { //nolint:errorlint // the very same
+		outcome = d.outcome(e, verdict)
+	}
 	if !d.running.leave(e) {
 		d.log.InfoContext(e.ctx, "handler that was given up has returned",
 			logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt, logError, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
 // Config says how to open a database; the zero value is the usual.
@@ -38,6 +39,9 @@ type DB struct {
 	db     *sqlx.DB
 	news   *news
 	pooled bool
+	// release closes the pool, if that is ours.
+	release func()
+	guard   within.Guard
 	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
@@ -47,6 +51,7 @@ type DB struct {
 var (
 	_ driver.Driver        = (*DB)(nil)
 	_ driver.LockTimeouter = (*DB)(nil)
+	_ driver.WriteChecker  = (*DB)(nil)
 )
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
@@ -67,20 +72,46 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	db, err := OpenPool(ctx, pool, cfg)
+	if err != nil {
 		pool.Close()
+		return nil, err
+	}
+	db.release = pool.Close
+	return db, nil
+}
+
+// OpenPool is [Open] on a pool that the program has opened, and closes after [DB.Close]. A listening dispatcher takes one of
+// its connections for good, in whose place the pool opens another. cfg may be nil; with [Config].Pooled the pool must not use
+// prepared statements. The pool must be one to a server that takes writes, and its connections must find the queue's tables by
+// their search_path.
+func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error) {
+	if pool == nil {
+		return nil, errors.New("postgres: the pool is nil: give one of pgxpool.New, or use postgres.Open")
+	}
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; cfg.Pooled && mode == pgx.QueryExecModeCacheStatement {
+		return nil, errors.New("postgres: Config.Pooled is set, but the pool prepares statements, which a pooler loses: " +
+			"add default_query_exec_mode=cache_describe to its DSN")
+	}
+	if err := pool.Ping(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}
+	db := &DB{
+		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled, release: func() {},
+	}
 	db.shared = shared{Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, KeyIsOpen: keyIsOpen}
 	return db, nil
 }
 
-// Close waits for what is under way and closes all connections. A second call does nothing.
+// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]. A second call does
+// nothing.
 func (db *DB) Close() error {
 	db.news.close()
 	err := db.db.Close()
-	db.pool.Close()
+	db.release()
 	return err
 }
 
@@ -104,7 +135,7 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.
 
 // Join implements [driver.Transactor].
 func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	return driver.NewWriteTx(tx, driver.Postgres, now), nil
+	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
 }
 
 // query runs a statement outside of transactions.
@@ -113,8 +144,20 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows
 	return rows{answer}, err
 }
 
+// InWrite implements [driver.WriteChecker].
+func (db *DB) InWrite(ctx context.Context) bool {
+	return ctx.Value(writeKey{}) != nil || db.guard.Inside()
+}
+
+// run runs what the transaction is for, and takes it back, also from goroutines that fn has left behind.
+func (db *DB) run(t *transaction, fn func() error) (err error) {
+	defer t.close()
+	db.guard.Run(func() { err = fn() })
+	return err
+}
+
 func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
-	if ctx.Value(writeKey{}) != nil {
+	if db.InWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
 	conn, err := db.db.Connx(ctx)
@@ -139,7 +182,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 			err = errors.Join(err, t.rollback(ctx))
 		}
 	}()
-	if err := fn(context.WithValue(ctx, writeKey{}, true), tx); err != nil {
+	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {
 		if t.failed != nil && !errors.Is(err, t.failed) {
 			err = errors.Join(err, t.failed)
 		}
