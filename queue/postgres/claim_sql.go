@@ -16,7 +16,7 @@ SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE), ` + adviso
 
 	// What a claim has to see to before it claims.
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits)`
 
@@ -29,7 +29,7 @@ SELECT
 WITH ended AS (
   UPDATE jobs
   SET state = 'canceled',
-    hold = 0,
+    hold = ` + jobsql.None + `,
     last_error = 'expired at ' || to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' before it could run',
     updated_at = $1,
     finished_at = $1
@@ -62,12 +62,12 @@ FROM ended`
 	promoteJobs = `
 WITH due AS (
   UPDATE jobs
-  SET hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END
+  SET hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END
   WHERE id = ANY(ARRAY(
     SELECT id
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 1
+      AND hold = ` + jobsql.Scheduled + `
       AND not_before <= $1
     ORDER BY not_before
     LIMIT 1000
@@ -84,7 +84,7 @@ FROM due`
 	// A claim that has not seen to the chores does nothing when it finds some.
 	noChores = `NOT (
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
-      OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $2)
+      OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
@@ -103,7 +103,7 @@ WHERE ctid = ANY(`
     SELECT ctid
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 0
+      AND hold = ` + jobsql.None + `
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
       AND ` + noChores + `
@@ -119,7 +119,7 @@ WITH RECURSIVE heads AS (
   (SELECT type, priority, not_before, id
    FROM jobs
    WHERE state = 'queued'
-     AND hold = 0`
+     AND hold = ` + jobsql.None
 	claimLanes = `
    ORDER BY type, priority DESC, not_before, id
    LIMIT 1)
@@ -130,7 +130,7 @@ WITH RECURSIVE heads AS (
     SELECT type, priority, not_before, id
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 0
+      AND hold = ` + jobsql.None + `
       AND type > heads.type
     ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS next),
@@ -155,7 +155,7 @@ candidates AS (
       SELECT ctid AS place, id, priority, not_before
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 0
+        AND hold = ` + jobsql.None + `
         AND type = lanes.type
         AND (expires_at IS NULL OR expires_at > $2)
       ORDER BY priority DESC, not_before, id
@@ -228,7 +228,7 @@ SELECT
       SELECT 1
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 0
+        AND hold = ` + jobsql.None + `
         AND type = asked.type
       LIMIT 1) AS ready),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
@@ -238,7 +238,7 @@ SELECT
        SELECT type, not_before
        FROM jobs
        WHERE state = 'queued'
-         AND hold = 1
+         AND hold = ` + jobsql.Scheduled + `
          AND not_before > $1
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),

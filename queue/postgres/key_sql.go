@@ -1,5 +1,7 @@
 package postgres
 
+import "github.com/postroom-go/postroom/queue/internal/jobsql"
+
 const (
 	// Keeps the jobs that wait from being claimed until the transaction ends, as several may, and those that have begun from
 	// ending. Of these the transaction takes the key away, and it may go on to end them: two that had shared such a row, both
@@ -47,7 +49,7 @@ WHERE id = ANY($1)`
 	supersedeJobs = `
 UPDATE jobs
 SET state = 'canceled',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   last_error = 'superseded by ' || k.job_id,
   updated_at = $1,
   finished_at = $1

@@ -103,7 +103,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	db := &DB{
 		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled, release: func() {},
 	}
-	db.shared = shared{Engine: driver.Postgres, Query: db.query}
+	db.shared = shared{Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, KeyIsOpen: keyIsOpen}
 	return db, nil
 }
 

@@ -99,7 +99,7 @@ FOR NO KEY UPDATE SKIP LOCKED`
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
-  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' AND limit_key IS NOT NULL THEN 2 ELSE o.hold END,
+  hold = CASE WHEN o.hold = ` + jobsql.None + ` AND o.state = 'queued' AND limit_key IS NOT NULL THEN ` + jobsql.Limited + ` ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
   failures = failures + (o.kind = 'failed')::int,
   interruptions = interruptions + (o.kind = 'interrupted')::int,
@@ -118,7 +118,7 @@ WHERE jobs.id = o.id
 	completeJobs = `
 UPDATE jobs
 SET state = 'completed',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   result_json = o.result::json,
   updated_at = o.at,
   finished_at = o.at
@@ -160,7 +160,7 @@ FOR NO KEY UPDATE`
 	retryJob = `
 UPDATE jobs
 SET state = 'queued',
-  hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END,
+  hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END,
   not_before = $1,
   failures = 0,
   interruptions = 0,

@@ -237,7 +237,7 @@ func (db *DB) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []ended
 func finishRows(outcomes []*driver.Outcome, now time.Time) string {
 	var rows jsonRows
 	for _, out := range outcomes {
-		hold, finished := jobsql.HoldNone, time.Time{}
+		hold, finished := driver.HoldNone, time.Time{}
 		if out.State.Finished() {
 			finished = out.At
 		} else {

@@ -175,7 +175,7 @@ func open(ctx context.Context, uri string, options url.Values, file *file, cfg C
 	if err := db.openReaders(uri, options, cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
-	db.shared = shared{Engine: driver.SQLite, Query: db.query}
+	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, KeyIsOpen: keyIsOpen}
 	if err := db.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
