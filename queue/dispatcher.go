@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // DispatcherConfig is how a dispatcher runs; the zero value is the usual.
@@ -92,16 +88,9 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 type Dispatcher struct {
 	q        *Queue
 	cfg      DispatcherConfig
-	log      *slog.Logger
-	handlers map[string]*handler
-	bounded  bool    // some handler has a bound of its own
-	faults   []error // of registration; told by Run
-
-	started   sync.Once
-	identity  *identity
-	running   *runningSet
-	completer *completer
-	scheduler *scheduler
+	handlers handlers
+	faults   []error // of registration; Run returns them
+	started  sync.Once
 }
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
@@ -113,13 +102,7 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{
-		q: q, cfg: c, log: c.Logger, handlers: make(map[string]*handler),
-		identity: newIdentity(), running: newRunningSet(c.Workers),
-	}
-	d.completer = newCompleter(d)
-	d.scheduler = newScheduler(d)
-	return d, nil
+	return &Dispatcher{q: q, cfg: c, handlers: make(handlers)}, nil
 }
 
 // ErrStarted: a dispatcher runs once.
@@ -147,136 +130,34 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if len(d.handlers) == 0 {
 		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
 	}
-	if err := d.begin(ctx); err != nil {
+	c := newCrew(d.q, &d.cfg, d.handlers)
+	if untilIdle {
+		c.claimer.idle = c.nothingLeft
+	}
+	if err := c.begin(ctx, d.cfg.Exclusive); err != nil {
 		return wrap("start dispatcher", "", err)
 	}
-	remove := d.q.local.add(d)
+	remove := d.q.local.add(c)
 	defer remove()
 
 	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := context.WithoutCancel(ctx)
-	keepers := startRoles(background, newHeartbeater(d), newRescuer(d), &pruner{d}, &watchdog{d})
-	completer := startRoles(background, d.completer)
+	keepers := startRoles(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog)
+	completer := startRoles(background, c.completer)
 
 	claiming, stopClaiming := context.WithCancel(ctx)
-	c := newClaimer(d, untilIdle)
-	d.scheduler.look(claiming) // before the claimer may find nothing to do
-	listener := startRoles(claiming, d.scheduler, roleFunc(func(ctx context.Context) { d.listen(ctx, c) }))
-	c.run(claiming)
+	c.scheduler.look(claiming) // before the claimer may find nothing to do
+	listener := startRoles(claiming, c.scheduler, c.listener)
+	c.claimer.run(claiming)
 	stopClaiming()
 	listener.stop()
 
-	d.drain(background)
+	c.runner.drain(background, d.cfg.Drain)
 	var unwritten error
-	if !d.running.waitWritten(d.cfg.Lease) {
+	if !c.running.waitWritten(d.cfg.Lease) {
 		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
 	}
 	completer.stop()
 	keepers.stop()
-	return errors.Join(d.retire(background), d.leaked(), unwritten)
-}
-
-func (d *Dispatcher) begin(ctx context.Context) error {
-	if d.cfg.Exclusive {
-		if err := newRescuer(d).takeAll(ctx); err != nil {
-			return err
-		}
-	}
-	_, err := d.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: d.identity.get(), First: true, Types: d.types(), Now: time.Now()})
-	return err
-}
-
-func (d *Dispatcher) retire(ctx context.Context) error {
-	if err := d.q.driver.RemoveWorker(ctx, d.identity.get()); err != nil {
-		return fmt.Errorf("queue: stop dispatcher: %w", err)
-	}
-	return nil
-}
-
-func (d *Dispatcher) listen(ctx context.Context, c *claimer) {
-	heard := func() {
-		c.wake()
-		d.scheduler.hint()
-	}
-	if err := d.q.driver.Listen(ctx, heard); err != nil && ctx.Err() == nil {
-		d.log.WarnContext(ctx, "listening for new jobs failed; polling goes on", logError, err)
-	}
-}
-
-// drain waits for the handlers: first for all to end, then for the canceled ones to return. What still runs is given
-// up; its lease keeps the handler from writing.
-func (d *Dispatcher) drain(ctx context.Context) {
-	d.giveBack(time.Now().Add(time.Hour))
-	if d.running.waitIdle(d.cfg.Drain) {
-		return
-	}
-	d.running.cancelAll(ErrShutdown)
-	if !d.running.waitIdle(d.cfg.Drain) {
-		d.giveUp(ctx, func(*entry) bool { return true })
-	}
-}
-
-func (d *Dispatcher) types() []string {
-	types := make([]string, 0, len(d.handlers))
-	for t := range d.handlers {
-		types = append(types, t)
-	}
-	return types
-}
-
-// identity is the worker's name in the database. It changes when the worker has been declared dead.
-type identity struct {
-	mu sync.Mutex
-	id string
-}
-
-func newIdentity() *identity {
-	i := &identity{}
-	i.renew()
-	return i
-}
-
-func (i *identity) get() string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.id
-}
-
-func (i *identity) renew() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
-	return i.id
-}
-
-// dispatchers are those of this process, told at once of what concerns their running jobs.
-type dispatchers struct {
-	mu  sync.Mutex
-	all map[*Dispatcher]struct{}
-}
-
-func (s *dispatchers) add(d *Dispatcher) (remove func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*Dispatcher]struct{})
-	}
-	s.all[d] = struct{}{}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.all, d)
-	}
-}
-
-func (s *dispatchers) cancel(jobID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for d := range s.all {
-		d.running.cancelJob(jobID, ErrCanceled)
-	}
+	return errors.Join(c.retire(background), c.runner.leaked(), unwritten)
 }
