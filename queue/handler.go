@@ -38,7 +38,8 @@ func (h handlers) bounded() bool {
 
 // Handle registers the handler of a job type, before Run. A type registered twice is an error that Run returns.
 //
-// The handler's error decides what becomes of the job: nil completes it, an error is a failure that is retried with
+// The handler's error decides what becomes of the job: nil completes it (unless an [Attempt.Complete] has failed, whose
+// error then counts), an error is a failure that is retried with
 // backoff until MaxAttempts, [Fatal] ends it, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with
 // its stack. The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; when the
 // job was canceled or its lease is lost, what the handler reports is ignored. A handler that does not return then is given

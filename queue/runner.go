@@ -73,6 +73,9 @@ func (r *runner) runOne(e *entry) (goesOn bool) {
 	} else {
 		err = r.handlers[e.attempt.job.Type].run(r.q.begin(e), e.attempt)
 	}
+	if err == nil {
+		err = e.attempt.unsettled()
+	}
 	returned = true
 	return true
 }
