@@ -24,7 +24,7 @@ type claimer struct {
 	prefetch  time.Duration
 	poll      time.Duration
 	// idle reports whether there is nothing to wait for, once nothing runs; nil: claim until ctx is done.
-	idle func(ctx context.Context) bool
+	idle func(ctx context.Context, nextDue time.Time) bool
 
 	woken chan struct{}
 	pace  pace
@@ -60,7 +60,7 @@ func (c *claimer) run(ctx context.Context) {
 		if result.More {
 			continue
 		}
-		if len(result.Jobs) == 0 && c.idle != nil && c.running.empty() && c.idle(ctx) {
+		if len(result.Jobs) == 0 && c.idle != nil && c.running.empty() && c.idle(ctx, result.NextDue) {
 			return
 		}
 		// A slot that becomes free is no reason to look again: there was nothing more to claim.

@@ -76,15 +76,6 @@ func (c *crew) heard() {
 	c.scheduler.hint()
 }
 
-// nothingLeft reports whether no job of the types that are handled is queued or running, in any process.
-func (c *crew) nothingLeft(ctx context.Context) bool {
-	counts, err := c.q.Counts(ctx, Filter{States: []State{StateQueued, StateRunning}, Types: c.heartbeater.types})
-	if err != nil && ctx.Err() == nil {
-		c.claimer.log.ErrorContext(ctx, "counting jobs failed; trying again", logError, err)
-	}
-	return err == nil && len(counts) == 0
-}
-
 // dispatchers are those that run in this process: they learn at once what concerns their jobs and schedules.
 type dispatchers struct {
 	mu  sync.Mutex

@@ -114,8 +114,11 @@ var ErrStarted = errors.New("queue: the dispatcher has been run before; make a n
 // ends the database did not take for a whole lease.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
-// RunUntilIdle is Run that also stops when no job of the types it handles is queued, scheduled or running any more,
-// in any process: for command lines and tests. It fires the schedules that are due as it begins, and waits for no others.
+// RunUntilIdle is Run that also returns once it is idle: for command lines and tests. It is idle when no job of the types it
+// handles runs, in any process, and none is queued but those that are paused (see [Queue.Pause]), which nobody can start. It
+// waits for jobs that are not due yet, however late, for those that wait for their next attempt or for a limit, and for those
+// that run in other processes; once it has waited for 5 s, one log line (Info) says for how many, and when the next one is
+// due. It fires the schedules that are due as it begins, and waits for no others.
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
 
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
@@ -132,7 +135,8 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	}
 	c := newCrew(d.q, &d.cfg, d.handlers)
 	if untilIdle {
-		c.claimer.idle = c.nothingLeft
+		check := &idleCheck{driver: d.q.driver, log: d.cfg.Logger, running: c.running, types: d.handlers.types()}
+		c.claimer.idle = check.idle
 	}
 	if err := c.begin(ctx, d.cfg.Exclusive); err != nil {
 		return wrap("start dispatcher", "", err)
