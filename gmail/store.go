@@ -21,9 +21,7 @@ var migrations embed.FS
 // Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels) or brings them up to
 // date. It may be called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "gmail", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations)
 }
 
 // A Store keeps accounts, threads, messages and labels. What it writes, it writes in the caller's transaction; what it

@@ -86,9 +86,8 @@ type beginner interface {
 var migrations embed.FS
 
 // Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
-// limits) or brings them up to date. It may be called at every start, by several processes at once.
+// limits) or brings them up to date. It may be called at every start, by several processes at once. Where they are
+// up to date it only reads: then a role that may not create tables can call it as well.
 func Migrate(ctx context.Context, db DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "queue", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
 }

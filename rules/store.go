@@ -23,9 +23,7 @@ var migrations embed.FS
 // Migrate creates the tables of this package (deterministic_rules, rules_revision) or brings them up to date. It may be
 // called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "rules", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "rules", migrations)
 }
 
 var (

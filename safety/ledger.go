@@ -89,7 +89,5 @@ var migrations embed.FS
 // Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. It may be
 // called at every start, by several processes at once.
 func Migrate(ctx context.Context, db queue.DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "safety", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "safety", migrations)
 }
