@@ -28,7 +28,7 @@ type Attempt struct {
 	undone atomic.Pointer[error]
 	result atomic.Pointer[any]
 
-	began time.Time  // zero until its turn comes
+	began time.Time  // by the clock of the queue; zero until its turn comes
 	span  trace.Span // of the handler, on its goroutine
 	// spanContext is that of span, for others; nil without one.
 	spanContext atomic.Pointer[trace.SpanContext]
@@ -66,7 +66,7 @@ func (a *Attempt) resultValue() any {
 // and verdicts such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {
-	return err != nil && judge(a.job, err, time.Now(), a.q.retry, a.q.budget).State == StateFailed
+	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. fn does database work only;

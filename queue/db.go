@@ -75,7 +75,7 @@ func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
 	if _, ok := tx.(beginner); ok {
 		return nil, fmt.Errorf("a %T is no transaction: begin one with BeginTx, or use the call without Tx", tx)
 	}
-	return q.driver.Join(ctx, tx, time.Now())
+	return q.driver.Join(ctx, tx, q.now())
 }
 
 type beginner interface {

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -25,7 +24,7 @@ func Step[T any](ctx context.Context, w running, name string, fn func(ctx contex
 	if done, err := a.stored(ctx, name, &result); done || err != nil {
 		return result, err
 	}
-	step := StepRecord{Name: name, StartedAt: time.Now()}
+	step := StepRecord{Name: name, StartedAt: a.q.now()}
 	result, err := fn(ctx)
 	if err != nil {
 		return result, err

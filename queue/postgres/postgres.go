@@ -42,6 +42,7 @@ type DB struct {
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
 	clock   joblimit.Clock
+	server  serverClock
 }
 
 var (
@@ -67,11 +68,12 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if err := pool.Ping(ctx); err != nil {
+	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, server: serverClock{machine: time.Now}}
+	if err := db.setClock(ctx); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled}
+	db.news = startNews(pool)
 	db.shared = shared{Engine: driver.Postgres, Query: db.query}
 	return db, nil
 }
@@ -117,6 +119,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	if ctx.Value(writeKey{}) != nil {
 		return driver.ErrNestedWrite
 	}
+	db.resetClock(ctx)
 	conn, err := db.db.Connx(ctx)
 	if err != nil {
 		return err
@@ -130,7 +133,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
 	t := &transaction{conn: conn}
-	tx := driver.NewWriteTx(t, driver.Postgres, time.Now())
+	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.
 	defer func() {
