@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -11,6 +12,7 @@ import (
 // A crew is the parts of a dispatcher that runs, each with what it needs of the others.
 type crew struct {
 	q        *Queue
+	log      *slog.Logger
 	identity *identity
 	running  *runningSet
 
@@ -26,7 +28,7 @@ type crew struct {
 }
 
 func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
-	c := &crew{q: q, identity: newIdentity(), running: newRunningSet(cfg.Workers)}
+	c := &crew{q: q, log: cfg.Logger, identity: newIdentity(), running: newRunningSet(cfg.Workers)}
 	leases := &leaseChecker{driver: q.driver, log: cfg.Logger, running: c.running}
 	c.completer = &completer{q: q, log: cfg.Logger, running: c.running, lease: cfg.Lease, woken: make(chan struct{}, 1)}
 	c.runner = &runner{
@@ -50,8 +52,21 @@ func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
 	return c
 }
 
-// begin makes the dispatcher known to the others.
+// begin registers the worker. Where the database can be read and does not take that, as on a disk that is full, the
+// dispatcher goes on as one does that runs already: claims are tried again, and register the worker.
 func (c *crew) begin(ctx context.Context, alone bool) error {
+	err := c.register(ctx, alone)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, readErr := c.q.driver.Workers(ctx); readErr != nil {
+		return err
+	}
+	c.log.ErrorContext(ctx, "registering this process failed; trying again with each claim", logError, err)
+	return nil
+}
+
+func (c *crew) register(ctx context.Context, alone bool) error {
 	if alone {
 		if err := c.rescuer.takeAll(ctx); err != nil {
 			return err
