@@ -30,6 +30,6 @@
 //
 // # The specification
 //
-// The conformance suite, queuetest.Conformance, is the specification: each of its cases says what is expected and why.
+// The conformance suite, queue/driver/drivertest, is the specification: each of its cases says what is expected and why.
 // A driver that passes it works with every part of package queue.
 package driver

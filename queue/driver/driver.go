@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Driver is a database that keeps jobs. Package queue/queuetest has the suite that every driver passes.
+// A Driver is a database that keeps jobs. Package queue/driver/drivertest has the suite that every driver passes.
 type Driver interface {
 	Transactor
 	Enqueuer

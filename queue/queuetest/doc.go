@@ -1,4 +1,4 @@
-// Package queuetest helps to test what uses a queue, and what implements one.
+// Package queuetest helps to test programs that use a queue.
 //
 // # Running jobs
 //
@@ -64,7 +64,5 @@
 // it wakes. One that wakes between looking at its context and making the call does make it: only the other side can
 // refuse that.
 //
-// # Drivers
-//
-// [TestDriver] is the suite that every [queue.Driver] passes.
+// The suite for drivers is in queue/driver/drivertest.
 package queuetest
