@@ -23,11 +23,13 @@ type claimer struct {
 	handlers  handlers
 	prefetch  time.Duration
 	poll      time.Duration
+	private   bool // see [driver.Private]
 	// idle reports whether there is nothing to wait for, once nothing runs; nil: claim until ctx is done.
 	idle func(ctx context.Context, nextDue time.Time) bool
 
 	woken chan struct{}
 	pace  pace
+	quiet time.Time // since when nothing has come; zero: something just has
 }
 
 func (c *claimer) wake() { tell(c.woken) }
@@ -78,6 +80,9 @@ func (c *claimer) claim(ctx context.Context, capacities []driver.TypeCapacity, l
 		return result, err
 	}
 	jobs := jobsOf(result.Jobs)
+	if len(jobs) > 0 {
+		c.quiet = time.Time{}
+	}
 	c.telemetry.countClaimed(ctx, jobs)
 	c.runner.start(ctx, jobs)
 	c.leases.verify(context.WithoutCancel(ctx), c.running.missed(jobs))
@@ -107,11 +112,26 @@ func (c *claimer) capacities() []driver.TypeCapacity {
 const maxCapacity = 1 << 20
 
 func (c *claimer) pause(nextDue time.Time) time.Duration {
+	poll := c.poll
+	if c.private {
+		poll = max(poll, min(c.quietFor(), maxQuietPoll))
+	}
 	if nextDue.IsZero() {
-		return c.poll
+		return poll
 	}
 	// Due times are cut to the microsecond; the wait must not end before.
-	return min(c.poll, nextDue.Sub(c.now())+time.Microsecond)
+	return min(poll, nextDue.Sub(c.now())+time.Microsecond)
+}
+
+// maxQuietPoll bounds how rarely a dispatcher looks where no other process can enqueue.
+const maxQuietPoll = time.Minute
+
+// quietFor is how long nothing has come.
+func (c *claimer) quietFor() time.Duration {
+	if c.quiet.IsZero() {
+		c.quiet = time.Now()
+	}
+	return time.Since(c.quiet)
 }
 
 // changed closes when a job has ended, where that is a reason to look again: a type that was full has room, or a dispatcher
@@ -130,7 +150,9 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	select {
 	case <-ctx.Done():
 	case <-c.woken:
+		c.quiet = time.Time{}
 	case <-changed:
+		c.quiet = time.Time{}
 	case <-timer.C:
 	}
 }

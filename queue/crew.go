@@ -40,7 +40,8 @@ func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
 	c.rescuer = &rescuer{q: q, log: cfg.Logger, identity: c.identity, lease: cfg.Lease}
 	c.claimer = &claimer{
 		driver: q.driver, log: cfg.Logger, now: q.now, telemetry: q.telemetry, identity: c.identity, running: c.running,
-		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval, woken: make(chan struct{}, 1),
+		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval,
+		private: driver.IsPrivate(q.driver), woken: make(chan struct{}, 1),
 	}
 	c.scheduler = &scheduler{
 		q: q, log: cfg.Logger, now: q.now, poll: cfg.PollInterval,

@@ -156,6 +156,7 @@ func (q *Queue) FailTx(ctx context.Context, tx Tx, job *Job, cause error) error 
 		return wrap("fail", job.ID, errors.New("no error was given"))
 	}
 	out := judge(job, cause, w.Now(), q.retry, q.budget)
+	out.Lease = job.Lease().lookup()
 	err = q.finish(ctx, w, q.stored(out))
 	if err == nil {
 		err = q.recordFailure(ctx, w, job, &out)
