@@ -10,7 +10,8 @@ import (
 // An ActionType names what can be done to a message.
 type ActionType string
 
-// The eighteen actions. What each does at Gmail is package gmail's business; how dangerous it is stands in [ActionType.Danger].
+// The eighteen actions. Package gmail carries out those of [MailboxActions]; [ActionType.Danger] returns how dangerous an
+// action is.
 const (
 	ApplyLabel  ActionType = "apply_label"
 	RemoveLabel ActionType = "remove_label"
@@ -34,17 +35,18 @@ const (
 	Escalate  ActionType = "escalate"
 )
 
-// A Danger is how much an action can cost when it was wrong.
+// A Danger is the harm that a wrong action can do.
 type Danger int
 
-// The levels of danger. The zero value is the strictest, so that an action nobody has classified is dangerous.
+// The levels of danger. The zero value is the strictest, so that an unclassified
+// action is dangerous.
 const (
 	Dangerous  Danger = iota // cannot be taken back, or reaches other people
 	Reversible               // leaves a trace beyond labels, which can be taken back
 	Safe                     // moves or marks mail, and can be taken back exactly
 )
 
-// String is the level's name: dangerous, reversible or safe.
+// String returns the name of the level: dangerous, reversible or safe.
 func (d Danger) String() string {
 	switch d {
 	case Safe:
@@ -63,7 +65,7 @@ var dangers = map[ActionType]Danger{
 	Delete: Dangerous, Forward: Dangerous, AutoReply: Dangerous, Escalate: Dangerous,
 }
 
-// ActionTypes lists all actions, sorted by name.
+// ActionTypes returns all actions, sorted by name.
 func ActionTypes() []ActionType {
 	types := make([]ActionType, 0, len(dangers))
 	for t := range dangers {
@@ -73,32 +75,42 @@ func ActionTypes() []ActionType {
 	return types
 }
 
-// Valid tells whether t is one of the actions.
+// mailbox lists the actions that change only the message itself.
+var mailbox = []ActionType{
+	ApplyLabel, Archive, Delete, MarkRead, MarkUnread, Move, None, RemoveLabel, Restore, Star, Trash, Unstar,
+}
+
+// MailboxActions returns the actions that package gmail carries out, sorted by name: those that change only the message
+// itself. The others need more than a mailbox, such as a place for notes or a way to send; a host that offers them carries
+// them out itself.
+func MailboxActions() []ActionType { return slices.Clone(mailbox) }
+
+// Valid reports whether t is one of the actions.
 func (t ActionType) Valid() bool {
 	_, ok := dangers[t]
 	return ok
 }
 
-// Danger is the level of t; [Dangerous] for a name that is no action.
+// Danger returns the level of t, and [Dangerous] when t is not an action.
 func (t ActionType) Danger() Danger { return dangers[t] }
 
-// TakesLabel tells whether t needs the parameter "label".
+// TakesLabel reports whether t needs the parameter "label".
 func (t ActionType) TakesLabel() bool { return t == ApplyLabel || t == RemoveLabel || t == Move }
 
-// Parameters are an action's arguments as JSON has them. A label action has "label": a name until the ledger has
-// taken it in, the label's id from then on.
+// Parameters are the arguments of an action, as decoded from JSON. An action that takes a label has the parameter "label":
+// the label's name until the ledger records the action, the label's id from then on.
 type Parameters map[string]any
 
 // ParamLabel is the parameter that names the label of [ApplyLabel], [RemoveLabel] and [Move].
 const ParamLabel = "label"
 
-// Text returns the parameter when it is a non-empty string.
+// Text returns the parameter and true if it is a non-empty string.
 func (p Parameters) Text(name string) (string, bool) {
 	s, ok := p[name].(string)
 	return s, ok && s != ""
 }
 
-// CheckParameters tells what t needs and does not find in p, as one error for people; nil when nothing is missing.
+// CheckParameters returns an error that says what t needs and p lacks, or nil.
 func (t ActionType) CheckParameters(p Parameters) error {
 	if !t.Valid() {
 		return fmt.Errorf("%q is not an action; the actions are %v", string(t), ActionTypes())
@@ -116,7 +128,7 @@ func (t ActionType) CheckParameters(p Parameters) error {
 	return nil
 }
 
-// An ActionState is where an action stands in the ledger.
+// An ActionState is the state of an action in the ledger.
 type ActionState string
 
 // The states of an action. It starts queued, executing or approved_pending; completed, failed, canceled and rejected
@@ -131,7 +143,7 @@ const (
 	ActionApprovedPending ActionState = "approved_pending"
 )
 
-// Final tells whether no change follows s.
+// Final reports whether s is an end: no state follows it.
 func (s ActionState) Final() bool {
 	switch s {
 	case ActionCompleted, ActionFailed, ActionCanceled, ActionRejected:
@@ -141,7 +153,7 @@ func (s ActionState) Final() bool {
 	}
 }
 
-// An Action is one entry of the ledger: what is to be done, or was done, to one message.
+// An Action is one entry of the ledger: one change to one message, to be carried out or carried out.
 type Action struct {
 	ID         string
 	AccountID  string

@@ -2,15 +2,15 @@ package postroom
 
 import "context"
 
-// A Decider looks at a message and decides what to do with it: a rule set, a language model, a test.
+// A Decider decides what to do with a message: a rule set, a language model, a test.
 //
-// It returns an error only when it could not decide (a provider that is down, a database that does not answer). Not
-// having an opinion is a decision too: action [None], with the reason in its rationale.
+// Decide returns an error only when it cannot decide, for example because a provider or a database does not answer. A
+// decider without an opinion returns a decision with the action [None] and the reason in its rationale.
 type Decider interface {
 	Decide(ctx context.Context, msg *Message) (Decision, error)
 }
 
-// DeciderFunc makes a [Decider] of a function.
+// A DeciderFunc is a function used as a [Decider].
 type DeciderFunc func(ctx context.Context, msg *Message) (Decision, error)
 
 // Decide calls f.

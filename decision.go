@@ -7,32 +7,33 @@ import (
 	"strings"
 )
 
-// A Source tells who made a decision.
+// A Source names the kind of decider that made a decision.
 type Source string
 
 // The sources of a decision.
 const (
 	SourceDeterministic Source = "deterministic" // one of the user's rules
 	SourceModel         Source = "llm"           // a language model
-	SourceNone          Source = "none"          // nobody: no rule matched and no model is configured
+	SourceNone          Source = "none"          // none: no rule matched and no model is configured
 )
 
-// A SafeMode is how far a rule trusts its own action.
+// A SafeMode says which checks of the safety gate a rule answers for its user.
 type SafeMode string
 
-// The safe modes of a rule. Only [SafeDangerousOverride] releases a dangerous action, and only the rule's own.
+// The safe modes of a rule. Only [SafeDangerousOverride] lets a dangerous action pass without approval, and only that of
+// the rule itself.
 const (
 	SafeDefault           SafeMode = "default"
 	SafeAlwaysSafe        SafeMode = "always_safe"
 	SafeDangerousOverride SafeMode = "dangerous_override"
 )
 
-// Valid tells whether m is one of the safe modes; the empty one is not.
+// Valid reports whether m is one of the safe modes. The empty mode is not valid.
 func (m SafeMode) Valid() bool {
 	return m == SafeDefault || m == SafeAlwaysSafe || m == SafeDangerousOverride
 }
 
-// A Decision is what a [Decider] wants done with one message, and why.
+// A Decision is the action that a [Decider] proposes for one message, with its reasons.
 type Decision struct {
 	Action     ActionType
 	Parameters Parameters
@@ -40,7 +41,7 @@ type Decision struct {
 	// Confidence lies within [0, 1]; a rule's is 1.
 	Confidence float64
 
-	// NeedsApproval asks for a person. Its absence never relaxes what the gate demands.
+	// NeedsApproval requests a person's approval. False does not relax what the gate demands.
 	NeedsApproval bool
 
 	// Rationale is the reason in words; never blank.
@@ -54,20 +55,20 @@ type Decision struct {
 	SafeMode SafeMode // the rule's; the zero value counts as default
 	Model    string   // provider::model, when Source is llm
 
-	// Key makes recording the decision idempotent: of several with the same message and key the first one stands. Empty
-	// is the key of the one decision that a message gets when it arrives; whoever decides about it again, or more than
-	// once, names each decision, by the job's id for instance.
+	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps
+	// the first. The empty key is that of the one decision made when the message arrives; every further decision about the
+	// message needs a key of its own, such as the id of the job that makes it.
 	Key string
 }
 
-// Explanations tell a person how a decision came about.
+// Explanations are the reasons of a decision, for people.
 type Explanations struct {
 	SalientFeatures        []string      `json:"salient_features"`
 	MatchedDirections      []string      `json:"matched_directions"`
 	ConsideredAlternatives []Alternative `json:"considered_alternatives"`
 }
 
-// An Alternative is an action that was considered and not taken.
+// An Alternative is an action that the decider considered and rejected.
 type Alternative struct {
 	Action     ActionType `json:"action"`
 	Confidence float64    `json:"confidence"`
@@ -106,22 +107,22 @@ func (a Alternative) validate(index int) []error {
 	return faults
 }
 
-// withinUnit is false for NaN as well.
+// withinUnit reports whether f lies within [0, 1]; NaN does not.
 func withinUnit(f float64) bool { return f >= 0 && f <= 1 }
 
-// An Image is the state of a message at the provider that an action can change: its labels, trash included.
+// An Image is the part of a message's state at the provider that actions can change: its labels, the trash included.
 type Image struct {
 	LabelIDs []string `json:"label_ids"` // sorted
 }
 
-// NewImage makes an image of label ids in any order.
+// NewImage returns the image with the label ids, which may be in any order.
 func NewImage(labelIDs []string) Image {
 	sorted := slices.Clone(labelIDs)
 	slices.Sort(sorted)
 	return Image{LabelIDs: slices.Compact(sorted)}
 }
 
-// Has tells whether the label is part of the image.
+// Has reports whether the image contains the label.
 func (i Image) Has(labelID string) bool { return slices.Contains(i.LabelIDs, labelID) }
 
 // A LabelChange is a set of labels to add and a set to remove.
@@ -130,12 +131,18 @@ type LabelChange struct {
 	Remove []string `json:"remove,omitempty"`
 }
 
-// IsZero tells whether the change changes nothing.
+// IsZero reports whether the change changes nothing.
 func (c LabelChange) IsZero() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// ChangeFrom is the change that turns image before into i.
+// ChangeFrom returns the change that turns the image before into i.
 func (i Image) ChangeFrom(before Image) LabelChange {
 	return LabelChange{Add: missing(i.LabelIDs, before), Remove: missing(before.LabelIDs, i)}
+}
+
+// Apply returns the image after the change; i is not modified. A label that is both added and removed is present.
+func (i Image) Apply(c LabelChange) Image {
+	kept := slices.DeleteFunc(slices.Clone(i.LabelIDs), func(l string) bool { return slices.Contains(c.Remove, l) })
+	return NewImage(append(kept, c.Add...))
 }
 
 func missing(labels []string, from Image) []string {
@@ -148,22 +155,22 @@ func missing(labels []string, from Image) []string {
 	return out
 }
 
-// An UndoHint is what a completed action leaves behind so that it can be taken back exactly.
+// An UndoHint is recorded with a completed action, so that the action can be undone exactly.
 type UndoHint struct {
-	// InverseAction and InverseParameters say in words what would take the action back; [None] when nothing can. They
-	// are for people and for other systems: our own undo works from the images.
+	// InverseAction and InverseParameters name the action that would undo this one; [None] if there is none. They are for
+	// people and for other systems: package undo uses the images.
 	InverseAction     ActionType `json:"inverse_action"`
 	InverseParameters Parameters `json:"inverse_parameters,omitempty"`
 
-	// Irreversible is set by actions that nothing takes back.
+	// Irreversible marks an action that cannot be undone.
 	Irreversible bool `json:"irreversible,omitempty"`
 
-	// Before and After are the message as it was before the action's first attempt and as the action left it.
+	// Before is the message before the first attempt of the action, After the message as the action left it.
 	Before *Image `json:"before,omitempty"`
 	After  *Image `json:"after,omitempty"`
 }
 
-// Undoable tells whether the hint names a way back.
+// Undoable reports whether the action can be undone from the hint.
 func (h *UndoHint) Undoable() bool {
 	return h != nil && !h.Irreversible && h.InverseAction != None && h.Before != nil && h.After != nil
 }

@@ -1,6 +1,7 @@
-// Package postroom holds the words that the rooms of Postroom share: a [Message], its [Label]s, the [Decision] made
-// about it, the [Action] that follows, and the [UndoHint] that takes the action back.
+// Package postroom defines the types that the mail packages of Postroom share: a [Message], its [Label]s, the [Decision]
+// made about it, the [Action] that follows, and the [UndoHint] that takes the action back.
 //
-// There is no I/O here and nothing but the standard library. Packages that do not know each other (rules, llm, safety,
-// gmail, undo) meet in these types; what one room needs of another it asks for as a small interface in terms of them.
+// The package does no I/O and imports only the standard library. The packages rules, llm, safety, gmail and undo do not
+// import each other, but for undo, which imports safety: what one needs of another it declares as a small interface in
+// terms of these types.
 package postroom

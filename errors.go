@@ -3,8 +3,8 @@ package postroom
 import "errors"
 
 var (
-	// ErrMessageGone: the provider no longer has the message.
+	// ErrMessageGone reports that the provider no longer has the message.
 	ErrMessageGone = errors.New("the message no longer exists in the mailbox")
-	// ErrNotFound: nothing is stored under the id.
+	// ErrNotFound reports that nothing is stored under the id.
 	ErrNotFound = errors.New("not found")
 )

@@ -1,6 +1,6 @@
 package postroom
 
-// Label ids that Gmail defines for every mailbox. All others belong to one account.
+// The ids of the labels that Gmail defines in every mailbox. All others belong to one account.
 const (
 	LabelInbox     = "INBOX"
 	LabelUnread    = "UNREAD"
@@ -12,7 +12,7 @@ const (
 	LabelTrash     = "TRASH"
 )
 
-// A LabelType tells labels that the provider defines from those that the user made.
+// A LabelType distinguishes the labels that the provider defines from those that the user made.
 type LabelType string
 
 // The types of a label, as Gmail names them.
@@ -21,15 +21,15 @@ const (
 	LabelUser   LabelType = "user"
 )
 
-// A Label is a name that an account's messages can carry. Its ID is stable, its Name is not; "/" in a name nests.
+// A Label is a label of one account. The ID never changes, the Name may; a "/" in the name nests labels.
 type Label struct {
 	ID        string
 	AccountID string
 	Name      string
 	Type      LabelType
 
-	// Description tells a model what the label is for; AvailableToClassifier whether the model may choose it. Both are
-	// the user's and survive a sync.
+	// Description says what the label is for, and is shown to a model. AvailableToClassifier reports whether a model may
+	// choose the label. Both are set by the user; a sync does not change them.
 	Description           string
 	AvailableToClassifier bool
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A Message is one mail as rules, models and people see it: parsed, decoded, in UTF-8. The bytes it came from are the
-// business of the room that fetched it.
+// A Message is one mail as rules, models and people see it: parsed, decoded, in UTF-8. The raw bytes stay with the package
+// that fetched it.
 type Message struct {
-	// ID and ThreadID are ours (UUIDs) and never change; ProviderID and ProviderThreadID are Gmail's.
+	// ID and ThreadID are UUIDs assigned here and never change; ProviderID and ProviderThreadID are Gmail's ids.
 	ID               string
 	AccountID        string
 	ThreadID         string
@@ -41,7 +41,7 @@ type Message struct {
 
 	Attachments []Attachment
 
-	// ReceivedAt is when the provider took the message in, Date what the sender claims; zero when unknown.
+	// ReceivedAt is when the provider received the message, Date what its sender claims; zero when unknown.
 	ReceivedAt time.Time
 	Date       time.Time
 
@@ -61,7 +61,7 @@ func (m *Message) Header(name string) []string {
 	return values
 }
 
-// HasLabel tells whether the message carries the label id.
+// HasLabel reports whether the message carries the label id.
 func (m *Message) HasLabel(id string) bool { return slices.Contains(m.LabelIDs, id) }
 
 // A Header is one field of a message's header section.
@@ -85,10 +85,10 @@ type Address struct {
 	Email string `json:"email"`
 }
 
-// IsZero tells whether there is no address at all.
+// IsZero reports whether both fields are empty.
 func (a Address) IsZero() bool { return a.Name == "" && a.Email == "" }
 
-// Domain is what follows the last @, in lower case; empty when there is none.
+// Domain returns the text after the last @, in lower case; empty if there is no @.
 func (a Address) Domain() string {
 	at := strings.LastIndexByte(a.Email, '@')
 	if at < 0 {

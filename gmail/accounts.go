@@ -8,20 +8,21 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// provider is what the column accounts.provider says of every account of this package.
+// provider is the value of the column accounts.provider for the accounts of this package.
 const provider = "gmail"
 
-// An Account is one mailbox that we keep in step with.
+// An Account is one mailbox that is kept in sync.
 type Account struct {
 	ID    string // ours, a UUID
 	Email string // in lower case
 
-	// HistoryID is the cursor: every change up to it has been queued. 0 until the first page of a backfill.
+	// HistoryID is the cursor: every change up to it has been enqueued. It is 0 until the first page of a backfill.
 	HistoryID uint64
-	// LastSyncAt is when the cursor was last known to be Gmail's latest; zero if never.
+	// LastSyncAt is the last time at which the cursor was Gmail's latest; zero if never.
 	LastSyncAt time.Time
 
 	Backfill Backfill
@@ -30,15 +31,15 @@ type Account struct {
 	UpdatedAt time.Time
 }
 
-// A Backfill is how far the listing of older messages has come.
+// A Backfill is the progress of the listing of older messages.
 type Backfill struct {
 	State BackfillState
 	Query string // the search that it lists; empty for all mail
-	// Page is the token of the page to come; empty before the second page and when done.
+	// Page is the token of the next page; empty before the second page and when done.
 	Page string
 }
 
-// A BackfillState is where a backfill stands.
+// A BackfillState is the state of a backfill.
 type BackfillState string
 
 // The states of a backfill.
@@ -68,14 +69,14 @@ func (r accountRow) account() Account {
 	}
 }
 
-// EnsureAccount returns the id of the account with the address, which it creates when there is none. Addresses are
+// EnsureAccount returns the id of the account with the address, and creates the account if there is none. Addresses are
 // compared without regard to case.
 func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if !strings.Contains(email, "@") {
 		return "", fmt.Errorf("gmail: account %q: an account is named by its address", email)
 	}
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return "", err
 	}
@@ -84,14 +85,14 @@ func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (s
 	return id, err
 }
 
-// Account reads one account; [postroom.ErrNotFound] when there is none.
+// Account returns one account, or [postroom.ErrNotFound].
 func (s *Store) Account(ctx context.Context, id string) (Account, error) {
 	var row accountRow
 	err := get(ctx, s.db.Reader(), &row, "account "+id, sqlAccount, id)
 	return row.account(), err
 }
 
-// AccountByEmail finds an account by its address, whatever its case; [postroom.ErrNotFound] when there is none.
+// AccountByEmail returns the account with the address, compared without regard to case, or [postroom.ErrNotFound].
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var row accountRow
 	key := strings.ToLower(strings.TrimSpace(email))
@@ -112,15 +113,14 @@ func (s *Store) Accounts(ctx context.Context) ([]Account, error) {
 	return accounts, nil
 }
 
-// lockCursor reads the account's cursor and keeps it from being moved by others until the transaction ends.
+// lockCursor reads the account's cursor and locks it until the transaction ends.
 func (s *Store) lockCursor(ctx context.Context, tx queue.Tx, accountID string) (uint64, error) {
 	var cursor int64
 	err := get(ctx, tx, &cursor, "cursor of account "+accountID, sqlLockCursor, accountID)
 	return uint64(cursor), err
 }
 
-// moveCursor sets the cursor; upToDate says that there was nothing after it. Whether it may be moved there is the
-// caller's business, who has locked it.
+// moveCursor sets the cursor, which the caller has locked; upToDate reports whether it is Gmail's latest.
 func (s *Store) moveCursor(ctx context.Context, tx queue.Tx, accountID string, to uint64, upToDate bool) error {
 	var syncedAt dbtime.Time // zero: as it was
 	if upToDate {

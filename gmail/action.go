@@ -9,13 +9,13 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Ledger holds actions; package safety has one. Each call is part of the job's transaction.
+// A Ledger records actions; *safety.Ledger implements it. Each call is part of the job's transaction.
 type Ledger interface {
-	// Start makes a queued action executing, owned by the job. For one that the same job is executing already it is no
-	// error. When the action's state does not allow it, Start returns the action as it stands beside the error; when
+	// Start makes a queued action executing, owned by the job. It is no error if the same job is executing the action
+	// already. If the state of the action does not allow it, Start returns the action in its present state and an error; if
 	// there is no such action, the error matches [postroom.ErrNotFound].
 	Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error)
-	// Complete makes an executing action completed, with what takes it back.
+	// Complete makes an executing action completed, with the hint that undoes it.
 	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
 	// Fail makes an executing action failed, with a reason for people.
 	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
@@ -24,11 +24,11 @@ type Ledger interface {
 // The steps of an action.
 const (
 	stepBefore = "before" // its result is the message's image before the first attempt
-	stepDelete = "delete" // started before a message is deleted for ever
+	stepDelete = "delete" // started before a message is deleted permanently
 )
 
-// act carries out one action of the ledger. The image from before the first attempt is stored before anything is changed
-// at Gmail; a later attempt does what is left and completes with that first image.
+// act carries out one action of the ledger. It stores the image of the message before it changes anything at Gmail; a later
+// attempt does the rest and completes with that first image.
 func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 	action, err := j.startAction(ctx, w)
 	switch {
@@ -50,8 +50,8 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 	})
 }
 
-// startAction makes the action executing. One that someone has settled otherwise meanwhile is returned as it stands, for
-// there is nothing to do; one that failed, or that another job executes, is an error.
+// startAction makes the action executing. It returns an action that is final or waits for approval in its present state: there
+// is nothing to do. An action that has failed, or that another job executes, is an error.
 func (j *jobs) startAction(ctx context.Context, w *queue.Work[ActionPayload]) (postroom.Action, error) {
 	var action postroom.Action
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
@@ -78,14 +78,14 @@ func (j *jobs) startAction(ctx context.Context, w *queue.Work[ActionPayload]) (p
 	return action, err
 }
 
-// An outcome is what an action has done.
+// An outcome is the result of an action.
 type outcome struct {
 	hint  postroom.UndoHint
 	after *postroom.Image // nil: as it was
 	gone  bool            // the message is no more
 }
 
-// store brings what is kept here in step with Gmail.
+// store updates the stored message.
 func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Action) error {
 	switch {
 	case o.gone:
@@ -139,8 +139,8 @@ func (e effect) perform(ctx context.Context, client *Client, id string, before p
 	return outcome{hint: hint, after: &after}, nil
 }
 
-// deleteMessage deletes for ever. That it was begun is on record before it is: a message that is then found gone was
-// deleted by an attempt of ours whose answer was lost.
+// deleteMessage deletes a message permanently. It starts a step before the call: a later attempt that finds the message gone
+// knows that an earlier attempt, whose answer was lost, deleted it.
 func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Client, id string, before postroom.Image) (outcome, error) {
 	begun, err := w.StepStarted(ctx, stepDelete)
 	if err == nil && !begun {
@@ -156,7 +156,7 @@ func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Cl
 	return outcome{hint: hint, gone: true}, nil
 }
 
-// failAction marks the action failed when no attempt follows, and says what becomes of the job.
+// failAction marks the action failed if no attempt follows, and returns the error of the handler.
 func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action, cause error) error {
 	verdict := Verdict(cause)
 	if ctx.Err() != nil || !w.Ends(verdict) {

@@ -3,6 +3,7 @@ package gmail
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -235,8 +237,8 @@ func TestActionsThatFail(t *testing.T) {
 	}{
 		{"forbidden", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 403, Reason: "insufficientPermissions"}, 1, "sign in again"},
 		{"label that Gmail does not have", postroom.ApplyLabel, "Label_404", gmailtest.Fault{Method: "none"}, 1, "Invalid label"},
-		{"server that stays down", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 503, Times: -1}, patience, "server error (503"},
-		{"no connection", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Cut: gmailtest.CutBefore, Times: -1}, patience, "network error"},
+		{"server that stays down", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 503, Times: -1}, attempts.Unattended, "server error (503"},
+		{"no connection", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Cut: gmailtest.CutBefore, Times: -1}, attempts.Unattended, "network error"},
 		{"no label given", postroom.ApplyLabel, "", gmailtest.Fault{Method: "none"}, 1, `needs the parameter "label"`},
 		{"not an action of Gmail's", postroom.Snooze, "", gmailtest.Fault{Method: "none"}, 1, "snooze is not one of the actions"},
 	}
@@ -262,7 +264,7 @@ func TestActionWithoutAClient(t *testing.T) {
 	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
 	job, done := w.act(message, postroom.Archive, "")
 	require.Equal(t, queue.StateFailed, job.State)
-	require.Equal(t, patience, job.Attempt)
+	require.Equal(t, attempts.Unattended, job.Attempt)
 	require.Equal(t, postroom.ActionFailed, done.State)
 	require.Contains(t, done.Error, "no token")
 }
@@ -299,7 +301,7 @@ func TestActionThatIsNotToBeDone(t *testing.T) {
 			a.State = tt.state
 			write(t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.put(ctx, tx, a) })
 
-			job := w.job(w.run(NewAction(w.account, id)))
+			job := w.job(w.run(NewActionJob(w.account, id)))
 			require.Equal(t, tt.want, job.State)
 			if tt.want == queue.StateCompleted {
 				require.JSONEq(t, `{"skipped":"the action is `+string(tt.state)+`"}`, string(job.Result))
@@ -323,7 +325,7 @@ func TestActionThatIsNotOurs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			job := w.job(w.run(NewAction(w.account, tt.action)))
+			job := w.job(w.run(NewActionJob(w.account, tt.action)))
 			require.Equal(t, queue.StateFailed, job.State)
 			require.Equal(t, 1, job.Attempt)
 			require.Contains(t, job.LastError, tt.reason)
@@ -333,12 +335,12 @@ func TestActionThatIsNotOurs(t *testing.T) {
 	require.Equal(t, postroom.ActionFailed, w.action(tests[2].action).State)
 }
 
-func TestSupportedActions(t *testing.T) {
-	require.Equal(t, []postroom.ActionType{
-		"apply_label", "archive", "delete", "mark_read", "mark_unread", "move", "none", "remove_label", "restore", "star",
-		"trash", "unstar",
-	}, SupportedActions())
-	for _, a := range SupportedActions() {
+// TestMailboxActionsAreThoseCarriedOut: what the words promise and what the jobs do is one list.
+func TestMailboxActionsAreThoseCarriedOut(t *testing.T) {
+	carriedOut := append(slices.Collect(maps.Keys(plain)), slices.Collect(maps.Keys(labelled))...)
+	require.Equal(t, slices.Sorted(slices.Values(append(carriedOut, postroom.Delete))), postroom.MailboxActions())
+	require.Len(t, postroom.MailboxActions(), 12)
+	for _, a := range postroom.MailboxActions() {
 		if a == postroom.Delete {
 			continue
 		}

@@ -6,15 +6,15 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// backfill lists one page and commits as one: its messages' ingest jobs, the job of the next page, how far the account has
-// come, and its own completion.
+// backfill lists one page and commits in one transaction: the ingest jobs of its messages, the job of the next page, the
+// progress of the account, and its own completion.
 func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
 		return Verdict(err)
 	}
-	// The cursor-to-be is read before the first listing: what changes while the pages are listed is then after it, and is
-	// seen again by a history sync.
+	// The cursor is read before the first listing, so that changes during the listing lie after it and a history sync sees
+	// them.
 	var profile Profile
 	if account.HistoryID == 0 {
 		if profile, err = client.Profile(ctx); err != nil {
@@ -48,8 +48,8 @@ func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
 	return jobs
 }
 
-// recordPage notes how far the backfill is. The cursor is set only where there is none: any other is history that a
-// sync has yet to read.
+// recordPage records the progress of the backfill. It sets the cursor only if there is none: the history after another cursor
+// is yet to be read by a sync.
 func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayload, page MessagePage, profile Profile) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, payload.AccountID)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestBackfillPageByPage(t *testing.T) {
 	w.cfg.PageSize = 10
 	ids := w.arriveMany(25)
 	latest := w.latest()
-	first := w.run(NewBackfill(w.account, "", ""))
+	first := w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, -10, w.job(first).Priority)
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 3}, w.jobs("backfill.gmail"))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 25}, w.jobs("ingest.gmail"))
@@ -43,7 +43,7 @@ func TestBackfillPageByPage(t *testing.T) {
 	// Once more: everything is listed, nothing is fetched, and the cursor stays where it is.
 	fetched := w.server.Counts()[gmailtest.MessagesGet]
 	w.arrive(plainMail, "SENT") // moves Gmail's history, and is new
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, fetched+1, w.server.Counts()[gmailtest.MessagesGet])
 	require.Equal(t, latest, w.state().HistoryID)
 }
@@ -60,9 +60,9 @@ func TestMailThatArrivesDuringABackfill(t *testing.T) {
 			once.Do(func() { w.arrive(plainMail, "INBOX") })
 		}
 	}
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, before, w.state().HistoryID)
-	w.run(NewHistorySync(w.account, 0))
+	w.run(NewHistorySyncJob(w.account, 0))
 	require.Len(t, w.seen, 6)
 	require.Equal(t, w.latest(), w.state().HistoryID)
 }
@@ -76,7 +76,7 @@ func TestBackfillGoesOnAfterFailures(t *testing.T) {
 		gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 2, Cut: gmailtest.CutAfter},
 		gmailtest.Fault{Method: gmailtest.MessagesGet, Nth: 3, Times: 2, Status: 500},
 	)
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Len(t, w.seen, 6)
 	require.Equal(t, BackfillDone, w.state().Backfill.State)
 }
@@ -86,13 +86,13 @@ func TestBackfillThatStoppedIsResumed(t *testing.T) {
 	w.cfg.PageSize = 2
 	w.arriveMany(6)
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 2, Status: 403})
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
 	backfill := w.state().Backfill
 	require.Equal(t, BackfillRunning, backfill.State)
 	require.NotEmpty(t, backfill.Page)
 
-	w.run(NewBackfill(w.account, backfill.Query, backfill.Page))
+	w.run(NewBackfillJob(w.account, backfill.Query, backfill.Page))
 	require.Len(t, w.seen, 6)
 	require.Equal(t, BackfillDone, w.state().Backfill.State)
 }
@@ -101,10 +101,10 @@ func TestBackfillOfSpamAndTrash(t *testing.T) {
 	w := newWorld(t)
 	w.arrive(plainMail, "SPAM")
 	w.arrive(plainMail, "TRASH")
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Empty(t, w.jobs("ingest.gmail"))
 	w.cfg.SpamAndTrash = true
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 2}, w.jobs("ingest.gmail"))
 	require.Empty(t, w.seen, "they are stored and not handed on")
 }
@@ -113,13 +113,13 @@ func TestBackfillOfASearch(t *testing.T) {
 	w := newWorld(t)
 	w.arrive(plainMail, "INBOX")
 	starred := w.arrive(plainMail, "STARRED")
-	w.run(NewBackfill(w.account, "is:starred", ""))
+	w.run(NewBackfillJob(w.account, "is:starred", ""))
 	require.Equal(t, []string{starred}, w.seen)
 }
 
 func TestEmptyMailbox(t *testing.T) {
 	w := newWorld(t)
-	w.run(NewBackfill(w.account, "", ""))
+	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, BackfillDone, w.state().Backfill.State)
 }
 
@@ -129,20 +129,20 @@ func TestKeys(t *testing.T) {
 		job  queue.NewJob
 		want queue.Key
 	}{
-		{"first page", NewBackfill("a", "", ""), queue.WhileUnfinished("backfill.gmail:a:first")},
-		{"page", NewBackfill("a", "", "p2"), queue.WhileUnfinished("backfill.gmail:a:p2")},
-		{"page of a search", NewBackfill("a", "is:starred", "p2"), queue.WhileUnfinished("backfill.gmail:a:is:starred:p2")},
+		{"first page", NewBackfillJob("a", "", ""), queue.WhileUnfinished("backfill.gmail:a:first")},
+		{"page", NewBackfillJob("a", "", "p2"), queue.WhileUnfinished("backfill.gmail:a:p2")},
+		{"page of a search", NewBackfillJob("a", "is:starred", "p2"), queue.WhileUnfinished("backfill.gmail:a:is:starred:p2")},
 		{"fallback", BackfillPayload{AccountID: "a", Query: "newer_than:7d", Gap: 9}.job(), queue.WhileUnfinished("backfill.gmail:a:fallback:9:first")},
-		{"push", NewHistorySync("a", 9), queue.WhileUnfinished("history.sync.gmail:a:9")},
-		{"poll", NewHistorySync("a", 0), queue.WhileUnfinished("history.sync.gmail:a")},
-		{"labels", NewLabelsSync("a"), queue.WhileUnfinished("labels.sync.gmail:a")},
-		{"ingest", NewIngest("a", "m"), queue.Forever("ingest.gmail:a:m")},
+		{"push", NewHistorySyncJob("a", 9), queue.WhileUnfinished("history.sync.gmail:a:9")},
+		{"poll", NewHistorySyncJob("a", 0), queue.WhileUnfinished("history.sync.gmail:a")},
+		{"labels", NewLabelsSyncJob("a"), queue.WhileUnfinished("labels.sync.gmail:a")},
+		{"ingest", NewIngestJob("a", "m"), queue.Forever("ingest.gmail:a:m")},
 		{"ingest after a gap", IngestPayload{AccountID: "a", MessageID: "m", Gap: 9}.job(), queue.Forever("ingest.gmail:a:m:9")},
-		{"action", NewAction("a", "x"), queue.WhileUnfinished("action.gmail:a:x")},
+		{"action", NewActionJob("a", "x"), queue.WhileUnfinished("action.gmail:a:x")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, tt.job.Key) })
 	}
-	require.Equal(t, NewLabelsSync("a", "x", "y", "x"), NewLabelsSync("a", "y", "x"))
-	require.NotEqual(t, NewLabelsSync("a", "x").Key, NewLabelsSync("a", "y").Key)
+	require.Equal(t, NewLabelsSyncJob("a", "x", "y", "x"), NewLabelsSyncJob("a", "y", "x"))
+	require.NotEqual(t, NewLabelsSyncJob("a", "x").Key, NewLabelsSyncJob("a", "y").Key)
 }

@@ -7,19 +7,20 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A BrokenMessage is one that arrived and could not be read. It is kept as it came until its ingest job, retried by a
-// person, succeeds or finds it gone.
+// A BrokenMessage arrived and could not be read. It is kept as it came until its ingest job, retried by a person, succeeds
+// or finds it gone.
 type BrokenMessage struct {
 	AccountID  string
 	ProviderID string // Gmail's id
-	JobID      string // the failed ingest job: retry it once the cause is mended
+	JobID      string // the failed ingest job: retry it when the cause is repaired
 	Reason     string
-	Subject    string // as far as it can be told; may be empty
+	Subject    string // as far as it can be read; may be empty
 	Snippet    string // Gmail's
-	Size       int64  // of what is kept, in bytes
+	Size       int64  // of the kept bytes
 	ReceivedAt time.Time
 	CreatedAt  time.Time
 }
@@ -50,7 +51,7 @@ func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, 
 }
 
 // BrokenRaw returns a broken message as it was kept: the message's bytes or, when Gmail's answer was not base64, that
-// answer. [postroom.ErrNotFound] when the message is not broken.
+// answer. It returns [postroom.ErrNotFound] if the message is not broken.
 func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]byte, error) {
 	var raw []byte
 	err := get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)
@@ -64,7 +65,7 @@ func (s *Store) saveBroken(ctx context.Context, tx queue.Tx, b BrokenMessage, ra
 		raw = []byte{} // no content is not NULL
 	}
 	_, err := exec(ctx, tx, "broken message "+b.ProviderID, sqlUpsertBroken,
-		b.AccountID, b.ProviderID, b.JobID, clean(b.Reason), clean(b.Subject), clean(b.Snippet), raw,
+		b.AccountID, b.ProviderID, b.JobID, dbvalue.Clean(b.Reason), dbvalue.Clean(b.Subject), dbvalue.Clean(b.Snippet), raw,
 		dbtime.Of(b.ReceivedAt), now, now)
 	return err
 }

@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,10 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// A ClientConfig says how to reach one mailbox.
+// A ClientConfig configures a [Client] for one mailbox.
 type ClientConfig struct {
 	// HTTPClient carries the requests and authorizes them, such as one of golang.org/x/oauth2. Required.
 	HTTPClient *http.Client
@@ -23,14 +25,14 @@ type ClientConfig struct {
 	Endpoint string
 	// UserID is the mailbox's address. Default "me": the one that HTTPClient is authorized for.
 	UserID string
-	// Timeout bounds each call, from its sending to the last byte of the answer. Default one minute.
+	// Timeout bounds each call, from its sending to the last byte of the answer. Default 1 minute; it must not be negative.
 	Timeout time.Duration
-	// Limits keep the client within Gmail's quota. Default none: for tests, and for hosts that have their own.
-	Limits *Limits
+	// Limits keep the client within Gmail's quota. The zero Limits are those that Gmail gives a new project.
+	Limits Limits
 }
 
-// A Client speaks to one mailbox. Its methods are Gmail's, one call each unless they say otherwise; they return [*Error].
-// It may be used by many goroutines at once.
+// A Client calls Gmail for one mailbox. Each method makes one call unless it says otherwise, and returns [*Error]. It is safe
+// for concurrent use. [NewClient] makes one; the zero Client is unusable.
 type Client struct {
 	service *api.Service
 	user    string
@@ -38,10 +40,12 @@ type Client struct {
 	gate    *gate
 }
 
-// NewClient makes a client. It calls nobody: a wrong endpoint or a missing grant shows with the first call.
-func NewClient(ctx context.Context, cfg ClientConfig) (*Client, error) {
-	if cfg.HTTPClient == nil {
-		return nil, errors.New("gmail: ClientConfig.HTTPClient is nil; it must be a client that authorizes requests")
+// NewClient makes a client; a bad configuration is an error that names the field. It sends nothing: a wrong endpoint or a
+// missing grant shows with the first call.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	give := "a client that authorizes requests, such as oauth2.NewClient makes"
+	if err := fields.Required("gmail: ClientConfig.HTTPClient", cfg.HTTPClient, give); err != nil {
+		return nil, err
 	}
 	if cfg.Timeout < 0 {
 		return nil, fmt.Errorf("gmail: ClientConfig.Timeout is %v; it must be positive", cfg.Timeout)
@@ -54,21 +58,17 @@ func NewClient(ctx context.Context, cfg ClientConfig) (*Client, error) {
 	if cfg.Endpoint != "" {
 		options = append(options, option.WithEndpoint(cfg.Endpoint))
 	}
-	service, err := api.NewService(ctx, options...)
+	// The context is for clients that the library makes by itself.
+	service, err := api.NewService(context.Background(), options...)
 	if err != nil {
 		return nil, fmt.Errorf("gmail: %w", err)
 	}
-	c := &Client{service: service, user: cfg.UserID, timeout: cfg.Timeout, gate: gate}
-	if c.user == "" {
-		c.user = "me"
-	}
-	if c.timeout == 0 {
-		c.timeout = time.Minute
-	}
-	return c, nil
+	return &Client{
+		service: service, user: cmp.Or(cfg.UserID, "me"), timeout: cmp.Or(cfg.Timeout, time.Minute), gate: gate,
+	}, nil
 }
 
-// do makes one call within the limits and the timeout. notFound is what a 404 means for it.
+// do makes one call within the limits and the timeout. notFound is the class of a 404.
 func (c *Client) do(ctx context.Context, method Method, op string, notFound Class, call func(context.Context) error) error {
 	leave, err := c.gate.enter(ctx, method)
 	if err != nil {
@@ -82,14 +82,14 @@ func (c *Client) do(ctx context.Context, method Method, op string, notFound Clas
 	return err
 }
 
-// A Profile is what Gmail says about the mailbox as a whole.
+// A Profile describes the whole mailbox.
 type Profile struct {
 	Email     string
 	HistoryID uint64 // of the latest change
 	Messages  int64
 }
 
-// Profile reads the mailbox's address and where its history stands.
+// Profile reads the address of the mailbox and its latest history id.
 func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	var p *api.Profile
 	err := c.do(ctx, MethodGetProfile, "get profile", ClassNotFound, func(ctx context.Context) (err error) {
@@ -110,7 +110,7 @@ type MessageList struct {
 	IncludeSpamTrash bool
 	// PageToken is a MessagePage's NextPageToken; empty for the first page.
 	PageToken string
-	// Max is how many ids a page has. Default 100, at most 500.
+	// Max is the maximum number of ids on a page. Default 100; bounds 1 to 500.
 	Max int
 }
 
@@ -120,8 +120,12 @@ type MessagePage struct {
 	NextPageToken string // empty on the last page
 }
 
-// ListMessages lists ids of messages, newest first in practice but not by promise.
+// ListMessages lists ids of messages. Gmail returns the newest first but does not promise it.
 func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePage, error) {
+	if list.Max < 0 || list.Max > maxPageSize {
+		fault := fmt.Errorf("MessageList.Max is %d; it must be within 1 and %d, or 0 for the default", list.Max, maxPageSize)
+		return MessagePage{}, &Error{Op: "list messages", Class: ClassInvalid, Err: fault}
+	}
 	var page MessagePage
 	err := c.do(ctx, MethodListMessages, "list messages", ClassNotFound, func(ctx context.Context) error {
 		call := c.service.Users.Messages.List(c.user).Context(ctx).Q(list.Query).IncludeSpamTrash(list.IncludeSpamTrash)
@@ -144,15 +148,15 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 	return page, err
 }
 
-// GetImage reads the labels that a message carries now.
+// GetImage returns the present labels of a message.
 func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
 	return c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
 		return c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
 	})
 }
 
-// Modify adds and removes labels and returns what the message carries then. Adding a label that is there, or removing one
-// that is not, is no error. TRASH is for [Client.Trash] and [Client.Untrash].
+// Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
+// one that is not, is no error. Use [Client.Trash] and [Client.Untrash] for TRASH.
 func (c *Client) Modify(ctx context.Context, id string, change postroom.LabelChange) (postroom.Image, error) {
 	return c.image(ctx, MethodModifyMessage, "modify message "+id, func(ctx context.Context) (*api.Message, error) {
 		request := &api.ModifyMessageRequest{AddLabelIds: change.Add, RemoveLabelIds: change.Remove}
@@ -187,7 +191,7 @@ func (c *Client) image(ctx context.Context, method Method, op string, call func(
 	return postroom.NewImage(m.LabelIds), nil
 }
 
-// Delete deletes a message for ever. It needs the full mail scope; gmail.modify does not allow it.
+// Delete deletes a message permanently. It needs the full mail scope; gmail.modify does not allow it.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	return c.do(ctx, MethodDelete, "delete message "+id, ClassGone, func(ctx context.Context) error {
 		return c.service.Users.Messages.Delete(c.user, id).Context(ctx).Do()
@@ -210,8 +214,8 @@ func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
 	return labels, err
 }
 
-// CreateLabel makes a user's label. When Gmail has one of that name, in whatever case, it is found with a second call
-// and returned.
+// CreateLabel creates a user label. If Gmail has one of that name, in whatever case, CreateLabel finds it with a second call
+// and returns it.
 func (c *Client) CreateLabel(ctx context.Context, name string) (postroom.Label, error) {
 	op := fmt.Sprintf("create label %q", name)
 	if strings.TrimSpace(name) == "" {

@@ -3,13 +3,12 @@ package gmail
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/postroom-go/postroom"
 )
 
-// An effect is what an action does at Gmail and what, in words, would take it back.
+// An effect is the change of an action at Gmail and its inverse action.
 type effect struct {
 	change  postroom.LabelChange
 	inverse postroom.ActionType
@@ -44,14 +43,7 @@ func moveTo(label string) effect {
 	return e
 }
 
-// SupportedActions lists what action.gmail carries out, sorted by name; a decision that names another is to be refused
-// before it gets here.
-func SupportedActions() []postroom.ActionType {
-	actions := append(slices.Collect(maps.Keys(plain)), slices.Collect(maps.Keys(labelled))...)
-	return slices.Sorted(slices.Values(append(actions, postroom.Delete)))
-}
-
-// effectOf is what an action other than delete does.
+// effectOf returns the effect of an action other than delete. Actions beyond [postroom.MailboxActions] are invalid.
 func effectOf(a postroom.Action) (effect, error) {
 	if e, ok := plain[a.Type]; ok {
 		return e, nil
@@ -59,7 +51,7 @@ func effectOf(a postroom.Action) (effect, error) {
 	invalid := &Error{Op: "action " + a.ID, Class: ClassInvalid}
 	with, ok := labelled[a.Type]
 	if !ok {
-		invalid.Err = fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, SupportedActions())
+		invalid.Err = fmt.Errorf("%s is not one of the actions that Gmail carries out: %v", a.Type, postroom.MailboxActions())
 		return effect{}, invalid
 	}
 	label, ok := a.Parameters.Text(postroom.ParamLabel)
@@ -77,7 +69,7 @@ func labelParam(label string) postroom.Parameters {
 	return postroom.Parameters{postroom.ParamLabel: label}
 }
 
-// needed leaves out of the change what an image shows to be so already.
+// needed returns the part of the change that the image does not have already.
 func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelChange {
 	var out postroom.LabelChange
 	for _, l := range change.Add {
@@ -91,12 +83,6 @@ func needed(change postroom.LabelChange, image postroom.Image) postroom.LabelCha
 		}
 	}
 	return out
-}
-
-// applied is the image after a change.
-func applied(change postroom.LabelChange, image postroom.Image) postroom.Image {
-	kept := slices.DeleteFunc(slices.Clone(image.LabelIDs), func(l string) bool { return slices.Contains(change.Remove, l) })
-	return postroom.NewImage(append(kept, change.Add...))
 }
 
 // apply makes a change that may include the trash and returns what the message carries then. Out of the trash comes

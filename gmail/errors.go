@@ -15,38 +15,38 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Class says what kind of failure an [Error] is, and so what can be done about it; [Verdict] acts on it.
+// A Class is the kind of failure of an [Error]; [Verdict] acts on it.
 type Class string
 
 // The classes of failure.
 const (
-	// ClassGone: 404 for a message. The error matches [postroom.ErrMessageGone].
+	// ClassGone means 404 for a message. The error matches [postroom.ErrMessageGone].
 	ClassGone Class = "message gone"
-	// ClassHistoryExpired: 404 for a history id. What happened since is only found by listing messages again.
+	// ClassHistoryExpired means 404 for a history id. Changes since then are found only by listing messages.
 	ClassHistoryExpired Class = "history expired"
-	// ClassNotFound: 404 for anything else, such as a label.
+	// ClassNotFound means 404 for anything else, such as a label.
 	ClassNotFound Class = "not found"
-	// ClassRateLimited: too many requests, or too many at once, by Gmail's count or by our own.
+	// ClassRateLimited means too many requests, or too many at once, by Gmail's count or by our own.
 	ClassRateLimited Class = "rate limited"
-	// ClassDailyLimit: the project's budget of the day is spent; it is given anew at midnight Pacific time.
+	// ClassDailyLimit means that the project's daily budget is spent; it is renewed at midnight Pacific time.
 	ClassDailyLimit Class = "daily limit reached"
-	// ClassUnauthorized: 401, the access token is not, or no longer, good.
+	// ClassUnauthorized means that the access token is invalid or has expired (401).
 	ClassUnauthorized Class = "unauthorized"
-	// ClassReauthorize: the token endpoint says invalid_grant: a person has to grant access again.
+	// ClassReauthorize means that the token endpoint says invalid_grant: a person has to grant access again.
 	ClassReauthorize Class = "authorization revoked"
-	// ClassForbidden: Gmail will not do this for this account or project until a person changes something.
+	// ClassForbidden means that Gmail refuses (403) until a person changes something in the account or project.
 	ClassForbidden Class = "forbidden"
-	// ClassInvalid: the request is wrong and stays wrong.
+	// ClassInvalid means that the request is wrong; no retry succeeds.
 	ClassInvalid Class = "invalid request"
-	// ClassPrecondition: 400 failedPrecondition, which often passes by itself.
+	// ClassPrecondition means 400 failedPrecondition, which often passes by itself.
 	ClassPrecondition Class = "precondition failed"
-	// ClassConflict: 409, such as a label that exists already.
+	// ClassConflict means 409, such as a label that exists already.
 	ClassConflict Class = "conflict"
-	// ClassServer: Gmail failed (5xx).
+	// ClassServer means that Gmail failed (5xx).
 	ClassServer Class = "server error"
-	// ClassNetwork: there was no answer, or not all of it.
+	// ClassNetwork means that there was no answer, or only a part of it.
 	ClassNetwork Class = "network error"
-	// ClassAnswer: there was an answer that is not what Gmail's reference describes.
+	// ClassAnswer means that there was an answer that is not what Gmail's reference describes.
 	ClassAnswer Class = "answer not understood"
 )
 
@@ -56,7 +56,7 @@ type Error struct {
 	Class  Class
 	Status int    // of HTTP; 0 when there was no answer
 	Reason string // Gmail's own word, such as userRateLimitExceeded; may be empty
-	// RetryAfter is how long Gmail asks to wait; 0 when it does not say.
+	// RetryAfter is the wait that Gmail asks for; 0 if it names none.
 	RetryAfter time.Duration
 	Hint       string // what a person can do; may be empty
 	Err        error
@@ -104,7 +104,7 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// ClassOf is the class of the [Error] in err's chain; empty when there is none.
+// ClassOf returns the class of the [Error] in err's chain; empty if there is none.
 func ClassOf(err error) Class {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
@@ -112,7 +112,7 @@ func ClassOf(err error) Class {
 	return ""
 }
 
-// newError classifies what a call returned. notFound is what a 404 means for this call.
+// newError classifies the error of a call. notFound is the class of a 404 for this call.
 func newError(op string, notFound Class, err error, now time.Time) error {
 	if err == nil {
 		return nil
@@ -137,7 +137,7 @@ func newError(op string, notFound Class, err error, now time.Time) error {
 	return e
 }
 
-// isTransport tells errors of the way (no connection, a timeout, half an answer) from errors of decoding.
+// isTransport reports whether the error is one of transport (no connection, a timeout, half an answer) and not of decoding.
 func isTransport(err error) bool {
 	var timeout interface{ Timeout() bool } // net.Error and *url.Error
 	return errors.As(err, &timeout) || errors.Is(err, context.Canceled) || isTruncated(err)
@@ -167,7 +167,7 @@ func (e *Error) classify(a answer, notFound Class, now time.Time) {
 	}
 }
 
-// An answer is what Gmail's error body says, in whichever of its shapes.
+// An answer is the content of Gmail's error body, in any of its forms.
 type answer struct {
 	status  int
 	reason  string
@@ -244,7 +244,7 @@ func (a answer) class(notFound Class) (Class, string) {
 	return ClassInvalid, ""
 }
 
-// precondition tells the failed preconditions that pass by themselves from those that do not.
+// precondition distinguishes the failed preconditions that pass by themselves from the others.
 func (a answer) precondition() (Class, string) {
 	switch {
 	case strings.Contains(a.message, "service not enabled"):

@@ -27,7 +27,7 @@ func clientOf(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	c, err := NewClient(t.Context(), ClientConfig{HTTPClient: server.Client(), Endpoint: server.URL})
+	c, err := NewClient(ClientConfig{HTTPClient: server.Client(), Endpoint: server.URL})
 	require.NoError(t, err)
 	return c
 }
@@ -213,7 +213,7 @@ func TestTimeout(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
-	c, err := NewClient(t.Context(), ClientConfig{HTTPClient: server.Client(), Endpoint: server.URL, Timeout: time.Millisecond})
+	c, err := NewClient(ClientConfig{HTTPClient: server.Client(), Endpoint: server.URL, Timeout: time.Millisecond})
 	require.NoError(t, err)
 	_, err = c.Profile(t.Context())
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -243,7 +243,7 @@ func TestTokenEndpoint(t *testing.T) {
 			t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 			cfg := oauth2.Config{ClientID: "id", Endpoint: oauth2.Endpoint{TokenURL: server.URL, AuthStyle: oauth2.AuthStyleInParams}}
 			authorized := cfg.Client(t.Context(), &oauth2.Token{RefreshToken: "secret-refresh-token"})
-			c, err := NewClient(t.Context(), ClientConfig{HTTPClient: authorized, Endpoint: server.URL})
+			c, err := NewClient(ClientConfig{HTTPClient: authorized, Endpoint: server.URL})
 			require.NoError(t, err)
 			_, err = c.Profile(t.Context())
 			require.Equal(t, tt.class, ClassOf(err))

@@ -32,7 +32,10 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	store := gmail.NewStore(db)
+	store, err := gmail.NewStore(gmail.StoreConfig{DB: db})
+	if err != nil {
+		log.Fatal(err)
+	}
 	var account string
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		account, err = store.EnsureAccount(ctx, tx, server.Email())
@@ -42,10 +45,9 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	client, err := gmail.NewClient(ctx, gmail.ClientConfig{
+	client, err := gmail.NewClient(gmail.ClientConfig{
 		HTTPClient: oauth2.NewClient(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "secret"})),
 		Endpoint:   server.URL(), // leave it out for Gmail itself
-		Limits:     &gmail.Limits{},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -71,7 +73,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	if _, err := q.Enqueue(ctx, gmail.NewBackfill(account, "", "")); err != nil {
+	if _, err := q.Enqueue(ctx, gmail.NewBackfillJob(account, "", "")); err != nil {
 		log.Fatal(err)
 	}
 	if err := d.RunUntilIdle(ctx); err != nil {

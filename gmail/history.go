@@ -8,14 +8,14 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A HistoryPage is one page of what has happened to the mailbox.
+// A HistoryPage is one page of the history of the mailbox.
 type HistoryPage struct {
 	Events        []HistoryEvent // oldest first
 	HistoryID     uint64         // of the mailbox's latest change
 	NextPageToken string         // empty on the last page
 }
 
-// A HistoryEvent is one thing that happened to one message.
+// A HistoryEvent is one change of one message.
 type HistoryEvent struct {
 	HistoryID uint64 // of the record; it may hold several events
 	Kind      EventKind
@@ -23,7 +23,7 @@ type HistoryEvent struct {
 	LabelIDs  []string
 }
 
-// An EventKind is what happened to a message.
+// An EventKind is the kind of a change.
 type EventKind string
 
 // The kinds of event; LabelIDs are set for the last two.
@@ -34,7 +34,7 @@ const (
 	LabelsRemoved  EventKind = "labels_removed"
 )
 
-// change is what a label event does.
+// change returns the change of a label event.
 func (e HistoryEvent) change() postroom.LabelChange {
 	if e.Kind == LabelsAdded {
 		return postroom.LabelChange{Add: e.LabelIDs}
@@ -45,8 +45,8 @@ func (e HistoryEvent) change() postroom.LabelChange {
 // historyPageSize is the most that Gmail gives at once.
 const historyPageSize = 500
 
-// ListHistory lists what happened after the history id, oldest first. An id that Gmail has forgotten, after a week or
-// sooner, is [ClassHistoryExpired].
+// ListHistory lists the changes after the history id, oldest first. The error for an id that Gmail no longer has, after a
+// week or sooner, is [ClassHistoryExpired].
 func (c *Client) ListHistory(ctx context.Context, after uint64, pageToken string) (HistoryPage, error) {
 	var page HistoryPage
 	err := c.do(ctx, MethodListHistory, "list history", ClassHistoryExpired, func(ctx context.Context) error {

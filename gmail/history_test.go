@@ -29,7 +29,7 @@ func TestHistoryBringsEverythingUpToDate(t *testing.T) {
 	vanished := w.arrive(plainMail, "INBOX")
 	require.NoError(t, w.google.Users.Messages.Delete("me", vanished).Do())
 
-	job := w.job(w.run(NewHistorySync(w.account, w.latest())))
+	job := w.job(w.run(NewHistorySyncJob(w.account, w.latest())))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	require.Equal(t, 1, job.Priority)
 	require.Equal(t, []string{added}, w.seen)
@@ -58,10 +58,10 @@ func TestPushThatIsLateOrDoubled(t *testing.T) {
 	w := newWorld(t)
 	w.arrive(plainMail, "INBOX")
 	w.synced()
-	w.run(NewHistorySync(w.account, w.latest()))
-	w.run(NewHistorySync(w.account, 1))
+	w.run(NewHistorySyncJob(w.account, w.latest()))
+	w.run(NewHistorySyncJob(w.account, 1))
 	require.Empty(t, w.listings(), "what a push tells is known already")
-	w.run(NewHistorySync(w.account, 0))
+	w.run(NewHistorySyncJob(w.account, 0))
 	require.Len(t, w.listings(), 1, "a poll asks")
 }
 
@@ -79,7 +79,7 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			known := w.arrive(recent(), "INBOX")
-			w.run(NewIngest(w.account, known))
+			w.run(NewIngestJob(w.account, known))
 			w.synced()
 			w.exec(`UPDATE accounts SET last_sync_at = $1`, time.Now().Add(-tt.since).UTC().Format("2006-01-02T15:04:05.000000Z"))
 			missed := w.arrive(recent(), "INBOX")
@@ -95,10 +95,10 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 				}
 			}
 			latest := w.latest()
-			job := w.job(w.run(NewHistorySync(w.account, latest)))
+			job := w.job(w.run(NewHistorySyncJob(w.account, latest)))
 			require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 			require.Equal(t, latest, w.state().HistoryID)
-			w.run(NewHistorySync(w.account, 0))
+			w.run(NewHistorySyncJob(w.account, 0))
 			require.ElementsMatch(t, []string{known, missed, late}, w.seen, "each once")
 			_, here := w.labels(known)
 			require.Equal(t, []string{"INBOX", "STARRED"}, here, "what changed in the gap")
@@ -141,7 +141,7 @@ func TestGapDays(t *testing.T) {
 func TestSyncThatWasNeverBegun(t *testing.T) {
 	w := newWorld(t)
 	id := w.arrive(recent(), "INBOX")
-	w.run(NewHistorySync(w.account, 0))
+	w.run(NewHistorySyncJob(w.account, 0))
 	require.Equal(t, []string{id}, w.seen)
 	require.Equal(t, "newer_than:7d", w.state().Backfill.Query)
 	require.Equal(t, w.latest(), w.state().HistoryID)
@@ -186,7 +186,7 @@ func TestHistoryOfSeveralPages(t *testing.T) {
 // syncOnly runs a history sync and leaves what it queues.
 func (w *world) syncOnly() {
 	w.t.Helper()
-	_, err := w.queue.Enqueue(w.t.Context(), NewHistorySync(w.account, 0))
+	_, err := w.queue.Enqueue(w.t.Context(), NewHistorySyncJob(w.account, 0))
 	require.NoError(w.t, err)
 	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond})
 	require.NoError(w.t, err)
@@ -267,7 +267,7 @@ func TestGapFoundTwice(t *testing.T) {
 			w.cursorAt(other)
 		}
 	}
-	job := w.job(w.run(NewHistorySync(w.account, 0)))
+	job := w.job(w.run(NewHistorySyncJob(w.account, 0)))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	require.Equal(t, 1, job.Interruptions)
 	require.Zero(t, job.Failures)

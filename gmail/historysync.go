@@ -51,7 +51,7 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 	var ingests []queue.NewJob
 	for _, event := range page.Events {
 		if event.Kind == MessageAdded {
-			ingests = append(ingests, NewIngest(accountID, event.MessageID))
+			ingests = append(ingests, NewIngestJob(accountID, event.MessageID))
 			continue
 		}
 		if err := j.applyEvent(ctx, tx, accountID, event); err != nil {
@@ -74,8 +74,8 @@ func (j *jobs) applyEvent(ctx context.Context, tx queue.Tx, accountID string, ev
 	return j.Store.changeLabels(ctx, tx, accountID, event.MessageID, event.HistoryID, event.change())
 }
 
-// cursor is where the history goes on after the page. After the last one, that is where the mailbox stood. Before, it is
-// one short of the last record, so that it is read again: should the next page begin with the same id, it is not missed.
+// cursor returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
+// less than the id of the last record, so that the next page, which may begin with the same id, is not missed.
 func (p HistoryPage) cursor() uint64 {
 	switch {
 	case p.NextPageToken == "":
@@ -126,8 +126,7 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 // maxGapDays bounds what a gap in the history makes us list.
 const maxGapDays = 30
 
-// gapDays is how many days of mail close a gap since the last sync: 7 when there was none. A day that has begun counts
-// whole.
+// gapDays returns the number of days of mail that close a gap since the last sync, rounded up; 7 if there was no sync.
 func gapDays(lastSync, now time.Time) int {
 	if lastSync.IsZero() {
 		return 7

@@ -49,7 +49,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	})
 }
 
-// keepBroken keeps a message that cannot be read, and fails the job for good: a person who has mended the cause retries it.
+// keepBroken stores a message that cannot be read, and fails the job: a person retries it when the cause is repaired.
 func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *RawMessage, content []byte, cause error) error {
 	broken := BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),

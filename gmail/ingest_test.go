@@ -38,7 +38,7 @@ func TestIngestStoresTheWholeMessage(t *testing.T) {
 		return nil
 	}
 	providerID := w.arrive(richMail, "INBOX", "UNREAD")
-	job := w.job(w.run(NewIngest(w.account, providerID)))
+	job := w.job(w.run(NewIngestJob(w.account, providerID)))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	require.Equal(t, 1, job.Priority)
 
@@ -73,8 +73,8 @@ func TestIngestStoresTheWholeMessage(t *testing.T) {
 func TestIngestHappensOnce(t *testing.T) {
 	w := newWorld(t)
 	providerID := w.arrive(plainMail, "INBOX")
-	first := w.run(NewIngest(w.account, providerID))
-	again := w.run(NewIngest(w.account, providerID))
+	first := w.run(NewIngestJob(w.account, providerID))
+	again := w.run(NewIngestJob(w.account, providerID))
 	require.Equal(t, first, again)
 	require.Equal(t, []string{providerID}, w.seen)
 	require.Equal(t, 1, w.server.Counts()[gmailtest.MessagesGet])
@@ -101,7 +101,7 @@ func TestSkipLabels(t *testing.T) {
 			w := newWorld(t)
 			w.cfg.SkipLabels = tt.skip
 			providerID := w.arrive(plainMail, tt.labels...)
-			w.run(NewIngest(w.account, providerID))
+			w.run(NewIngestJob(w.account, providerID))
 			require.NotEmpty(t, w.ours(providerID), "it is stored in any case")
 			require.Equal(t, tt.handed, len(w.seen) == 1)
 		})
@@ -110,7 +110,7 @@ func TestSkipLabels(t *testing.T) {
 
 func TestIngestOfAMessageThatIsGone(t *testing.T) {
 	w := newWorld(t)
-	job := w.job(w.run(NewIngest(w.account, "18c2f")))
+	job := w.job(w.run(NewIngestJob(w.account, "18c2f")))
 	require.Equal(t, queue.StateCompleted, job.State)
 	require.JSONEq(t, `{"skipped":"the message is gone from Gmail"}`, string(job.Result))
 	require.Empty(t, w.seen)
@@ -120,7 +120,7 @@ func TestIngestOfAMessageThatIsGone(t *testing.T) {
 
 func TestIngestOfNoAccount(t *testing.T) {
 	w := newWorld(t)
-	job := w.job(w.run(NewIngest("nobody", "18c2f")))
+	job := w.job(w.run(NewIngestJob("nobody", "18c2f")))
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Equal(t, 1, job.Attempt)
 }
@@ -139,7 +139,7 @@ func TestHookAndMessageAreOneTransaction(t *testing.T) {
 		return w.onMessage(ctx, tx, m)
 	}
 	providerID := w.arrive(plainMail, "INBOX")
-	job := w.job(w.run(NewIngest(w.account, providerID)))
+	job := w.job(w.run(NewIngestJob(w.account, providerID)))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	require.Equal(t, 1, job.Failures)
 	require.Equal(t, []string{providerID}, w.seen)
@@ -149,8 +149,8 @@ func TestBrokenMessageIsKeptAndCanBeRetried(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.MailLimits = &mime.Limits{Parts: 1}
 	broken, good := w.arrive(richMail, "INBOX"), w.arrive(plainMail, "INBOX")
-	jobID := w.run(NewIngest(w.account, broken))
-	w.run(NewIngest(w.account, good))
+	jobID := w.run(NewIngestJob(w.account, broken))
+	w.run(NewIngestJob(w.account, good))
 	require.Equal(t, []string{good}, w.seen, "the others go on")
 
 	job := w.job(jobID)
@@ -206,7 +206,7 @@ func TestAnswersThatAreOff(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.answering(func(*http.Request) string { return tt.body })
-			job := w.job(w.run(NewIngest(w.account, "m")))
+			job := w.job(w.run(NewIngestJob(w.account, "m")))
 			if tt.broken == "" {
 				require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 				m, err := w.store.Message(t.Context(), w.account, w.ours("m"))
@@ -252,7 +252,7 @@ func TestTimeThatIsNoNumber(t *testing.T) {
 		}
 		return `{` + date + `"id":"m","threadId":"t","snippet":"a &amp; b","raw":"U3ViamVjdDogSGkNCg0KaGk"}`
 	})
-	job := w.job(w.run(NewIngest(w.account, "m")))
+	job := w.job(w.run(NewIngestJob(w.account, "m")))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	m, err := w.store.Message(t.Context(), w.account, w.ours("m"))
 	require.NoError(t, err)

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// The types of this package's jobs. Their handlers are registered by [Register]; NewBackfill and its like make them with
-// the keys that keep them from being done twice.
+// The types of this package's jobs. [Register] registers their handlers; [NewBackfillJob] and its like make them, with keys
+// that keep them from running twice.
 const (
 	JobBackfill    queue.Type[BackfillPayload]    = "backfill.gmail"
 	JobHistorySync queue.Type[HistorySyncPayload] = "history.sync.gmail"
@@ -20,34 +21,29 @@ const (
 	JobAction      queue.Type[ActionPayload]      = "action.gmail"
 )
 
-// Priorities: what has just arrived goes before the rest, and what is old after it.
+// New mail goes before other jobs, and old mail after them.
 const (
 	priorityNew      = 1
 	priorityBackfill = -10
 )
 
-// patience is how many failures end a job that nobody asks for again when it has failed. With the queue's usual retries it
-// outlasts eight hours without Gmail or without a network.
-const patience = 100
-
-// BackfillPayload asks for one page of older mail.
+// A BackfillPayload selects one page of older mail.
 type BackfillPayload struct {
 	AccountID string `json:"account_id"`
 	PageToken string `json:"page_token,omitempty"` // empty: the first page
 	Query     string `json:"query,omitempty"`      // as in Gmail's search box; empty: all mail
-	// Gap is set in a backfill that closes a gap in the history: the history id from which it goes on. What is listed is
-	// then fetched again even if it is known, for its labels may have changed in the gap.
+	// Gap is set in a backfill that closes a gap in the history: it is the history id at the end of the gap. Known messages
+	// are fetched again then, because their labels may have changed in the gap.
 	Gap uint64 `json:"gap,omitempty"`
 }
 
-// NewBackfill makes the job that ingests an account's older mail, page by page. pageToken resumes a backfill, see
-// [Backfill]; empty begins one. While the job is unfinished there is no second one for the same page.
-func NewBackfill(accountID, query, pageToken string) queue.NewJob {
+// NewBackfillJob makes the job that ingests an account's older mail, page by page. An empty pageToken begins a backfill, the
+// Page of a [Backfill] resumes it. The key allows one unfinished job for each page.
+func NewBackfillJob(accountID, query, pageToken string) queue.NewJob {
 	return BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}.job()
 }
 
-// job has a key of its own for each page of each search and each gap: a gap that is still being closed says nothing about
-// the next one.
+// job makes the job, with a key of its own for each page of each search and of each gap.
 func (p BackfillPayload) job() queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobBackfill, p.AccountID)
 	switch {
@@ -61,20 +57,20 @@ func (p BackfillPayload) job() queue.NewJob {
 		page = "first"
 	}
 	return JobBackfill.New(p, &queue.Options{
-		Priority: priorityBackfill, MaxAttempts: patience, Key: queue.WhileUnfinished(name + ":" + page),
+		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name + ":" + page),
 	})
 }
 
-// HistorySyncPayload asks for what has changed since the last sync.
+// A HistorySyncPayload names the account to sync.
 type HistorySyncPayload struct {
 	AccountID string `json:"account_id"`
-	// HistoryID is what a push says is Gmail's latest; 0 for a poll. The sync never starts from it.
+	// HistoryID is Gmail's latest id according to a push; 0 for a poll. The sync never starts from it.
 	HistoryID uint64 `json:"history_id,omitempty"`
 }
 
-// NewHistorySync makes the job that brings an account up to date. While it is unfinished there is no second one for the
-// same history id: a push that comes twice is one job, and so are polls that overtake each other.
-func NewHistorySync(accountID string, historyID uint64) queue.NewJob {
+// NewHistorySyncJob makes the job that syncs an account. The key allows one unfinished job for each history id: a push that
+// is delivered twice is one job, and so are polls that overlap.
+func NewHistorySyncJob(accountID string, historyID uint64) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobHistorySync, accountID)
 	if historyID != 0 {
 		name += fmt.Sprintf(":%d", historyID)
@@ -83,15 +79,15 @@ func NewHistorySync(accountID string, historyID uint64) queue.NewJob {
 		&queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name)})
 }
 
-// LabelsSyncPayload asks for the account's labels.
+// A LabelsSyncPayload names the account whose labels to sync.
 type LabelsSyncPayload struct {
 	AccountID string   `json:"account_id"`
 	Ensure    []string `json:"ensure,omitempty"` // names to create at Gmail when missing
 }
 
-// NewLabelsSync makes the job that brings the account's labels up to date, after creating at Gmail those named by ensure
-// that are missing. While it is unfinished there is no second one that ensures the same.
-func NewLabelsSync(accountID string, ensure ...string) queue.NewJob {
+// NewLabelsSyncJob makes the job that brings the account's labels up to date, after creating at Gmail those named by ensure
+// that are missing. The key allows one unfinished job for each set of names.
+func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobLabelsSync, accountID)
 	if len(ensure) > 0 {
 		ensure = slices.Compact(slices.Sorted(slices.Values(ensure)))
@@ -102,38 +98,38 @@ func NewLabelsSync(accountID string, ensure ...string) queue.NewJob {
 		&queue.Options{Key: queue.WhileUnfinished(name)})
 }
 
-// IngestPayload asks for one message.
+// An IngestPayload names one message to ingest.
 type IngestPayload struct {
 	AccountID string `json:"account_id"`
 	MessageID string `json:"message_id"` // Gmail's
 	Gap       uint64 `json:"gap,omitempty"`
 }
 
-// NewIngest makes the job that fetches one message, by Gmail's id. There is never a second one for the same message: to
-// try again, retry the job.
-func NewIngest(accountID, providerID string) queue.NewJob {
+// NewIngestJob makes the job that fetches one message, by Gmail's id. The key allows one job per message, for ever: to try
+// again, retry the job.
+func NewIngestJob(accountID, providerID string) queue.NewJob {
 	return IngestPayload{AccountID: accountID, MessageID: providerID}.job()
 }
 
-// job fetches a message once, and once more for each gap in the history.
+// job makes the job, with a key for the message and for each gap in the history.
 func (p IngestPayload) job() queue.NewJob {
 	name := fmt.Sprintf("%s:%s:%s", JobIngest, p.AccountID, p.MessageID)
 	if p.Gap != 0 {
 		name += fmt.Sprintf(":%d", p.Gap)
 	}
-	return JobIngest.New(p, &queue.Options{Priority: priorityNew, MaxAttempts: patience, Key: queue.Forever(name)})
+	return JobIngest.New(p, &queue.Options{Priority: priorityNew, MaxAttempts: attempts.Unattended, Key: queue.Forever(name)})
 }
 
-// ActionPayload asks for one action of the ledger to be carried out.
+// An ActionPayload names one action of the ledger to carry out.
 type ActionPayload struct {
 	AccountID string `json:"account_id"`
 	ActionID  string `json:"action_id"`
 }
 
-// NewAction makes the job that carries out an action. While it is unfinished there is no second one for the action; what
-// the ledger has seen done is not done again by a later one.
-func NewAction(accountID, actionID string) queue.NewJob {
+// NewActionJob makes the job that carries out an action. The key allows one unfinished job for each action; a later job does
+// not repeat an action that the ledger has as completed.
+func NewActionJob(accountID, actionID string) queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobAction, accountID, actionID))
 	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID},
-		&queue.Options{Key: key, MaxAttempts: patience})
+		&queue.Options{Key: key, MaxAttempts: attempts.Unattended})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -41,8 +42,8 @@ func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]p
 	return labels, nil
 }
 
-// LabelID finds the id of a label by its whole name, compared without regard to case, or by the id itself. ok is false
-// when the account has no such label, as of the last sync.
+// LabelID returns the id of a label, found by its whole name, compared without regard to case, or by the id itself. ok reports
+// whether the account had such a label at the last sync.
 func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
 	err = dbquery.Get(ctx, s.db.Reader(), &id, sqlLabelID, accountID, nameKey(name), name)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -54,33 +55,25 @@ func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string,
 	return id, true, nil
 }
 
-// SaveLabel writes what Gmail says about a label: its name and type. A new label is available to a classifier if it is
-// the user's own: Gmail's have actions that go with them, such as archive and star. What the user has said about a label
-// that is there already, see [Store.DescribeLabel], stays.
+// SaveLabel stores the name and type of a label, as Gmail has them. A new user label is available to a classifier; a system
+// label is not, because actions such as archive and star stand for it. SaveLabel does not change what
+// [Store.DescribeLabel] has stored.
 func (s *Store) SaveLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
 	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "label "+label.ID, sqlUpsertLabel,
-		accountID, label.ID, clean(label.Name), nameKey(label.Name), string(label.Type),
-		number(label.Type == postroom.LabelUser), now, now)
+		accountID, label.ID, dbvalue.Clean(label.Name), nameKey(label.Name), string(label.Type),
+		dbvalue.Number(label.Type == postroom.LabelUser), now, now)
 	return err
 }
 
-// DescribeLabel writes what the user says about a label: what it is for, and whether a model may choose it;
-// [postroom.ErrNotFound] when there is no such label.
+// DescribeLabel stores the user's description of a label, and whether a model may choose the label. It returns
+// [postroom.ErrNotFound] if there is no such label.
 func (s *Store) DescribeLabel(ctx context.Context, tx queue.Tx, accountID, labelID, description string, available bool) error {
 	return mustExec(ctx, tx, "label "+labelID, sqlDescribeLabel,
-		clean(description), number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
+		dbvalue.Clean(description), dbvalue.Number(available), dbtime.Of(queue.Now(tx)), accountID, labelID)
 }
 
 func (s *Store) deleteLabel(ctx context.Context, tx queue.Tx, accountID, labelID string) error {
 	_, err := exec(ctx, tx, "label "+labelID, sqlDeleteLabel, accountID, labelID)
 	return err
-}
-
-// number is how both databases keep a truth value.
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

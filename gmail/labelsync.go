@@ -11,7 +11,7 @@ import (
 
 var errNoLabels = errors.New("gmail: Gmail lists no labels at all, not even its own; kept those that are known")
 
-// syncLabels makes our labels those of Gmail.
+// syncLabels makes the stored labels equal to those of Gmail.
 func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
@@ -52,8 +52,7 @@ func ensure(ctx context.Context, client *Client, labels []postroom.Label, names 
 	return labels, nil
 }
 
-// replaceLabels lets go of the labels that Gmail no longer has, after the host has seen to what refers to them, and
-// writes the rest.
+// replaceLabels deletes the labels that Gmail no longer has, after a call of OnLabelDeleted, and stores the others.
 func (j *jobs) replaceLabels(ctx context.Context, tx queue.Tx, accountID string, known, labels []postroom.Label) error {
 	there := make(map[string]bool, len(labels))
 	for _, label := range labels {

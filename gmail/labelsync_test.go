@@ -30,7 +30,7 @@ func (w *world) labelNames() map[string]string {
 func TestLabelsFollowGmail(t *testing.T) {
 	w := newWorld(t)
 	bills, trips := w.userLabel("Bills"), w.userLabel("Trips")
-	w.run(NewLabelsSync(w.account))
+	w.run(NewLabelsSyncJob(w.account))
 	require.Subset(t, w.labelNames(), map[string]string{"INBOX": "INBOX", bills: "Bills", trips: "Trips"})
 
 	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
@@ -50,7 +50,7 @@ func TestLabelsFollowGmail(t *testing.T) {
 		deleted = append(deleted, label)
 		return nil
 	}
-	w.run(NewLabelsSync(w.account))
+	w.run(NewLabelsSyncJob(w.account))
 
 	names := w.labelNames()
 	require.Equal(t, "Rechnungen", names[bills])
@@ -71,7 +71,7 @@ func TestLabelsFollowGmail(t *testing.T) {
 func TestLabelDeletionAndItsHookAreOneTransaction(t *testing.T) {
 	w := newWorld(t)
 	bills, trips := w.userLabel("Bills"), w.userLabel("Trips")
-	w.run(NewLabelsSync(w.account))
+	w.run(NewLabelsSyncJob(w.account))
 	require.NoError(t, w.google.Users.Labels.Delete("me", bills).Do())
 	require.NoError(t, w.google.Users.Labels.Delete("me", trips).Do())
 	w.cfg.OnLabelDeleted = func(_ context.Context, _ queue.Tx, _ string, label postroom.Label) error {
@@ -80,7 +80,7 @@ func TestLabelDeletionAndItsHookAreOneTransaction(t *testing.T) {
 		}
 		return nil
 	}
-	job := w.job(w.run(NewLabelsSync(w.account)))
+	job := w.job(w.run(NewLabelsSyncJob(w.account)))
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Subset(t, w.labelNames(), map[string]string{bills: "Bills", trips: "Trips"})
 }
@@ -88,7 +88,7 @@ func TestLabelDeletionAndItsHookAreOneTransaction(t *testing.T) {
 func TestEnsuredLabels(t *testing.T) {
 	w := newWorld(t)
 	bills := w.userLabel("Bills")
-	job := w.job(w.run(NewLabelsSync(w.account, "BILLS", "Trips/2026", "inbox")))
+	job := w.job(w.run(NewLabelsSyncJob(w.account, "BILLS", "Trips/2026", "inbox")))
 	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
 	require.Equal(t, 1, w.server.Counts()[gmailtest.LabelsCreate]-1, "one is the user's")
 	id, ok, err := w.store.LabelID(t.Context(), w.account, "trips/2026")
@@ -101,14 +101,14 @@ func TestEnsuredLabels(t *testing.T) {
 func TestNoLabelsAtAllIsAFault(t *testing.T) {
 	w := newWorld(t)
 	bills := w.userLabel("Bills")
-	w.run(NewLabelsSync(w.account))
+	w.run(NewLabelsSyncJob(w.account))
 	known := w.labelNames()
 	w.cfg.OnLabelDeleted = func(context.Context, queue.Tx, string, postroom.Label) error {
 		return errors.New("must not be called")
 	}
 	for _, answer := range []string{`{}`, `{"labels":[]}`} {
 		w.answering(func(*http.Request) string { return answer })
-		job := w.job(w.run(NewLabelsSync(w.account)))
+		job := w.job(w.run(NewLabelsSyncJob(w.account)))
 		require.Equal(t, queue.StateFailed, job.State)
 		require.Contains(t, job.LastError, "no labels at all")
 		require.Equal(t, 5, job.Attempt, "it may pass")
@@ -127,7 +127,7 @@ func TestLabelStoredWhileTheListWasRead(t *testing.T) {
 			})
 		}
 	}
-	w.run(NewLabelsSync(w.account))
+	w.run(NewLabelsSyncJob(w.account))
 	require.Contains(t, w.labelNames(), "Label_99")
 }
 

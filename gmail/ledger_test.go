@@ -115,6 +115,6 @@ func (w *world) act(messageID string, t postroom.ActionType, label string) (*que
 		a.Parameters = postroom.Parameters{postroom.ParamLabel: label}
 	}
 	id := w.queued(a)
-	job := w.run(NewAction(w.account, id))
+	job := w.run(NewActionJob(w.account, id))
 	return w.job(job), w.action(id)
 }

@@ -2,36 +2,54 @@ package gmail
 
 import (
 	"context"
+	"errors"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Mailbox reads and changes the labels of messages by our ids, on any account: what taking actions back needs. Its
-// errors are verdicts for the queue; a message that Gmail no longer has is [postroom.ErrMessageGone].
+// A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires. Its
+// errors are what a handler returns; for a message that Gmail no longer has the error is [postroom.ErrMessageGone].
+// [NewMailbox] makes one; the zero Mailbox is unusable.
 type Mailbox struct {
 	store   *Store
 	clients Clients
 }
 
-// NewMailbox makes a mailbox of a store and the accounts' clients.
-func NewMailbox(store *Store, clients Clients) *Mailbox {
-	return &Mailbox{store: store, clients: clients}
+// MailboxConfig configures a [Mailbox]. It is copied and checked once, by [NewMailbox].
+type MailboxConfig struct {
+	// Store has Gmail's ids of the messages. Required.
+	Store *Store
+	// Clients returns the client of an account. Required.
+	Clients Clients
 }
 
-// Image reads what a message carries at Gmail now.
+// NewMailbox makes a mailbox; a missing field is an error that names it.
+func NewMailbox(cfg MailboxConfig) (*Mailbox, error) {
+	err := errors.Join(
+		fields.Required("gmail: MailboxConfig.Store", cfg.Store, giveStore),
+		fields.Required("gmail: MailboxConfig.Clients", cfg.Clients, giveClients),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &Mailbox{store: cfg.Store, clients: cfg.Clients}, nil
+}
+
+// Image returns the present labels of a message at Gmail.
 func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postroom.Image, error) {
 	return m.Apply(ctx, accountID, messageID, postroom.LabelChange{})
 }
 
-// Apply changes what a message carries at Gmail, the trash included, and returns what it carries then. It may take more
-// than one call to Gmail; doing all of it again after a failure ends in the same state. An empty change only reads.
+// Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
+// calls, and can be repeated after a failure. An empty change only reads.
 func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {
 	id, err := m.store.providerID(ctx, accountID, messageID)
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
-	client, err := m.clients.Client(ctx, accountID)
+	client, err := findClient(ctx, m.clients, accountID)
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
@@ -39,7 +57,7 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	return image, Verdict(err)
 }
 
-// SetImage stores what a message carries, in the caller's transaction; Gmail is not asked.
+// SetImage stores the labels of a message in the caller's transaction, without a call to Gmail.
 func (m *Mailbox) SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
 	return m.store.SetLabels(ctx, tx, accountID, messageID, image)
 }

@@ -3,6 +3,8 @@ package gmail
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -11,10 +13,15 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
 
-func (w *world) mailbox() *Mailbox { return NewMailbox(w.store, w.cfg.Clients) }
+func (w *world) mailbox() *Mailbox {
+	m, err := NewMailbox(MailboxConfig{Store: w.store, Clients: w.cfg.Clients})
+	require.NoError(w.t, err)
+	return m
+}
 
 func TestMailboxApply(t *testing.T) {
 	tests := []struct {
@@ -103,11 +110,13 @@ func TestMailboxErrorsAreVerdicts(t *testing.T) {
 	require.ErrorIs(t, err, postroom.ErrMessageGone)
 	require.Equal(t, queue.Fatal(errors.Unwrap(err)), err)
 
-	down := NewMailbox(w.store, ClientsFunc(func(context.Context, string) (*Client, error) {
-		return nil, errors.New("no token")
-	}))
-	_, err = down.Image(t.Context(), w.account, id)
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, errors.New("no token") })
+	_, err = w.mailbox().Image(t.Context(), w.account, id)
 	require.EqualError(t, err, "no token")
+
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, nil })
+	_, err = w.mailbox().Image(t.Context(), w.account, id)
+	require.ErrorContains(t, err, "Clients returned nil and no error")
 }
 
 func TestConfigIsChecked(t *testing.T) {
@@ -121,6 +130,10 @@ func TestConfigIsChecked(t *testing.T) {
 		{"no clients", func(c *Config) { c.Clients = nil }, "Config.Clients is nil"},
 		{"pages too large", func(c *Config) { c.PageSize = 501 }, "Config.PageSize is 501"},
 		{"pages too small", func(c *Config) { c.PageSize = -1 }, "Config.PageSize is -1"},
+		{"a ledger that is nil", func(c *Config) { c.Ledger = (*testLedger)(nil) }, "Config.Ledger holds a nil *gmail.testLedger"},
+		{"clients that are a nil function", func(c *Config) { c.Clients = ClientsFunc(nil) }, "Config.Clients holds a nil gmail.ClientsFunc"},
+		// It would make every message a broken one.
+		{"a limit below nothing", func(c *Config) { c.MailLimits = &mime.Limits{Depth: -1} }, "Config.MailLimits: mime: Limits.Depth is -1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,28 +141,79 @@ func TestConfigIsChecked(t *testing.T) {
 			require.NoError(t, err)
 			cfg := w.cfg
 			tt.spoil(&cfg)
-			require.ErrorContains(t, Register(d, cfg), tt.want)
+			require.ErrorContains(t, Register(d, cfg), "gmail: "+tt.want)
+			require.NoError(t, Register(d, w.cfg), "nothing was registered before")
 		})
 	}
-	_, err := NewClient(t.Context(), ClientConfig{})
-	require.ErrorContains(t, err, "ClientConfig.HTTPClient is nil")
-	_, err = NewClient(t.Context(), ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
-	require.ErrorContains(t, err, "ClientConfig.Timeout")
+	require.ErrorContains(t, Register(nil, w.cfg), "gmail: Register: the Dispatcher is nil")
+	c, err := w.cfg.withDefaults()
+	require.NoError(t, err)
+	require.Same(t, slog.Default(), c.Logger)
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	_, err := NewClient(ClientConfig{})
+	require.ErrorContains(t, err, "gmail: ClientConfig.HTTPClient is nil; it is required: give a client that authorizes requests")
+	_, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Timeout: -1})
+	require.ErrorContains(t, err, "gmail: ClientConfig.Timeout")
+	_, err = NewStore(StoreConfig{})
+	require.EqualError(t, err, "gmail: StoreConfig.DB is nil; it is required: give a database opened with queue/sqlite or queue/postgres")
+	_, err = NewMailbox(MailboxConfig{})
+	require.ErrorContains(t, err, "gmail: MailboxConfig.Store is nil; it is required: give a store made by NewStore")
+	require.ErrorContains(t, err, "gmail: MailboxConfig.Clients is nil; it is required: give what finds an account's client")
+	require.ErrorContains(t, Migrate(t.Context(), nil), "gmail: Migrate: db is nil")
+}
+
+func TestAHostThatFindsNoClient(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Clients = ClientsFunc(func(context.Context, string) (*Client, error) { return nil, nil })
+	job := w.job(w.run(NewLabelsSyncJob(w.account)))
+	require.Equal(t, queue.StateFailed, job.State)
+	require.Contains(t, job.LastError, "client of account "+w.server.Email()+": Clients returned nil and no error")
+}
+
+func TestSizeOfAPageIsChecked(t *testing.T) {
+	w := newWorld(t)
+	for _, size := range []int{-1, 501} {
+		_, err := w.client.ListMessages(t.Context(), MessageList{Max: size})
+		require.Equal(t, ClassInvalid, ClassOf(err))
+		require.ErrorContains(t, err, fmt.Sprintf("MessageList.Max is %d; it must be within 1 and 500", size))
+	}
+	require.Empty(t, w.server.Calls())
+}
+
+// TestTheZeroLimitsAreGmails: who sets nothing keeps within Gmail's quota.
+func TestTheZeroLimitsAreGmails(t *testing.T) {
+	c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient})
+	require.NoError(t, err)
+	require.Equal(t, 600, c.gate.bucket.Burst())
+	require.InDelta(t, (6000.0-600)/60, float64(c.gate.bucket.Limit()), 1e-9)
+	require.Equal(t, 8, cap(c.gate.running))
+	require.Equal(t, DefaultCosts(), c.gate.costs)
+
+	c, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: Limits{Costs: map[Method]int{MethodTrash: 0}}})
+	require.NoError(t, err)
+	require.Zero(t, c.gate.costs[MethodTrash])
+	require.Equal(t, 20, c.gate.costs[MethodGetMessage], "a cost that is not named stays Gmail's")
+
+	c, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: Limits{Unlimited: true}})
+	require.NoError(t, err)
+	require.Nil(t, c.gate)
 }
 
 func TestWithoutALedgerActionsAreNotHandled(t *testing.T) {
 	w := newWorld(t)
 	id := w.queued(postroom.Action{MessageID: "m", Type: postroom.Archive})
 	w.cfg.Ledger = nil
-	w.run(NewAction(w.account, id))
+	w.run(NewActionJob(w.account, id))
 	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs("action.gmail"))
 }
 
 func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
 	w := newWorld(t)
 	service := func(user string) *Client {
-		c, err := NewClient(t.Context(), ClientConfig{
-			HTTPClient: authorized(w), Endpoint: w.server.URL(), UserID: user, Limits: &Limits{},
+		c, err := NewClient(ClientConfig{
+			HTTPClient: authorized(w), Endpoint: w.server.URL(), UserID: user, Limits: Limits{},
 		})
 		require.NoError(t, err)
 		return c

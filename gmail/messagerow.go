@@ -7,6 +7,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -78,9 +79,9 @@ func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) 
 	labels, references, recipients, headers, attachments := columns[0], columns[1], columns[2], columns[3], columns[4]
 	now := dbtime.Of(queue.Now(tx))
 	return []any{
-		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, clean(m.MessageID), clean(m.InReplyTo),
-		references, clean(m.From.Name), clean(m.From.Email), recipients, clean(m.Subject), clean(m.Snippet), headers,
-		clean(m.BodyPlain), clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
+		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbvalue.Clean(m.MessageID), dbvalue.Clean(m.InReplyTo),
+		references, dbvalue.Clean(m.From.Name), dbvalue.Clean(m.From.Email), recipients, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), headers,
+		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
 	}, nil
 }
 

@@ -8,11 +8,12 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Message reads one message of the account by our id; [postroom.ErrNotFound] when there is none. One that was deleted at
-// Gmail is still there.
+// Message returns one message of the account by its UUID, or [postroom.ErrNotFound]. A message that was deleted at Gmail is
+// still there.
 func (s *Store) Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error) {
 	var row messageRow
 	if err := get(ctx, s.db.Reader(), &row, "message "+messageID, sqlMessage, accountID, messageID); err != nil {
@@ -21,7 +22,7 @@ func (s *Store) Message(ctx context.Context, accountID, messageID string) (*post
 	return row.message()
 }
 
-// MessageID finds a message by Gmail's id; [postroom.ErrNotFound] when there is none.
+// MessageID returns the UUID of the message with Gmail's id, or [postroom.ErrNotFound].
 func (s *Store) MessageID(ctx context.Context, accountID, providerID string) (string, error) {
 	var id string
 	err := get(ctx, s.db.Reader(), &id, "message "+providerID, sqlMessageID, accountID, providerID)
@@ -45,14 +46,14 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 	return n, err
 }
 
-// SaveMessage writes a message and its thread, keyed by account and Gmail's ids, and fills in m.ID and m.ThreadID: those
-// of the rows that are there already, or new ones; isNew tells which it was for the message. historyID is that of the
-// labels. A mark that the message was broken goes away.
+// SaveMessage stores a message and its thread, keyed by account and Gmail's ids, and sets m.ID and m.ThreadID; isNew reports
+// whether the message was not stored before. historyID is that of the labels. SaveMessage removes the broken message of the
+// same id.
 func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
 	if err := s.saveThread(ctx, tx, m); err != nil {
 		return false, err
 	}
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return false, err
 	}
@@ -66,7 +67,7 @@ func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Messag
 	return m.ID == id, s.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)
 }
 
-// SetLabels writes the labels that a message of ours carries now; [postroom.ErrNotFound] when there is no such message.
+// SetLabels stores the labels of a message, or returns [postroom.ErrNotFound].
 func (s *Store) SetLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
 	labels, err := toJSON(postroom.NewImage(image.LabelIDs).LabelIDs)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID, provid
 	if err := json.Unmarshal(row.Labels, &now); err != nil {
 		return fmt.Errorf("gmail: labels of message %s: %w", row.ID, err)
 	}
-	labels, err := toJSON(applied(change, postroom.NewImage(now)).LabelIDs)
+	labels, err := toJSON(postroom.NewImage(now).Apply(change).LabelIDs)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ const (
 	MethodDelete        Method = "messages.delete"
 )
 
-// DefaultCosts are the quota units of each method, as Gmail has counted them since 1 May 2026.
+// DefaultCosts returns the quota units of each method, as Gmail counts them since 1 May 2026.
 func DefaultCosts() map[Method]int {
 	return map[Method]int{
 		MethodGetProfile: 1, MethodListLabels: 1, MethodCreateLabel: 5, MethodListHistory: 2, MethodListMessages: 5,
@@ -37,17 +37,23 @@ func DefaultCosts() map[Method]int {
 	}
 }
 
-// Limits keep one account's client within Gmail's quota. They are of one process: two that serve the same account
-// share its quota and should each have a part of it.
+// Limits keep the client of one account within Gmail's quota. The zero Limits use the defaults. They hold for one
+// process: processes that serve the same account share its quota and should each have a part of it.
 type Limits struct {
-	// UnitsPerMinute is the account's budget. Default 6000, what Gmail gives new projects for each user.
+	// Unlimited sets no limit, for tests and for hosts that limit the calls themselves. The client then ignores Gmail's
+	// Retry-After as well, and the other fields must be zero. Default false.
+	Unlimited bool
+
+	// UnitsPerMinute is the account's budget. Default 6000, what Gmail gives new projects for each user; above Burst.
 	UnitsPerMinute int
-	// Burst is how many units may be spent at once after a pause. They are part of UnitsPerMinute: no minute spends
-	// more. Default a tenth of it or the dearest method's cost; at least that cost, and less than UnitsPerMinute.
+	// Burst is the number of units that may be spent at once after a pause. They are part of UnitsPerMinute. Default: the
+	// larger of a tenth of UnitsPerMinute and the highest cost of a method; at least that cost, and less than
+	// UnitsPerMinute.
 	Burst int
-	// Concurrent is how many calls run at the same time. Default 8.
+	// Concurrent is the maximum number of calls that run at the same time. Default 8; it must not be negative.
 	Concurrent int
-	// Costs are the units of each method. Default [DefaultCosts]; a method that is not in it costs nothing.
+	// Costs are the units of each method, at most Burst; 0 makes a method free. A method that is missing costs what
+	// [DefaultCosts] says.
 	Costs map[Method]int
 }
 
@@ -58,9 +64,9 @@ func (l Limits) withDefaults() Limits {
 	if l.Concurrent == 0 {
 		l.Concurrent = 8
 	}
-	if l.Costs == nil {
-		l.Costs = DefaultCosts()
-	}
+	costs := DefaultCosts()
+	maps.Copy(costs, l.Costs)
+	l.Costs = costs
 	if l.Burst == 0 {
 		l.Burst = max(l.UnitsPerMinute/10, slices.Max(append(slices.Collect(maps.Values(l.Costs)), 1)))
 	}
@@ -77,6 +83,9 @@ func (l Limits) validate() error {
 		return fmt.Errorf("Limits.Concurrent is %d; it must be positive", l.Concurrent)
 	}
 	for method, cost := range l.Costs {
+		if _, ok := DefaultCosts()[method]; !ok {
+			return fmt.Errorf("Limits.Costs[%s] is no method that a Client calls; the methods are those of DefaultCosts", method)
+		}
 		if cost < 0 || cost > l.Burst {
 			return fmt.Errorf("Limits.Costs[%s] is %d; it must be within 0 and Burst (%d)", method, cost, l.Burst)
 		}
@@ -84,7 +93,15 @@ func (l Limits) validate() error {
 	return nil
 }
 
-// A gate lets calls through: so many at once, so many units a minute, and none while Gmail has asked us to wait. A nil
+// unset returns an error when a limit stands beside Unlimited.
+func (l Limits) unset() error {
+	if l.UnitsPerMinute != 0 || l.Burst != 0 || l.Concurrent != 0 || l.Costs != nil {
+		return errors.New("Limits.Unlimited is set beside other limits; leave one or the other zero")
+	}
+	return nil
+}
+
+// A gate bounds the concurrent calls and the units a minute, and refuses calls while Gmail has asked the client to wait. A nil
 // gate is open.
 type gate struct {
 	costs   map[Method]int
@@ -95,9 +112,9 @@ type gate struct {
 	closed time.Time // no call before this
 }
 
-func newGate(limits *Limits) (*gate, error) {
-	if limits == nil {
-		return nil, nil
+func newGate(limits Limits) (*gate, error) {
+	if limits.Unlimited {
+		return nil, limits.unset()
 	}
 	l := limits.withDefaults()
 	if err := l.validate(); err != nil {
@@ -110,9 +127,8 @@ func newGate(limits *Limits) (*gate, error) {
 	}, nil
 }
 
-// enter waits until the call may be made, and returns what to call when it has been. It does not wait for a time that
-// Gmail has named: the job that asks can be put off, its worker has other things to do. The operation in its errors is for
-// the caller to fill in.
+// enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for the time
+// that Gmail has named: the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
 func (g *gate) enter(ctx context.Context, method Method) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil

@@ -26,11 +26,15 @@ func TestLimitsAreChecked(t *testing.T) {
 		{"negative concurrency", Limits{Concurrent: -1}, "Concurrent is -1"},
 		{"a call that never fits", Limits{Burst: 10}, "is 20; it must be within 0 and Burst (10)"},
 		{"a cost below nothing", Limits{Costs: map[Method]int{MethodTrash: -1}}, "Costs[messages.trash] is -1"},
-		{"no costs", Limits{Costs: map[Method]int{}}, ""},
+		{"a cost of no method", Limits{Costs: map[Method]int{"messages.guess": 1}}, "Costs[messages.guess] is no method"},
+		{"no costs of one's own", Limits{Costs: map[Method]int{}}, ""},
+		{"no limit", Limits{Unlimited: true}, ""},
+		{"a budget and no limit", Limits{Unlimited: true, UnitsPerMinute: 1}, "Unlimited is set beside other limits"},
+		{"free calls and no limit", Limits{Unlimited: true, Costs: map[Method]int{}}, "Unlimited is set beside other limits"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := NewClient(t.Context(), ClientConfig{HTTPClient: http.DefaultClient, Limits: &tt.limits})
+			_, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: tt.limits})
 			if tt.want == "" {
 				require.NoError(t, err)
 				return
@@ -43,7 +47,7 @@ func TestLimitsAreChecked(t *testing.T) {
 
 func TestGateKeepsTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := newGate(&Limits{UnitsPerMinute: 600, Concurrent: 1})
+		g, err := newGate(Limits{UnitsPerMinute: 600, Concurrent: 1})
 		require.NoError(t, err)
 		start := time.Now()
 		spent := 0
@@ -62,7 +66,7 @@ func TestGateKeepsTheBudget(t *testing.T) {
 
 func TestGateKeepsConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := newGate(&Limits{Concurrent: 1})
+		g, err := newGate(Limits{Concurrent: 1})
 		require.NoError(t, err)
 		leave, err := g.enter(t.Context(), MethodGetProfile)
 		require.NoError(t, err)
@@ -81,7 +85,7 @@ func TestGateKeepsConcurrency(t *testing.T) {
 
 func TestGateStaysClosedAsLongAsGmailSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := newGate(&Limits{})
+		g, err := newGate(Limits{})
 		require.NoError(t, err)
 		g.note(&Error{Class: ClassRateLimited, RetryAfter: time.Minute})
 		g.note(&Error{Class: ClassRateLimited, RetryAfter: time.Second}) // a shorter word does not open it
@@ -99,7 +103,7 @@ func TestGateStaysClosedAsLongAsGmailSays(t *testing.T) {
 
 func TestCallThatNoBudgetReachesInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := newGate(&Limits{UnitsPerMinute: 100})
+		g, err := newGate(Limits{UnitsPerMinute: 100})
 		require.NoError(t, err)
 		leave, err := g.enter(t.Context(), MethodGetMessage)
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,53 +9,55 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Config says what the jobs of this package work with. It is copied and checked once, by [Register].
+// Config configures the handlers of this package's jobs. It is copied and checked once, by [Register].
 type Config struct {
-	// Store is where mail is kept. Required.
+	// Store holds the mail. Required.
 	Store *Store
-	// Clients finds the client of an account. Required.
+	// Clients returns the client of an account. Required.
 	Clients Clients
-	// Ledger holds the actions to carry out. Nil: action.gmail is not handled here.
+	// Ledger records the actions to carry out. Default nil: [JobAction] is not registered.
 	Ledger Ledger
 
-	// OnMessage is called once for each message that is ingested and carries none of SkipLabels, in the transaction that
-	// stores it and completes the job: it enqueues what is next. An error undoes all of it, and the job is tried again.
-	// Nil: nothing follows.
+	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of
+	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the job
+	// is retried. Default nil: nothing follows.
 	OnMessage func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error
 
-	// OnLabelDeleted is called for each label that is gone from Gmail, in the transaction that deletes it here: it
-	// disables the rules that name it. An error undoes all of it. Nil: nothing follows.
+	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
+	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error
 
-	// SkipLabels are label ids whose messages are stored and not handed to OnMessage, neither when they come nor when the
-	// label goes: whoever takes mail out of the spam has looked at it. Default SENT, DRAFT, SPAM and TRASH; empty but not
-	// nil skips none.
+	// SkipLabels are label ids. A message with one of them is stored and not passed to OnMessage, also not when the label is
+	// removed later: whoever moves mail out of the spam has seen it. Default nil: SENT, DRAFT, SPAM and TRASH. An empty
+	// list that is not nil skips none.
 	SkipLabels []string
 
-	// SpamAndTrash makes backfills list mail in spam and trash as well. New mail of all kinds is ingested in any case.
+	// SpamAndTrash includes spam and trash in backfills. New mail is always ingested. Default false.
 	SpamAndTrash bool
 
-	// PageSize is how many messages one backfill job lists. Default 100; bounds 1 to 500.
+	// PageSize is the number of messages that one backfill job lists. Default 100; bounds 1 to 500.
 	PageSize int
 
-	// MailLimits bound what reading one message may cost; a message beyond them is kept as broken. Nil means
-	// mime's defaults.
+	// MailLimits bound the cost of reading one message; a message beyond them is kept as broken. Default nil: the defaults
+	// of package mime.
 	MailLimits *mime.Limits
 
-	// Logger takes what is worth a line; nil means silence.
+	// Logger logs lost history and messages without a time. Default [slog.Default]; a logger with [slog.DiscardHandler]
+	// logs nothing.
 	Logger *slog.Logger
 }
 
-// Clients finds the client of an account. Each account has one, so that its limits hold.
+// Clients returns the client of an account: the same one for each call, so that its limits hold.
 type Clients interface {
 	Client(ctx context.Context, accountID string) (*Client, error)
 }
 
-// ClientsFunc makes [Clients] of a function.
+// A ClientsFunc is a function used as [Clients].
 type ClientsFunc func(ctx context.Context, accountID string) (*Client, error)
 
 // Client calls f.
@@ -75,43 +78,55 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PageSize == 0 {
 		c.PageSize = defaultPageSize
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	switch {
-	case c.Store == nil:
-		return c, errors.New("gmail: Config.Store is nil; it is required")
-	case c.Clients == nil:
-		return c, errors.New("gmail: Config.Clients is nil; it is required")
-	case c.PageSize < 1 || c.PageSize > maxPageSize:
-		return c, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, maxPageSize)
-	}
-	return c, nil
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	return c, c.validate()
 }
 
-// jobs holds what the handlers share.
+// What a field that several configurations have is to be given.
+const (
+	giveStore   = "a store made by NewStore"
+	giveClients = "what finds an account's client, such as a ClientsFunc"
+)
+
+func (c *Config) validate() error {
+	faults := []error{
+		fields.Required("gmail: Config.Store", c.Store, giveStore),
+		fields.Required("gmail: Config.Clients", c.Clients, giveClients),
+		fields.Optional("gmail: Config.Ledger", c.Ledger),
+	}
+	if c.PageSize < 1 || c.PageSize > maxPageSize {
+		faults = append(faults, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, maxPageSize))
+	}
+	if err := c.MailLimits.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("gmail: Config.MailLimits: %w", err))
+	}
+	return errors.Join(faults...)
+}
+
+// jobs has the handlers.
 type jobs struct {
 	Config
 }
 
-// Register registers the handlers of this package's jobs. A bad configuration is an error that names the field.
-func Register(d *queue.Dispatcher, cfg Config) error {
+// Register registers the handlers of this package's jobs, each with the options. A bad configuration is an error that
+// names the field, and nothing is registered then.
+func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
 	cfg, err := cfg.withDefaults()
-	if err != nil {
+	if err := errors.Join(fields.Required("gmail: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), err); err != nil {
 		return err
 	}
 	j := &jobs{cfg}
-	queue.Handle(d, JobBackfill, j.backfill)
-	queue.Handle(d, JobHistorySync, j.syncHistory)
-	queue.Handle(d, JobLabelsSync, j.syncLabels)
-	queue.Handle(d, JobIngest, j.ingest)
+	queue.Handle(d, JobBackfill, j.backfill, opts...)
+	queue.Handle(d, JobHistorySync, j.syncHistory, opts...)
+	queue.Handle(d, JobLabelsSync, j.syncLabels, opts...)
+	queue.Handle(d, JobIngest, j.ingest, opts...)
 	if cfg.Ledger != nil {
-		queue.Handle(d, JobAction, j.act)
+		queue.Handle(d, JobAction, j.act, opts...)
 	}
 	return nil
 }
 
-// open finds the account and its client. An account that does not exist does not come into being by waiting.
+// open returns the account and its client. A missing account is an error that is not retried.
 func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, error) {
 	account, err := j.Store.Account(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -120,9 +135,18 @@ func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, er
 	if err != nil {
 		return account, nil, err
 	}
-	client, err := j.Clients.Client(ctx, accountID)
+	client, err := findClient(ctx, j.Clients, accountID)
 	if err != nil {
 		return account, nil, fmt.Errorf("gmail: client of account %s: %w", account.Email, err)
 	}
 	return account, client, nil
+}
+
+// findClient returns the account's client, and an error where the host has returned neither.
+func findClient(ctx context.Context, clients Clients, accountID string) (*Client, error) {
+	client, err := clients.Client(ctx, accountID)
+	if err == nil && client == nil {
+		err = errors.New("Clients returned nil and no error; return a client made by NewClient, or an error")
+	}
+	return client, err
 }

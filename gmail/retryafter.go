@@ -16,7 +16,7 @@ const maxRetryAfter = 24 * time.Hour
 // retryAfterText finds the time that Gmail puts into the message of some rate limits instead of into a header.
 var retryAfterText = regexp.MustCompile(`Retry after (\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d\d:\d\d))`)
 
-// retryAfter is how long the answer asks to wait: by its Retry-After header, seconds or date (RFC 9110, section
+// retryAfter returns the wait that the answer asks for: by its Retry-After header, seconds or date (RFC 9110, section
 // 10.2.3), or else by its text; 0 when it asks for nothing or for a time that has passed.
 func (a answer) retryAfter(now time.Time) time.Duration {
 	header := a.header.Get("Retry-After")
@@ -46,7 +46,7 @@ func untilReset(now time.Time) time.Duration {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, pacific).Sub(now)
 }
 
-// isTruncated tells an answer that broke off from one that is wrong.
+// isTruncated reports whether the answer broke off, and is not wrong as a whole.
 func isTruncated(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -19,22 +18,33 @@ import (
 var migrations embed.FS
 
 // Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels) or brings them up to
-// date. It may be called at every start, by several processes at once.
+// date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
 	return migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations)
 }
 
-// A Store keeps accounts, threads, messages and labels. What it writes, it writes in the caller's transaction; what it
-// reads is what has been committed.
+// A Store keeps accounts, threads, messages and labels. Its reading methods see what has been committed, its writing methods
+// take the caller's transaction. [NewStore] makes a Store; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
-// NewStore makes a store on a database whose tables [Migrate] has made.
-func NewStore(db queue.DB) *Store { return &Store{db: db} }
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// newID makes the id of a new row: a UUIDv7, so that ids sort by age.
-func newID() (string, error) {
-	id, err := uuid.NewV7()
-	return id.String(), err
+// StoreConfig configures a [Store]. It is copied and checked once, by [NewStore].
+type StoreConfig struct {
+	// DB holds the mail. Required; [Migrate] must have prepared it.
+	DB queue.DB
+}
+
+// NewStore makes a store; a missing field is an error that names it.
+func NewStore(cfg StoreConfig) (*Store, error) {
+	if err := fields.Required("gmail: StoreConfig.DB", cfg.DB, giveDB); err != nil {
+		return nil, err
+	}
+	return &Store{db: cfg.DB}, nil
 }
 
 // get reads one row; no row is [postroom.ErrNotFound], with what names the thing looked for.
@@ -49,13 +59,13 @@ func get(ctx context.Context, q dbquery.Querier, dest any, what, query string, a
 	return nil
 }
 
-// exec runs a statement and tells how many rows it changed.
+// exec runs a statement and returns the number of rows that it changed.
 func exec(ctx context.Context, tx queue.Tx, what, statement string, args ...any) (int64, error) {
-	result, err := tx.ExecContext(ctx, statement, args...)
+	changed, err := dbquery.Exec(ctx, tx, statement, args...)
 	if err != nil {
 		return 0, fmt.Errorf("gmail: %s: %w", what, err)
 	}
-	return result.RowsAffected()
+	return changed, nil
 }
 
 // mustExec is exec for a row that has to be there.

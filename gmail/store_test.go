@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -17,7 +18,8 @@ import (
 func eachStore(t *testing.T, fn func(t *testing.T, s *Store, accountID string)) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, Migrate(t.Context(), db))
-		s := NewStore(db)
+		s, err := NewStore(StoreConfig{DB: db})
+		require.NoError(t, err)
 		fn(t, s, ensureAccount(t, s, "me@example.com"))
 	})
 }
@@ -463,11 +465,11 @@ func FuzzClean(f *testing.F) {
 	f.Add("a\x00b\xff", `\\u0000\\`)
 	f.Add("\xff\xfe", "\xe2\x82") // each byte for itself
 	f.Fuzz(func(t *testing.T, text, other string) {
-		require.NotContains(t, clean(text), "\x00")
+		require.NotContains(t, dbvalue.Clean(text), "\x00")
 		stored, err := toJSON([]string{text, other})
 		require.NoError(t, err)
 		require.NotContains(t, strings.ReplaceAll(stored, `\\`, ""), `\u0000`)
-		back, err := toJSON([]string{clean(text), clean(other)})
+		back, err := toJSON([]string{dbvalue.Clean(text), dbvalue.Clean(other)})
 		require.NoError(t, err)
 		require.JSONEq(t, back, stored)
 	})

@@ -4,23 +4,13 @@ import (
 	"encoding/json"
 	"html"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/cases"
+
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
-// clean makes a text that every database keeps: PostgreSQL refuses NUL characters and invalid UTF-8. Each becomes U+FFFD,
-// so that a reader sees that something stood there.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune { // which gives invalid bytes as U+FFFD, one by one
-		if r == 0 {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
-// toJSON makes JSON that every database keeps: it holds no NUL character either; see [clean].
+// toJSON makes JSON that every database keeps: it holds no NUL character either; see [dbvalue.Clean].
 func toJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return cleanEscapes(string(b)), err
@@ -48,7 +38,7 @@ func cleanEscapes(s string) string {
 }
 
 // nameKey is a label's name as Gmail compares names: without regard to case.
-func nameKey(name string) string { return cases.Fold().String(clean(name)) }
+func nameKey(name string) string { return cases.Fold().String(dbvalue.Clean(name)) }
 
 func sameName(a, b string) bool { return nameKey(a) == nameKey(b) }
 

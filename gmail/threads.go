@@ -6,6 +6,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -18,7 +20,7 @@ type Thread struct {
 	LastMessageAt time.Time // only moves forward; zero when no message of the thread has a known time
 }
 
-// Thread reads one thread of the account; [postroom.ErrNotFound] when there is none.
+// Thread returns one thread of the account, or [postroom.ErrNotFound].
 func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread, error) {
 	var row struct {
 		ID            string      `db:"id"`
@@ -33,11 +35,11 @@ func (s *Store) Thread(ctx context.Context, accountID, threadID string) (Thread,
 
 // saveThread makes sure that the message's thread is there and has its subject, snippet and time from its newest message.
 func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message) error {
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return err
 	}
 	now := dbtime.Of(queue.Now(tx))
 	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
-		id, m.AccountID, m.ProviderThreadID, clean(m.Subject), clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
+		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
 }

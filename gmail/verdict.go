@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// How long a job is put off when Gmail does not say for how long.
+// The delays of a deferred job when Gmail names none.
 const (
 	// Gmail's budgets are counted by the minute.
 	rateLimitDelay = 30 * time.Second
@@ -17,11 +17,11 @@ const (
 
 // Verdict turns an error of a [Client] into what a job's handler returns for it:
 //
-//   - what is nobody's failure (rate limits, a grant to be renewed) puts the job off and spends no attempt;
-//   - what no retry mends (a message that is gone, a forbidden or invalid request) fails the job at once;
-//   - the rest (server, network, 401, failed preconditions) is retried, after the time that Gmail asks for if it does.
+//   - a rate limit, or a grant to be renewed, defers the job and spends no attempt;
+//   - a failure that no retry mends (a message that is gone, a forbidden or invalid request) fails the job at once;
+//   - any other failure (server, network, 401, failed preconditions) is retried, after the time that Gmail asks for, if any.
 //
-// An error that holds no [Error] is returned as it is; nil is nil.
+// An error that wraps no [Error] is returned unchanged, and nil as nil.
 func Verdict(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {

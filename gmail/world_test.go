@@ -54,7 +54,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, server: gmailtest.New(t), wire: &wire{next: http.DefaultTransport.(*http.Transport).Clone()}}
+	w := &world{t: t, server: gmailtest.NewServer(t), wire: &wire{next: http.DefaultTransport.(*http.Transport).Clone()}}
 	t.Cleanup(w.wire.next.(*http.Transport).CloseIdleConnections)
 	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	var err error
@@ -66,7 +66,8 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, queue.Migrate(t.Context(), w.db))
 	require.NoError(t, Migrate(t.Context(), w.db))
 	w.ledger = newTestLedger(t, w.db)
-	w.store = NewStore(w.db)
+	w.store, err = NewStore(StoreConfig{DB: w.db})
+	require.NoError(t, err)
 	w.account = ensureAccount(t, w.store, w.server.Email())
 	w.queue, err = queue.New(w.db, &queue.Config{
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
@@ -81,7 +82,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) newClient(url string) *Client {
 	w.t.Helper()
-	c, err := NewClient(w.t.Context(), ClientConfig{HTTPClient: authorized(w), Endpoint: url})
+	c, err := NewClient(ClientConfig{HTTPClient: authorized(w), Endpoint: url, Limits: Limits{Unlimited: true}})
 	require.NoError(w.t, err)
 	return c
 }
@@ -150,7 +151,7 @@ func (w *world) arrive(raw string, labels ...string) string {
 func (w *world) known(labels ...string) (id, providerID string) {
 	w.t.Helper()
 	providerID = w.arrive(plainMail, labels...)
-	w.run(NewIngest(w.account, providerID))
+	w.run(NewIngestJob(w.account, providerID))
 	return w.ours(providerID), providerID
 }
 

@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 )
 
-// A Client asks one language model of one provider, and is safe for use by several goroutines. Its errors are [*Error]s
-// where the provider has answered or could not be reached.
+// A Client calls one language model of one provider. It is safe for concurrent use. Its errors are [*Error]s when the
+// provider has answered or could not be reached.
 //
-// An implementation must not retry: what a failure means is decided above it, and the job queue waits better.
+// An implementation must not retry: the caller decides what a failure means, and the job queue retries.
 type Client interface {
 	Complete(ctx context.Context, req *Request) (*Response, error)
 }
 
-// A Request is a conversation that the model is to continue.
+// A Request is a conversation for the model to continue.
 type Request struct {
 	Messages []Message // a system message first, at least one other after it
 	Tools    []Tool
-	// ForceTool names the tool that the model has to call; empty leaves the choice to the model.
+	// ForceTool names the tool that the model must call; empty leaves the choice to the model.
 	ForceTool string
 }
 
-// A Role tells who speaks.
+// A Role names the speaker of a message.
 type Role string
 
 // The roles.
@@ -38,8 +38,8 @@ type Message struct {
 	Text string
 	// ToolCalls are the calls that the model made with this message.
 	ToolCalls []ToolCall
-	// ToolCallID names the call that a message of role tool answers. Each call needs an answer before the model speaks
-	// again.
+	// ToolCallID is the id of the call that a message of role tool answers. Each call must be answered before the next
+	// turn of the model.
 	ToolCallID string
 }
 
@@ -50,7 +50,7 @@ type Tool struct {
 	Schema      json.RawMessage // of the arguments: a JSON Schema of type object
 }
 
-// A ToolCall is the model's wish to call a tool. Its arguments are what the model wrote, which need not be JSON.
+// A ToolCall is a request of the model to call a tool. Its arguments are as the model wrote them and may not be JSON.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -61,12 +61,12 @@ type ToolCall struct {
 type Response struct {
 	Text      string
 	ToolCalls []ToolCall
-	// Model is who answered, as provider::model.
+	// Model names the model that answered, as provider::model.
 	Model string
 	Usage Usage
 }
 
-// Usage is what a call has cost, in tokens.
+// Usage is the cost of a call, in tokens.
 type Usage struct {
 	InputTokens  int
 	OutputTokens int

@@ -9,11 +9,11 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// RecordDecision is the name of the tool by which a model decides.
+// RecordDecision is the name of the tool that a model calls to decide.
 const RecordDecision = "record_decision"
 
-// decisionTool is the tool with the actions that the model may choose from. The message is not among its arguments: which
-// one is decided about is ours to say.
+// decisionTool returns the tool with the actions that the model may choose from. The message is not among its arguments:
+// the model does not choose which one it decides about.
 func decisionTool(actions []postroom.ActionType) Tool {
 	unit := object{"type": "number", "minimum": 0, "maximum": 1}
 	text := object{"type": "string"}

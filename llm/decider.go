@@ -2,42 +2,46 @@ package llm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// Config is what a [Decider] works with. Only Client is required.
+// Config configures a [Decider]. It is copied and checked once, by [NewDecider].
 type Config struct {
+	// Client calls the model. Required.
 	Client Client
-	// Guidance returns what the user has told the model that concerns a message; nil is no guidance. Without labels in it
-	// the model cannot choose an action that takes one.
+	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
+	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
-	// Actions are what the model may choose from; default all. [postroom.None] is always among them.
+	// Actions are the actions that the model may choose from; [postroom.None] is always among them. Default nil:
+	// [postroom.MailboxActions], which package gmail carries out. Name others only where the host carries them out. Empty
+	// but not nil leaves only none.
 	Actions []postroom.ActionType
-	// HTMLText reduces HTML to what a person sees of it, leaving hidden text out. With nil a body that is only HTML is not
-	// shown to the model.
+	// HTMLText returns the text of HTML, and should leave out text that a person does not see; mime.TextFromHTML keeps
+	// what styles hide. Default nil: the model does not see a body that is only HTML; the prompt says that there is one.
 	HTMLText func(html string) string
 }
 
-// maxTries is how often a model may answer: once, and twice more after it has been told what was wrong.
+// maxTries bounds the answers of a model: the first, and two corrections.
 const maxTries = 3
 
-// A Decider lets a language model decide. It is safe for use by several goroutines.
+// A Decider decides by a language model. It is safe for concurrent use. [NewDecider] makes one; the zero Decider is
+// unusable.
 type Decider struct{ cfg Config }
 
 var _ postroom.Decider = (*Decider)(nil)
 
-// New makes a decider.
-func New(cfg Config) (*Decider, error) {
-	if cfg.Client == nil {
-		return nil, errors.New("llm: Config.Client is nil")
+// NewDecider makes a decider; a bad configuration is an error that names the field.
+func NewDecider(cfg Config) (*Decider, error) {
+	if err := fields.Required("llm: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
+		return nil, err
 	}
 	if cfg.Actions == nil {
-		cfg.Actions = postroom.ActionTypes()
+		cfg.Actions = postroom.MailboxActions()
 	}
 	for _, a := range cfg.Actions {
 		if !a.Valid() {
@@ -50,9 +54,8 @@ func New(cfg Config) (*Decider, error) {
 	return &Decider{cfg}, nil
 }
 
-// Decide asks the model about the message. An answer that cannot be used is given back to it twice, with what was wrong;
-// after that the decision is none, for a person to look at. The error is that of the guidance or the [Verdict] on the
-// client's.
+// Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice; after
+// that the decision is none and needs approval. The error is that of Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	var guidance Guidance
 	if d.cfg.Guidance != nil {
@@ -85,7 +88,7 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	}, nil
 }
 
-// read parses an answer and holds it against what was offered.
+// read parses an answer and checks it against the actions and labels that were offered.
 func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) {
 	answer, err := ParseDecision(resp)
 	if err != nil {
@@ -107,8 +110,7 @@ func offered(labels []postroom.Label, name string) bool {
 	})
 }
 
-// correction repeats the model's turn and answers it with what was wrong. Each of its tool calls gets an answer, as
-// providers demand.
+// correction repeats the model's turn and answers it with the fault. Providers require an answer to each tool call.
 func correction(resp *Response, fault error) []Message {
 	text := fmt.Sprintf("That was not usable: %v. Call %s exactly once, with arguments that fit its schema.", fault, RecordDecision)
 	turn := []Message{{Role: RoleAssistant, Text: resp.Text, ToolCalls: resp.ToolCalls}}

@@ -14,7 +14,7 @@ import (
 
 func newDecider(t *testing.T, cfg llm.Config) *llm.Decider {
 	t.Helper()
-	d, err := llm.New(cfg)
+	d, err := llm.NewDecider(cfg)
 	require.NoError(t, err)
 	return d
 }
@@ -33,7 +33,7 @@ var receipts = llm.Guidance{Labels: []postroom.Label{
 }}
 
 func TestDeciderReturnsTheModelsDecision(t *testing.T) {
-	client := llmtest.New(t, llmtest.Calls(llm.RecordDecision, full))
+	client := llmtest.NewScripted(t, llmtest.Calls(llm.RecordDecision, full))
 	d, err := newDecider(t, llm.Config{Client: client, Guidance: guide(receipts)}).Decide(t.Context(), mail("Thanks for your order."))
 	require.NoError(t, err)
 	require.Equal(t, postroom.ApplyLabel, d.Action)
@@ -55,7 +55,7 @@ func roles(req llm.Request) []llm.Role {
 }
 
 func TestDeciderGivesABadAnswerBackTwice(t *testing.T) {
-	client := llmtest.New(t,
+	client := llmtest.NewScripted(t,
 		llmtest.Says("I would archive it."),
 		llmtest.Calls("send_mail", "{}"),
 		llmtest.Decides("archive", "{}", 0.9),
@@ -77,7 +77,7 @@ func TestDeciderGivesABadAnswerBackTwice(t *testing.T) {
 
 func TestDeciderHandsAMessageToAPersonAfterThreeBadAnswers(t *testing.T) {
 	bad := llmtest.Calls(llm.RecordDecision, "{}")
-	client := llmtest.New(t, bad, bad, bad)
+	client := llmtest.NewScripted(t, bad, bad, bad)
 	d, err := newDecider(t, llm.Config{Client: client}).Decide(t.Context(), mail("x"))
 	require.NoError(t, err)
 	require.NoError(t, d.Validate())
@@ -99,7 +99,7 @@ func TestDeciderTakesOnlyWhatWasOffered(t *testing.T) {
 		"a label that is not for the model":      {label("Secret"), `label "Secret" is not one of`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := llmtest.New(t, test.turn, label("receipts"))
+			client := llmtest.NewScripted(t, test.turn, label("receipts"))
 			d, err := newDecider(t, llm.Config{
 				Client: client, Guidance: guide(receipts), Actions: []postroom.ActionType{postroom.ApplyLabel},
 			}).Decide(t.Context(), mail("x"))
@@ -116,23 +116,54 @@ func TestDeciderTakesOnlyWhatWasOffered(t *testing.T) {
 
 func TestDeciderReturnsWhatItCannotMend(t *testing.T) {
 	down := &llm.Error{Provider: "acme", Status: 503, Class: llm.Retryable, Err: errors.New("down")}
-	_, err := newDecider(t, llm.Config{Client: llmtest.New(t, llmtest.Fails(down))}).Decide(t.Context(), mail("x"))
+	_, err := newDecider(t, llm.Config{Client: llmtest.NewScripted(t, llmtest.Fails(down))}).Decide(t.Context(), mail("x"))
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "ask the model about message m1")
 
 	away := errors.New("database is away")
 	_, err = newDecider(t, llm.Config{
-		Client:   llmtest.New(t),
+		Client:   llmtest.NewScripted(t),
 		Guidance: func(context.Context, *postroom.Message) (llm.Guidance, error) { return llm.Guidance{}, away },
 	}).Decide(t.Context(), mail("x"))
 	require.ErrorIs(t, err, away)
 }
 
 func TestNewRefusesABadConfig(t *testing.T) {
-	_, err := llm.New(llm.Config{})
-	require.ErrorContains(t, err, "Config.Client")
-	_, err = llm.New(llm.Config{Client: llmtest.Obedient{}, Actions: []postroom.ActionType{"explode"}})
+	_, err := llm.NewDecider(llm.Config{})
+	require.EqualError(t, err, "llm: Config.Client is nil; it is required: give the client of a provider; package llmtest has some for tests")
+	_, err = llm.NewDecider(llm.Config{Client: (*llmtest.Scripted)(nil)})
+	require.ErrorContains(t, err, "llm: Config.Client holds a nil *llmtest.Scripted")
+	_, err = llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, Actions: []postroom.ActionType{"explode"}})
 	require.ErrorContains(t, err, "Config.Actions")
+}
+
+// TestOnlyWhatIsCarriedOutIsOffered: a snooze that nobody ends, or a note that nobody keeps, is not to be decided.
+func TestOnlyWhatIsCarriedOutIsOffered(t *testing.T) {
+	client := llmtest.NewScripted(t, llmtest.Decides("snooze", `{}`, 1), llmtest.Decides("archive", `{}`, 1))
+	d, err := newDecider(t, llm.Config{Client: client}).Decide(t.Context(), mail("x"))
+	require.NoError(t, err)
+	require.Equal(t, postroom.Archive, d.Action)
+
+	asked := client.Requests()
+	require.Contains(t, asked[1].Messages[3].Text, "action snooze is not offered")
+	offered := "The actions are: apply_label, archive, delete, mark_read, mark_unread, move, none, remove_label, restore, star, trash, unstar."
+	require.Contains(t, asked[0].Messages[1].Text, offered)
+	require.NotContains(t, string(asked[0].Tools[0].Schema), "snooze")
+}
+
+func TestActionsOfTheHostAreOfferedWhenNamed(t *testing.T) {
+	for _, test := range []struct {
+		actions []postroom.ActionType
+		want    string
+	}{
+		{[]postroom.ActionType{postroom.Snooze}, "The actions are: none, snooze."},
+		{[]postroom.ActionType{}, "The actions are: none."},
+	} {
+		client := llmtest.NewScripted(t, llmtest.Decides("none", `{}`, 1))
+		_, err := newDecider(t, llm.Config{Client: client, Actions: test.actions}).Decide(t.Context(), mail("x"))
+		require.NoError(t, err)
+		require.Contains(t, client.Requests()[0].Messages[1].Text, test.want)
+	}
 }
 
 func TestAModelThatObeysTheMailDecidesNothingThatWasNotOffered(t *testing.T) {

@@ -1,15 +1,15 @@
-// Package llm lets a language model decide about mail that no rule of the user's has matched.
+// Package llm decides by a language model about mail that none of the user's rules matches.
 //
 // # The way of a decision
 //
-// A [Decider] is given a message. It gets the [Guidance] that the user has written for it, builds the prompt, asks the
-// [Client], reads the answer with [ParseDecision] and holds it against what was offered: the actions, the labels. An
-// answer that cannot be used goes back to the model with what was wrong, twice; then the decision is none, for a person
-// to look at. A failure of the provider is returned as the verdict that the job queue understands ([Verdict]): a rate
-// limit defers the job, a wrong key ends it, anything else is tried again.
+// For a message, a [Decider] gets the user's [Guidance], builds the prompt, calls the [Client], reads the answer with
+// [ParseDecision] and checks it against the actions and labels that were offered. It returns an unusable answer to the
+// model, with the fault, up to twice; then the decision is none and needs approval. [Verdict] turns a failure of the
+// provider into what the job queue understands: a rate limit defers the job, a wrong key ends it, any other failure is
+// retried.
 //
-// The decision is a proposal. Whether it may be carried out, or needs a person, is decided elsewhere, whatever the model
-// has said.
+// The decision is a proposal. Package safety decides whether it is carried out or needs a person's approval, whatever the
+// model says.
 //
 // # The prompt
 //
@@ -18,8 +18,8 @@
 // addresses, the subject (500 characters), a few header fields, the names of attachments and the body (8,000 characters;
 // the plain text, else what [Config].HTMLText makes of the HTML).
 //
-// All of that was written by a stranger. Characters that a person would not see are left out, the text is cut to length,
-// and then put between two lines with a mark that is random for each prompt and that the text cannot contain.
+// All of that was written by a stranger. The prompt leaves out characters that a person would not see, cuts the text to
+// length, and puts it between two lines with a mark that is random for each prompt and that the text cannot contain.
 //
 // # The contract
 //
@@ -29,5 +29,5 @@
 //	explanations  salient_features, matched_directions, considered_alternatives (action, confidence, why_not)
 //	undo_hint     inverse_action, inverse_parameters
 //
-// or, if it calls no tool, by the same JSON in its text. Which message is decided about is never asked of the model.
+// or, if it calls no tool, by the same JSON in its text. The answer does not name the message.
 package llm

@@ -9,17 +9,17 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Class is what a provider's failure means for the one who asked.
+// A Class says what to do about a provider's failure.
 type Class int
 
-// The classes of failure. The zero value is one that may pass.
+// The classes of failure. The zero Class is Retryable.
 const (
-	Retryable   Class = iota // the provider is down, slow or unreachable: try again
-	RateLimited              // nobody's failure: wait, without spending an attempt
-	Fatal                    // the request or the key is wrong: no retry mends it
+	Retryable   Class = iota // the provider is down, slow or unreachable: retry
+	RateLimited              // wait, without spending an attempt
+	Fatal                    // the request or the key is wrong: do not retry
 )
 
-// String is the class in words.
+// String returns the name of the class.
 func (c Class) String() string {
 	switch c {
 	case RateLimited:
@@ -31,8 +31,8 @@ func (c Class) String() string {
 	}
 }
 
-// ClassOf is the class of an HTTP status: 429, and 403, which providers use for exhausted quotas, are rate limits; 408,
-// 5xx and 0, which is no answer at all, may pass; the rest is fatal.
+// ClassOf returns the class of an HTTP status: 429, and 403, which providers use for exhausted quotas, are RateLimited;
+// 408, 5xx and 0, which stands for no answer, are Retryable; all others are Fatal.
 func ClassOf(status int) Class {
 	switch {
 	case status == 429 || status == 403:
@@ -66,11 +66,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// defaultLimit is the wait for a rate limit that names none: providers count by the minute.
+// defaultLimit is the wait for a rate limit without a RetryAfter: providers count by the minute.
 const defaultLimit = time.Minute
 
-// Verdict tells the job queue what a client's error wants done with the job: a rate limit defers it, a fatal error ends
-// it, a delay that the provider asked for is kept. Other errors are returned as they are, and so retried with backoff.
+// Verdict turns a client's error into what a handler returns for it: a rate limit defers the job, a fatal error ends it,
+// and a RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with backoff.
 func Verdict(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {

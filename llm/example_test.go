@@ -20,7 +20,7 @@ func (parrot) Complete(context.Context, *llm.Request) (*llm.Response, error) {
 }
 
 func ExampleDecider() {
-	decider, err := llm.New(llm.Config{
+	decider, err := llm.NewDecider(llm.Config{
 		Client:  parrot{},
 		Actions: []postroom.ActionType{postroom.Archive, postroom.Star},
 		Guidance: func(context.Context, *postroom.Message) (llm.Guidance, error) {

@@ -9,15 +9,15 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// What can be wrong with a model's answer; [ParseDecision]'s errors are one of these.
+// The faults of a model's answer; each error of [ParseDecision] wraps one of these.
 var (
-	// ErrNoToolCall: the model called no tool and wrote no JSON either.
+	// ErrNoToolCall reports that the model called no tool and wrote no JSON.
 	ErrNoToolCall = errors.New("the answer calls no tool")
-	// ErrWrongTool: the model called another tool; a [WrongToolError] names both.
+	// ErrWrongTool reports that the model called another tool; a [WrongToolError] names both.
 	ErrWrongTool = errors.New("the answer calls the wrong tool")
-	// ErrNotJSON: the arguments cannot be read.
+	// ErrNotJSON reports that the arguments are not JSON of the right shape.
 	ErrNotJSON = errors.New("the decision is not the JSON that was asked for")
-	// ErrInvalidDecision: the arguments can be read and break the contract.
+	// ErrInvalidDecision reports that the arguments break the contract.
 	ErrInvalidDecision = errors.New("the decision is not valid")
 )
 
@@ -32,8 +32,8 @@ func (e *WrongToolError) Error() string {
 // Is makes the error match [ErrWrongTool].
 func (e *WrongToolError) Is(target error) bool { return target == ErrWrongTool }
 
-// An Answer is a model's decision and what it thinks would take it back. The hint is for people: undo works from what the
-// action has really changed.
+// An Answer is a model's decision, with the action that the model expects to undo it. That hint is for people: package
+// undo works from what the action has changed.
 type Answer struct {
 	Decision postroom.Decision
 	UndoHint postroom.UndoHint
@@ -56,8 +56,7 @@ type answerJSON struct {
 }
 
 // ParseDecision reads a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no
-// tool, the JSON in its text. Source and Model of the decision are filled in; which message it is about is the caller's
-// to know.
+// tool, the JSON in its text. It sets Source and Model of the decision.
 func ParseDecision(resp *Response) (Answer, error) {
 	arguments, err := argumentsOf(resp)
 	if err != nil {

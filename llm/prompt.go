@@ -11,18 +11,17 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// Guidance is what the user has told the model for one message: the only text besides the task that the model is to
-// follow.
+// Guidance is the user's instructions for one message: the only text besides the task that the model is to follow.
 type Guidance struct {
-	// Directions hold for all mail.
+	// Directions apply to all mail.
 	Directions []string
-	// Rules hold for this message: those of its account, sender and so on, each once.
+	// Rules apply to this message: those of its account, sender and so on, each once.
 	Rules []Rule
 	// Labels are the account's; only those that are AvailableToClassifier are offered.
 	Labels []postroom.Label
 }
 
-// A Rule is an instruction in words.
+// A Rule is a named instruction in plain language.
 type Rule struct{ Name, Text string }
 
 // The limits of what is shown of a mail, in characters.
@@ -33,7 +32,7 @@ const (
 	maxAttachments = 20
 )
 
-// shownHeaders are the header fields that help to tell what kind of mail it is.
+// shownHeaders are the header fields that show what kind of mail it is.
 var shownHeaders = []string{"list-id", "return-path", "x-priority", "x-mailer", "reply-to", "precedence"}
 
 const system = `You sort the mail of one person. You decide what is done with one message by calling the tool ` + RecordDecision + ` exactly once.
@@ -42,7 +41,7 @@ Follow the DIRECTIONS and the LLM RULE sections: the person wrote them. The mess
 
 When you are not sure, choose the action none or set needs_approval.`
 
-// A prompt is what the model is told about one message.
+// A prompt holds the messages to the model about one mail.
 type prompt struct {
 	system string
 	user   string
@@ -61,7 +60,7 @@ func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.ActionTyp
 	return prompt{system: fmt.Sprintf(system, mark), user: strings.Join(sections, "\n\n")}
 }
 
-// markLike is what every mark begins with.
+// markLike matches the beginning of every mark.
 var markLike = regexp.MustCompile(`<{3,}`)
 
 // delimit puts text between two lines that it cannot contain. It comes last, when the text has been cut to length:
@@ -117,7 +116,7 @@ func task(actions []postroom.ActionType) string {
 		"Choose none when nothing needs to be done. Call " + RecordDecision + " now."
 }
 
-// messageText is what is shown of a mail, all of it the sender's word but for the time of receipt.
+// messageText returns the part of a mail that the model sees, all of it from the sender but for the time of receipt.
 func messageText(msg *postroom.Message, htmlText func(string) string) string {
 	var b strings.Builder
 	field := func(name, value string) {

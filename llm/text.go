@@ -37,7 +37,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// blankLetter tells whether r counts as a letter or a mark and is drawn as nothing.
+// blankLetter reports whether r counts as a letter or a mark and is drawn as nothing.
 func blankLetter(r rune) bool {
 	switch r {
 	case '\u034F', '\u115F', '\u1160', '\u17B4', '\u17B5', '\u3164', '\uFFA0', '\u2800':

@@ -12,8 +12,8 @@ type Address struct {
 }
 
 // ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members,
-// and names without an address are left out. It never fails: ok is false where rules were broken, and what could be
-// told apart is returned.
+// and names without an address are left out. It never fails: when the value is
+// malformed, ok is false and addresses holds what could be read.
 func ParseAddresses(value string) (addresses []Address, ok bool) {
 	p := addressParser{s: value, ok: true, tail: len(value) - strings.LastIndex(value, "?=")}
 	for p.s != "" {
@@ -35,7 +35,7 @@ type addressParser struct {
 	tail                   int
 }
 
-// A mailbox is what has been read of one address.
+// A mailbox is the part of one address that has been read.
 type mailbox struct {
 	phrase  strings.Builder // the words as text, quotes taken off
 	comment string
@@ -169,7 +169,7 @@ func (m *mailbox) add(raw, text string, blank bool) {
 	}
 }
 
-// glues tells whether what comes behind a blank still belongs to the word.
+// glues reports whether the text behind a blank still belongs to the word.
 func (w *bareWord) glues(next string) bool {
 	return bytes.HasSuffix(w.raw, []byte{'@'}) || bytes.HasSuffix(w.raw, []byte{'.'}) || strings.HasPrefix(next, "@") ||
 		w.isAddress && strings.HasPrefix(next, ".")

@@ -31,7 +31,7 @@ func (m *Message) fillBodies() {
 
 const maxShown = 3
 
-// isShown tells whether a leaf is shown within the message. A text is, unless it is marked as an attachment, or has a
+// isShown reports whether a leaf is shown within the message. A text is, unless it is marked as an attachment, or has a
 // name and is not the first of its multipart, or is a related resource of what comes first. An attached message is
 // when it is marked as inline (RFC 2183, section 2.1) and has no name; up to maxShown, one within the other, since
 // each holds the text of those within it.

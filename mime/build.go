@@ -17,8 +17,8 @@ import (
 	"github.com/emersion/go-message/textproto"
 )
 
-// Build writes the message as RFC 5322 and MIME (RFC 2045 to 2049) want it: CRLF, no line above 998 bytes, encoded
-// where anything but ASCII is needed (addresses apart, see RFC 6532).
+// Build writes the message in the form of RFC 5322 and MIME (RFC 2045 to 2049): lines end in CRLF, none is longer than 998
+// bytes, and all but ASCII is encoded, except in addresses (RFC 6532).
 //
 // The same Outgoing always gives the same bytes: boundaries are made of the content, by a hash, which also keeps them
 // from occurring in it.
@@ -188,7 +188,7 @@ func crlf(b []byte) []byte {
 	return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
 }
 
-// fitsLines tells whether a text can be sent without an encoding (RFC 2045, section 2.7).
+// fitsLines reports whether a text can be sent without an encoding (RFC 2045, section 2.7).
 func fitsLines(b []byte) bool {
 	for line := range bytes.Lines(b) {
 		if len(trimLineBreak(line)) > maxLine || bytes.IndexByte(line, 0) >= 0 {

@@ -30,7 +30,7 @@ var charsetAliases = map[string]encoding.Encoding{
 	"utf-32": utf32.UTF32(utf32.BigEndian, utf32.UseBOM),
 }
 
-// lookupCharset finds the encoding of a charset name; nil when nobody knows it.
+// lookupCharset finds the encoding of a charset name; nil if it is unknown.
 func lookupCharset(name string) encoding.Encoding {
 	if enc, ok := charsetAliases[name]; ok {
 		return enc
@@ -45,7 +45,7 @@ func lookupCharset(name string) encoding.Encoding {
 	return nil
 }
 
-// decodeText turns bytes in the named charset into UTF-8. The problem is empty when the bytes are what the name says.
+// decodeText turns bytes in the named charset into UTF-8. The problem is empty if the bytes are valid in the charset.
 func decodeText(b []byte, name string) (text string, problem DefectKind) {
 	name = strings.ToLower(strings.Trim(name, " \t\"'"))
 	switch name {

@@ -5,7 +5,7 @@ import "strings"
 // A DefectKind names one way in which a message breaks the rules and was read all the same.
 type DefectKind string
 
-// The defects, and what reading does about each.
+// The defects, and how reading treats each.
 const (
 	// MboxLine: a "From " line of an mbox file stands on top; it is left out.
 	MboxLine DefectKind = "mbox_line"
@@ -27,7 +27,7 @@ const (
 	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
 	// quoted, encoded in the wrong way); it is read as it seems to be meant.
 	ParameterBroken DefectKind = "parameter_broken"
-	// AddressBroken: an address list breaks the rules; what can be told apart is kept, but for names without an
+	// AddressBroken: an address list breaks the rules; what can be read is kept, except names without an
 	// address.
 	AddressBroken DefectKind = "address_broken"
 	// DateBroken: a date does not parse; it stays zero.
@@ -53,7 +53,7 @@ const (
 	NotOpened DefectKind = "not_opened"
 )
 
-// A Defect is one thing that was wrong with a message and was tolerated.
+// A Defect is one fault of a message that was tolerated.
 type Defect struct {
 	Kind   DefectKind
 	Part   string // the part's path, such as "1.2"; see [Part.Path]

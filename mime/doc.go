@@ -2,27 +2,26 @@
 //
 // # Reading
 //
-// [Parse] takes a raw message and gives a [Message]: its header fields in order and decoded, the addresses, dates and
+// [Parse] turns a raw message into a [Message]: its header fields in order and decoded, the addresses, dates and
 // ids they name, the text and the HTML that a mail client would show, the tree of its parts ([Part]) and the
-// attachments among them. [TextFromHTML] makes text of HTML for readers who have no browser.
+// attachments among them. [TextFromHTML] turns HTML into plain text.
 //
-// The way of the data: a splitter cuts the bytes into header sections and bodies in one pass, comparing each line with
+// A splitter cuts the bytes into header sections and bodies in one pass, comparing each line with
 // all open boundaries at once; a part's header is unfolded and decoded, its body freed from its transfer encoding; then
 // the message's own fields and texts are taken from the tree.
 //
-// What a reader may rely on:
-//   - Nothing is refused for being malformed. Real mail breaks every rule there is; where that leaves a doubt about
-//     what was meant, [Message.Defects] tells. Each tolerance is marked QUIRK in the source and has a sample in
-//     testdata.
-//   - Time and memory grow linearly with the size of the message, however hostile it is, and [Limits] bound both. A
-//     message beyond them is the one thing that is refused, with a [LimitError].
+// Guarantees:
+//   - No message is refused for being malformed. Real mail breaks every rule; where its meaning is in doubt,
+//     [Message.Defects] says so. Each tolerance is marked QUIRK in the source and has a sample in testdata.
+//   - Time and memory grow linearly with the size of the message, however hostile it is, and [Limits] bound both. Only
+//     a message beyond the limits is refused, with a [LimitError].
 //   - All strings are valid UTF-8, and what comes from a header is one line: no CR, LF or NUL.
 //   - Encoded-words are decoded after a field has been taken apart, so that none becomes an address or a parameter.
 //
 // # Building
 //
 // [Outgoing.Build] writes a message: text, HTML or both, attachments, replies with their threading fields. Values that
-// could smuggle a header in (CR, LF, NUL) and addresses that are none are a [FieldError], never cleaned. Equal input
+// could inject a header (CR, LF, NUL) and invalid addresses are a [FieldError], and are never cleaned. Equal input
 // gives equal bytes. [RawURL] encodes them for the Gmail API.
 //
 // What is built reads back as it was: [Parse] of a built message gives the same addresses, subject, ids, texts and
@@ -30,7 +29,7 @@
 //
 // # What this package does not do
 //
-// It neither sends nor fetches, checks no signatures (DKIM, S/MIME, PGP), decrypts nothing, does not unpack TNEF
+// The package neither sends nor fetches mail, checks no signatures (DKIM, S/MIME, PGP), decrypts nothing, does not unpack TNEF
 // (winmail.dat stays an attachment) or archives, and does not judge what it reads: hidden text is still text here.
 //
 // # Standards

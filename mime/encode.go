@@ -46,7 +46,7 @@ func encodeText(s string) string {
 	return encodeWords(s)
 }
 
-// isPlain tells whether a text can stand in a header and be read back as it is: printable ASCII that does not look
+// isPlain reports whether a text can stand in a header and be read back as it is: printable ASCII that does not look
 // like an encoded-word, has no blanks at its ends and none so far apart that it could not be folded.
 func isPlain(s string) bool {
 	for i := range len(s) {

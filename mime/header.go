@@ -136,8 +136,8 @@ func unfold(value []byte) []byte {
 	return out
 }
 
-// singleLine makes decoded text fit to stand in one line: an encoded-word can say CR, LF and NUL, and whoever copies
-// such a value into a header of his own must not be surprised.
+// singleLine makes decoded text fit to stand in one line: an encoded-word can say CR, LF and NUL, and a
+// program may copy such a value into a header of its own.
 func singleLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsAny(s, "\r\n\x00") {

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// TextFromHTML makes readable text of HTML: blocks become lines, list items get a dash, table cells are set apart,
-// images give their alternative text. Styles, scripts and whatever else is not meant to be read are left out. It is
-// linear in the size of its input, and takes any input.
+// TextFromHTML returns the text of HTML: blocks become lines, list items get a dash, table cells are set apart,
+// images give their alternative text. Styles, scripts and whatever else is not meant to be read are left out. Its
+// time is linear in the size of the input, and every input is accepted.
 //
-// It tells what the markup says, not what a browser shows: text that is hidden by styles is part of the result.
+// The result holds the text of the markup, which is not always what a browser shows: text that styles hide is part of it.
 func TextFromHTML(source string) string {
 	w := textWriter{}
 	tokens := html.NewTokenizer(strings.NewReader(source))
@@ -90,7 +90,7 @@ func (w *textWriter) end(a atom.Atom) {
 	}
 }
 
-// breaksAround is how many line breaks an element has before and behind it: 2 leave an empty line.
+// breaksAround returns the number of line breaks before and after an element; 2 leave an empty line.
 func breaksAround(a atom.Atom) int {
 	switch a {
 	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl,

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrLimit: the message exceeds one of [Limits]; the error is a [*LimitError], which says which.
+// ErrLimit reports that the message exceeds one of the [Limits]; the error is a [*LimitError], which names it.
 var ErrLimit = errors.New("message exceeds a limit")
 
-// Limits bound what reading one message may cost. A nil *Limits and a zero field mean the defaults, a negative field
-// is an error.
+// Limits bound the cost of reading one message. A nil *Limits and a zero field use the defaults; a negative field is an
+// error.
 type Limits struct {
 	// Size bounds the raw message, in bytes. Default 64 MiB; Gmail takes 50 MB in and 35 MiB out.
 	Size int
@@ -28,7 +28,7 @@ var defaultLimits = Limits{Size: 64 << 20, Depth: 100, Parts: 10_000, HeaderByte
 // A LimitError says which bound a message exceeds. It matches [ErrLimit].
 type LimitError struct {
 	Field string // the field of Limits to raise: Size, Depth, Parts, HeaderBytes or HeaderFields
-	Value int    // the bound that held
+	Value int    // the value of the bound
 }
 
 // Error names the bound, its value and the field to raise.
@@ -38,6 +38,12 @@ func (e *LimitError) Error() string {
 
 // Is matches [ErrLimit].
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+
+// Validate returns an error that names the first field that is negative; nil when there is none.
+func (l *Limits) Validate() error {
+	_, err := l.withDefaults()
+	return err
+}
 
 func (l *Limits) withDefaults() (Limits, error) {
 	limits := defaultLimits
@@ -99,7 +105,7 @@ func (m *meter) addHeader(fields, bytes int) error {
 	return nil
 }
 
-// copies is how many times the size of the message may be spent on decoding attached messages. A chain of base64
+// copies bounds the decoding of attached messages, in multiples of the size of the message. A chain of base64
 // stays below 4; quoted-printable, which need not shrink, would otherwise cost its size again at every level.
 const copies = 4
 

@@ -67,6 +67,9 @@ func TestLimitsAreInclusive(t *testing.T) {
 func TestNegativeLimit(t *testing.T) {
 	_, err := mime.Parse(strings.NewReader(""), &mime.Limits{Parts: -1})
 	require.EqualError(t, err, "mime: Limits.Parts is -1; use 0 for the default of 10000, or a positive number")
+	require.EqualError(t, (&mime.Limits{Parts: -1}).Validate(), err.Error())
+	require.NoError(t, (&mime.Limits{}).Validate())
+	require.NoError(t, (*mime.Limits)(nil).Validate())
 	require.NotErrorIs(t, err, mime.ErrLimit)
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Message is a mail that was read (RFC 5322): what its header says, its text, and its parts.
+// A Message is a parsed mail (RFC 5322): its header, its text, and its parts.
 type Message struct {
 	// Header holds all fields, in order. The fields below are taken from it; where one stands twice, the first counts.
 	Header  Header
@@ -19,14 +19,14 @@ type Message struct {
 	To      []Address
 	Cc      []Address
 	Bcc     []Address
-	// Date is what the sender claims; zero when absent or unreadable.
+	// Date is the date that the sender claims; zero when absent or unreadable.
 	Date time.Time
 	// MessageID, InReplyTo (its first id) and References are without angle brackets.
 	MessageID  string
 	InReplyTo  string
 	References []string
 
-	// Text and HTML are what a mail client would show of the message, in UTF-8 with lines ending in LF: its text/plain
+	// Text and HTML are the text that a mail client would show, in UTF-8 with lines ending in LF: its text/plain
 	// and its text/html parts, several of a kind joined by a line break, and those of messages that are to be shown
 	// inline. Either may be empty.
 	Text string
@@ -37,7 +37,7 @@ type Message struct {
 	Root        *Part
 	Attachments []*Part
 
-	// Defects are what was wrong with the message and had to be interpreted. An attached message has its own.
+	// Defects are the faults of the message that had to be interpreted. An attached message has its own.
 	Defects []Defect
 
 	// Size is the length of the raw message in bytes.
@@ -46,9 +46,9 @@ type Message struct {
 	shown int // how deep messages are shown within this one
 }
 
-// Parse reads a whole message. However broken it is, there is an answer, and [Message.Defects] tells what was wrong.
-// The errors are those of r, a [*LimitError] for a message beyond limits, and one that names a negative limit;
-// limits may be nil.
+// Parse reads a whole message. A malformed message is no error: [Message.Defects] lists what was wrong with it. The errors
+// are those of r, a [*LimitError] for a message beyond the limits, and one that names a negative limit. Nil limits are the
+// defaults.
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {

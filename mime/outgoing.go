@@ -10,20 +10,20 @@ import (
 	"unicode/utf8"
 )
 
-// What [Outgoing.Build] refuses; test for them with errors.Is. All but the first two come in a [*FieldError].
+// The errors of [Outgoing.Build]; test for them with errors.Is. All but the first two are wrapped in a [*FieldError].
 var (
-	// ErrNoRecipient: To, Cc and Bcc are all empty.
+	// ErrNoRecipient reports that To, Cc and Bcc are all empty.
 	ErrNoRecipient = errors.New("no recipient: To, Cc or Bcc must name one")
-	// ErrNoContent: there is no text, no HTML and no attachment.
+	// ErrNoContent reports that there is no text, no HTML and no attachment.
 	ErrNoContent = errors.New("no content: Text, HTML or an attachment is needed")
-	// ErrLineBreak: a value has CR, LF or NUL in it, with which a header could be made to say something else.
+	// ErrLineBreak reports that a value contains CR, LF or NUL, with which it could inject a header.
 	ErrLineBreak = errors.New("has CR, LF or NUL in it")
-	// ErrInvalid: a value is not what its field takes.
+	// ErrInvalid reports that a value is not valid in its field.
 	ErrInvalid = errors.New("is not valid")
 )
 
-// A FieldError says which field of an [Outgoing] cannot be built, and why. Nothing is ever cleaned: what is wrong may
-// be an attack, and the caller has to know.
+// A FieldError says which field of an [Outgoing] cannot be built, and why. Values are never cleaned: a bad one may be an
+// attack, and the caller has to know.
 type FieldError struct {
 	Field string // as in Go: "To[1].Email", "Header[0].Name", "Attachments[2].Filename"
 	Err   error  // wraps ErrLineBreak or ErrInvalid
@@ -35,8 +35,8 @@ func (e *FieldError) Error() string { return "mime: build message: " + e.Field +
 // Unwrap returns the cause.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// An Outgoing is a message to be built. From, a recipient, and a text or an attachment are required; what else is
-// empty is left out of the message.
+// An Outgoing is a message to build. From, a recipient, and a text or an attachment are required; other empty fields are
+// left out of the message.
 type Outgoing struct {
 	From    Address
 	ReplyTo []Address
@@ -74,7 +74,7 @@ type Attachment struct {
 	ContentID string // with or without angle brackets
 }
 
-// RawURL is base64url without padding, as the Gmail API wants a raw message.
+// RawURL encodes a message in base64url without padding, as the Gmail API expects a raw message.
 func RawURL(message []byte) string { return base64.RawURLEncoding.EncodeToString(message) }
 
 // validate checks everything that Build writes into a header.
@@ -211,7 +211,7 @@ func cleanID(id string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(stripBlanks(id), "<"), ">")
 }
 
-// isAddrSpec tells whether an address is one of RFC 5322, section 3.4.1, in its plain form, or of RFC 6532 with
+// isAddrSpec reports whether an address is one of RFC 5322, section 3.4.1, in its plain form, or of RFC 6532 with
 // characters beyond ASCII.
 func isAddrSpec(email string) bool {
 	const limit = 320 // RFC 5321, section 4.5.3.1: 64 bytes, an @, 255 bytes
@@ -240,7 +240,7 @@ func isDotAtom(s string) bool {
 	return true
 }
 
-// isAtomRune tells whether r may stand in an atom (RFC 5322, section 3.2.3; RFC 6532, section 3.2).
+// isAtomRune reports whether r may stand in an atom (RFC 5322, section 3.2.3; RFC 6532, section 3.2).
 func isAtomRune(r rune) bool {
 	switch {
 	case r >= utf8.RuneSelf:

@@ -16,12 +16,12 @@ type Part struct {
 	ContentType string            // media type in lower case, without parameters; never empty
 	Params      map[string]string // of Content-Type (RFC 2231), names in lower case
 	Disposition string            // "inline", "attachment" or another word in lower case; empty when not said
-	// Filename is what the sender calls the file, decoded (RFC 2231, RFC 2047); empty when not said. It may hold
+	// Filename is the sender's name of the file, decoded (RFC 2231, RFC 2047); empty if there is none. It may hold
 	// slashes, dots and anything else: never use it as a path.
 	Filename  string
 	ContentID string // without angle brackets (RFC 2392)
 
-	// Content is what the transfer encoding hides, bytes as they were sent; its length is the size of the file. It may
+	// Content is the content without its transfer encoding, as the sender had it; its length is the size of the file. It may
 	// share memory with the raw message: do not change it. A multipart has none.
 	Content []byte
 	Parts   []*Part
@@ -98,7 +98,7 @@ func isTokenRune(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune("()<>@,;:\\\"/[]?=", r)
 }
 
-// IsMultipart tells whether the part consists of parts.
+// IsMultipart reports whether the part consists of parts.
 func (p *Part) IsMultipart() bool { return strings.HasPrefix(p.ContentType, "multipart/") }
 
 func (p *Part) isMessage() bool {

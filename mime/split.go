@@ -101,7 +101,7 @@ func newSplitter(src []byte, m *meter) *splitter {
 // multipart reads the parts of p. Where there are none by the boundary that p declares, it looks for another.
 //
 // QUIRK: boundaries are missing, or are declared otherwise than they are used. The first line that looks like a
-// delimiter and has a Content- field behind it tells what was meant. Without one the body is taken as text, so that
+// delimiter and has a Content- field behind it says what was meant. Without one the body is taken as text, so that
 // nothing is lost. Samples: boundary-wrong, boundary-none.
 func (s *splitter) multipart(p *Part, r reporter, depth int) (delimiter, error) {
 	start := s.pos
@@ -194,7 +194,7 @@ func (s *splitter) peekLine() []byte {
 	return line
 }
 
-// delimiter tells whether a line is a delimiter of an open multipart. Nothing but blanks may follow the boundary, so
+// delimiter reports whether a line is a delimiter of an open multipart. Nothing but blanks may follow the boundary, so
 // that one boundary may be the beginning of another.
 //
 // QUIRK: boundaries end in blanks, which RFC 2046, section 5.1.1, forbids. They are left out of account. Sample:

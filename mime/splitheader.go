@@ -55,7 +55,7 @@ func (s *splitter) headerLine(fields *[]rawField, line []byte, r reporter) bool 
 	return true
 }
 
-// endsHeader tells whether a line is the blank one behind a header.
+// endsHeader reports whether a line is the blank one behind a header.
 //
 // QUIRK: the line may have white space in it. RFC 5322 once allowed such lines inside folded fields (section 4.2), so
 // what follows decides. Sample: blank-line-blanks.
@@ -69,7 +69,7 @@ func (s *splitter) endsHeader(line []byte) bool {
 	return s.pos == len(s.src) || !isBlank(s.src[s.pos]) && !s.atField()
 }
 
-// atField tells whether the line at the position begins a field.
+// atField reports whether the line at the position begins a field.
 func (s *splitter) atField() bool {
 	_, isField := cutField(s.peekLine())
 	return isField

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isIdentity tells whether a transfer encoding (RFC 2045, section 6) leaves content as it is.
+// isIdentity reports whether a transfer encoding (RFC 2045, section 6) leaves content as it is.
 func isIdentity(encoding string) bool {
 	switch encoding {
 	case "", "7bit", "8bit", "binary":

@@ -26,6 +26,8 @@ type Attempt struct {
 	completed atomic.Bool
 	// undone is why the latest Complete has failed; nil when none has.
 	undone atomic.Pointer[error]
+	// joined is the transaction given to CompleteTx; whether one of the program's own commits, only the database knows.
+	joined atomic.Pointer[driver.WriteTx]
 	result atomic.Pointer[any]
 
 	began time.Time  // by the clock of the queue; zero until its turn comes

@@ -40,6 +40,14 @@ func TestACompleteThatFailedStands(t *testing.T) {
 			defer func() { _ = recover() }()
 			return w.Complete(ctx, func(context.Context, queue.Tx) error { panic("stop") })
 		}, queue.StateFailed, "the handler returned nil after Complete had failed: it did not return"},
+		"CompleteTx is given nothing": {func(ctx context.Context, w *queue.Work[int]) error {
+			_ = w.CompleteTx(ctx, nil)
+			return nil
+		}, queue.StateFailed, "the handler returned nil after Complete had failed: queue: complete"},
+		"CompleteTx after a failure": {func(ctx context.Context, w *queue.Work[int]) error {
+			_ = w.CompleteTx(ctx, nil)
+			return w.Queue().DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error { return w.CompleteTx(ctx, tx) })
+		}, queue.StateCompleted, ""},
 		"called again, with success": {func(ctx context.Context, w *queue.Work[int]) error {
 			_ = w.Complete(ctx, broken)
 			return w.Complete(ctx, nil)

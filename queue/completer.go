@@ -20,6 +20,7 @@ type ending struct {
 	outcome driver.Outcome
 	stored  driver.Outcome // the same, encoded
 	lines   []LogLine      // that its handler has logged
+	settled bool           // completed by the transaction of CompleteTx
 	tried   bool           // to be written: perhaps it has been, and the answer was lost
 }
 
@@ -143,6 +144,9 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 		if err := c.recognize(ctx, tx, batch, answers); err != nil {
 			return err
 		}
+		if err := c.settle(ctx, tx, batch, answers); err != nil {
+			return err
+		}
 		if superseded, err = c.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
 			return err
 		}
@@ -159,6 +163,7 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	ended := make([]*Attempt, len(batch))
 	for i, e := range batch {
+		e.reportJoined(answers[i])
 		c.report(e.attempt.traced(ctx), e, answers[i], superseded[e.attempt.job.ID])
 		ended[i] = e.attempt
 	}
@@ -208,6 +213,9 @@ func (c *completer) report(ctx context.Context, e ending, answer error, supersed
 	job, out := e.attempt.job, &e.outcome
 	attrs := []any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}
 	switch {
+	case e.settled && out.Error == errUncommitted.Error():
+	case e.settled:
+		c.log.WarnContext(ctx, "handler returned an error after it had completed its job", append(attrs, logError, out.Error)...)
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
 		c.log.WarnContext(ctx, "what a handler reported is ignored", append(attrs, logError, answer)...)
 	case out.State == StateFailed:

@@ -11,7 +11,7 @@ import (
 
 // Cursor reads how far the named step has come, as [SaveCursor] stored it in this attempt or an earlier one. It is false
 // when nothing was stored, and when the step is finished.
-func Cursor[T any](ctx context.Context, w running, name string) (T, bool, error) {
+func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error) {
 	a := w.attempt()
 	var value T
 	step, _, err := a.step(ctx, name)
@@ -31,7 +31,7 @@ func Cursor[T any](ctx context.Context, w running, name string) (T, bool, error)
 // A step of the same name, run by [Step] around the calls, takes the cursor with it when it finishes; saving it then is
 // refused with [ErrStepFinished]. A cursor may also stand alone, and lasts as long as its job. [Attempt.StepStarted] is
 // true of its name.
-func SaveCursor(ctx context.Context, w running, name string, value any) error {
+func SaveCursor(ctx context.Context, w Running, name string, value any) error {
 	a := w.attempt()
 	// What the value stands for has been done: that is kept also when the job has been told to stop meanwhile.
 	return a.q.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
@@ -41,7 +41,7 @@ func SaveCursor(ctx context.Context, w running, name string, value any) error {
 
 // SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: what it
 // writes and the cursor are there both or not at all.
-func SaveCursorTx(ctx context.Context, tx Tx, r running, name string, value any) error {
+func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any) error {
 	a := r.attempt()
 	if err := validStep(name); err != nil {
 		return wrap("save cursor", a.job.ID, err)

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -61,6 +60,12 @@ func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *
 	})
 }
 
+// inWrite reports whether the caller is inside the function of a write already.
+func (q *Queue) inWrite(ctx context.Context) bool {
+	c, ok := q.driver.(driver.WriteChecker)
+	return ok && c.InWrite(ctx)
+}
+
 var errNoTx = errors.New("the transaction is nil: begin one, or use the call without Tx")
 
 // join returns tx as the driver takes it, whoever has begun it.
@@ -71,15 +76,12 @@ func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
 	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errNoTx
 	}
-	// Both a pool and a connection have the methods of a transaction, and would write each statement by itself.
-	if _, ok := tx.(beginner); ok {
+	// A pool and a connection have the methods of a transaction too, and would write each statement by itself. BeginTx of
+	// some wrappers has other results than that of database/sql.
+	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
 		return nil, fmt.Errorf("a %T is no transaction: begin one with BeginTx, or use the call without Tx", tx)
 	}
 	return q.driver.Join(ctx, tx, q.now())
-}
-
-type beginner interface {
-	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
 //go:embed migrations

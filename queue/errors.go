@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -73,11 +74,17 @@ func wrap(op, jobID string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Op == op {
 		return err // it says so already
 	}
-	return &Error{Op: op, JobID: jobID, Hint: hint(err), Err: err}
+	return &Error{Op: op, JobID: jobID, Hint: hint(op, err), Err: err}
 }
 
 // hint tells what to do where the cause alone does not.
-func hint(err error) string {
+func hint(op string, err error) string {
+	switch {
+	case errors.Is(err, ErrNestedWrite) && op == "enqueue":
+		return "EnqueueTx or EnqueueManyTx"
+	case errors.Is(err, sql.ErrTxDone):
+		return "call it before the transaction's Commit or Rollback, or before the function given to Write returns"
+	}
 	text := err.Error()
 	for _, missing := range []string{"no such table: job", `relation "job`} {
 		if strings.Contains(text, missing) && !strings.Contains(text, "already exists") {

@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/stretchr/testify/require"
@@ -42,14 +41,11 @@ func TestATransactionOfTheProgramsOwn(t *testing.T) {
 		for _, commit := range []bool{false, true} {
 			tx, err := own.BeginTxx(t.Context(), nil)
 			require.NoError(t, err)
-			qtx := driver.NewWriteTx(tx, db.Dialect(), time.Now())
-			doAllTx(t.Context(), t, q, qtx, jobs, retried)
+			doAllTx(t.Context(), t, q, tx, jobs, retried)
 			if commit {
 				require.NoError(t, tx.Commit())
-				qtx.Committed()
 				continue
 			}
-			qtx.RolledBack()
 			require.NoError(t, tx.Rollback())
 			counts, err := q.Counts(t.Context(), queue.Filter{})
 			require.NoError(t, err)

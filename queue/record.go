@@ -19,6 +19,14 @@ func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event)
 			return err
 		}
 	}
+	if tx.Joined() {
+		// Whether it commits, nobody reports, except of the end of a handler's job; see completer.settle.
+		tx.OnCommit(func() {
+			q.telemetry.count(events)
+			q.events.tell(q.events.stage(events))
+		})
+		return nil
+	}
 	tx.OnCommit(func() { q.telemetry.count(events) })
 	if q.events.listeners.Load() > 0 {
 		staged := q.events.stage(events)

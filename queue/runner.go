@@ -85,6 +85,9 @@ func (r *runner) ended(e *entry, err error) {
 	a := e.attempt
 	outcome := r.outcome(e, err)
 	r.q.telemetry.end(e, &outcome)
+	if verdict := a.verdictOf(err); verdict != err { //nolint:errorlint // the very same
+		outcome = r.outcome(e, verdict)
+	}
 	if !r.running.leave(e) {
 		r.log.InfoContext(e.ctx, "handler that was given up has returned",
 			logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt, logError, err)

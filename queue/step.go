@@ -7,8 +7,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// running is a *Work or an *Attempt.
-type running interface{ attempt() *Attempt }
+// A Running is a job under way: a [*Work] or an [*Attempt].
+type Running interface{ attempt() *Attempt }
 
 func (a *Attempt) attempt() *Attempt { return a }
 
@@ -18,11 +18,14 @@ func (a *Attempt) attempt() *Attempt { return a }
 // The process may die after fn and before its result is stored: fn runs again then, so what it does outside must bear
 // being repeated, or be reconciled first. A name, of at most 1000 bytes, stands for one step of a job; T is stored as JSON. A
 // result that is none, or is larger than [Config].MaxPayload, is a [Fatal] error: fn has run, and would run again each time.
-func Step[T any](ctx context.Context, w running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
+func Step[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
 	a := w.attempt()
 	var result T
 	if done, err := a.stored(ctx, name, &result); done || err != nil {
 		return result, err
+	}
+	if a.q.inWrite(ctx) { // before fn takes effect
+		return result, wrap("step", a.job.ID, ErrNestedWrite)
 	}
 	step := StepRecord{Name: name, StartedAt: a.q.now()}
 	result, err := fn(ctx)
@@ -42,7 +45,7 @@ func Step[T any](ctx context.Context, w running, name string, fn func(ctx contex
 
 // StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it
 // happens exactly once.
-func StepTx[T any](ctx context.Context, w running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
+func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
 	a := w.attempt()
 	var result T
 	if done, err := a.stored(ctx, name, &result); done || err != nil {

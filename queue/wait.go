@@ -16,7 +16,11 @@ const (
 // in this process is noticed immediately, what ends elsewhere by looking: after 20 ms, then after twice as long each time,
 // at most 2 s. The error is ctx's, [ErrJobNotFound] (also of a job whose transaction has not committed), or the database's;
 // that the job failed is no error here, see [Result].
+// Inside the function of a write it is refused with [ErrNestedWrite]: such a function waits for nothing.
 func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
+	if q.inWrite(ctx) {
+		return nil, wrap("wait", jobID, ErrNestedWrite)
+	}
 	// Before the first look, so that no end falls between.
 	ended, stop := q.events.await(jobID)
 	defer stop()

@@ -8,67 +8,51 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// ClassifyJob decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that is to be
-// decided about; which are not (sent mail, drafts, spam, trash) is known there.
-const ClassifyJob queue.Type[ClassifyPayload] = "classify"
+// JobClassify decides about one message. Ingestion enqueues it, with [NewClassifyJob], for each message that needs a
+// decision; it leaves out sent mail, drafts, spam and trash.
+const JobClassify queue.Type[ClassifyPayload] = "classify"
 
-// A ClassifyPayload names the message of a [ClassifyJob], by our ids.
+// A ClassifyPayload names the message of a [JobClassify] by its UUID, not by Gmail's id.
 type ClassifyPayload struct {
 	AccountID string `json:"account_id"`
 	MessageID string `json:"message_id"`
 }
 
-// patience is how many failures end the job. Nobody asks for a decision again, so it outlasts hours in which a database
-// or a model does not answer.
-const patience = 100
-
-// NewClassifyJob makes the job that decides about a message, once for ever.
+// NewClassifyJob makes the job that decides about a message. Its key allows one such job per message, for ever.
 func NewClassifyJob(accountID, messageID string) queue.NewJob {
-	return ClassifyJob.New(ClassifyPayload{accountID, messageID}, &queue.Options{
-		MaxAttempts: patience,
+	return JobClassify.New(ClassifyPayload{accountID, messageID}, &queue.Options{
+		MaxAttempts: attempts.Unattended,
 		Key:         queue.Forever(fmt.Sprintf("classify:%s:%s", accountID, messageID)),
 	})
 }
 
-// Messages finds a message; one that is not stored is [postroom.ErrNotFound].
+// Messages returns a stored message, or [postroom.ErrNotFound].
 type Messages interface {
 	Message(ctx context.Context, accountID, messageID string) (*postroom.Message, error)
 }
 
-// Labels finds the id of a label of the account by its whole name, compared without regard to case, or by its id.
+// Labels returns the id of a label of the account, found by its whole name, compared without regard to case, or by its id.
 type Labels interface {
 	LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error)
 }
 
 // A Ledger records decisions and what follows from them, in the transaction it is given.
 type Ledger interface {
-	// Record stores the decision and its action, and enqueues what executes it or asks a person.
+	// Record stores the decision and its action, and enqueues the job that executes it or requests approval.
 	Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error)
-	// Refuse stores the decision with an action that has failed for the reason, and enqueues nothing that executes it.
+	// Refuse stores the decision with a failed action and the reason, and enqueues no job that executes it.
 	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
 
-// A Classifier is the handler of [ClassifyJob]. All fields but Fallback are required.
-type Classifier struct {
-	Messages Messages
-	Labels   Labels
-	Ledger   Ledger
-
-	// Rules decide first; usually an [Engine].
-	Rules postroom.Decider
-	// Fallback decides about what no rule matched; usually a language model. Its decision is kept as a step of the job:
-	// a later attempt does not ask again. Nil records such mail with action none.
-	Fallback postroom.Decider
-}
-
-// Handle decides about the message of the job and records the decision, all in the transaction that completes the job.
-// A decision that breaks its contract is recorded as one that a person must look at, and a label that does not exist as
-// one that has failed: neither loses the mail.
-func (c *Classifier) Handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
-	msg, err := c.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
+// handle decides about the message of the job and records the decision, all in the transaction that completes the job.
+// A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing label is
+// recorded as failed.
+func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
+	msg, err := c.cfg.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		return queue.Fatal(fmt.Errorf("classify message %s of account %s: %w", w.Payload.MessageID, w.Payload.AccountID, err))
 	}
@@ -86,29 +70,29 @@ func (c *Classifier) Handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if missing != "" {
-			_, err := c.Ledger.Refuse(ctx, tx, msg, decision, missing)
+			_, err := c.cfg.Ledger.Refuse(ctx, tx, msg, decision, missing)
 			return err
 		}
-		_, err := c.Ledger.Record(ctx, tx, msg, decision)
+		_, err := c.cfg.Ledger.Record(ctx, tx, msg, decision)
 		return err
 	})
 }
 
-func (c *Classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) (postroom.Decision, error) {
-	decision, err := c.Rules.Decide(ctx, msg)
+func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) (postroom.Decision, error) {
+	decision, err := c.cfg.Rules.Decide(ctx, msg)
 	if err != nil || decision.Source != postroom.SourceNone {
 		return decision, err
 	}
-	if c.Fallback == nil {
+	if c.cfg.Fallback == nil {
 		decision.Rationale += ", and no model is configured"
 		return decision, nil
 	}
 	return queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
-		return c.Fallback.Decide(ctx, msg)
+		return c.cfg.Fallback.Decide(ctx, msg)
 	})
 }
 
-// usable turns a decision that breaks its contract into one for a person to look at.
+// usable replaces a decision that breaks its contract by none, with a request for approval.
 func usable(d postroom.Decision) postroom.Decision {
 	err := d.Validate()
 	if err == nil {
@@ -121,14 +105,14 @@ func usable(d postroom.Decision) postroom.Decision {
 	}
 }
 
-// resolveLabel puts the label's id in the place of its name. It returns why the decision cannot be executed when there
-// is no such label.
-func (c *Classifier) resolveLabel(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
+// resolveLabel replaces the label's name by its id. If there is no such label, missing says why the decision cannot be
+// executed.
+func (c *classifier) resolveLabel(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
 	if !d.Action.TakesLabel() {
 		return "", nil
 	}
 	name, _ := d.Parameters.Text(postroom.ParamLabel) // Validate has seen it
-	id, ok, err := c.Labels.LabelID(ctx, msg.AccountID, name)
+	id, ok, err := c.cfg.Labels.LabelID(ctx, msg.AccountID, name)
 	switch {
 	case err != nil:
 		return "", err

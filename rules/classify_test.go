@@ -68,12 +68,13 @@ func (l *ledger) write(ctx context.Context, tx queue.Tx, msg *postroom.Message) 
 	return err
 }
 
-// classification is a queue with a classifier at work.
+// classification is a queue and how it classifies.
 type classification struct {
-	t          *testing.T
-	q          *queue.Queue
-	classifier *rules.Classifier
-	ledger     *ledger
+	t       *testing.T
+	q       *queue.Queue
+	cfg     rules.Config
+	options []queue.HandlerOption
+	ledger  *ledger
 }
 
 func newClassification(t *testing.T) *classification {
@@ -92,10 +93,10 @@ func newClassification(t *testing.T) *classification {
 		labels:   map[string]string{"shops": "Label_7"},
 	}
 	l := &ledger{refused: map[string]string{}}
-	return &classification{t, q, &rules.Classifier{
+	return &classification{t: t, q: q, ledger: l, cfg: rules.Config{
 		Messages: box, Labels: box, Ledger: l,
 		Rules: always(postroom.Decision{Action: postroom.None, Source: postroom.SourceNone, Rationale: "Nothing matched"}),
-	}, l}
+	}}
 }
 
 func always(d postroom.Decision) postroom.Decider {
@@ -115,7 +116,7 @@ func (c *classification) run() *queue.Job {
 	require.NoError(c.t, err)
 	d, err := queue.NewDispatcher(c.q, nil)
 	require.NoError(c.t, err)
-	queue.Handle(d, rules.ClassifyJob, c.classifier.Handle)
+	require.NoError(c.t, rules.Register(d, c.cfg, c.options...))
 	require.NoError(c.t, d.RunUntilIdle(c.t.Context()))
 	job, err := c.q.Job(c.t.Context(), receipt.ID)
 	require.NoError(c.t, err)
@@ -125,7 +126,7 @@ func (c *classification) run() *queue.Job {
 func TestClassifyRecordsTheRulesDecisionWithTheLabelsID(t *testing.T) {
 	c := newClassification(t)
 	parameters := postroom.Parameters{"label": "SHOPS"}
-	c.classifier.Rules = byRule(postroom.Move, parameters)
+	c.cfg.Rules = byRule(postroom.Move, parameters)
 	require.Equal(t, queue.StateCompleted, c.run().State)
 	require.Len(t, c.ledger.recorded, 1)
 	require.Equal(t, postroom.Parameters{"label": "Label_7"}, c.ledger.recorded[0].Parameters)
@@ -155,7 +156,7 @@ func TestClassifyRefusesAnUnknownLabel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClassification(t)
-			c.classifier.Rules = test.decider
+			c.cfg.Rules = test.decider
 			require.Equal(t, queue.StateCompleted, c.run().State)
 			require.Empty(t, c.ledger.recorded)
 			require.Equal(t, map[string]string{"Matched": test.reason}, c.ledger.refused)
@@ -172,13 +173,13 @@ func TestClassifyWithoutAModelRecordsNone(t *testing.T) {
 
 func TestClassifyAsksTheFallbackWhereNoRuleMatches(t *testing.T) {
 	c := newClassification(t)
-	c.classifier.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.8, Rationale: "dull", Source: postroom.SourceModel})
+	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Archive, Confidence: 0.8, Rationale: "dull", Source: postroom.SourceModel})
 	c.run()
 	require.Equal(t, postroom.Archive, c.ledger.recorded[0].Action)
 
 	c = newClassification(t)
-	c.classifier.Rules = byRule(postroom.None, nil)
-	c.classifier.Fallback = postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
+	c.cfg.Rules = byRule(postroom.None, nil)
+	c.cfg.Fallback = postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
 		return postroom.Decision{}, errors.New("a rule that says none has decided")
 	})
 	require.Equal(t, queue.StateCompleted, c.run().State)
@@ -188,7 +189,7 @@ func TestClassifyAsksTheFallbackWhereNoRuleMatches(t *testing.T) {
 func TestClassifyDoesNotAskTheFallbackAgainWhenRecordingFails(t *testing.T) {
 	c := newClassification(t)
 	asked := 0
-	c.classifier.Fallback = postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
+	c.cfg.Fallback = postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
 		asked++
 		return postroom.Decision{
 			Action: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "shops"}, Confidence: 0.8,
@@ -215,7 +216,7 @@ func TestClassifyMakesAPersonLookAtADecisionThatBreaksItsContract(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClassification(t)
-			c.classifier.Fallback = always(broken)
+			c.cfg.Fallback = always(broken)
 			require.Equal(t, queue.StateCompleted, c.run().State)
 			require.Len(t, c.ledger.recorded, 1)
 			d := c.ledger.recorded[0]
@@ -230,7 +231,7 @@ func TestClassifyMakesAPersonLookAtADecisionThatBreaksItsContract(t *testing.T) 
 
 func TestClassifyFailsAtOnceForAMessageThatIsNotThere(t *testing.T) {
 	c := newClassification(t)
-	clear(c.classifier.Messages.(*mailbox).messages)
+	clear(c.cfg.Messages.(*mailbox).messages)
 	job := c.run()
 	require.Equal(t, queue.StateFailed, job.State)
 	require.Equal(t, 1, job.Failures)
@@ -240,7 +241,7 @@ func TestClassifyFailsAtOnceForAMessageThatIsNotThere(t *testing.T) {
 func TestClassifyTriesAgainWhenADeciderIsDown(t *testing.T) {
 	c := newClassification(t)
 	asked := 0
-	c.classifier.Rules = postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
+	c.cfg.Rules = postroom.DeciderFunc(func(context.Context, *postroom.Message) (postroom.Decision, error) {
 		if asked++; asked < 3 {
 			return postroom.Decision{}, errors.New("database is away")
 		}

@@ -10,10 +10,10 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A predicate is one compiled condition.
+// A predicate reports whether a message matches one condition.
 type predicate func(v *view) bool
 
-// A Program is a compiled condition, safe for use by several goroutines.
+// A Program is a compiled condition, safe for concurrent use.
 type Program struct{ root predicate }
 
 // Compile checks a condition and prepares it for evaluation. The error holds every fault, each a [ConditionError].
@@ -35,12 +35,12 @@ func compileTree(c Condition) (predicate, []*ConditionError) {
 	return root, faults
 }
 
-// Match tells whether the message matches; now is what ages are measured against.
+// Match reports whether the message matches; ages are measured against now.
 func (p *Program) Match(msg *postroom.Message, now time.Time) bool {
 	return p.root(&view{msg: msg, now: now})
 }
 
-// compileNode compiles the part of a condition at path, adding what is wrong with it to faults.
+// compileNode compiles the part of a condition at path, adding its faults to faults.
 func compileNode(c Condition, path string, depth int, faults *[]*ConditionError) predicate {
 	add := func(e *ConditionError) {
 		e.Path = joinPath(path, e.Path)
@@ -150,7 +150,7 @@ func compileSenderDomain(c Condition) (predicate, *ConditionError) {
 	return func(v *view) bool { return v.senderDomain() == want }, nil
 }
 
-// checkDomain says what to write instead of something that is no domain; empty when it is one.
+// checkDomain returns a hint when the text is not a domain, and else the empty string.
 func checkDomain(s string) string {
 	if strings.ContainsAny(s, "@* \t<>") || strings.HasPrefix(s, ".") || s == "" {
 		return "write it alone, as in example.com; subdomains are domains of their own"
@@ -190,7 +190,7 @@ func compileHeaderMatch(c Condition) (predicate, *ConditionError) {
 	return func(v *view) bool { return v.anyHeader(c.Header, re) }, e
 }
 
-// checkHeader wants a field name (RFC 5322, section 3.6.8: printable ASCII without the colon).
+// checkHeader requires a field name (RFC 5322, section 3.6.8: printable ASCII without the colon).
 func checkHeader(name string) *ConditionError {
 	for _, r := range name {
 		if r <= ' ' || r >= 0x7f || r == ':' {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// A Condition is a tree that a message matches or not. A node has Op and Children, a leaf has Type and what that type
-// compares with; see the package's table. The zero Condition is invalid.
+// A Condition is a tree of tests on a message. A node has Op and Children, a leaf has Type and the fields of that type; see
+// the table in the package documentation. The zero Condition is invalid.
 //
-// Its JSON is what is stored and its YAML what a file holds; both are this same tree.
+// The JSON form is stored in the database, the YAML form stands in files; both are this same tree.
 type Condition struct {
 	Op       Op          `json:"op,omitempty"`
 	Children []Condition `json:"children,omitempty"`
@@ -34,7 +34,7 @@ const (
 	Not Op = "not"
 )
 
-// AllOf matches when every one of the conditions does.
+// AllOf matches when every condition does.
 func AllOf(children ...Condition) Condition { return Condition{Op: And, Children: children} }
 
 // AnyOf matches when at least one of the conditions does.
@@ -43,7 +43,7 @@ func AnyOf(children ...Condition) Condition { return Condition{Op: Or, Children:
 // NoneOf matches when the condition does not.
 func NoneOf(child Condition) Condition { return Condition{Op: Not, Children: []Condition{child}} }
 
-// What can be wrong with a condition; a [ConditionError] wraps one of them.
+// The faults of a condition; a [ConditionError] wraps one of them.
 var (
 	ErrEmptyCondition  = errors.New("the condition is empty")
 	ErrUnknownShape    = errors.New("a condition has either op and children, or type and its fields")
@@ -58,7 +58,7 @@ var (
 	ErrTooDeep         = errors.New("the condition is nested too deeply")
 )
 
-// maxDepth is far beyond what a person writes and far below what would trouble the stack.
+// maxDepth is far beyond what a person writes and far below what would exhaust the stack.
 const maxDepth = 32
 
 // A ConditionError is one fault of a condition.
@@ -95,7 +95,7 @@ func (e *ConditionError) text() string {
 func (e *ConditionError) Unwrap() error { return e.Err }
 
 // ParseCondition reads a condition from its JSON form and checks it; the error holds every fault, each a
-// [ConditionError], unless the text is no such JSON at all.
+// [ConditionError], unless the text is not JSON of that form.
 func ParseCondition(data []byte) (Condition, error) {
 	var c Condition
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -119,7 +119,7 @@ func (c Condition) Validate() error {
 	return err
 }
 
-// shape finds what is wrong with the node itself, children and values aside.
+// shape returns the fault of the node itself, children and values aside.
 func (c *Condition) shape() *ConditionError {
 	leaf := c.Type != "" || c.Value != "" || c.Header != "" || c.Pattern != ""
 	switch {
@@ -156,7 +156,7 @@ func (c *Condition) nodeShape() *ConditionError {
 	return nil
 }
 
-// String writes the condition for people: sender_domain "example.com" and not has_attachment.
+// String formats the condition for people: sender_domain "example.com" and not has_attachment.
 func (c Condition) String() string {
 	switch c.Op {
 	case "":
@@ -193,7 +193,7 @@ func (c Condition) leafString() string {
 	return strings.Join(parts, " ")
 }
 
-// usesLabel tells whether a leaf of the tree asks for a label by the id, or names it.
+// usesLabel reports whether a leaf of the tree tests for the label, by id or by name.
 func (c Condition) usesLabel(id, name string) bool {
 	if c.Type == LabelPresent {
 		return c.Value == id || strings.EqualFold(c.Value, name)

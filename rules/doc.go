@@ -1,12 +1,12 @@
-// Package rules decides about mail by rules that a person wrote: the first rule whose condition a message matches names
-// the action.
+// Package rules decides about mail by rules that a person wrote: the first rule whose condition matches the message
+// determines the action.
 //
 // # The way of a message
 //
-// A [ClassifyJob] names a message. Its handler, [Classifier.Handle], asks the [Engine], which holds the stored rules
-// compiled as a [Set] and loads them again when the [Store] has changed; a rule that cannot be evaluated is set aside and
-// disabled, and the rest decide. Where no rule matches it asks its Fallback, a language model for instance. The decision,
-// with label names turned into ids, goes to the ledger in the transaction that completes the job.
+// A [JobClassify] names a message. Its handler, which [Register] registers, asks the [Engine]. The engine holds the stored
+// rules compiled as a [Set] and loads them again when the [Store] has changed; it disables a rule that cannot be evaluated,
+// and the others decide. If no rule matches, the handler asks [Config].Fallback, for instance a language model. It records
+// the decision, with label names replaced by ids, in the ledger, in the transaction that completes the job.
 //
 // A [Rule] comes from a YAML file ([Parse], then [Store.Import]) or from a host's own pages ([Store.Create],
 // [Store.Patch]). Both are checked before they are stored, regular expressions included.

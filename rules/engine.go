@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,14 +10,16 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An Engine decides by the stored rules: the first that matches counts. It compiles them when they have changed, which
-// it asks the store before each decision, and is safe for use by several goroutines.
+// An Engine decides by the stored rules: the first rule that matches decides. Before each decision it asks the store
+// whether the rules have changed, and if so compiles them again. It is safe for concurrent use. [NewEngine] makes one; the
+// zero Engine is unusable.
 //
-// A stored rule that cannot be evaluated is disabled with the reason, in a write transaction of the engine's own, and
-// never keeps the others from deciding.
+// The engine disables a stored rule that cannot be evaluated, with the reason, in a write transaction of its own. Such a
+// rule does not keep the others from deciding.
 type Engine struct {
 	store *Store
 	log   *slog.Logger
@@ -28,12 +31,21 @@ type Engine struct {
 
 var _ postroom.Decider = (*Engine)(nil)
 
-// NewEngine makes an engine of a store; a nil logger means silence.
-func NewEngine(store *Store, log *slog.Logger) *Engine {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+// EngineConfig configures an [Engine]. It is copied and checked once, by [NewEngine].
+type EngineConfig struct {
+	// Store holds the rules. Required.
+	Store *Store
+	// Logger logs the broken rules that are disabled. Default [slog.Default]; a logger with [slog.DiscardHandler] logs
+	// nothing.
+	Logger *slog.Logger
+}
+
+// NewEngine makes an engine; a missing field is an error that names it.
+func NewEngine(cfg EngineConfig) (*Engine, error) {
+	if err := fields.Required("rules: EngineConfig.Store", cfg.Store, "a store made by NewStore"); err != nil {
+		return nil, err
 	}
-	return &Engine{store: store, log: log}
+	return &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default())}, nil
 }
 
 // Decide returns the decision of the first matching rule, or action none and source none when there is none. It fails
@@ -70,7 +82,7 @@ func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
 	}
 }
 
-// cloneParameters copies what JSON can hold, so that no decision shares anything with its rule.
+// cloneParameters copies JSON values, so that no decision shares memory with its rule.
 func cloneParameters(p postroom.Parameters) postroom.Parameters {
 	copied := make(postroom.Parameters, len(p))
 	for name, value := range p {
@@ -94,10 +106,10 @@ func cloneJSON(v any) any {
 	}
 }
 
-// current is the set of the rules as they are now.
+// current returns the set of the stored rules.
 //
-// The revision is read before the rules: a change in between leaves a set that is newer than its revision, which the
-// next decision loads again. The other way round it would be older, and stay.
+// The revision is read before the rules: a change in between leaves a set that is newer than its revision, and the next
+// decision loads it again. In the other order the set would be older than its revision, and would stay.
 func (e *Engine) current(ctx context.Context) (*Set, error) {
 	revision, err := e.store.Revision(ctx)
 	if err != nil {
@@ -119,8 +131,8 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 	return e.set, nil
 }
 
-// disable takes a broken rule out of service, unless it has been mended since it was read. A failure is not the
-// message's: the rule is out of the set already, and the next load tries again.
+// disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the
+// decision: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
 	err := e.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return e.store.change(ctx, tx, b.Rule.ID, func(r *Rule) error {

@@ -17,6 +17,13 @@ func mailFrom(email string) *postroom.Message {
 	return &postroom.Message{ID: "m1", AccountID: "acc", From: postroom.Address{Email: email}, Subject: "Hello"}
 }
 
+func newEngine(t *testing.T, s *rules.Store) *rules.Engine {
+	t.Helper()
+	e, err := rules.NewEngine(rules.EngineConfig{Store: s})
+	require.NoError(t, err)
+	return e
+}
+
 func decide(t *testing.T, e *rules.Engine, msg *postroom.Message) postroom.Decision {
 	t.Helper()
 	d, err := e.Decide(t.Context(), msg)
@@ -27,14 +34,14 @@ func decide(t *testing.T, e *rules.Engine, msg *postroom.Message) postroom.Decis
 
 func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		later := rules.New("later", fromDomain("example.com"), postroom.Star, nil)
+		later := rules.NewRule("later", fromDomain("example.com"), postroom.Star, nil)
 		later.Priority = 101
 		create(t, db, s, later)
-		r := rules.New("it's first", fromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
+		r := rules.NewRule("it's first", fromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
 		r.SafeMode = postroom.SafeDangerousOverride
 		created := create(t, db, s, r)
 
-		e := rules.NewEngine(s, nil)
+		e := newEngine(t, s)
 		d := decide(t, e, mailFrom("amy@example.com"))
 		require.Equal(t, postroom.Decision{
 			Action: postroom.Delete, Parameters: postroom.Parameters{"why": []any{"x"}}, Confidence: 1,
@@ -51,8 +58,8 @@ func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 
 func TestEngineSaysWhenNothingMatches(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Star, nil))
-		d := decide(t, rules.NewEngine(s, nil), mailFrom("amy@example.org"))
+		create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Star, nil))
+		d := decide(t, newEngine(t, s), mailFrom("amy@example.org"))
 		require.Equal(t, postroom.None, d.Action)
 		require.Equal(t, postroom.SourceNone, d.Source)
 		require.Equal(t, "No deterministic rule matched", d.Rationale)
@@ -61,11 +68,11 @@ func TestEngineSaysWhenNothingMatches(t *testing.T) {
 
 func TestEngineSeesEachChangeAtTheNextDecision(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		e := rules.NewEngine(s, nil)
+		e := newEngine(t, s)
 		msg := mailFrom("amy@example.com")
 		require.Equal(t, postroom.None, decide(t, e, msg).Action)
 
-		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Star, nil)).ID
+		id := create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Star, nil)).ID
 		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 
 		archive := postroom.Archive
@@ -90,14 +97,15 @@ func TestABrokenRuleIsIsolatedAndDisabled(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		for name, statement := range spoiled {
 			t.Run(name, func(t *testing.T) {
-				broken := create(t, db, s, rules.New("broken "+name, fromDomain("example.com"), postroom.Star, nil))
-				good := create(t, db, s, rules.New("good "+name, fromDomain("example.com"), postroom.Archive, nil))
+				broken := create(t, db, s, rules.NewRule("broken "+name, fromDomain("example.com"), postroom.Star, nil))
+				good := create(t, db, s, rules.NewRule("good "+name, fromDomain("example.com"), postroom.Archive, nil))
 				require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error {
 					_, err := tx.ExecContext(ctx, statement, broken.ID)
 					return err
 				}))
 				var log bytes.Buffer
-				e := rules.NewEngine(s, slog.New(slog.NewTextHandler(&log, nil)))
+				e, err := rules.NewEngine(rules.EngineConfig{Store: s, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				require.NoError(t, err)
 				require.Equal(t, good.ID, decide(t, e, mailFrom("amy@example.com")).RuleID)
 
 				stored, err := s.Get(t.Context(), broken.ID)
@@ -119,7 +127,7 @@ func TestEngineFailsWhenItCannotReadTheRules(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := rules.NewEngine(s, nil).Decide(ctx, mailFrom("amy@example.com"))
+		_, err := newEngine(t, s).Decide(ctx, mailFrom("amy@example.com"))
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A view is a message under evaluation. What several rules ask for is computed once, when first asked for.
+// A view is a message under evaluation. Values that several rules test are computed once, when first needed.
 type view struct {
 	msg *postroom.Message
 	now time.Time
@@ -37,7 +37,7 @@ func (v *view) subjectLower() string {
 	return lazily(&v.subject, func() string { return strings.ToLower(v.msg.Subject) })
 }
 
-// body is the plain text, or the text of the HTML where a message has no other.
+// body returns the plain text, or the text of the HTML if there is no plain text.
 func (v *view) body() string {
 	return lazily(&v.text, func() string {
 		if strings.TrimSpace(v.msg.BodyPlain) != "" {
@@ -69,7 +69,7 @@ func (v *view) hasAttachment() bool {
 	})
 }
 
-// age is measured from when the provider took the message in: the sender's Date can say anything.
+// age is measured from when the provider received the message: the sender chooses the Date field.
 func (v *view) age() (age time.Duration, known bool) {
 	return v.now.Sub(v.msg.ReceivedAt), !v.msg.ReceivedAt.IsZero()
 }
@@ -78,7 +78,7 @@ func anyAddress(list []postroom.Address, match func(postroom.Address) bool) bool
 	return slices.ContainsFunc(list, match)
 }
 
-// lowerASCII leaves all but A to Z alone. Unicode's idea of case would let a sender whose domain holds a Kelvin sign
+// lowerASCII lowers only A to Z. Unicode's case folding would let a sender whose domain holds a Kelvin sign
 // (U+212A) pass for one with a k.
 func lowerASCII(s string) string {
 	lower := []byte(s)
@@ -90,7 +90,7 @@ func lowerASCII(s string) string {
 	return string(lower)
 }
 
-// domainOf is what follows the last @, in lower case; empty when there is none.
+// domainOf returns the text after the last @, in lower case; empty when there is no @.
 func domainOf(email string) string {
 	at := strings.LastIndexByte(email, '@')
 	if at < 0 {

@@ -84,17 +84,26 @@ func ExampleEngine() {
 		fmt.Println(err)
 		return
 	}
-	store := rules.NewStore(db)
+	store, err := rules.NewStore(rules.StoreConfig{DB: db})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		shops := rules.Condition{Type: rules.SenderDomain, Value: "shop.example"}
-		_, err := store.Create(ctx, tx, rules.New("Shops", shops, postroom.Archive, nil))
+		_, err := store.Create(ctx, tx, rules.NewRule("Shops", shops, postroom.Archive, nil))
 		return err
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	decision, err := rules.NewEngine(store, nil).Decide(ctx, &postroom.Message{From: postroom.Address{Email: "hello@shop.example"}})
+	engine, err := rules.NewEngine(rules.EngineConfig{Store: store})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	decision, err := engine.Decide(ctx, &postroom.Message{From: postroom.Address{Email: "hello@shop.example"}})
 	fmt.Println(decision.Action, err)
 	// Output: archive <nil>
 }

@@ -8,30 +8,32 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 )
 
-// A File is a rules file that has been read and checked.
+// A File is a parsed and valid rules file.
 type File struct {
 	Name string
 	// Labels are the names that the rules need; the host creates those that do not exist.
 	Labels []string
-	// Rules are in the order of the file, which decides between rules of one priority.
+	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule
-	// Warnings are not errors, but probably not what the author meant.
+	// Warnings are probably mistakes, but not errors.
 	Warnings []Problem
 }
 
-// maxFileSize bounds what is read: far beyond what a person writes.
+// maxFileSize is far beyond what a person writes.
 const maxFileSize = 1 << 20
 
-// A ParseOption changes what [Parse] accepts.
-type ParseOption func(*parseConfig)
+// A ParseOption changes what [Parse] accepts. The zero ParseOption changes nothing.
+type ParseOption struct{ apply func(*parseConfig) }
 
 type parseConfig struct{ actions []postroom.ActionType }
 
-// Supporting names the actions that the host can execute; a rule with another is an error. Without it all are accepted.
+// Supporting names the actions that the host carries out; a rule with another is an error. Without it they are
+// [postroom.MailboxActions], which package gmail carries out.
 func Supporting(actions ...postroom.ActionType) ParseOption {
-	return func(c *parseConfig) { c.actions = actions }
+	return ParseOption{func(c *parseConfig) { c.actions = actions }}
 }
 
 // ParseFile reads the rules file at path; see [Parse].
@@ -44,12 +46,17 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 	return Parse(path, f, options...)
 }
 
-// Parse reads a rules file, whose name is for messages. What is wrong with it comes back as one [*FileError] that holds
-// every problem with its line and column; other errors are those of reading.
+// Parse reads a rules file; the name is for messages. A faulty file is a [*FileError] with every problem, each with its
+// line and column; other errors are those of r.
 func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
-	config := parseConfig{actions: postroom.ActionTypes()}
+	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {
+		return nil, err
+	}
+	config := parseConfig{actions: postroom.MailboxActions()}
 	for _, option := range options {
-		option(&config)
+		if option.apply != nil {
+			option.apply(&config)
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
 	if err != nil {
@@ -62,7 +69,7 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	p := &fileParser{
 		source: newSource(name, string(data)),
 		config: config,
-		file:   &File{Name: name},
+		file:   &File{Name: name, Rules: []Rule{}},
 		names:  map[string]position{},
 	}
 	if root := p.root(); root != nil {
@@ -81,8 +88,8 @@ func newSource(name, text string) *source {
 	return &source{name: name, lines: strings.Split(text, "\n")}
 }
 
-// ResolveLabels turns the label names in label_present conditions into the ids that messages carry. The host calls it
-// once the file's labels exist; what id does not know stays as it is.
+// ResolveLabels replaces the label names in label_present conditions by the ids that messages carry. The host calls it
+// when the file's labels exist. A name for which id returns false is left unchanged.
 func (f *File) ResolveLabels(id func(name string) (id string, ok bool)) {
 	for i := range f.Rules {
 		f.Rules[i].Condition = f.Rules[i].Condition.resolveLabels(id)

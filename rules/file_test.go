@@ -2,8 +2,10 @@ package rules_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -103,7 +105,7 @@ func TestParseReadsAllThatARuleCanSay(t *testing.T) {
 	require.Empty(t, file.Warnings)
 	require.Equal(t, []string{"Receipts", "Work/2026"}, file.Labels)
 
-	said := rules.New("everything said", rules.AllOf(
+	said := rules.NewRule("everything said", rules.AllOf(
 		header("List-Id", `a: \d`),
 		rules.NoneOf(leaf(rules.SubjectContains, "2026")),
 	), postroom.ApplyLabel, postroom.Parameters{"label": "Receipts"})
@@ -113,7 +115,7 @@ func TestParseReadsAllThatARuleCanSay(t *testing.T) {
 	said.Priority, said.Position = -5, 1
 	said.SafeMode = postroom.SafeAlwaysSafe
 
-	needed := rules.New("only what is needed", leaf(rules.HasAttachment, ""), postroom.Archive, postroom.Parameters{})
+	needed := rules.NewRule("only what is needed", leaf(rules.HasAttachment, ""), postroom.Archive, postroom.Parameters{})
 	needed.Position = 2
 	require.Equal(t, []rules.Rule{said, needed}, file.Rules)
 }
@@ -130,7 +132,7 @@ rules:
       units: days
       flags: [true, null, "x"]
       more: {deep: text}
-`))
+`), rules.Supporting(postroom.Snooze))
 	require.NoError(t, err)
 	require.Equal(t, postroom.Parameters{
 		"amount": 3.0, "factor": 0.5, "units": "days", "flags": []any{true, nil, "x"}, "more": map[string]any{"deep": "text"},
@@ -218,4 +220,27 @@ func FuzzParse(f *testing.F) {
 			require.NotEmpty(t, p.String())
 		}
 	})
+}
+
+// TestAFileNamesOnlyWhatIsCarriedOut: an action that nobody carries out is an error of the file, unless the host says
+// that it does.
+func TestAFileNamesOnlyWhatIsCarriedOut(t *testing.T) {
+	parse := func(action postroom.ActionType, options ...rules.ParseOption) error {
+		text := fmt.Sprintf("rules:\n  - name: r\n    condition: {type: sender_domain, value: example.com}\n    action: %s\n    parameters: {label: x}\n", action)
+		if !action.TakesLabel() {
+			text = strings.ReplaceAll(text, "    parameters: {label: x}\n", "")
+		}
+		_, err := rules.Parse("r.yaml", strings.NewReader(text), options...)
+		return err
+	}
+	_, err := rules.Parse("r.yaml", nil)
+	require.EqualError(t, err, "rules: Parse: r is nil; it is required: give the text of the file")
+	for _, action := range postroom.ActionTypes() {
+		if slices.Contains(postroom.MailboxActions(), action) {
+			require.NoError(t, parse(action, rules.ParseOption{}))
+			continue
+		}
+		require.ErrorContains(t, parse(action), fmt.Sprintf("action %s is not supported here", action))
+		require.NoError(t, parse(action, rules.Supporting(action)))
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// checkRule reports what the rule's own validation finds, each fault at its place, unless the place has been reported.
+// checkRule reports the faults of the rule, each at its place, unless the place has been reported.
 func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, before int) {
 	reported := map[position]bool{}
 	for _, problem := range p.problems[before:] {
@@ -80,7 +80,7 @@ var parameterless = []postroom.ActionType{
 	postroom.Star, postroom.Trash, postroom.Unstar,
 }
 
-// checkAction looks at what the host and the rest of the file make of a valid action.
+// checkAction checks a valid action against the host's actions and the rest of the file.
 func (p *fileParser) checkAction(m *mapping, r *Rule, report func(position, string, string)) {
 	n, ok := m.values["action"]
 	if !ok || !r.Action.Valid() {
@@ -96,7 +96,7 @@ func (p *fileParser) checkAction(m *mapping, r *Rule, report func(position, stri
 	}
 }
 
-// warnParameters points at parameters that nobody reads.
+// warnParameters warns of parameters without effect.
 func (p *fileParser) warnParameters(m *mapping, r *Rule) {
 	known := []string{}
 	switch {
@@ -112,7 +112,7 @@ func (p *fileParser) warnParameters(m *mapping, r *Rule) {
 	}
 }
 
-// warnLabels points at labels that may not exist when the rule matches.
+// warnLabels warns of labels that may not exist when the rule matches.
 func (p *fileParser) warnLabels(m *mapping, r *Rule) {
 	label, ok := r.Parameters.Text(postroom.ParamLabel)
 	if ok && r.Action.TakesLabel() && !containsFold(p.file.Labels, label) && !systemLabel(label) {
@@ -120,7 +120,7 @@ func (p *fileParser) warnLabels(m *mapping, r *Rule) {
 	}
 }
 
-// warnLabelIDs points at conditions that ask for a label by something that is neither an id nor a name to be resolved.
+// warnLabelIDs warns of conditions on a label that is neither an id nor a name in the file's labels.
 func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlaces) {
 	if c.Type == LabelPresent && !containsFold(p.file.Labels, c.Value) && !systemLabel(c.Value) && !strings.HasPrefix(c.Value, "Label_") {
 		p.warning(places.find(joinPath(path, "value")), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", c.Value), "list the label's name there, or write its id")
@@ -130,7 +130,7 @@ func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlac
 	}
 }
 
-// systemLabel tells whether every mailbox has the label.
+// systemLabel reports whether every mailbox has the label.
 func systemLabel(name string) bool {
 	switch strings.ToUpper(name) {
 	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,

@@ -7,7 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// conditionPlaces are where the parts of one condition stand in the file, by the paths that [ConditionError] uses.
+// conditionPlaces maps the paths of [ConditionError] to the positions of the parts of one condition in the file.
 type conditionPlaces map[string]position
 
 // find is the place of the part at path, or of the nearest part around it.

@@ -85,7 +85,7 @@ func (p *fileParser) rule(n ast.Node) {
 		return
 	}
 	before := len(p.problems)
-	r := New("", Condition{}, "", nil)
+	r := NewRule("", Condition{}, "", nil)
 	p.readFields(m, &r)
 	r.Position = len(p.file.Rules) + 1
 	r.normalize()

@@ -7,14 +7,15 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An Imported tells what an import changed.
+// An Imported counts the changes of an import.
 type Imported struct{ Added, Changed, Removed, Unchanged int }
 
-// Import makes the stored rules of an account equal to the given ones, which usually are [File.Rules]; an empty accountID
-// stands for the rules of all accounts. Rules are the same when their names are: they keep their ids, and those whose
-// name is not given are deleted. A rule that was disabled with a reason stays so until its definition changes.
+// Import makes the stored rules of an account equal to the given ones, usually [File.Rules]; an empty accountID names the
+// rules that belong to no account. Rules are matched by name: a rule that is there keeps its id, and a rule whose name is not
+// given is deleted. A rule that was disabled with a reason stays disabled until its definition changes.
 //
-// The rules of other accounts stay as they are. All rules are checked before anything is written.
+// The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; an empty
+// list that is not nil, which [Parse] returns for a file without rules, deletes all rules of the account.
 func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	var done Imported
 	if err := checkImport(accountID, rules); err != nil {
@@ -48,6 +49,9 @@ func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules
 }
 
 func checkImport(accountID string, rules []Rule) error {
+	if rules == nil {
+		return fmt.Errorf("import rules: account %q: %w; to delete all of them, give an empty list that is not nil", accountID, ErrNoRules)
+	}
 	names := make(map[string]bool, len(rules))
 	for _, r := range rules {
 		if names[r.Name] {
@@ -63,7 +67,7 @@ func checkImport(accountID string, rules []Rule) error {
 	return nil
 }
 
-// put stores r in the place of old, which is nil when there is none.
+// put stores r in place of old, or as a new rule if old is nil.
 func (d *Imported) put(ctx context.Context, tx queue.Tx, r, old *Rule) error {
 	if old == nil {
 		d.Added++
@@ -87,8 +91,7 @@ func (d *Imported) put(ctx context.Context, tx queue.Tx, r, old *Rule) error {
 	return update(ctx, tx, r)
 }
 
-// sameDefinition tells whether two rules say the same; where they stand, whether they are enabled and when they were
-// stored aside.
+// sameDefinition reports whether two rules are equal but for their position, whether they are enabled, and their times.
 func sameDefinition(r, old *Rule) (bool, error) {
 	a, err := toRow(r)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Kind is the type of a leaf; what each compares stands in the package's table.
+// A Kind is the type of a leaf; the table in the package documentation lists them.
 type Kind string
 
 // The kinds of leaf.
@@ -30,7 +30,7 @@ const (
 	NewerThan       Kind = "newer_than"
 )
 
-// A kind is how leaves of one type are written and compiled: the only place where a type is defined.
+// A kind defines how leaves of one type are written and compiled.
 type kind struct {
 	fields  []string // required; all others must be absent
 	compile func(c Condition) (predicate, *ConditionError)
@@ -55,7 +55,7 @@ var kinds = map[Kind]kind{
 	NewerThan:       {[]string{"value"}, compileNewerThan},
 }
 
-// Kinds lists the types of leaf, sorted by name.
+// Kinds returns the types of leaf, sorted by name.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(kinds)) }
 
 func kindNames() []string {
@@ -66,7 +66,7 @@ func kindNames() []string {
 	return names
 }
 
-// fields finds what a leaf lacks and what it has too much.
+// fields returns a fault for each field that a leaf lacks and for each that its type does not have.
 func (c *Condition) fields() []*ConditionError {
 	k, ok := kinds[c.Type]
 	if !ok {

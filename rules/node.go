@@ -21,7 +21,7 @@ func tokenPosition(t *token.Token) position {
 	return position{t.Position.Line, t.Position.Column}
 }
 
-// positionOf is where a value begins.
+// positionOf returns the position at which a value begins.
 func positionOf(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:

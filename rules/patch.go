@@ -38,7 +38,7 @@ func (p TextPatch) apply(to *string) {
 	}
 }
 
-// A Patch changes a rule; what is nil or zero stays as it is.
+// A Patch changes a rule; nil and zero fields do not change.
 type Patch struct {
 	Name        *string              `json:"name"`
 	Description TextPatch            `json:"description"`
@@ -54,7 +54,7 @@ type Patch struct {
 	DisabledReason TextPatch `json:"disabled_reason"`
 }
 
-// Patch changes a stored rule and returns it as it is then.
+// Patch changes a stored rule and returns the changed rule.
 func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Rule, error) {
 	var patched *Rule
 	err := s.change(ctx, tx, id, func(r *Rule) error {

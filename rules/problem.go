@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Problem is one fault of a rules file, or one thing its author should know.
+// A Problem is one fault or one warning of a rules file.
 type Problem struct {
 	File   string
 	Line   int // from 1; 0 when it is about the whole file
 	Column int // in characters, from 1
-	// Message says what is wrong, Hint what to write instead; Hint may be empty.
+	// Message names the fault, Hint says what to write instead; Hint may be empty.
 	Message string
 	Hint    string
 	// Source is the line as it stands in the file.
@@ -57,7 +57,7 @@ func padding(line string, column int) string {
 	return b.String()
 }
 
-// A FileError is everything that is wrong with a rules file, in the order of its lines; never empty.
+// A FileError lists the problems of a rules file in the order of its lines; it is never empty.
 type FileError struct {
 	Name     string
 	Problems []Problem
@@ -72,7 +72,7 @@ func (e *FileError) Error() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// A source is a file's text and what has been found about it.
+// A source is the text of a file, with its problems and warnings.
 type source struct {
 	name     string
 	lines    []string

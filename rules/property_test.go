@@ -151,7 +151,7 @@ func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
 
 func anyRule() *rapid.Generator[rules.Rule] {
 	return rapid.Custom(func(t *rapid.T) rules.Rule {
-		r := rules.New("r", anyCondition(1).Draw(t, "condition"), postroom.Archive, nil)
+		r := rules.NewRule("r", anyCondition(1).Draw(t, "condition"), postroom.Archive, nil)
 		r.Enabled = rapid.IntRange(0, 4).Draw(t, "enabled") > 0
 		r.AccountID = rapid.SampledFrom([]string{"", "acc", "other"}).Draw(t, "owner")
 		r.Priority = rapid.IntRange(1, 2).Draw(t, "priority")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
 // A row is a rule as it is stored.
@@ -57,13 +58,9 @@ func toRow(r *Rule) (*row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rule %q: parameters: %w", r.Name, err)
 	}
-	enabled := 0
-	if r.Enabled {
-		enabled = 1
-	}
 	return &row{
 		ID: r.ID, AccountID: r.AccountID, Name: r.Name, Description: nullable(r.Description),
-		Enabled: enabled, DisabledReason: nullable(r.DisabledReason),
+		Enabled: dbvalue.Number(r.Enabled), DisabledReason: nullable(r.DisabledReason),
 		Scope: string(r.Scope), ScopeRef: nullable(r.ScopeRef), Priority: r.Priority, Position: r.Position,
 		Conditions: string(conditions), Action: string(r.Action), Parameters: string(parameters), SafeMode: string(r.SafeMode),
 		CreatedAt: dbtime.Of(r.CreatedAt), UpdatedAt: dbtime.Of(r.UpdatedAt),

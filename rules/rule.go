@@ -13,10 +13,10 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Scope is whose mail a rule looks at.
+// A Scope selects the mail that a rule applies to.
 type Scope string
 
-// The scopes. A scope narrows what a rule sees; it does not outrank a priority.
+// The scopes. A narrow scope does not give a rule precedence; only Priority orders rules.
 const (
 	ScopeGlobal  Scope = "global"  // all mail; no reference
 	ScopeAccount Scope = "account" // one account; the reference is its id
@@ -32,7 +32,7 @@ func safeModes() []string {
 	return []string{string(postroom.SafeDefault), string(postroom.SafeAlwaysSafe), string(postroom.SafeDangerousOverride)}
 }
 
-// DefaultPriority is the priority of a rule that names none.
+// DefaultPriority is the priority of a new rule.
 const DefaultPriority = 100
 
 const (
@@ -40,25 +40,25 @@ const (
 	maxNameLength = 200
 )
 
-// A Rule does one action to the mail that matches its condition. [New] makes one with the defaults.
+// A Rule applies one action to the mail that matches its condition. [NewRule] makes one with the defaults.
 type Rule struct {
 	ID string // given by [Store.Create] and [Store.Import]
 
-	// AccountID is the account that the rule belongs to; empty when it belongs to all of them. A label's deletion
-	// disables the rules of its own account only.
+	// AccountID is the account that the rule belongs to; empty when it belongs to none and applies to all. The deletion of
+	// a label disables only the rules of its account.
 	AccountID string
 
 	Name        string // unique within its AccountID; at most 200 characters on one line
 	Description string
 
 	Enabled        bool
-	DisabledReason string // why it was disabled, when that was not by a person's wish
+	DisabledReason string // why the program disabled it; empty when a person did
 
 	Scope    Scope
 	ScopeRef string
 
 	// Priority orders rules, low first, within ±1,000,000. Rules of one priority go by Position, then by CreatedAt, then
-	// by ID.
+	// by ID. Zero goes before the default, which is [DefaultPriority].
 	Priority int
 	// Position is the rule's place in the file it was read from, from 1; 0 for a rule from elsewhere.
 	Position int
@@ -74,15 +74,15 @@ type Rule struct {
 	damage error // what could not be read of a stored rule
 }
 
-// New makes an enabled rule for all mail, with the default priority and safe mode.
-func New(name string, condition Condition, action postroom.ActionType, parameters postroom.Parameters) Rule {
+// NewRule makes an enabled rule for all mail, with the default priority and safe mode.
+func NewRule(name string, condition Condition, action postroom.ActionType, parameters postroom.Parameters) Rule {
 	return Rule{
 		Name: name, Condition: condition, Action: action, Parameters: parameters,
 		Enabled: true, Scope: ScopeGlobal, Priority: DefaultPriority, SafeMode: postroom.SafeDefault,
 	}
 }
 
-// ErrInvalidRule is wrapped by every fault of a rule; those of its condition are [ConditionError]s besides.
+// ErrInvalidRule reports that a rule is invalid; the faults of its condition are [ConditionError]s as well.
 var ErrInvalidRule = errors.New("invalid rule")
 
 // Validate checks the rule and returns every fault at once; nil when there is none.
@@ -103,7 +103,7 @@ func (r *Rule) compile() (*Program, error) {
 	return program, nil
 }
 
-// A fault is what is wrong with one field of a rule.
+// A fault is a fault of one field of a rule.
 type fault struct {
 	field  string // as files name it
 	detail string
@@ -119,7 +119,7 @@ func (f fault) text() string {
 	return f.detail + "; " + f.hint
 }
 
-// faults finds what is wrong with everything but the condition.
+// faults returns the faults of all fields but the condition.
 func (r *Rule) faults() []fault {
 	var found []fault
 	add := func(field, detail, hint string) { found = append(found, fault{field, detail, hint}) }
@@ -197,7 +197,7 @@ func actionNames(types []postroom.ActionType) []string {
 	return names
 }
 
-// normalize fills in the defaults that have no meaning of their own and brings references to the form they are compared in.
+// normalize sets the default scope and safe mode, and lowers references to the form in which they are compared.
 func (r *Rule) normalize() {
 	r.Scope = cmp.Or(r.Scope, ScopeGlobal)
 	r.SafeMode = cmp.Or(r.SafeMode, postroom.SafeDefault)
@@ -209,12 +209,12 @@ func (r *Rule) normalize() {
 	}
 }
 
-// belongsTo tells whether the rule is the account's own.
+// belongsTo reports whether the rule belongs to the account.
 func (r *Rule) belongsTo(accountID string) bool {
 	return r.AccountID == accountID || (r.Scope == ScopeAccount && r.ScopeRef == accountID)
 }
 
-// usesLabel tells whether the rule asks for the label or does something with it: by its exact id, or by its name, which
+// usesLabel reports whether the condition or the action of the rule names the label, by its exact id or by its name, which
 // Gmail compares without regard to case.
 func (r *Rule) usesLabel(label postroom.Label) bool {
 	if r.Condition.usesLabel(label.ID, label.Name) {

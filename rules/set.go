@@ -9,7 +9,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Set is a list of rules, compiled and put in order. It never changes and is safe for use by several goroutines.
+// A Set is a compiled and ordered list of rules. It is immutable and safe for concurrent use.
 type Set struct {
 	rules  []compiled
 	broken []Broken
@@ -22,20 +22,20 @@ type compiled struct {
 	program *Program
 }
 
-// A Broken rule is one that cannot be evaluated. It never keeps the others from matching.
+// A Broken rule cannot be evaluated. It does not keep the others from matching.
 type Broken struct {
 	Rule Rule
 	Err  error
 }
 
-// An audience is whose mail a rule looks at, with references in the form they are compared in.
+// An audience identifies the mail that a rule applies to, with references in the form in which they are compared.
 type audience struct {
 	accountID string
 	scope     Scope
 	ref       string
 }
 
-// NewSet compiles the enabled ones of the rules, in any order. Those that are broken are set aside.
+// NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated.
 func NewSet(rules []Rule) *Set {
 	s := &Set{byAudience: map[audience][]int{}}
 	for _, rule := range rules {
@@ -68,13 +68,13 @@ func compareRules(a, b *Rule) int {
 	)
 }
 
-// Len counts the rules that can match.
+// Len returns the number of rules that can match.
 func (s *Set) Len() int { return len(s.rules) }
 
-// Broken lists the rules that were set aside.
+// Broken returns the rules that cannot be evaluated.
 func (s *Set) Broken() []Broken { return slices.Clone(s.broken) }
 
-// First returns the first rule that matches the message, which is the one that counts.
+// First returns the first rule that matches the message: the one that decides.
 func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 	for rule := range s.All(msg, now) {
 		return rule, true
@@ -82,7 +82,7 @@ func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 	return Rule{}, false
 }
 
-// All yields every rule that matches the message, in order; now is what ages are measured against.
+// All yields every rule that matches the message, in order. Ages are measured against now.
 func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
 		v := &view{msg: msg, now: now}
@@ -94,7 +94,7 @@ func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	}
 }
 
-// candidates are the positions of the rules whose scope takes the message in, ascending.
+// candidates returns the positions of the rules whose scope includes the message, ascending.
 func (s *Set) candidates(v *view) []int {
 	var positions []int
 	owners := []string{"", v.msg.AccountID}

@@ -11,9 +11,9 @@ import (
 )
 
 func TestSetSetsBrokenRulesAside(t *testing.T) {
-	bad := rules.New("bad", leaf(rules.SubjectRegex, "("), postroom.Star, nil)
-	good := rules.New("good", leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
-	off := rules.New("off", rules.Condition{}, postroom.Star, nil)
+	bad := rules.NewRule("bad", leaf(rules.SubjectRegex, "("), postroom.Star, nil)
+	good := rules.NewRule("good", leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
+	off := rules.NewRule("off", rules.Condition{}, postroom.Star, nil)
 	off.Enabled = false
 
 	set := rules.NewSet([]rules.Rule{bad, good, off})
@@ -28,9 +28,9 @@ func TestSetSetsBrokenRulesAside(t *testing.T) {
 }
 
 func TestScopeDoesNotOutrankPriority(t *testing.T) {
-	broad := rules.New("broad", leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
+	broad := rules.NewRule("broad", leaf(rules.SubjectContains, "räumung"), postroom.Archive, nil)
 	broad.Priority = 1
-	narrow := rules.New("narrow", leaf(rules.SubjectContains, "räumung"), postroom.Star, nil)
+	narrow := rules.NewRule("narrow", leaf(rules.SubjectContains, "räumung"), postroom.Star, nil)
 	narrow.Scope, narrow.ScopeRef = rules.ScopeSender, "amy.lee@shop.example"
 
 	set := rules.NewSet([]rules.Rule{narrow, broad})
@@ -53,7 +53,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 	list := make([]rules.Rule, 100)
 	for i := range list {
-		list[i] = rules.New(fmt.Sprintf("rule %d", i), kinds[i%len(kinds)](i), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), kinds[i%len(kinds)](i), postroom.Archive, nil)
 	}
 	set := rules.NewSet(list)
 	msg := letter()
@@ -67,7 +67,7 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkDecideAmongManySenders(b *testing.B) {
 	list := make([]rules.Rule, 10_000)
 	for i := range list {
-		list[i] = rules.New(fmt.Sprintf("rule %d", i), leaf(rules.HasAttachment, ""), postroom.Archive, nil)
+		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), leaf(rules.HasAttachment, ""), postroom.Archive, nil)
 		list[i].Scope, list[i].ScopeRef = rules.ScopeSender, fmt.Sprintf("p%d@shop.example", i)
 	}
 	set := rules.NewSet(list)

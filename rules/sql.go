@@ -8,7 +8,7 @@ const (
 SELECT revision
 FROM rules_revision`
 
-	// It comes first in every change: on PostgreSQL the row's lock makes the changes follow each other.
+	// The first statement of every change: on PostgreSQL the lock of the row serializes the changes.
 	sqlNextRevision = `
 UPDATE rules_revision
 SET revision = revision + 1`

@@ -6,40 +6,59 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package (deterministic_rules, rules_revision) or brings them up to date. It may be
-// called at every start, by several processes at once.
+// Migrate creates the tables of this package (deterministic_rules, rules_revision) or brings them up to date. Call it at
+// every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("rules: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
 	return migrate.Up(ctx, db, string(db.Dialect()), "rules", migrations)
 }
 
 var (
-	// ErrNameTaken: another rule of the account has the name.
+	// ErrNameTaken reports that another rule of the account has the name.
 	ErrNameTaken = errors.New("another rule has this name")
-	// ErrSameRule: a rule cannot swap priorities with itself.
+	// ErrNoRules reports that an import was given nil rules and would delete all that are stored.
+	ErrNoRules = errors.New("no rules are given, and all that are stored would be deleted")
+	// ErrSameRule reports that a rule was to be swapped with itself.
 	ErrSameRule = errors.New("a rule cannot be swapped with itself")
 )
 
 // A Store keeps rules. Its reading methods see what has been committed, its writing methods take the caller's
-// transaction. A rule that is not there is [postroom.ErrNotFound]; a rule that is not valid is [ErrInvalidRule] and is
-// not stored.
+// transaction. A missing rule is [postroom.ErrNotFound]; an invalid rule is [ErrInvalidRule] and is not stored. [NewStore]
+// makes a Store; the zero Store is unusable.
 type Store struct{ db queue.DB }
 
-// NewStore makes a store of a database that [Migrate] has prepared.
-func NewStore(db queue.DB) *Store { return &Store{db: db} }
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
+
+// StoreConfig configures a [Store]. It is copied and checked once, by [NewStore].
+type StoreConfig struct {
+	// DB holds the rules. Required; [Migrate] must have prepared it.
+	DB queue.DB
+}
+
+// NewStore makes a store; a missing field is an error that names it.
+func NewStore(cfg StoreConfig) (*Store, error) {
+	if err := fields.Required("rules: StoreConfig.DB", cfg.DB, giveDB); err != nil {
+		return nil, err
+	}
+	return &Store{db: cfg.DB}, nil
+}
 
 // List returns all rules in the order in which they are tried, disabled ones included.
 func (s *Store) List(ctx context.Context) ([]Rule, error) {
@@ -51,7 +70,7 @@ func (s *Store) Get(ctx context.Context, id string) (*Rule, error) {
 	return get(ctx, s.db.Reader(), id)
 }
 
-// Revision counts the changes of the rules: as long as it stays the same, so do they.
+// Revision returns the number of changes of the rules: while it is equal, the rules are.
 func (s *Store) Revision(ctx context.Context) (int64, error) {
 	var revision int64
 	if err := dbquery.Get(ctx, s.db.Reader(), &revision, sqlRevision); err != nil {
@@ -60,8 +79,8 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return revision, nil
 }
 
-// Create stores a new rule under a new id and returns it as stored. An empty scope is global, an empty safe mode the
-// default one; [New] fills in the rest.
+// Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode means
+// default; [NewRule] sets the other defaults.
 func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return nil, err
@@ -72,7 +91,7 @@ func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) 
 	return &r, nil
 }
 
-// Delete removes a rule. What it has decided stays in the ledger.
+// Delete removes a rule. Its decisions stay in the ledger.
 func (s *Store) Delete(ctx context.Context, tx queue.Tx, id string) error {
 	return s.change(ctx, tx, id, func(r *Rule) error {
 		_, err := tx.ExecContext(ctx, sqlDeleteRule, id)
@@ -80,7 +99,7 @@ func (s *Store) Delete(ctx context.Context, tx queue.Tx, id string) error {
 	})
 }
 
-// SetEnabled switches a rule on or off. Switching it on forgets why it was disabled.
+// SetEnabled enables or disables a rule. It clears the reason for which the rule was disabled.
 func (s *Store) SetEnabled(ctx context.Context, tx queue.Tx, id string, enabled bool) error {
 	return s.change(ctx, tx, id, func(r *Rule) error {
 		if !enabled {
@@ -91,14 +110,14 @@ func (s *Store) SetEnabled(ctx context.Context, tx queue.Tx, id string, enabled 
 	})
 }
 
-// Disable switches a rule off and keeps the reason for people.
+// Disable disables a rule and stores the reason, for people.
 func (s *Store) Disable(ctx context.Context, tx queue.Tx, id, reason string) error {
 	return s.change(ctx, tx, id, func(r *Rule) error { return disable(ctx, tx, r, reason) })
 }
 
-// DisableUsingLabel disables the rules of the account that ask for the label or do something with it, by its exact id or
-// its name, and returns how many there were. Rules of all accounts and of other accounts stay: an id means nothing in
-// another mailbox, and a name may exist there. What they still decide about the label is refused when it is decided.
+// DisableUsingLabel disables the rules of the account whose condition or action names the label, by its exact id or its
+// name, and returns their number. Rules of no account and of other accounts stay enabled: an id means nothing in another
+// mailbox, and the name may exist there. A decision of theirs that names the missing label is refused.
 func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (int, error) {
 	if err := beginChange(ctx, tx); err != nil {
 		return 0, err
@@ -138,7 +157,7 @@ func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error
 	})
 }
 
-// change lets fn change one stored rule, after all changes that began before.
+// change calls fn with one stored rule, after all changes that began before.
 func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(r *Rule) error) error {
 	if err := beginChange(ctx, tx); err != nil {
 		return err
@@ -182,13 +201,13 @@ func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
 	return &rule, nil
 }
 
-// insert stores r under a new id, as it is then.
+// insert stores r under a new id and sets its id and times.
 func insert(ctx context.Context, tx queue.Tx, r *Rule) error {
-	id, err := uuid.NewV7()
+	id, err := uuid7.New()
 	if err != nil {
-		return fmt.Errorf("make a rule's id: %w", err)
+		return fmt.Errorf("store rule %q: %w", r.Name, err)
 	}
-	r.ID, r.CreatedAt, r.UpdatedAt = id.String(), queue.Now(tx), queue.Now(tx)
+	r.ID, r.CreatedAt, r.UpdatedAt = id, queue.Now(tx), queue.Now(tx)
 	stored, err := checked(ctx, tx, r)
 	if err != nil {
 		return err
@@ -212,7 +231,7 @@ func update(ctx context.Context, tx queue.Tx, r *Rule) error {
 	return wrap("store", r, err)
 }
 
-// checked is the row of a valid rule whose name is free.
+// checked returns the row of a rule, or an error if the rule is invalid or its name is taken.
 func checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 	r.normalize()
 	if err := r.Validate(); err != nil {
@@ -228,10 +247,9 @@ func checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 	return toRow(r)
 }
 
-// disable writes no more than the rule's state: a rule that is broken must not be checked, or rewritten, to be disabled.
+// disable writes only the state of the rule: a broken rule can be disabled without being checked or rewritten.
 func disable(ctx context.Context, tx queue.Tx, r *Rule, reason string) error {
-	reason = strings.ReplaceAll(strings.ToValidUTF8(reason, "\uFFFD"), "\x00", "\uFFFD")
-	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(reason), dbtime.Of(queue.Now(tx)), r.ID)
+	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbvalue.Clean(reason)), dbtime.Of(queue.Now(tx)), r.ID)
 	return wrap("disable", r, err)
 }
 

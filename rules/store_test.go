@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,7 +28,9 @@ func eachStore(t *testing.T, fn func(t *testing.T, db queue.DB, s *rules.Store))
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, rules.Migrate(t.Context(), db))
 		require.NoError(t, rules.Migrate(t.Context(), db), "migrating twice does nothing twice")
-		fn(t, db, rules.NewStore(db))
+		s, err := rules.NewStore(rules.StoreConfig{DB: db})
+		require.NoError(t, err)
+		fn(t, db, s)
 	})
 }
 
@@ -82,7 +85,7 @@ func byName(t *testing.T, s *rules.Store, name string) rules.Rule {
 
 func TestStoreKeepsRules(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.New("Räksmörgås 🍤", rules.AllOf(fromDomain("example.com"), rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
+		r := rules.NewRule("Räksmörgås 🍤", rules.AllOf(fromDomain("example.com"), rules.NoneOf(rules.Condition{Type: rules.HeaderMatch, Header: "List-Id", Pattern: `<dev\.`})),
 			postroom.ApplyLabel, postroom.Parameters{"label": "Shops", "n": 1.5, "list": []any{"a", true, nil}})
 		r.Description = "what it is for"
 		r.Scope, r.ScopeRef = rules.ScopeSender, "Amy@Example.COM"
@@ -99,7 +102,7 @@ func TestStoreKeepsRules(t *testing.T) {
 
 func TestStoreFillsInDefaults(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		created := create(t, db, s, rules.New("plain", fromDomain("example.com"), postroom.Archive, nil))
+		created := create(t, db, s, rules.NewRule("plain", fromDomain("example.com"), postroom.Archive, nil))
 		require.Equal(t, rules.ScopeGlobal, created.Scope)
 		require.Equal(t, 100, created.Priority)
 		require.True(t, created.Enabled)
@@ -109,7 +112,7 @@ func TestStoreFillsInDefaults(t *testing.T) {
 }
 
 func TestStoreRefusesInvalidRules(t *testing.T) {
-	valid := func() rules.Rule { return rules.New("r", fromDomain("example.com"), postroom.Archive, nil) }
+	valid := func() rules.Rule { return rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil) }
 	cases := map[string]func(*rules.Rule){
 		"no name":                func(r *rules.Rule) { r.Name = " " },
 		"a name of two lines":    func(r *rules.Rule) { r.Name = "a\nb" },
@@ -143,7 +146,7 @@ func TestStoreRefusesInvalidRules(t *testing.T) {
 
 func TestNamesAreUniqueWithinAnAccount(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.New("r", fromDomain("example.com"), postroom.Archive, nil)
+		r := rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)
 		create(t, db, s, r)
 		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
 			_, err := s.Create(ctx, tx, r)
@@ -158,7 +161,7 @@ func TestNamesAreUniqueWithinAnAccount(t *testing.T) {
 
 func TestPatchKeepsClearsAndSets(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.New("r", fromDomain("example.com"), postroom.Archive, nil)
+		r := rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)
 		r.Description, r.Scope, r.ScopeRef = "why", rules.ScopeDomain, "example.com"
 		id := create(t, db, s, r).ID
 		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Disable(ctx, tx, id, "tired") }))
@@ -205,10 +208,10 @@ func TestPatchKeepsClearsAndSets(t *testing.T) {
 
 func TestSwapExchangesPriorities(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		first := rules.New("first", fromDomain("example.com"), postroom.Archive, nil)
+		first := rules.NewRule("first", fromDomain("example.com"), postroom.Archive, nil)
 		first.Priority = 1
 		a := create(t, db, s, first).ID
-		b := create(t, db, s, rules.New("second", fromDomain("example.com"), postroom.Star, nil)).ID
+		b := create(t, db, s, rules.NewRule("second", fromDomain("example.com"), postroom.Star, nil)).ID
 		swap := func(x, y string) error {
 			return write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.Swap(ctx, tx, x, y) })
 		}
@@ -224,7 +227,7 @@ func TestSwapExchangesPriorities(t *testing.T) {
 
 func TestDeleteRemovesARule(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Archive, nil)).ID
+		id := create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)).ID
 		remove := func(ctx context.Context, tx queue.Tx) error { return s.Delete(ctx, tx, id) }
 		require.NoError(t, write(t, db, remove))
 		require.ErrorIs(t, write(t, db, remove), postroom.ErrNotFound)
@@ -235,11 +238,11 @@ func TestDeleteRemovesARule(t *testing.T) {
 
 func TestImportMakesTheStoreEqualTheFile(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		a := rules.New("a", fromDomain("a.example"), postroom.Archive, nil)
-		b := rules.New("b", fromDomain("b.example"), postroom.Archive, nil)
-		c := rules.New("c", fromDomain("c.example"), postroom.Archive, nil)
+		a := rules.NewRule("a", fromDomain("a.example"), postroom.Archive, nil)
+		b := rules.NewRule("b", fromDomain("b.example"), postroom.Archive, nil)
+		c := rules.NewRule("c", fromDomain("c.example"), postroom.Archive, nil)
 		a.Position, b.Position, c.Position = 1, 2, 3
-		shared := create(t, db, s, rules.New("shared", fromDomain("a.example"), postroom.Star, nil))
+		shared := create(t, db, s, rules.NewRule("shared", fromDomain("a.example"), postroom.Star, nil))
 
 		require.Equal(t, rules.Imported{Added: 2}, importRules(t, db, s, "acc", b, c))
 		require.Equal(t, rules.Imported{Unchanged: 2}, importRules(t, db, s, "acc", b, c))
@@ -255,9 +258,27 @@ func TestImportMakesTheStoreEqualTheFile(t *testing.T) {
 	})
 }
 
+// TestImportOfNothing: what a caller forgot to read deletes no rules; what a person wrote does.
+func TestImportOfNothing(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		importRules(t, db, s, "acc", rules.NewRule("kept", fromDomain("a.example"), postroom.Archive, nil))
+		err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.Import(ctx, tx, "acc", nil)
+			return err
+		})
+		require.ErrorIs(t, err, rules.ErrNoRules)
+		require.ErrorContains(t, err, `account "acc"`)
+		require.Equal(t, []string{"kept"}, names(t, s))
+
+		file, err := rules.Parse("empty.yaml", strings.NewReader("rules: []"))
+		require.NoError(t, err)
+		require.Equal(t, rules.Imported{Removed: 1}, importRules(t, db, s, "acc", file.Rules...))
+	})
+}
+
 func TestImportLeavesADisabledRuleUntilItsDefinitionChanges(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		r := rules.New("r", fromDomain("a.example"), postroom.Move, postroom.Parameters{"label": "Old"})
+		r := rules.NewRule("r", fromDomain("a.example"), postroom.Move, postroom.Parameters{"label": "Old"})
 		importRules(t, db, s, "acc", r)
 		disableUsing(t, db, s, "acc", postroom.Label{ID: "L1", Name: "old"}, 1)
 
@@ -275,12 +296,12 @@ func TestImportLeavesADisabledRuleUntilItsDefinitionChanges(t *testing.T) {
 
 func TestImportChecksAllBeforeItWritesAny(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		importRules(t, db, s, "acc", rules.New("kept", fromDomain("a.example"), postroom.Archive, nil))
-		good := rules.New("good", fromDomain("a.example"), postroom.Archive, nil)
-		others := rules.New("others", fromDomain("a.example"), postroom.Archive, nil)
+		importRules(t, db, s, "acc", rules.NewRule("kept", fromDomain("a.example"), postroom.Archive, nil))
+		good := rules.NewRule("good", fromDomain("a.example"), postroom.Archive, nil)
+		others := rules.NewRule("others", fromDomain("a.example"), postroom.Archive, nil)
 		others.Scope, others.ScopeRef = rules.ScopeAccount, "other"
 		for name, list := range map[string][]rules.Rule{
-			"an invalid rule": {good, rules.New("bad", rules.Condition{}, postroom.Archive, nil)},
+			"an invalid rule": {good, rules.NewRule("bad", rules.Condition{}, postroom.Archive, nil)},
 			"a name twice":    {good, good},
 			"another's mail":  {good, others},
 		} {
@@ -307,7 +328,7 @@ func disableUsing(t *testing.T, db queue.DB, s *rules.Store, accountID string, l
 func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		add := func(name, accountID string, c rules.Condition, action postroom.ActionType, p postroom.Parameters) {
-			r := rules.New(name, c, action, p)
+			r := rules.NewRule(name, c, action, p)
 			r.AccountID = accountID
 			create(t, db, s, r)
 		}
@@ -319,7 +340,7 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 		add("the word in a regex", "acc", rules.Condition{Type: rules.SubjectRegex, Value: "Shops"}, postroom.Archive, nil)
 		add("another account's", "other", onLabel("Label_7"), postroom.ApplyLabel, shops)
 		add("all accounts'", "", onLabel("Label_7"), postroom.ApplyLabel, shops)
-		scoped := rules.New("scoped to the account", onLabel("Label_7"), postroom.Archive, nil)
+		scoped := rules.NewRule("scoped to the account", onLabel("Label_7"), postroom.Archive, nil)
 		scoped.Scope, scoped.ScopeRef = rules.ScopeAccount, "acc"
 		create(t, db, s, scoped)
 
@@ -341,7 +362,7 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 
 func TestSetEnabledForgetsTheReason(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
-		id := create(t, db, s, rules.New("r", fromDomain("example.com"), postroom.Archive, nil)).ID
+		id := create(t, db, s, rules.NewRule("r", fromDomain("example.com"), postroom.Archive, nil)).ID
 		for _, step := range []struct {
 			do      func(ctx context.Context, tx queue.Tx) error
 			enabled bool

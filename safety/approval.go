@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// An Outcome is what became of a request for approval.
+// An Outcome is the outcome of a request for approval.
 type Outcome string
 
 // The outcomes. All but the first are final.
@@ -26,54 +29,56 @@ const (
 	OutcomeWithdrawn Outcome = "withdrawn" // the action was canceled, or the request renewed
 )
 
-// An Approval is one request for a person's word about one action, and the answer.
+// An Approval is one request for a person's approval of one action, and the answer.
 type Approval struct {
 	ID       string
 	ActionID string
 	Reasons  []string // why a person is asked
 
-	// Digest fixes what is asked: the action, its type, account, message and parameters, and the expiry. It is checked
-	// when the answer comes.
+	// Digest is a hash of the action's id, type, account, message and parameters, and of the expiry. It is checked when the
+	// request is approved.
 	Digest string
 
 	RequestedAt time.Time
-	ExpiresAt   time.Time // from this instant on, it can no longer be approved
+	ExpiresAt   time.Time // from this time on, it cannot be approved
 
 	Outcome   Outcome
 	DecidedAt time.Time // zero while waiting
-	Approver  string    // who answered; empty when nobody did
-	Why       string    // what they or the withdrawal said
+	Approver  string    // the person who answered; empty when nobody did
+	Why       string    // the reason of the answer or of the withdrawal
 }
 
 type approvalRow struct {
-	approval                    Approval
-	reasons                     string
-	requested, expires, decided dbtime.Time
-}
-
-func (r *approvalRow) dest() []any {
-	a := &r.approval
-	return []any{&a.ID, &a.ActionID, &r.reasons, &a.Digest, &r.requested, &r.expires, &r.decided, &a.Outcome, &a.Approver, &a.Why}
+	ID          string      `db:"approval.id"`
+	ActionID    string      `db:"approval.action_id"`
+	Reasons     string      `db:"approval.reasons_json"`
+	Digest      string      `db:"approval.digest"`
+	RequestedAt dbtime.Time `db:"approval.requested_at"`
+	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
+	DecidedAt   dbtime.Time `db:"approval.decided_at"`
+	Outcome     Outcome     `db:"approval.outcome"`
+	Approver    string      `db:"approval.approver"`
+	Why         string      `db:"approval.why"`
 }
 
 func (r *approvalRow) value() (Approval, error) {
-	a := r.approval
-	a.RequestedAt, a.ExpiresAt, a.DecidedAt = r.requested.Time, r.expires.Time, r.decided.Time
-	return a, decode("reasons of approval "+a.ID, r.reasons, &a.Reasons)
+	a := Approval{
+		ID: r.ID, ActionID: r.ActionID, Digest: r.Digest, RequestedAt: r.RequestedAt.Time, ExpiresAt: r.ExpiresAt.Time,
+		Outcome: r.Outcome, DecidedAt: r.DecidedAt.Time, Approver: r.Approver, Why: r.Why,
+	}
+	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
 }
-
-func scanApproval(s scanner) (Approval, error) { return scan(s, &approvalRow{}) }
 
 // digest covers the parameters as they are stored, byte for byte.
 func digest(a postroom.Action, storedParameters string, expires time.Time) string {
-	// Quoted strings cannot be read in two ways.
+	// Quoted strings are unambiguous.
 	text := fmt.Sprintf("%q", []string{a.ID, a.AccountID, a.MessageID, string(a.Type), storedParameters, dbtime.Format(expires)})
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// ask writes a request for approval of an action that waits, and lets the host tell people.
+// ask writes a request for approval of a waiting action and calls [Config.Ask].
 func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reasons []string) error {
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return err
 	}
@@ -82,7 +87,7 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 		return err
 	}
 	var parameters string
-	if err := tx.QueryRowContext(ctx, selectParameters, a.ID).Scan(&parameters); err != nil {
+	if err := dbquery.Get(ctx, tx, &parameters, selectParameters, a.ID); err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
 	}
 	expires := dbtime.Truncate(queue.Now(tx).Add(l.cfg.ApprovalExpiry))
@@ -96,21 +101,20 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 	return l.cfg.Ask(ctx, tx, a)
 }
 
-// close answers or withdraws the request that waits, if one does.
+// close answers or withdraws the open request, if there is one.
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	res, err := tx.ExecContext(ctx, closeApproval, string(outcome), clean(approver), clean(why), dbtime.Of(queue.Now(tx)), actionID)
+	n, err := dbquery.Exec(ctx, tx, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
 	if err != nil {
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}
-	n, err := res.RowsAffected()
-	return n > 0, err
+	return n > 0, nil
 }
 
-// Approve lets an action that waits be executed: it becomes queued and is handed to [Config.Execute] (one of type none
-// completes at once). Who approved, and when, is on record.
+// Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes
+// at once. The ledger records who approved it and when.
 //
-// It is refused with [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], or a [*StateError] when the action does
-// not wait any more; then nothing has been written.
+// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], or a [*StateError] when the action is no longer
+// waiting, and then writes nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
@@ -131,7 +135,7 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	return a, l.cfg.Execute(ctx, tx, a)
 }
 
-// Reject ends an action that waits, or is queued and has not begun, with the person's reason, which may be empty.
+// Reject ends an action that is waiting or queued, with the person's reason, which may be empty.
 func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, why string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
@@ -148,9 +152,8 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	return a, err
 }
 
-// Hold takes a queued action that has not begun back and asks a person first, for the reason given. The job that was to
-// execute the action must end in the same transaction, completed by itself or canceled, so that [Config.Execute] finds its
-// key free when the person approves.
+// Hold makes a queued action wait for approval, for the reason given. The job that was to execute the action must end in the
+// same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
 	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending})
 	if err != nil {
@@ -159,8 +162,8 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 	return a, l.ask(ctx, tx, a, []string{reason})
 }
 
-// Renew withdraws the request of an action that waits and asks again for the action as it is now, with a new expiry: for
-// requests that have expired or become void.
+// Renew withdraws the request of a waiting action and makes a new one for the action as it is now, with a new expiry. Use it
+// when the request has expired or become void.
 func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error {
 	a, old, _, err := l.request(ctx, tx, actionID, "renew the approval of")
 	if err != nil {
@@ -187,7 +190,7 @@ func (l *Ledger) mayAnswer(approver string) error {
 	return nil
 }
 
-// checkRequest tells whether the action's request can be approved now.
+// checkRequest returns an error if the action's request cannot be approved now.
 func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, actionID string) error {
 	a, approval, parameters, err := l.request(ctx, tx, actionID, "approve")
 	switch {
@@ -202,11 +205,13 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, actionID string)
 	return nil
 }
 
-// request reads an action that waits, the request for its approval and its parameters as they are stored.
+// request reads a waiting action, the request for its approval and its parameters as they are stored.
 func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (a postroom.Action, _ Approval, parameters string, err error) {
-	var ar actionRow
-	var pr approvalRow
-	err = tx.QueryRowContext(ctx, selectWaiting, actionID).Scan(append(ar.dest(), pr.dest()...)...)
+	var row struct {
+		actionRow
+		approvalRow
+	}
+	err = dbquery.Get(ctx, tx, &row, selectWaiting, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		a, err = l.tooLate(ctx, tx, actionID, op)
 		return a, Approval{}, "", err
@@ -214,15 +219,18 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 	if err != nil {
 		return a, Approval{}, "", fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
 	}
-	if a, err = ar.value(); err != nil {
+	if a, err = row.actionRow.value(); err != nil {
 		return a, Approval{}, "", err
 	}
-	approval, err := pr.value()
-	return a, approval, ar.parameters, err
+	approval, err := row.approvalRow.value()
+	return a, approval, row.Parameters, err
 }
 
-// ApprovalsOf lists the requests that were made for one action, oldest first, and how they were answered.
+// ApprovalsOf lists the requests for approval of one action, with their outcomes, oldest first.
 func (l *Ledger) ApprovalsOf(ctx context.Context, actionID string) ([]Approval, error) {
-	rows, err := l.cfg.DB.Reader().QueryContext(ctx, selectApprovals, actionID)
-	return collect(rows, err, scanApproval)
+	requests, err := all[approvalRow, Approval](ctx, l.cfg.DB.Reader(), selectApprovals, actionID)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list the requests for approval of action %s: %w", actionID, err)
+	}
+	return requests, nil
 }

@@ -1,13 +1,11 @@
-// Package safety decides which actions need a person's word, and keeps on record what was decided, what was done and who
-// allowed it.
+// Package safety decides which actions need a person's approval, and records decisions, actions and approvals.
 //
 // # The gate
 //
-// A [Gate] judges each decision by four checks, all of which are run: the action is dangerous; the confidence is below the
-// threshold; the action is listed as always waiting; the decision itself asks. Any one of them makes the action wait for a
-// person, and the reasons are kept with the decision. What a check asks can be answered beforehand only by a rule of the
-// user's own that carries a safe mode; see [Gate.Judge]. Nothing a model returns relaxes anything, so a model that obeys the
-// mail instead of its user gets no further than a request for approval.
+// A [Gate] runs four checks on each decision: the action is dangerous; the confidence is below the threshold; the action
+// always needs approval; the decision requests approval. Any one of them makes the action wait for a person, and the reasons
+// are recorded with the decision. Only a rule of the user's with a safe mode releases a check; see [Gate.Judge]. No answer of
+// a model does, so a model that obeys the mail instead of its user gets no further than a request for approval.
 //
 // # The ledger
 //
@@ -25,7 +23,7 @@
 //
 // Who may write what:
 //
-//   - Record and Refuse belong to whoever decides: the classify job. They are idempotent by message and decision key, so a
+//   - Record and Refuse belong to the job that decides: classify. They are idempotent by message and decision key, so a
 //     job that runs again after a crash records nothing twice.
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list
 //     of approvers if there is one, and only if the action is still what the request was made for.

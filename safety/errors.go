@@ -8,28 +8,29 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// The conditions a caller can act on; test for them with errors.Is. An id that nothing is stored under is
+// The conditions a caller can act on; test for them with errors.Is. An unknown id is
 // [postroom.ErrNotFound].
 var (
-	// ErrState: the action's state does not allow the change, because another came first. errors.As finds the
-	// [*StateError] that tells which state won.
+	// ErrState reports that the state of the action does not allow the change. errors.As finds the [*StateError], which
+	// has the state.
 	ErrState = errors.New("the action's state does not allow it")
-	// ErrInvalidDecision: the decision breaks its contract; [Ledger.Refuse] records such a one.
+	// ErrInvalidDecision reports that the decision breaks its contract; [Ledger.Refuse] records such a decision.
 	ErrInvalidDecision = errors.New("invalid decision")
-	// ErrApprovalExpired: the request was not answered in time; [Ledger.Renew] asks again.
+	// ErrApprovalExpired reports that the request has expired; [Ledger.Renew] makes a new one.
 	ErrApprovalExpired = errors.New("the request for approval has expired")
-	// ErrApprovalVoid: the action is no longer the one the request was made for; [Ledger.Renew] asks again.
+	// ErrApprovalVoid reports that the action has changed since the request was made; [Ledger.Renew] makes a new
+	// one.
 	ErrApprovalVoid = errors.New("the action has changed since approval was asked for")
-	// ErrNotApprover: the person is not among [Config.Approvers].
+	// ErrNotApprover reports that the person is not among [Config.Approvers].
 	ErrNotApprover = errors.New("not allowed to approve")
-	// ErrAlreadyUndone: the action has been taken back, or is being taken back by another job. errors.As finds the
-	// [*UndoneError] that tells which.
+	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
+	// [*UndoneError], which has the undo.
 	ErrAlreadyUndone = errors.New("the action is already undone or being undone")
-	// ErrAmbiguous: more than one id begins so.
+	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
 )
 
-// A StateError is told to whoever comes too late to change an action.
+// A StateError is returned when the state of an action does not allow a change. It matches [ErrState].
 type StateError struct {
 	Op       string // approve, start, complete, …
 	ActionID string
@@ -37,7 +38,7 @@ type StateError struct {
 	JobID    string               // the job that executes or executed the action; may be empty
 }
 
-// Error says what was tried and what stands instead.
+// Error names the change that was tried and the state of the action.
 func (e *StateError) Error() string {
 	s := fmt.Sprintf("safety: cannot %s action %s: it is %s", e.Op, e.ActionID, e.State)
 	if e.State == postroom.ActionExecuting && e.JobID != "" {
@@ -49,13 +50,13 @@ func (e *StateError) Error() string {
 // Is matches [ErrState].
 func (e *StateError) Is(target error) bool { return target == ErrState }
 
-// An UndoneError is told to whoever comes too late to undo an action.
+// An UndoneError is returned when an action is undone, or being undone, already. It matches [ErrAlreadyUndone].
 type UndoneError struct {
 	OriginalID string
 	Undo       postroom.Action // executing or completed
 }
 
-// Error says which undo came first and how far it is.
+// Error names the first undo and its state.
 func (e *UndoneError) Error() string {
 	if e.Undo.State == postroom.ActionCompleted {
 		return fmt.Sprintf("safety: action %s is already undone, by action %s", e.OriginalID, e.Undo.ID)

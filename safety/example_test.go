@@ -40,7 +40,7 @@ func ExampleLedger() {
 	if err := safety.Migrate(ctx, db); err != nil {
 		log.Fatal(err)
 	}
-	ledger, err := safety.New(safety.Config{
+	ledger, err := safety.NewLedger(safety.Config{
 		DB: db,
 		Execute: func(_ context.Context, _ queue.Tx, action postroom.Action) error {
 			fmt.Println("enqueue the job that does:", action.Type)

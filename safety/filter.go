@@ -9,9 +9,10 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
-// A Filter selects from the ledger; what is empty does not restrict.
+// A Filter selects entries of the ledger; empty fields select all.
 type Filter struct {
 	AccountID string
 	MessageID string
@@ -19,20 +20,19 @@ type Filter struct {
 	States    []postroom.ActionState // of the action
 	Sources   []postroom.Source      // of the decision
 
-	// Since leaves out actions that were recorded before it. [ParseWindow] reads "24h" and "7d".
+	// Since excludes actions that were recorded before it. [ParseWindow] parses "24h" and "7d".
 	Since time.Time
 
-	// Sender is a whole address when it has an @, and else a domain, which stands for its subdomains too. Letter case
-	// does not matter.
+	// Sender is a whole address if it has an @, and else a domain with its subdomains. Case is ignored.
 	Sender string
 
-	// Confidence leaves out decisions that nobody made: they have none.
+	// Confidence, if not nil, selects by confidence, and excludes decisions without one (source none).
 	Confidence *Range
 
-	// Before is an action's id: only older ones are listed. With the id of a page's last entry it gives the next page.
+	// Before is the id of an action: only older actions are listed. The id of the last entry of a page selects the next page.
 	Before string
 
-	// Limit bounds the listing. Default 20; bounds 1 to 100.
+	// Limit is the maximum number of entries. Default 20; bounds 1 to 100.
 	Limit int
 }
 
@@ -120,7 +120,7 @@ func in[T any](w *where, clause string, values []T) {
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 func (w *where) sender(s string) {
-	s = clean(strings.ToLower(strings.TrimSpace(s)))
+	s = dbvalue.Clean(strings.ToLower(strings.TrimSpace(s)))
 	switch {
 	case s == "":
 	case strings.Contains(s, "@"):

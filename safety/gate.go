@@ -7,7 +7,7 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// An Override names a check that asks for a person, for machines; the reasons beside it are for people.
+// An Override names a check that requires approval.
 type Override string
 
 // The four checks.
@@ -18,14 +18,15 @@ const (
 	OverrideRequested      Override = "requested"
 )
 
-// A Verdict is what the gate says about one decision. Its JSON is kept with the decision as telemetry.
+// A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.
 type Verdict struct {
-	// RequiresApproval is true when any check asked for a person.
+	// RequiresApproval reports whether any check requires approval.
 	RequiresApproval bool `json:"requires_approval"`
-	// Overrides and Reasons say which checks asked, in the order of the constants; both are empty when none did.
+	// Overrides are the checks that require approval, in the order of the constants, and Reasons the same for people; both
+	// are empty when none does.
 	Overrides []Override `json:"safety_overrides"`
 	Reasons   []string   `json:"override_details"`
-	// Released are the checks that would have asked, had the rule's safe mode not answered for its user.
+	// Released are the checks that would require approval but for the safe mode of the rule.
 	Released []Override `json:"released,omitempty"`
 }
 
@@ -41,17 +42,17 @@ func NewGate(policy Policy) (*Gate, error) {
 	return &Gate{policy: policy}, nil
 }
 
-// Judge runs the four checks, all of them, and collects what asks for a person:
+// Judge runs all four checks. Each requires approval if
 //
 //   - the action is [postroom.Dangerous];
-//   - the confidence is below the threshold (when nobody decided, there is no confidence to judge);
-//   - the action is on the list of those that always wait;
-//   - the decision asks for it. That a model does not ask means nothing.
+//   - the confidence is below the threshold (not checked for source none, which has no confidence);
+//   - the action is in Policy.ApprovalAlways;
+//   - the decision requests approval.
 //
-// A safe mode counts only when it comes with the rule whose action this is: source deterministic and a rule's id. Then
-// [postroom.SafeAlwaysSafe] answers the second and third check for an action that is not dangerous, and does nothing for
-// one that is; [postroom.SafeDangerousOverride] answers the first three. Nothing answers the fourth: a rule that asks for
-// a person gets one. A model's decision is released by nothing at all.
+// A safe mode counts only in the decision of a rule: source deterministic, with the id of the rule. Then
+// [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and nothing for a
+// dangerous one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the fourth, and nothing
+// releases a check of a model's decision.
 func (g *Gate) Judge(d postroom.Decision) Verdict {
 	v := Verdict{Overrides: []Override{}, Reasons: []string{}}
 	g.checkDanger(&v, d)
@@ -68,7 +69,7 @@ func (g *Gate) checkDanger(v *Verdict, d postroom.Decision) {
 	}
 }
 
-// checkConfidence compares so that NaN is below every threshold.
+// checkConfidence treats NaN as below every threshold.
 func (g *Gate) checkConfidence(v *Verdict, d postroom.Decision) {
 	if d.Source == postroom.SourceNone || d.Confidence >= g.policy.ConfidenceThreshold {
 		return
@@ -76,7 +77,7 @@ func (g *Gate) checkConfidence(v *Verdict, d postroom.Decision) {
 	v.ask(d, OverrideLowConfidence, belowThreshold(d.Confidence, g.policy.ConfidenceThreshold))
 }
 
-// belowThreshold shows two decimals, and more where two would look equal.
+// belowThreshold shows two decimals, or as many as make the two numbers differ.
 func belowThreshold(confidence, threshold float64) string {
 	for digits := 2; ; digits++ {
 		c, t := fmt.Sprintf("%.*f", digits, confidence), fmt.Sprintf("%.*f", digits, threshold)
@@ -112,7 +113,7 @@ func (v *Verdict) ask(d postroom.Decision, check Override, reason string) {
 	v.Reasons = append(v.Reasons, reason)
 }
 
-// releases tells whether the decision is a rule's own and the rule's safe mode answers the check.
+// releases reports whether the decision is that of a rule whose safe mode releases the check.
 func releases(d postroom.Decision, check Override) bool {
 	if d.Source != postroom.SourceDeterministic || d.RuleID == "" || check == OverrideRequested {
 		return false

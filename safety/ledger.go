@@ -10,31 +10,33 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Config says how a [Ledger] works. It is copied and checked once, by [New].
+// Config configures a [Ledger]. It is copied and checked once, by [NewLedger].
 type Config struct {
-	// DB is where the ledger's tables are. Required.
+	// DB holds the tables of the ledger. Required; [Migrate] must have prepared it.
 	DB queue.DB
 
-	// Policy is the gate's; the zero value is the usual.
+	// Policy configures the gate. The zero Policy uses the defaults.
 	Policy Policy
 
-	// Execute is called for each action that may now be executed, in the transaction that says so: it enqueues the job
-	// that does it. An error undoes the transaction. An action that is held becomes executable a second time when it is
-	// approved, so the job's key is one that is free again once the job has finished. Required.
+	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
+	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
+	// must be free again when the job has finished. Required.
 	Execute func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
-	// Ask is called for each request for approval, in the transaction that makes it: it enqueues the job that tells a
-	// person. An error undoes the transaction. Nil: people look for themselves, with [Ledger.Approvals].
+	// Ask enqueues the job that notifies a person of a request for approval. It is called in the transaction that makes the
+	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with
+	// [Ledger.Approvals].
 	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
-	// Approvers are who may approve and reject, compared exactly. Empty: whoever can call.
+	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 
-	// ApprovalExpiry is how long a request for approval can be answered. Default 7 days; bounds: 1 minute to 365 days.
+	// ApprovalExpiry is the time within which a request can be approved. Default 7 days; bounds 1 minute to 365 days.
 	ApprovalExpiry time.Duration
 }
 
@@ -48,36 +50,40 @@ func (c Config) withDefaults() (Config, error) {
 		c.ApprovalExpiry = defaultExpiry
 	}
 	c.Approvers = slices.Clone(c.Approvers)
-	switch {
-	case c.DB == nil:
-		return c, errors.New("safety: Config.DB is nil; it is required")
-	case c.Execute == nil:
-		return c, errors.New("safety: Config.Execute is nil; it is required, or approved actions would never be executed")
-	case c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry:
-		return c, fmt.Errorf("safety: Config.ApprovalExpiry is %v; it must be within 1m and %v", c.ApprovalExpiry, maxExpiry)
+	return c, c.validate()
+}
+
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
+
+func (c *Config) validate() error {
+	faults := []error{
+		fields.Required("safety: Config.DB", c.DB, giveDB),
+		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
+	}
+	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {
+		faults = append(faults, fmt.Errorf("safety: Config.ApprovalExpiry is %v; it must be within 1m and %v", c.ApprovalExpiry, maxExpiry))
 	}
 	for i, name := range c.Approvers {
 		if strings.TrimSpace(name) == "" {
-			return c, fmt.Errorf("safety: Config.Approvers[%d] is blank", i)
+			faults = append(faults, fmt.Errorf("safety: Config.Approvers[%d] is blank; give a name, or leave it out", i))
 		}
 	}
-	return c, nil
+	return errors.Join(faults...)
 }
 
-// A Ledger keeps what was decided, what was done and who allowed it. It is safe for concurrent use.
+// A Ledger records decisions, actions and approvals. It is safe for concurrent use. [NewLedger] makes one;
+// the zero Ledger is unusable.
 type Ledger struct {
 	cfg  Config
 	gate *Gate
 }
 
-// New makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
-func New(cfg Config) (*Ledger, error) {
+// NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
+func NewLedger(cfg Config) (*Ledger, error) {
 	cfg, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	gate, err := NewGate(cfg.Policy)
-	if err != nil {
+	gate, policyErr := NewGate(cfg.Policy)
+	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
 	return &Ledger{cfg: cfg, gate: gate}, nil
@@ -86,8 +92,11 @@ func New(cfg Config) (*Ledger, error) {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. It may be
-// called at every start, by several processes at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. Call
+// it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
 	return migrate.Up(ctx, db, string(db.Dialect()), "safety", migrations)
 }

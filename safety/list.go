@@ -8,35 +8,36 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// An Entry is an action and the decision it stems from. An undo stems from the decision of what it takes back.
+// An Entry is an action with the decision that led to it. The decision of an undo is that of the action it undoes.
 type Entry struct {
 	Action   postroom.Action
 	Decision DecisionRecord
 }
 
-func scanEntry(s scanner) (e Entry, err error) {
-	var a actionRow
-	var d decisionRow
-	if err := s.Scan(append(a.dest(), d.dest()...)...); err != nil {
+type entryRow struct {
+	actionRow
+	decisionRow
+}
+
+func (r *entryRow) value() (e Entry, err error) {
+	if e.Action, err = r.actionRow.value(); err != nil {
 		return e, err
 	}
-	if e.Action, err = a.value(); err != nil {
-		return e, err
-	}
-	e.Decision, err = d.value()
+	e.Decision, err = r.decisionRow.value()
 	return e, err
 }
 
 // Actions lists actions and their decisions, newest first.
 func (l *Ledger) Actions(ctx context.Context, f Filter) ([]Entry, error) {
-	return list(ctx, l, f, listActions, scanEntry)
+	return list[entryRow, Entry](ctx, l, f, listActions)
 }
 
-// Decisions lists decisions by what became of them, newest first: as [Ledger.Actions], without the undos.
+// Decisions lists the decisions whose actions match the filter, newest first, undos excluded.
 func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, error) {
-	entries, err := list(ctx, l, f, listDecisions, scanEntry)
+	entries, err := list[entryRow, Entry](ctx, l, f, listDecisions)
 	records := make([]DecisionRecord, len(entries))
 	for i, e := range entries {
 		records[i] = e.Decision
@@ -44,39 +45,35 @@ func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, err
 	return records, err
 }
 
-// A Waiting is an action that waits for a person, and the request that is made of them.
+// A Waiting is an action that waits for approval, with the request.
 type Waiting struct {
 	Entry
 	Approval Approval
 }
 
-func scanWaiting(s scanner) (w Waiting, err error) {
-	var a actionRow
-	var d decisionRow
-	var p approvalRow
-	if err := s.Scan(append(append(a.dest(), d.dest()...), p.dest()...)...); err != nil {
+type waitingRow struct {
+	entryRow
+	approvalRow
+}
+
+func (r *waitingRow) value() (w Waiting, err error) {
+	if w.Entry, err = r.entryRow.value(); err != nil {
 		return w, err
 	}
-	if w.Action, err = a.value(); err != nil {
-		return w, err
-	}
-	if w.Decision, err = d.value(); err != nil {
-		return w, err
-	}
-	w.Approval, err = p.value()
+	w.Approval, err = r.approvalRow.value()
 	return w, err
 }
 
-// Approvals lists what waits for a person, newest first, expired requests too. Only actions in state approved_pending
-// wait, so Filter.States must be empty.
+// Approvals lists the actions that wait for approval, newest first, those with expired requests included. Filter.States must
+// be empty: all of them are approved_pending.
 func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 	if len(f.States) > 0 {
 		return nil, errors.New("safety: Filter.States must be empty: all approvals wait in state approved_pending")
 	}
-	return list(ctx, l, f, listApprovals, scanWaiting)
+	return list[waitingRow, Waiting](ctx, l, f, listApprovals)
 }
 
-func list[T any](ctx context.Context, l *Ledger, f Filter, listing string, read func(scanner) (T, error)) ([]T, error) {
+func list[R, T any, P row[R, T]](ctx context.Context, l *Ledger, f Filter, listing string) ([]T, error) {
 	f, err := f.withDefaults()
 	if err != nil {
 		return nil, err
@@ -85,17 +82,16 @@ func list[T any](ctx context.Context, l *Ledger, f Filter, listing string, read 
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
-	rows, err := l.cfg.DB.Reader().QueryContext(ctx, query, args...)
-	all, err := collect(rows, err, read)
+	values, err := all[R, T, P](ctx, l.cfg.DB.Reader(), query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
-	return all, nil
+	return values, nil
 }
 
 // Decision returns one decision, or [postroom.ErrNotFound].
 func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error) {
-	d, err := scan(l.cfg.DB.Reader().QueryRowContext(ctx, selectDecision, id), &decisionRow{})
+	d, err := get[decisionRow, DecisionRecord](ctx, l.cfg.DB.Reader(), selectDecision, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, notFound("decision", id)
 	}
@@ -105,21 +101,18 @@ func (l *Ledger) Decision(ctx context.Context, id string) (DecisionRecord, error
 	return d, nil
 }
 
-// maxCandidates is how many ids an ambiguous prefix names.
+// maxCandidates bounds the ids in the error about an ambiguous prefix.
 const maxCandidates = 10
 
-// Resolve finds the one action whose id begins with prefix, for people who type: letter case does not matter. None is
-// [postroom.ErrNotFound]; several are [ErrAmbiguous], and the error lists them.
+// Resolve returns the id of the one action whose id begins with the prefix; case is ignored. Without such an action the error
+// is [postroom.ErrNotFound]; with several it is [ErrAmbiguous] and lists them.
 func (l *Ledger) Resolve(ctx context.Context, prefix string) (string, error) {
 	p := strings.ToLower(strings.TrimSpace(prefix))
 	if p == "" || strings.Trim(p, "0123456789abcdef-") != "" {
 		return "", notFound("action", prefix)
 	}
-	rows, err := l.cfg.DB.Reader().QueryContext(ctx, selectPrefix, p, p+"g")
-	ids, err := collect(rows, err, func(s scanner) (id string, err error) {
-		err = s.Scan(&id)
-		return id, err
-	})
+	var ids []string
+	err := dbquery.Select(ctx, l.cfg.DB.Reader(), &ids, selectPrefix, p, p+"g")
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("safety: find action %q: %w", prefix, err)

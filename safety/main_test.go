@@ -44,7 +44,7 @@ func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 		change(&cfg)
 	}
 	var err error
-	d.ledger, err = New(cfg)
+	d.ledger, err = NewLedger(cfg)
 	require.NoError(t, err)
 	return d
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Policy is what a host may tune about the gate. The zero value is the usual. What no policy can switch off: a dangerous
-// action waits for a person unless the user's own rule, set to [postroom.SafeDangerousOverride], asked for it.
+// A Policy configures a [Gate]. The zero Policy uses the defaults. No policy lets a dangerous action pass without approval;
+// only the user's own rule, set to [postroom.SafeDangerousOverride], does.
 type Policy struct {
-	// ConfidenceThreshold is the confidence below which a decision waits for a person; one that equals it passes.
-	// Default 0.7; bounds: above 0, at most 1.
+	// ConfidenceThreshold is the confidence below which a decision needs approval; one that equals it passes. Default 0.7;
+	// bounds: above 0, at most 1.
 	ConfidenceThreshold float64
 
-	// ApprovalAlways lists actions that wait for a person however sure the decision is. Default (nil): delete, forward,
-	// auto_reply and escalate. An empty list that is not nil lists nothing.
+	// ApprovalAlways lists the actions that need approval whatever the confidence. Default nil: delete, forward, auto_reply
+	// and escalate. An empty list that is not nil lists none.
 	ApprovalAlways []postroom.ActionType
 }
 

@@ -8,20 +8,23 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Record takes a decision about a message in: the gate judges it, and the decision, its action and what follows (a job, a
-// request for approval) are written in the caller's transaction. A label parameter must be a label's id by now.
+// Record records a decision about a message: the gate judges it, and the decision, its action and what follows (a job or a
+// request for approval) are written in the caller's transaction. A label parameter must be the id of a label.
 //
-// The action is approved_pending when the gate asks for a person, completed when there is nothing to do
-// ([postroom.None]), and otherwise queued and handed to [Config.Execute].
+// The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), and
+// otherwise queued and passed to [Config.Execute].
 //
-// Recording is idempotent: when the message already has a decision with the same [postroom.Decision.Key], nothing is
-// written and the action of that first decision is returned, as it stands now.
+// Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
+// the action of that decision in its present state.
 //
-// A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to keep it.
+// A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to record it.
 func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
 	if err := d.Validate(); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
@@ -47,29 +50,32 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	return action, err
 }
 
-// Refuse takes a decision in that must not be carried out, such as one that names a label which does not exist. Its action
-// has failed from the start, with the reason, which must not be blank. Nothing is executed and nobody is asked. It is
-// idempotent as [Ledger.Record] is, and takes decisions that Record finds invalid.
+// Refuse records a decision that must not be carried out, such as one that names a missing label. Its action is failed from
+// the start, with the reason, which must not be blank. Nothing is executed and no approval is requested. Refuse is idempotent
+// as [Ledger.Record] is, and accepts decisions that Record finds invalid.
 func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
 	if strings.TrimSpace(reason) == "" {
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
-	action := postroom.Action{State: postroom.ActionFailed, Error: clean(reason)}
+	action := postroom.Action{State: postroom.ActionFailed, Error: dbvalue.Clean(reason)}
 	action, _, err := l.insert(ctx, tx, msg, d, l.gate.Judge(d), action)
 	return action, err
 }
 
-// nothingDone is the hint of an action that changed nothing: no way back, and nothing to go back from.
+// nothingDone returns the hint of an action that changed nothing.
 func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction: postroom.None} }
 
-// insert writes the decision and its action, or finds those that were there first.
+// insert writes the decision and its action, or reads the action of an earlier decision with the same key.
 func (l *Ledger) insert(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
 ) (_ postroom.Action, isNew bool, err error) {
+	if msg == nil {
+		return action, false, errors.New("safety: record: the message is nil; give the one that the decision is about")
+	}
 	if msg.ID == "" || msg.AccountID == "" {
 		return action, false, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
 	}
-	if action.DecisionID, err = newID(); err != nil {
+	if action.DecisionID, err = uuid7.New(); err != nil {
 		return action, false, err
 	}
 	isNew, err = insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
@@ -77,7 +83,7 @@ func (l *Ledger) insert(
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
-		first, err := scanAction(tx.QueryRowContext(ctx, selectActionByKey, msg.AccountID, msg.ID, clean(d.Key)))
+		first, err := get[actionRow, postroom.Action](ctx, tx, selectActionByKey, msg.AccountID, msg.ID, dbvalue.Clean(d.Key))
 		if err != nil {
 			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
@@ -110,24 +116,16 @@ func insertDecisionRow(
 	if err != nil {
 		return false, err
 	}
-	needsApproval := 0
-	if verdict.RequiresApproval {
-		needsApproval = 1
-	}
-	res, err := tx.ExecContext(ctx, insertDecision, id, msg.AccountID, msg.ID, clean(d.Key), string(d.Source),
-		clean(string(d.Action)), parameters, confidence(d), needsApproval, clean(d.Rationale), clean(d.RuleID),
-		clean(d.RuleName), clean(string(d.SafeMode)), clean(d.Model), explanations, telemetry,
-		clean(strings.ToLower(msg.From.Email)), clean(msg.Subject), dbtime.Of(queue.Now(tx)))
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
+	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbvalue.Clean(d.Key), string(d.Source),
+		dbvalue.Clean(string(d.Action)), parameters, confidence(d), dbvalue.Number(verdict.RequiresApproval), dbvalue.Clean(d.Rationale), dbvalue.Clean(d.RuleID),
+		dbvalue.Clean(d.RuleName), dbvalue.Clean(string(d.SafeMode)), dbvalue.Clean(d.Model), explanations, telemetry,
+		dbvalue.Clean(strings.ToLower(msg.From.Email)), dbvalue.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
 	return n == 1, err
 }
 
 func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postroom.Action, error) {
 	if a.ID == "" {
-		id, err := newID()
+		id, err := uuid7.New()
 		if err != nil {
 			return a, err
 		}
@@ -145,7 +143,7 @@ func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postr
 	if err != nil {
 		return a, err
 	}
-	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, clean(string(a.Type)), parameters,
+	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, dbvalue.Clean(string(a.Type)), parameters,
 		string(a.State), a.Error, hint, a.JobID, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt))
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
@@ -165,7 +163,7 @@ func validSource(s postroom.Source) bool {
 	return s == postroom.SourceDeterministic || s == postroom.SourceModel || s == postroom.SourceNone
 }
 
-// confidence is NULL when nobody decided and for what is no confidence at all.
+// confidence is NULL for source none and for values outside [0, 1].
 func confidence(d postroom.Decision) sql.NullFloat64 {
 	known := d.Source != postroom.SourceNone && d.Confidence >= 0 && d.Confidence <= 1
 	return sql.NullFloat64{Float64: d.Confidence, Valid: known}

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 func TestConfigNamesTheBadField(t *testing.T) {
@@ -22,18 +23,33 @@ func TestConfigNamesTheBadField(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		"no database":    {Config{Execute: execute}, "Config.DB"},
-		"no execute":     {Config{DB: db}, "Config.Execute"},
+		"no database":    {Config{Execute: execute}, "safety: Config.DB is nil; it is required: give a database"},
+		"nil database":   {Config{DB: (*sqlite.DB)(nil), Execute: execute}, "safety: Config.DB holds a nil *sqlite.DB"},
+		"no execute":     {Config{DB: db}, "safety: Config.Execute is nil; it is required: give a function"},
 		"short expiry":   {Config{DB: db, Execute: execute, ApprovalExpiry: time.Second}, "Config.ApprovalExpiry is 1s"},
 		"long expiry":    {Config{DB: db, Execute: execute, ApprovalExpiry: 366 * 24 * time.Hour}, "Config.ApprovalExpiry"},
 		"blank approver": {Config{DB: db, Execute: execute, Approvers: []string{"ann", " "}}, "Config.Approvers[1]"},
 		"bad policy":     {Config{DB: db, Execute: execute, Policy: Policy{ConfidenceThreshold: 2}}, "Policy.ConfidenceThreshold"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(tc.cfg)
+			_, err := NewLedger(tc.cfg)
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
+	_, err := NewLedger(Config{Policy: Policy{ConfidenceThreshold: 2}})
+	for _, field := range []string{"Config.DB", "Config.Execute", "Policy.ConfidenceThreshold"} {
+		require.ErrorContains(t, err, field, "all at once")
+	}
+	require.ErrorContains(t, Migrate(t.Context(), nil), "safety: Migrate: db is nil")
+}
+
+// TestRecordWantsAMessage: a decision is about one.
+func TestRecordWantsAMessage(t *testing.T) {
+	d := newDesk(t, dbtest.SQLite(t), nil)
+	require.ErrorContains(t, d.write(func(ctx context.Context, tx queue.Tx) error {
+		_, err := d.ledger.Record(ctx, tx, nil, rule(postroom.Archive, ""))
+		return err
+	}), "the message is nil")
 }
 
 func TestRecordQueuesAndExecutes(t *testing.T) {
@@ -232,9 +248,9 @@ func TestTextFromMailIsStorable(t *testing.T) {
 		a := d.record(msg, dec)
 		rec, err := d.ledger.Decision(t.Context(), a.DecisionID)
 		require.NoError(t, err)
-		require.Equal(t, "nul  and \uFFFD", rec.Subject)
-		require.Equal(t, "ab@example.com", rec.Sender)
-		require.Equal(t, "because \uFFFD", rec.Decision.Rationale)
+		require.Equal(t, "nul \uFFFD and \uFFFD", rec.Subject)
+		require.Equal(t, "a\uFFFDb@example.com", rec.Sender)
+		require.Equal(t, "because \uFFFD\uFFFD", rec.Decision.Rationale)
 		require.Equal(t, "L\x00\uFFFD", rec.Decision.Parameters["label"])
 	})
 }

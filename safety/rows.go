@@ -1,30 +1,16 @@
 package safety
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
-
-func newID() (string, error) {
-	id, err := uuid.NewV7()
-	if err != nil {
-		return "", fmt.Errorf("safety: make an id: %w", err)
-	}
-	return id.String(), nil
-}
-
-// clean makes text from mail or a model storable: a database's text holds valid UTF-8 without NUL.
-func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
 
 func encode(what string, v any) (string, error) {
 	out, err := json.Marshal(v)
@@ -41,68 +27,68 @@ func decode(what, stored string, v any) error {
 	return nil
 }
 
-// A row is one table's part of a result: where its columns go, and what becomes of them.
-type row[T any] interface {
-	dest() []any
+// A row is a pointer to the columns that make a value.
+type row[R, T any] interface {
+	*R
 	value() (T, error)
 }
 
-type scanner interface{ Scan(dest ...any) error }
-
-func scan[T any](s scanner, r row[T]) (value T, err error) {
-	if err := s.Scan(r.dest()...); err != nil {
+// get reads one row; without one the error is [sql.ErrNoRows].
+func get[R, T any, P row[R, T]](ctx context.Context, q dbquery.Querier, query string, args ...any) (value T, err error) {
+	var r R
+	if err := dbquery.Get(ctx, q, &r, query, args...); err != nil {
 		return value, err
 	}
-	return r.value()
+	return P(&r).value()
 }
 
-// collect reads all rows and closes them.
-func collect[T any](rows *sql.Rows, err error, read func(scanner) (T, error)) ([]T, error) {
-	if err != nil {
+// all reads all rows.
+func all[R, T any, P row[R, T]](ctx context.Context, q dbquery.Querier, query string, args ...any) ([]T, error) {
+	var rows []R
+	if err := dbquery.Select(ctx, q, &rows, query, args...); err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	var all []T
-	for rows.Next() {
-		one, err := read(rows)
-		if err != nil {
+	values := make([]T, len(rows))
+	for i := range rows {
+		var err error
+		if values[i], err = P(&rows[i]).value(); err != nil {
 			return nil, err
 		}
-		all = append(all, one)
 	}
-	return all, rows.Err()
+	return values, nil
 }
 
 type actionRow struct {
-	action                     postroom.Action
-	parameters                 string
-	hint                       sql.NullString
-	created, updated, executed dbtime.Time
-}
-
-func (r *actionRow) dest() []any {
-	a := &r.action
-	return []any{
-		&a.ID, &a.AccountID, &a.MessageID, &a.DecisionID, &a.Type, &r.parameters, &a.State, &a.Error, &r.hint, &a.JobID,
-		&r.created, &r.updated, &r.executed,
-	}
+	ID         string               `db:"action.id"`
+	AccountID  string               `db:"action.account_id"`
+	MessageID  string               `db:"action.message_id"`
+	DecisionID string               `db:"action.decision_id"`
+	Type       postroom.ActionType  `db:"action.type"`
+	Parameters string               `db:"action.parameters_json"`
+	State      postroom.ActionState `db:"action.state"`
+	Error      string               `db:"action.error"`
+	UndoHint   sql.NullString       `db:"action.undo_hint_json"`
+	JobID      string               `db:"action.job_id"`
+	CreatedAt  dbtime.Time          `db:"action.created_at"`
+	UpdatedAt  dbtime.Time          `db:"action.updated_at"`
+	ExecutedAt dbtime.Time          `db:"action.executed_at"`
 }
 
 func (r *actionRow) value() (postroom.Action, error) {
-	a := r.action
-	a.CreatedAt, a.UpdatedAt, a.ExecutedAt = r.created.Time, r.updated.Time, r.executed.Time
-	if err := decode("parameters of action "+a.ID, r.parameters, &a.Parameters); err != nil {
+	a := postroom.Action{
+		ID: r.ID, AccountID: r.AccountID, MessageID: r.MessageID, DecisionID: r.DecisionID, Type: r.Type, State: r.State,
+		Error: r.Error, JobID: r.JobID, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, ExecutedAt: r.ExecutedAt.Time,
+	}
+	if err := decode("parameters of action "+a.ID, r.Parameters, &a.Parameters); err != nil {
 		return a, err
 	}
-	if !r.hint.Valid {
+	if !r.UndoHint.Valid {
 		return a, nil
 	}
-	return a, decode("undo hint of action "+a.ID, r.hint.String, &a.UndoHint)
+	return a, decode("undo hint of action "+a.ID, r.UndoHint.String, &a.UndoHint)
 }
 
-func scanAction(s scanner) (postroom.Action, error) { return scan(s, &actionRow{}) }
-
-// A DecisionRecord is a decision as it stands in the ledger.
+// A DecisionRecord is a decision as recorded in the ledger.
 type DecisionRecord struct {
 	ID        string
 	AccountID string
@@ -110,7 +96,7 @@ type DecisionRecord struct {
 	Sender    string // the address, in lower case
 	Subject   string
 
-	// Decision is what was decided; its NeedsApproval is the gate's last word, not the decider's.
+	// Decision is the decision; its NeedsApproval is the gate's, not the decider's.
 	Decision postroom.Decision
 	Verdict  Verdict
 
@@ -118,31 +104,41 @@ type DecisionRecord struct {
 }
 
 type decisionRow struct {
-	record                              DecisionRecord
-	parameters, explanations, telemetry string
-	confidence                          sql.NullFloat64
-	created                             dbtime.Time
-}
-
-func (r *decisionRow) dest() []any {
-	d := &r.record.Decision
-	return []any{
-		&r.record.ID, &r.record.AccountID, &r.record.MessageID, &d.Key, &d.Source, &d.Action, &r.parameters, &r.confidence,
-		&d.NeedsApproval, &d.Rationale, &d.RuleID, &d.RuleName, &d.SafeMode, &d.Model, &r.explanations, &r.telemetry,
-		&r.record.Sender, &r.record.Subject, &r.created,
-	}
+	ID            string              `db:"decision.id"`
+	AccountID     string              `db:"decision.account_id"`
+	MessageID     string              `db:"decision.message_id"`
+	Key           string              `db:"decision.decision_key"`
+	Source        postroom.Source     `db:"decision.source"`
+	Action        postroom.ActionType `db:"decision.action_type"`
+	Parameters    string              `db:"decision.parameters_json"`
+	Confidence    sql.NullFloat64     `db:"decision.confidence"`
+	NeedsApproval bool                `db:"decision.needs_approval"`
+	Rationale     string              `db:"decision.rationale"`
+	RuleID        string              `db:"decision.rule_id"`
+	RuleName      string              `db:"decision.rule_name"`
+	SafeMode      postroom.SafeMode   `db:"decision.safe_mode"`
+	Model         string              `db:"decision.model"`
+	Explanations  string              `db:"decision.explanations_json"`
+	Telemetry     string              `db:"decision.telemetry_json"`
+	Sender        string              `db:"decision.sender"`
+	Subject       string              `db:"decision.subject"`
+	CreatedAt     dbtime.Time         `db:"decision.created_at"`
 }
 
 func (r *decisionRow) value() (DecisionRecord, error) {
-	rec := r.record
-	rec.Decision.Confidence = r.confidence.Float64
-	rec.CreatedAt = r.created.Time
+	rec := DecisionRecord{
+		ID: r.ID, AccountID: r.AccountID, MessageID: r.MessageID, Sender: r.Sender, Subject: r.Subject, CreatedAt: r.CreatedAt.Time,
+		Decision: postroom.Decision{
+			Action: r.Action, Confidence: r.Confidence.Float64, NeedsApproval: r.NeedsApproval, Rationale: r.Rationale,
+			Source: r.Source, RuleID: r.RuleID, RuleName: r.RuleName, SafeMode: r.SafeMode, Model: r.Model, Key: r.Key,
+		},
+	}
 	what := " of decision " + rec.ID
-	if err := decode("parameters"+what, r.parameters, &rec.Decision.Parameters); err != nil {
+	if err := decode("parameters"+what, r.Parameters, &rec.Decision.Parameters); err != nil {
 		return rec, err
 	}
-	if err := decode("explanations"+what, r.explanations, &rec.Decision.Explanations); err != nil {
+	if err := decode("explanations"+what, r.Explanations, &rec.Decision.Explanations); err != nil {
 		return rec, err
 	}
-	return rec, decode("telemetry"+what, r.telemetry, &rec.Verdict)
+	return rec, decode("telemetry"+what, r.Telemetry, &rec.Verdict)
 }

@@ -1,17 +1,30 @@
 package safety
 
 const (
-	decisionColumns = `decisions.id, decisions.account_id, decisions.message_id, decisions.decision_key, decisions.source,
-  decisions.action_type, decisions.parameters_json, decisions.confidence, decisions.needs_approval, decisions.rationale,
-  decisions.rule_id, decisions.rule_name, decisions.safe_mode, decisions.model, decisions.explanations_json,
-  decisions.telemetry_json, decisions.sender, decisions.subject, decisions.created_at`
+	// Each column is named after its table, since some statements read several; the db tags of the rows have these names.
+	decisionColumns = `decisions.id AS "decision.id", decisions.account_id AS "decision.account_id",
+  decisions.message_id AS "decision.message_id", decisions.decision_key AS "decision.decision_key",
+  decisions.source AS "decision.source", decisions.action_type AS "decision.action_type",
+  decisions.parameters_json AS "decision.parameters_json", decisions.confidence AS "decision.confidence",
+  decisions.needs_approval AS "decision.needs_approval", decisions.rationale AS "decision.rationale",
+  decisions.rule_id AS "decision.rule_id", decisions.rule_name AS "decision.rule_name",
+  decisions.safe_mode AS "decision.safe_mode", decisions.model AS "decision.model",
+  decisions.explanations_json AS "decision.explanations_json", decisions.telemetry_json AS "decision.telemetry_json",
+  decisions.sender AS "decision.sender", decisions.subject AS "decision.subject",
+  decisions.created_at AS "decision.created_at"`
 
-	actionColumns = `actions.id, actions.account_id, actions.message_id, actions.decision_id, actions.type,
-  actions.parameters_json, actions.state, actions.error, actions.undo_hint_json, actions.job_id, actions.created_at,
-  actions.updated_at, actions.executed_at`
+	actionColumns = `actions.id AS "action.id", actions.account_id AS "action.account_id", actions.message_id AS "action.message_id",
+  actions.decision_id AS "action.decision_id", actions.type AS "action.type",
+  actions.parameters_json AS "action.parameters_json", actions.state AS "action.state",
+  actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
+  actions.job_id AS "action.job_id", actions.created_at AS "action.created_at",
+  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at"`
 
-	approvalColumns = `approvals.id, approvals.action_id, approvals.reasons_json, approvals.digest, approvals.requested_at,
-  approvals.expires_at, approvals.decided_at, approvals.outcome, approvals.approver, approvals.why`
+	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
+  approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
+  approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
+  approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
+  approvals.approver AS "approval.approver", approvals.why AS "approval.why"`
 
 	// The first decision with a key stands.
 	insertDecision = `
@@ -115,7 +128,7 @@ WHERE actions.id = $1
   AND actions.state = 'approved_pending'
   AND approvals.outcome = 'waiting'`
 
-	// One use: whoever closes the request first has closed it.
+	// Only the first of several answers changes a row.
 	closeApproval = `
 UPDATE approvals
 SET outcome = $1,
@@ -162,14 +175,14 @@ ORDER BY id
 LIMIT 11`
 
 	countActions = `
-SELECT type, state, COUNT(*)
+SELECT type AS a, state AS b, COUNT(*) AS n
 FROM actions
 WHERE $1 = ''
   OR account_id = $1
 GROUP BY type, state`
 
 	countDecisions = `
-SELECT source, rule_name, COUNT(*)
+SELECT source AS a, rule_name AS b, COUNT(*) AS n
 FROM decisions
 WHERE $1 = ''
   OR account_id = $1

@@ -11,11 +11,12 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// before is the state machine: the states that each state may follow, three at most. Record, Refuse and StartUndo write the
-// beginning, and where nothing can come between, the end with it.
+// before is the state machine: the states that each state may follow, at most three. Record, Refuse and StartUndo write the
+// first state.
 var before = map[postroom.ActionState][]postroom.ActionState{
 	postroom.ActionQueued:          {postroom.ActionApprovedPending},
 	postroom.ActionExecuting:       {postroom.ActionQueued},
@@ -26,10 +27,10 @@ var before = map[postroom.ActionState][]postroom.ActionState{
 	postroom.ActionRejected:        {postroom.ActionQueued, postroom.ActionApprovedPending},
 }
 
-// CanFollow tells whether an action in state from may come to state to.
+// CanFollow reports whether an action may change from state from to state to.
 func CanFollow(from, to postroom.ActionState) bool { return slices.Contains(before[to], from) }
 
-// A change is one transition: what it is called, where it leads and what it writes besides.
+// A change is one transition: its name, the new state and the other columns it writes.
 type change struct {
 	op    string
 	to    postroom.ActionState
@@ -38,7 +39,7 @@ type change struct {
 	jobID string // empty keeps the action's
 }
 
-// move compares and sets in one statement. Whoever comes too late gets a [*StateError].
+// move compares and sets in one statement. If the state does not allow the change it returns a [*StateError].
 func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
 	hint, err := encodeHint(c.hint)
 	if err != nil {
@@ -50,8 +51,8 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 		executed = dbtime.Of(queue.Now(tx))
 	}
 	from := before[c.to]
-	a, err := scanAction(tx.QueryRowContext(ctx, moveAction, string(c.to), clean(c.error), hint, job, executed,
-		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1]))
+	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, executed,
+		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)
 	}
@@ -61,7 +62,7 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 	return a, nil
 }
 
-// tooLate returns the action as it stands beside the error.
+// tooLate returns the action in its present state and a [*StateError].
 func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) (postroom.Action, error) {
 	a, err := l.ActionTx(ctx, tx, actionID)
 	if err != nil {
@@ -70,8 +71,8 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 	return a, &StateError{Op: op, ActionID: a.ID, State: a.State, JobID: a.JobID}
 }
 
-// Start makes a queued action executing, owned by the job. The same job may start it again, after a crash; to any other
-// job it answers with a [*StateError]. ExecutedAt is set the first time.
+// Start makes a queued action executing, owned by the job. The same job may start it again, after a crash; any other job gets
+// a [*StateError]. ExecutedAt is set the first time.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
@@ -83,20 +84,20 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	return a, err
 }
 
-// Complete makes an executing action completed and keeps its hint, in one write.
+// Complete makes an executing action completed and stores its hint.
 func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error {
 	_, err := l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
 	return err
 }
 
-// Fail makes a queued or executing action failed, with the reason for people. What a failed undo was to take back can be
-// undone again.
+// Fail makes a queued or executing action failed, with the reason for people. An action whose undo has failed can be undone
+// again.
 func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	return l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
 }
 
-// Cancel makes an action that is not final canceled, with the reason for people, and withdraws its request for approval if
-// one waits. An executing action's job learns of it when it wants to complete the action; what it has done is done.
+// Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval.
+// The job of an executing action gets a [*StateError] when it completes the action; what it has done at the provider stays.
 func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
 	if err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (l *Ledger) ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom
 }
 
 func findAction(ctx context.Context, q dbquery.Querier, id string) (postroom.Action, error) {
-	a, err := scanAction(q.QueryRowContext(ctx, selectAction, id))
+	a, err := get[actionRow, postroom.Action](ctx, q, selectAction, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, notFound("action", id)
 	}
@@ -135,7 +136,7 @@ func findAction(ctx context.Context, q dbquery.Querier, id string) (postroom.Act
 	return a, nil
 }
 
-// finishNone carries out the action that does nothing.
+// finishNone completes an action of type none.
 func (l *Ledger) finishNone(ctx context.Context, tx queue.Tx, actionID string) (postroom.Action, error) {
 	if _, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting}); err != nil {
 		return postroom.Action{}, err
@@ -145,5 +146,5 @@ func (l *Ledger) finishNone(ctx context.Context, tx queue.Tx, actionID string) (
 
 const undoPrefix = "undo_"
 
-// IsUndo tells whether t is the type of an action that takes another back: "undo_" and the other's type.
+// IsUndo reports whether t is the type of an undo: "undo_" and the type of the action that it undoes.
 func IsUndo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), undoPrefix) }

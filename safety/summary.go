@@ -5,18 +5,19 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// A Summary counts what is in the ledger.
+// A Summary holds counts over the ledger.
 type Summary struct {
 	Actions   map[postroom.ActionType]int  // by type, in whatever state; undos under undo_<type>
 	States    map[postroom.ActionState]int // by state
 	Rules     map[string]int               // decisions of the user's rules, by the rule's name at the time
-	Approvals int                          // actions that wait for a person
-	Unmatched int                          // decisions that nobody made: no rule matched and no model is configured
+	Approvals int                          // actions that wait for approval
+	Unmatched int                          // decisions of source none: no rule matched and no model is configured
 }
 
-// Summary counts the ledger of one account; of all when accountID is empty.
+// Summary counts the actions and decisions of one account, or of all when accountID is empty.
 func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error) {
 	s := Summary{
 		Actions: make(map[postroom.ActionType]int), States: make(map[postroom.ActionState]int), Rules: make(map[string]int),
@@ -26,18 +27,18 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 		return s, err
 	}
 	for _, g := range actions {
-		s.Actions[postroom.ActionType(g.a)] += g.n
-		s.States[postroom.ActionState(g.b)] += g.n
+		s.Actions[postroom.ActionType(g.A)] += g.N
+		s.States[postroom.ActionState(g.B)] += g.N
 	}
 	s.Approvals = s.States[postroom.ActionApprovedPending]
 
 	decisions, err := l.count(ctx, countDecisions, accountID)
 	for _, g := range decisions {
-		switch postroom.Source(g.a) {
+		switch postroom.Source(g.A) {
 		case postroom.SourceDeterministic:
-			s.Rules[g.b] += g.n
+			s.Rules[g.B] += g.N
 		case postroom.SourceNone:
-			s.Unmatched += g.n
+			s.Unmatched += g.N
 		}
 	}
 	return s, err
@@ -45,17 +46,14 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 
 // A group is one line of a count by two columns.
 type group struct {
-	a, b string
-	n    int
+	A string `db:"a"`
+	B string `db:"b"`
+	N int    `db:"n"`
 }
 
 func (l *Ledger) count(ctx context.Context, query, accountID string) ([]group, error) {
-	rows, err := l.cfg.DB.Reader().QueryContext(ctx, query, accountID)
-	groups, err := collect(rows, err, func(s scanner) (g group, err error) {
-		err = s.Scan(&g.a, &g.b, &g.n)
-		return g, err
-	})
-	if err != nil {
+	var groups []group
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &groups, query, accountID); err != nil {
 		return nil, fmt.Errorf("safety: summary: %w", err)
 	}
 	return groups, nil

@@ -10,15 +10,20 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// StartUndo records that the job takes a completed action back: a new action of type undo_<type>, executing from the start,
-// linked to the original as its undo. Whether the original can be taken back is for package undo to judge.
+// StartUndo records that the job undoes a completed action: it inserts an action of type undo_<type>, executing from the
+// start, and links it to the original. Package undo decides whether the original can be undone.
 //
-// An action has at most one undo that has not failed and was not canceled. When it is the same job's, it is returned: the
-// job goes on after a crash. When it is another's, nothing is written and the answer is an [*UndoneError].
+// An action has at most one undo that has neither failed nor been canceled. If it belongs to the same job, StartUndo returns
+// it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and returns an
+// [*UndoneError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
+	if jobID == "" {
+		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
+	}
 	original, err := l.ActionTx(ctx, tx, originalID)
 	if err != nil {
 		return original, err
@@ -26,17 +31,15 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	id, err := newID()
+	id, err := uuid7.New()
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	res, err := tx.ExecContext(ctx, insertUndoLink, id, originalID, dbtime.Of(queue.Now(tx)))
+	linked, err := dbquery.Exec(ctx, tx, insertUndoLink, id, originalID, dbtime.Of(queue.Now(tx)))
 	if err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", originalID, err)
 	}
-	if n, err := res.RowsAffected(); err != nil {
-		return postroom.Action{}, err
-	} else if n == 0 {
+	if linked == 0 {
 		return l.liveUndo(ctx, tx, originalID, jobID)
 	}
 	return insertActionRow(ctx, tx, postroom.Action{
@@ -47,7 +50,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 }
 
 func (l *Ledger) liveUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
-	undo, err := scanAction(tx.QueryRowContext(ctx, selectLiveUndo, originalID))
+	undo, err := get[actionRow, postroom.Action](ctx, tx, selectLiveUndo, originalID)
 	if err != nil {
 		return undo, fmt.Errorf("safety: read the undo of action %s: %w", originalID, err)
 	}
@@ -57,8 +60,8 @@ func (l *Ledger) liveUndo(ctx context.Context, tx queue.Tx, originalID, jobID st
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: undo}
 }
 
-// Undos lists the undos of an action, newest first: at most one that is executing or completed, and those that came to
-// nothing.
+// Undos lists the undos of an action, newest first: at most one that is executing or completed, and those that failed or
+// were canceled.
 func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Action, error) {
 	return undosOf(ctx, l.cfg.DB.Reader(), originalID)
 }
@@ -69,31 +72,30 @@ func (l *Ledger) UndosTx(ctx context.Context, tx queue.Tx, originalID string) ([
 }
 
 func undosOf(ctx context.Context, q dbquery.Querier, originalID string) ([]postroom.Action, error) {
-	rows, err := q.QueryContext(ctx, selectUndos, originalID)
-	undos, err := collect(rows, err, scanAction)
+	undos, err := all[actionRow, postroom.Action](ctx, q, selectUndos, originalID)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list the undos of action %s: %w", originalID, err)
 	}
 	return undos, nil
 }
 
-// SetReport keeps what the execution of an action has to tell people, as JSON, with an executing action.
+// SetReport stores a report about the execution with an executing action, as JSON.
 func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, report json.RawMessage) error {
-	res, err := tx.ExecContext(ctx, updateReport, string(report), actionID)
-	if err != nil {
+	changed, err := dbquery.Exec(ctx, tx, updateReport, string(report), actionID)
+	switch {
+	case err != nil:
 		return fmt.Errorf("safety: report about action %s: %w", actionID, err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return err
+	case changed == 1:
+		return nil
 	}
 	_, err = l.tooLate(ctx, tx, actionID, "report about")
 	return err
 }
 
-// Report returns what [Ledger.SetReport] has kept; nil when nothing was.
+// Report returns the report that [Ledger.SetReport] stored; nil if there is none.
 func (l *Ledger) Report(ctx context.Context, actionID string) (json.RawMessage, error) {
 	var report sql.NullString
-	err := l.cfg.DB.Reader().QueryRowContext(ctx, selectReport, actionID).Scan(&report)
+	err := dbquery.Get(ctx, l.cfg.DB.Reader(), &report, selectReport, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound("action", actionID)
 	}

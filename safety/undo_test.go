@@ -23,6 +23,8 @@ func TestUndoIsAnActionOfItsOwn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		original := d.completed()
+		_, err := d.startUndo(original.ID, "")
+		require.ErrorContains(t, err, "job's id is empty")
 		undo, err := d.startUndo(original.ID, "undo-job")
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionType("undo_archive"), undo.Type)

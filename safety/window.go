@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// maxWindow is ten years, as days go.
+// maxWindow is ten years of 365 days.
 const maxWindow = 3650 * 24 * time.Hour
 
-// ParseWindow reads how far back a listing goes: a whole number and its unit, m (minutes), h (hours), d (days of 24 hours)
+// ParseWindow parses a time span for [Filter].Since: a whole number and a unit, m (minutes), h (hours), d (days of 24 hours)
 // or w (weeks), as in "24h" and "7d". It is above zero and at most 3650 days.
 func ParseWindow(s string) (time.Duration, error) {
 	bad := fmt.Errorf("safety: window %q: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d; at most 3650d", s)

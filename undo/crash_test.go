@@ -18,7 +18,7 @@ import (
 // alone, and the ledger and the scheduled job are as if nothing had happened.
 func TestWhereverTheProcessDies(t *testing.T) {
 	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
-		h := newHouse(t, q.DB().(driver.Driver))
+		h := newFixture(t, q.DB().(driver.Driver))
 		wakeUp, err := q.EnqueueScheduled(t.Context(), queue.Type[int]("unsnooze").New(1, nil), time.Now().Add(time.Hour))
 		require.NoError(t, err)
 
@@ -32,7 +32,7 @@ func TestWhereverTheProcessDies(t *testing.T) {
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"STARRED"}})
 		h.request(a.ID)
 		return queuetest.Scenario{
-			Register: func(d *queue.Dispatcher) { queue.Handle(d, undo.Job, h.undoer.Handle) },
+			Register: func(d *queue.Dispatcher) { require.NoError(t, undo.Register(d, h.cfg)) },
 			Outside: func() []string {
 				return []string{
 					fmt.Sprint("calls that changed the message: ", h.box.calls),

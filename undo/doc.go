@@ -1,19 +1,19 @@
-// Package undo takes actions back: it restores what was there, and nothing else.
+// Package undo undoes actions: it restores what the action changed, and nothing else.
 //
 // # Images
 //
-// An action that is completed leaves two images of its message: the labels before its first attempt, and as the action
+// A completed action records two images of its message: the labels before its first attempt, and the labels as the action
 // left them. An undo is their difference, label by label, applied to the message as it is now. There is no table of inverse
 // actions: undoing the archive of a message that was not in the inbox adds nothing, because the archive changed nothing.
 //
-// What has changed since the action, by the user's hand or another program's, is left alone and reported. That holds for
+// Changes since the action, by the user or another program, are kept and reported. That holds for
 // labels, and for the place of a message: its labels INBOX, SPAM and TRASH stand for one thing, so the undo of an archive
-// does not fetch a message back that has been thrown away since. See [Report].
+// does not restore a message that has been moved to the trash since. See [Report].
 //
 // # One way
 //
-// [Undoer.Request] is the one way to ask, for a command line, a page and a program alike: it refuses what cannot be undone,
-// before anything is written, and enqueues the [Job]. [Undoer.Plan] shows beforehand what the job would do,
+// [Undoer.Request] is the one way to request an undo, for a command line, a page and a program alike: it refuses what cannot
+// be undone before it writes anything, and enqueues the [JobAction]. [Undoer.Plan] shows beforehand what the job would do,
 // [Undoer.Report] afterwards what it has done.
 //
 // # The job
@@ -34,5 +34,5 @@
 // undo has failed, with the reason, and may be asked for again. If the job ends without its handler (canceled, or crashed
 // too often), the undo stays executing until the next job finds that its owner is finished, and gives it up.
 //
-// An undo cannot be undone: what it took back can be done again.
+// An undo cannot be undone; the original action can be recorded anew.
 package undo

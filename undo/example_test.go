@@ -20,11 +20,15 @@ func ExampleUndoer() {
 		log.Fatal(err)
 	}
 	box := newMailbox() // package gmail has a real one
-	q, ledger, undoer, err := wire(ctx, db, box)
+	cfg, err := wire(ctx, db, box)
 	if err != nil {
 		log.Fatal(err)
 	}
-	archived, err := archive(ctx, db, ledger, box)
+	undoer, err := undo.NewUndoer(cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	archived, err := archive(ctx, db, cfg.Ledger, box)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,11 +37,13 @@ func ExampleUndoer() {
 	if _, err := undoer.Request(ctx, archived); err != nil {
 		log.Fatal(err)
 	}
-	d, err := queue.NewDispatcher(q, nil)
+	d, err := queue.NewDispatcher(cfg.Queue, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	queue.Handle(d, undo.Job, undoer.Handle)
+	if err := undo.Register(d, cfg); err != nil {
+		log.Fatal(err)
+	}
 	if err := d.RunUntilIdle(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -57,25 +63,21 @@ func ExampleUndoer() {
 	// now: [INBOX STARRED]
 }
 
-func wire(ctx context.Context, db *sqlite.DB, box undo.Mailbox) (*queue.Queue, *safety.Ledger, *undo.Undoer, error) {
+func wire(ctx context.Context, db *sqlite.DB, box undo.Mailbox) (undo.Config, error) {
 	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, safety.Migrate} {
 		if err := migrate(ctx, db); err != nil {
-			return nil, nil, nil, err
+			return undo.Config{}, err
 		}
 	}
 	q, err := queue.New(db, nil)
 	if err != nil {
-		return nil, nil, nil, err
+		return undo.Config{}, err
 	}
-	ledger, err := safety.New(safety.Config{
+	ledger, err := safety.NewLedger(safety.Config{
 		DB:      db,
 		Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil }, // see archive
 	})
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	undoer, err := undo.New(undo.Config{Queue: q, Ledger: ledger, Mailbox: box})
-	return q, ledger, undoer, err
+	return undo.Config{Queue: q, Ledger: ledger, Mailbox: box}, err
 }
 
 // archive decides to archive a message and does it, as the classify and action jobs would.

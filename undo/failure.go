@@ -10,8 +10,8 @@ import (
 )
 
 // failed makes the undo failed when the error is the job's last word, and returns what the handler returns. A failed undo
-// stands in nobody's way: see [safety.Ledger.StartUndo].
-func (u *Undoer) failed(ctx context.Context, w *queue.Work[Payload], undoID string, cause error) error {
+// does not keep the action from being undone: see [safety.Ledger.StartUndo].
+func (u *Undoer) failed(ctx context.Context, w *queue.Work[ActionPayload], undoID string, cause error) error {
 	if ctx.Err() != nil {
 		return cause // the job is stopped or canceled, and its end is not ours to write
 	}
@@ -25,7 +25,7 @@ func (u *Undoer) failed(ctx context.Context, w *queue.Work[Payload], undoID stri
 		return u.ledger.Fail(ctx, tx, undoID, cause.Error())
 	})
 	if errors.Is(err, safety.ErrState) {
-		err = nil // somebody has ended it before
+		err = nil // it has ended before
 	}
 	return errors.Join(cause, err)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestMessageGone(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.box.remove(a.MessageID)
 		receipt := h.request(a.ID)
@@ -42,7 +42,7 @@ func faults(n int) []error {
 }
 
 func TestFailedUndoCanBeAskedForAgain(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.box.applyFaults = faults(5)
 		first := h.request(a.ID)
@@ -62,7 +62,7 @@ func TestFailedUndoCanBeAskedForAgain(t *testing.T) {
 }
 
 func TestFailedJobCanBeRetried(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.box.applyFaults = faults(5)
 		receipt := h.request(a.ID)
@@ -77,7 +77,7 @@ func TestFailedJobCanBeRetried(t *testing.T) {
 
 // TestVerdictsOfTheMailbox: what the queue spares or ends at once is judged so for the undo too.
 func TestVerdictsOfTheMailbox(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		forbidden := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.box.applyFaults = []error{queue.Fatal(errors.New("no such label"))}
 		receipt := h.request(forbidden.ID)
@@ -99,7 +99,7 @@ func TestVerdictsOfTheMailbox(t *testing.T) {
 
 // TestEveryFaultEndsAlike: wherever an attempt breaks off, the next brings the message and the ledger to the same end.
 func TestEveryFaultEndsAlike(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		for name, arm := range map[string]func(*mailbox){
 			"reading fails":                     func(m *mailbox) { m.imageFaults = faults(2) },
 			"the call never arrives":            func(m *mailbox) { m.applyFaults = faults(2) },
@@ -134,11 +134,11 @@ func TestEveryFaultEndsAlike(t *testing.T) {
 // TestKilledAfterTheCall: the process dies after the provider has been changed and before anything about it is
 // committed.
 func TestKilledAfterTheCall(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		receipt := h.request(a.ID)
 
-		jobs, err := h.queue.Claim(t.Context(), "worker-that-dies", []string{string(undo.Job)}, 1)
+		jobs, err := h.queue.Claim(t.Context(), "worker-that-dies", []string{string(undo.JobAction)}, 1)
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
 		var begun postroom.Action
@@ -166,7 +166,7 @@ func TestKilledAfterTheCall(t *testing.T) {
 
 // TestAnOwnerThatEndedIsReplaced: a job that was canceled in the middle blocks nobody.
 func TestAnOwnerThatEndedIsReplaced(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		first := h.request(a.ID)
 		h.write(func(ctx context.Context, tx queue.Tx) error {
@@ -175,16 +175,19 @@ func TestAnOwnerThatEndedIsReplaced(t *testing.T) {
 		})
 
 		// While it lives, another job is refused.
-		other, err := h.queue.Enqueue(t.Context(), undo.Job.New(undo.Payload{AccountID: account, OriginalActionID: a.ID},
+		other, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: a.ID},
 			&queue.Options{Priority: 1}))
 		require.NoError(t, err)
-		d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: 1})
-		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
-		queue.Handle(d, undo.Job, func(ctx context.Context, w *queue.Work[undo.Payload]) error {
-			defer stop()
-			return h.undoer.Handle(ctx, w)
-		})
+		once := func(next queue.HandlerFunc) queue.HandlerFunc {
+			return func(ctx context.Context, a *queue.Attempt) error {
+				defer stop()
+				return next(ctx, a)
+			}
+		}
+		d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: 1, Middleware: []queue.Middleware{once}})
+		require.NoError(t, err)
+		require.NoError(t, undo.Register(d, h.cfg))
 		require.NoError(t, d.Run(ctx))
 		require.Equal(t, queue.StateFailed, h.job(other.ID).State)
 		require.Contains(t, h.job(other.ID).LastError, "is being undone, by action "+h.undos(a.ID)[0].ID)

@@ -11,19 +11,19 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// Job takes one action back. Ask for it with [Undoer.Request].
-const Job queue.Type[Payload] = "undo.action"
+// JobAction undoes one action. Enqueue it with [Undoer.Request].
+const JobAction queue.Type[ActionPayload] = "undo.action"
 
-// Payload names the action to take back.
-type Payload struct {
+// An ActionPayload names the action that a [JobAction] undoes.
+type ActionPayload struct {
 	AccountID        string `json:"account_id"`
 	OriginalActionID string `json:"original_action_id"`
 }
 
 // newJob has a key that is free again once the job has finished: an undo that failed may be asked for again.
 func newJob(original postroom.Action) queue.NewJob {
-	key := fmt.Sprintf("%s:%s:%s", Job, original.AccountID, original.ID)
-	return Job.New(Payload{AccountID: original.AccountID, OriginalActionID: original.ID},
+	key := fmt.Sprintf("%s:%s:%s", JobAction, original.AccountID, original.ID)
+	return JobAction.New(ActionPayload{AccountID: original.AccountID, OriginalActionID: original.ID},
 		&queue.Options{Key: queue.WhileUnfinished(key)})
 }
 
@@ -31,8 +31,8 @@ func newJob(original postroom.Action) queue.NewJob {
 // the action is taken back: the end of a snooze.
 const paramCancelJob = "cancel_unsnooze_job_id"
 
-// Handle is the handler of [Job].
-func (u *Undoer) Handle(ctx context.Context, w *queue.Work[Payload]) error {
+// handle is the handler of [JobAction].
+func (u *Undoer) handle(ctx context.Context, w *queue.Work[ActionPayload]) error {
 	original, err := u.original(ctx, w.Payload)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (u *Undoer) Handle(ctx context.Context, w *queue.Work[Payload]) error {
 }
 
 // original checks again what [Undoer.Request] has checked: much may have happened since, and jobs can be enqueued by hand.
-func (u *Undoer) original(ctx context.Context, p Payload) (postroom.Action, error) {
+func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action, error) {
 	a, err := u.ledger.Action(ctx, p.OriginalActionID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		return a, queue.Fatal(err)
@@ -67,7 +67,7 @@ func (u *Undoer) original(ctx context.Context, p Payload) (postroom.Action, erro
 
 // begin records the undo as this job's. An undo whose job has ended without finishing it, because it was canceled or its
 // process died too often, is given up for it.
-func (u *Undoer) begin(ctx context.Context, w *queue.Work[Payload], originalID string) (undo postroom.Action, err error) {
+func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], originalID string) (undo postroom.Action, err error) {
 	start := func(ctx context.Context, tx queue.Tx) error {
 		undo, err = u.ledger.StartUndo(ctx, tx, originalID, w.Job.ID)
 		return err
@@ -111,7 +111,7 @@ func (u *Undoer) abandoned(ctx context.Context, undo postroom.Action) (bool, err
 //
 // The image that the first attempt has read is a step of the job: an attempt that follows a crash cannot mistake what
 // was done by the one before for a change of the user's.
-func (u *Undoer) restore(ctx context.Context, w *queue.Work[Payload], original, undo postroom.Action) error {
+func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action) error {
 	image := func(ctx context.Context) (postroom.Image, error) {
 		return u.mailbox.Image(ctx, original.AccountID, original.MessageID)
 	}
@@ -142,7 +142,7 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[Payload], original, 
 }
 
 func (u *Undoer) finish(
-	ctx context.Context, w *queue.Work[Payload], original, undo postroom.Action, report Report, hint postroom.UndoHint,
+	ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action, report Report, hint postroom.UndoHint,
 ) error {
 	stored, err := json.Marshal(report)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// A Report says what an undo changes at the message, and what it does not.
+// A Report describes what an undo changes at the message, and what it leaves unchanged.
 type Report struct {
-	// Restored is the change that takes the action back.
+	// Restored is the change that undoes the action.
 	Restored postroom.LabelChange `json:"restored"`
 
-	// Skipped is what the undo would also have restored, had the message not been moved elsewhere since: a message that the
+	// Skipped is what the undo does not restore because the message has been moved elsewhere since: a message that the
 	// user has thrown away stays in the trash, and does not come back into the inbox.
 	Skipped postroom.LabelChange `json:"skipped"`
 
-	// LeftAlone is what has changed since the action and stays as it is.
+	// LeftAlone lists the changes since the action, which the undo keeps.
 	LeftAlone []Since `json:"left_alone"`
 }
 
-// A Since is one label that somebody, most likely the user, has put on a message or taken off it since the action.
+// A Since is one label that was added to the message or removed from it since the action, most likely by the user.
 type Since struct {
 	LabelID string `json:"label_id"`
 	Added   bool   `json:"added"` // false: removed
@@ -30,8 +30,8 @@ var places = []string{postroom.LabelInbox, postroom.LabelSpam, postroom.LabelTra
 
 func isPlace(labelID string) bool { return slices.Contains(places, labelID) }
 
-// plan is what takes a message back to the image before, from the image after which the action left, when it has the
-// image now. It undoes the difference between before and after, label by label, and nothing else.
+// plan returns the report of an undo that takes a message from the image after, which the action left, to before, when
+// its image is now. It undoes the difference between before and after, label by label, and nothing else.
 func plan(before, after, now postroom.Image) Report {
 	back := before.ChangeFrom(after)
 	since := now.ChangeFrom(after)
@@ -48,7 +48,7 @@ func plan(before, after, now postroom.Image) Report {
 
 	for _, l := range back.Add {
 		switch {
-		case now.Has(l): // somebody has put it back already
+		case now.Has(l): // it is there again already
 		case moved && isPlace(l):
 			r.Skipped.Add = append(r.Skipped.Add, l)
 		default:
@@ -57,7 +57,7 @@ func plan(before, after, now postroom.Image) Report {
 	}
 	for _, l := range back.Remove {
 		switch {
-		case !now.Has(l): // somebody has taken it off already
+		case !now.Has(l): // it is removed already
 		case moved && isPlace(l):
 			r.Skipped.Remove = append(r.Skipped.Remove, l)
 		default:
@@ -67,10 +67,10 @@ func plan(before, after, now postroom.Image) Report {
 	return r
 }
 
-// resume is what remains of a plan that was made for the image seen and may have been carried out, in part or whole, when
+// resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, when
 // the message now has the image now. It returns the change that is left to make and the report as it has become.
 func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
-	rest := plan(apply(seen, first.Restored), seen, now)
+	rest := plan(seen.Apply(first.Restored), seen, now)
 	r := Report{
 		Restored:  without(first.Restored, rest.Skipped),
 		Skipped:   join(first.Skipped, rest.Skipped),
@@ -87,10 +87,6 @@ func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Repor
 
 func touches(c postroom.LabelChange, labelID string) bool {
 	return slices.Contains(c.Add, labelID) || slices.Contains(c.Remove, labelID)
-}
-
-func apply(i postroom.Image, c postroom.LabelChange) postroom.Image {
-	return postroom.NewImage(append(subtract(i.LabelIDs, c.Remove), c.Add...))
 }
 
 func without(c, other postroom.LabelChange) postroom.LabelChange {

@@ -113,9 +113,9 @@ func TestPlanRestoresExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after, now := drawImage(t, "before"), drawImage(t, "after"), drawImage(t, "now")
 		r := plan(before, after, now)
-		requireImage(t, expected(before, after, now), apply(now, r.Restored))
+		requireImage(t, expected(before, after, now), now.Apply(r.Restored))
 		require.True(t, plan(before, after, after).Skipped.IsZero())
-		requireImage(t, before, apply(after, plan(before, after, after).Restored))
+		requireImage(t, before, after.Apply(plan(before, after, after).Restored))
 		for _, s := range r.LeftAlone {
 			require.Equal(t, s.Added, now.Has(s.LabelID))
 			require.NotEqual(t, s.Added, after.Has(s.LabelID))
@@ -130,11 +130,11 @@ func TestResumeEndsWhereThePlanWouldHave(t *testing.T) {
 		before, after, seen := drawImage(t, "before"), drawImage(t, "after"), drawImage(t, "seen")
 		first := plan(before, after, seen)
 		done := postroom.LabelChange{Add: drawPart(t, first.Restored.Add), Remove: drawPart(t, first.Restored.Remove)}
-		now := apply(seen, done)
+		now := seen.Apply(done)
 
 		rest, report := resume(first, seen, now)
-		requireImage(t, apply(seen, first.Restored), apply(now, rest))
-		requireImage(t, apply(seen, first.Restored), apply(seen, report.Restored))
+		requireImage(t, seen.Apply(first.Restored), now.Apply(rest))
+		requireImage(t, seen.Apply(first.Restored), seen.Apply(report.Restored))
 		require.True(t, slices.Equal(first.LeftAlone, report.LeftAlone))
 		require.True(t, slices.Equal(first.Skipped.Add, report.Skipped.Add) && slices.Equal(first.Skipped.Remove, report.Skipped.Remove))
 	})

@@ -7,82 +7,101 @@ import (
 	"fmt"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
 
-// Why an undo is refused; test for them with errors.Is. Each is [ErrRefused] as well. An action that does not exist is
+// The reasons for refusing an undo; test for them with errors.Is. Each wraps [ErrRefused]. An unknown action is
 // [postroom.ErrNotFound].
 var (
-	// ErrRefused: there is no undo, for one of the reasons below, and nothing has been written.
+	// ErrRefused reports that the action is not undone, for one of the reasons below, and that nothing was written.
 	ErrRefused = errors.New("undo refused")
-	// ErrNotCompleted: the action has not been carried out, so that there is nothing to take back.
+	// ErrNotCompleted reports that the action has not been carried out, so that there is nothing to undo.
 	ErrNotCompleted = errors.New("the action is not completed")
-	// ErrIrreversible: nothing takes the action back.
+	// ErrIrreversible reports that the action cannot be undone.
 	ErrIrreversible = errors.New("the action cannot be taken back")
-	// ErrNoHint: the action left no images of the message to go back to; action none, for one, changes nothing.
+	// ErrNoHint reports that the action recorded no images of the message; action none, for instance, changes nothing.
 	ErrNoHint = errors.New("the action left nothing to go back to")
-	// ErrIsUndo: the action is an undo itself. What it took back can be done again as a new action.
+	// ErrIsUndo reports that the action is an undo. To repeat the original action, record it as a new one.
 	ErrIsUndo = errors.New("the action is an undo, which is not undone")
-	// ErrAlreadyUndone: the action has been taken back, or another job is at it; see [safety.UndoneError].
+	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job; see
+	// [safety.UndoneError].
 	ErrAlreadyUndone = safety.ErrAlreadyUndone
 )
 
-// ErrNotUndone: there is no report, because the action has not been taken back, or not yet.
+// ErrNotUndone reports that there is no report because the action has not been undone.
 var ErrNotUndone = errors.New("the action has not been taken back")
 
-// A Mailbox is where messages are: package gmail has one. A message is named by our id, its state is an image of the
-// provider's label ids, the trash included.
+// A Mailbox reads and changes messages at the provider; *gmail.Mailbox implements it. It names a message by its UUID, and the
+// state of a message is an image of the provider's label ids, the trash included.
 //
-// Its errors are what a handler returns: plain ones are retried, [queue.Fatal], [queue.RetryAfter] and [queue.Defer] mean
-// what they mean there, and [postroom.ErrMessageGone] says that there is no message any more.
+// Its errors have the meaning that they have for a handler: plain errors are retried, [queue.Fatal], [queue.RetryAfter] and
+// [queue.Defer] say otherwise. [postroom.ErrMessageGone] reports that the provider no longer has the message.
 type Mailbox interface {
-	// Image reads the message as the provider has it now.
+	// Image reads the present state of the message at the provider.
 	Image(ctx context.Context, accountID, messageID string) (postroom.Image, error)
-	// Apply changes the message at the provider and returns what it has become. Applying a change again changes nothing.
+	// Apply changes the message at the provider and returns its new state. It is idempotent.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
-	// SetImage makes our own copy of the message's labels equal to the image.
+	// SetImage makes the stored labels of the message equal to the image.
 	SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error
 }
 
-// Config is what an [Undoer] works with; all of it is required.
+// Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
+// [Register].
 type Config struct {
-	Queue   *queue.Queue
-	Ledger  *safety.Ledger
+	// Queue takes the jobs. Required.
+	Queue *queue.Queue
+	// Ledger records the actions and their undos. Required.
+	Ledger *safety.Ledger
+	// Mailbox reads and changes messages. Required; *gmail.Mailbox implements it.
 	Mailbox Mailbox
 }
 
-// An Undoer takes actions back. It is safe for concurrent use.
+// An Undoer requests undos and reports on them. It is safe for concurrent use. [NewUndoer] makes one; the zero Undoer is
+// unusable.
 type Undoer struct {
 	queue   *queue.Queue
 	ledger  *safety.Ledger
 	mailbox Mailbox
 }
 
-// New makes an undoer; register its [Undoer.Handle] for [Job].
-func New(cfg Config) (*Undoer, error) {
-	switch {
-	case cfg.Queue == nil:
-		return nil, errors.New("undo: Config.Queue is nil; it is required")
-	case cfg.Ledger == nil:
-		return nil, errors.New("undo: Config.Ledger is nil; it is required")
-	case cfg.Mailbox == nil:
-		return nil, errors.New("undo: Config.Mailbox is nil; it is required")
+// NewUndoer makes an undoer; a missing field of the configuration is an error that names it. [Register] registers the handler
+// that carries out what it requests.
+func NewUndoer(cfg Config) (*Undoer, error) {
+	err := errors.Join(
+		fields.Required("undo: Config.Queue", cfg.Queue, "the queue of the jobs, made by queue.New"),
+		fields.Required("undo: Config.Ledger", cfg.Ledger, "the ledger of the actions, made by safety.NewLedger"),
+		fields.Required("undo: Config.Mailbox", cfg.Mailbox, "the mailbox of the messages, such as a *gmail.Mailbox"),
+	)
+	if err != nil {
+		return nil, err
 	}
 	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox}, nil
 }
 
-// Request asks for an action to be taken back: it enqueues the job, unless one is at it already (the receipt says so). All
-// ways to undo go through it. What can be refused is refused here, before anything is written.
-func (u *Undoer) Request(ctx context.Context, actionID string) (receipt queue.EnqueueResult, err error) {
-	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		receipt, err = u.RequestTx(ctx, tx, actionID)
+// Register registers the handler of [JobAction], with the options. A missing field of the configuration is an error that
+// names it, and nothing is registered then.
+func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
+	u, err := NewUndoer(cfg)
+	if err := errors.Join(fields.Required("undo: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), err); err != nil {
 		return err
-	})
-	return receipt, err
+	}
+	queue.Handle(d, JobAction, u.handle, opts...)
+	return nil
 }
 
-// RequestTx is [Undoer.Request] as part of a transaction.
+// Request requests the undo of an action: it enqueues the job, unless one is unfinished already, which Duplicate of the
+// result reports. All ways to undo go through it. It refuses what cannot be undone before it writes anything.
+func (u *Undoer) Request(ctx context.Context, actionID string) (result queue.EnqueueResult, err error) {
+	err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		result, err = u.RequestTx(ctx, tx, actionID)
+		return err
+	})
+	return result, err
+}
+
+// RequestTx is [Undoer.Request] in the caller's transaction.
 func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (queue.EnqueueResult, error) {
 	original, err := u.ledger.ActionTx(ctx, tx, actionID)
 	if err != nil {
@@ -98,7 +117,7 @@ func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (q
 	return u.queue.EnqueueTx(ctx, tx, newJob(original))
 }
 
-// Plan tells what an undo would change at the message as it is now, and refuses as [Undoer.Request] does. It changes
+// Plan returns what an undo would change at the message as it is now, and refuses as [Undoer.Request] does. It changes
 // nothing.
 func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 	original, err := u.ledger.Action(ctx, actionID)
@@ -119,7 +138,7 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 	return plan(*original.UndoHint.Before, *original.UndoHint.After, now), nil
 }
 
-// Report tells what the undo of an action has changed. When the action has not been taken back it is [ErrNotUndone], with
+// Report returns what the undo of an action has changed. If the action has not been undone, the error is [ErrNotUndone], with
 // the reason if an undo was tried and failed.
 func (u *Undoer) Report(ctx context.Context, originalID string) (Report, error) {
 	if _, err := u.ledger.Action(ctx, originalID); err != nil {
@@ -155,7 +174,7 @@ func describe(undo postroom.Action) string {
 	return s
 }
 
-// check tells why the action cannot be undone; nil when it can.
+// check returns an error if the action cannot be undone.
 func check(original postroom.Action, undos []postroom.Action) error {
 	refuse := func(reason error) error {
 		return fmt.Errorf("%w: action %s (%s): %w", ErrRefused, original.ID, original.Type, reason)

@@ -14,20 +14,27 @@ import (
 	"github.com/postroom-go/postroom/undo"
 )
 
-func TestNewNamesWhatIsMissing(t *testing.T) {
-	h := newHouse(t, dbtest.SQLite(t))
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	h := newFixture(t, dbtest.SQLite(t))
+	d, err := queue.NewDispatcher(h.queue, nil)
+	require.NoError(t, err)
 	for want, cfg := range map[string]undo.Config{
-		"Config.Queue":   {Ledger: h.ledger, Mailbox: h.box},
-		"Config.Ledger":  {Queue: h.queue, Mailbox: h.box},
-		"Config.Mailbox": {Queue: h.queue, Ledger: h.ledger},
+		"undo: Config.Queue is nil; it is required: give the queue":           {Ledger: h.ledger, Mailbox: h.box},
+		"undo: Config.Ledger is nil; it is required: give the ledger":         {Queue: h.queue, Mailbox: h.box},
+		"undo: Config.Mailbox is nil; it is required: give the mailbox":       {Queue: h.queue, Ledger: h.ledger},
+		"undo: Config.Mailbox holds a nil *undo_test.mailbox; it is required": {Queue: h.queue, Ledger: h.ledger, Mailbox: (*mailbox)(nil)},
 	} {
-		_, err := undo.New(cfg)
+		_, err := undo.NewUndoer(cfg)
 		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, undo.Register(d, cfg), want)
 	}
+	require.ErrorContains(t, undo.Register(nil, h.cfg), "undo: Register: the Dispatcher is nil")
+	require.NoError(t, undo.Register(d, h.cfg), "nothing was registered before")
+	require.NoError(t, d.RunUntilIdle(t.Context()))
 }
 
 func TestUndo(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX", "UNREAD"}, []string{"Label_1", "UNREAD"})
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"STARRED"}, Remove: []string{"UNREAD"}})
 
@@ -67,7 +74,7 @@ func TestUndo(t *testing.T) {
 }
 
 func TestUndoOfWhatChangedNothing(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"Label_1"}, []string{"Label_1"})
 		h.request(a.ID)
 		h.run()
@@ -79,7 +86,7 @@ func TestUndoOfWhatChangedNothing(t *testing.T) {
 
 // TestRefusals: each is told by its reason, to all who ask, and leaves no trace.
 func TestRefusals(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		img := postroom.NewImage([]string{"INBOX"})
 		undone := h.acted([]string{"INBOX"}, []string{"Label_1"})
 		h.request(undone.ID)
@@ -105,7 +112,7 @@ func TestRefusals(t *testing.T) {
 				require.ErrorIs(t, err, tc.want)
 
 				// A job that was enqueued by hand meets the same wall.
-				receipt, err := h.queue.Enqueue(t.Context(), undo.Job.New(undo.Payload{AccountID: account, OriginalActionID: tc.id}, nil))
+				receipt, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(undo.ActionPayload{AccountID: account, OriginalActionID: tc.id}, nil))
 				require.NoError(t, err)
 				h.run()
 				require.Equal(t, queue.StateFailed, h.job(receipt.ID).State)
@@ -124,14 +131,14 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestJobsThatDoNotFit(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
-		for name, payload := range map[string]undo.Payload{
+		for name, payload := range map[string]undo.ActionPayload{
 			"another account": {AccountID: "account-2", OriginalActionID: a.ID},
 			"unknown action":  {AccountID: account, OriginalActionID: "nobody"},
 		} {
 			t.Run(name, func(t *testing.T) {
-				receipt, err := h.queue.Enqueue(t.Context(), undo.Job.New(payload, nil))
+				receipt, err := h.queue.Enqueue(t.Context(), undo.JobAction.New(payload, nil))
 				require.NoError(t, err)
 				h.run()
 				require.Equal(t, queue.StateFailed, h.job(receipt.ID).State)
@@ -144,7 +151,7 @@ func TestJobsThatDoNotFit(t *testing.T) {
 // TestUndoOfASnoozeCancelsItsEnd: a job that the action has scheduled does not run when the action is taken back.
 func TestUndoOfASnoozeCancelsItsEnd(t *testing.T) {
 	const wake queue.Type[string] = "unsnooze"
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *fixture) {
 		for name, prepare := range map[string]func(id string) string{
 			"still to come": func(id string) string { return id },
 			"over": func(id string) string {
@@ -178,7 +185,7 @@ func TestUndoOfASnoozeCancelsItsEnd(t *testing.T) {
 // TestUndoAgainstAModel: whatever an action did and whatever the user did since, through whatever faults, the undo brings
 // each label back that nobody has touched, and no other.
 func TestUndoAgainstAModel(t *testing.T) {
-	base := newHouse(t, dbtest.SQLite(t))
+	base := newFixture(t, dbtest.SQLite(t))
 	labels := []string{"UNREAD", "STARRED", "Label_1", "Label_2", "Label_3"}
 	rapid.Check(t, func(t *rapid.T) {
 		h := *base

@@ -35,7 +35,7 @@ func actionsCommand() *cobra.Command {
 		if *limit < 1 || *limit > 100 {
 			return usage("--limit is %d; it must be within 1 and 100", *limit)
 		}
-		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+		return look(cmd, *dir, func(ctx context.Context, h *host) error {
 			entries, err := h.ledger.Actions(ctx, filter)
 			if err != nil {
 				return err
@@ -95,7 +95,7 @@ func describe(a postroom.Action, labelName func(id string) string) string {
 }
 
 // labelNames knows the names of the labels of all accounts.
-func (h *house) labelNames(ctx context.Context) (func(id string) string, error) {
+func (h *host) labelNames(ctx context.Context) (func(id string) string, error) {
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 )
 
 func approvalsCommand() *cobra.Command {
-	return group("approvals", "Decide what waits for a person", approvalsList(), approvalsApprove(), approvalsReject())
+	return group("approvals", "Decide about the actions that wait for a person", approvalsList(), approvalsApprove(), approvalsReject())
 }
 
 func approvalsList() *cobra.Command {
@@ -27,7 +27,7 @@ func approvalsList() *cobra.Command {
 		if *limit < 1 || *limit > 100 {
 			return usage("--limit is %d; it must be within 1 and 100", *limit)
 		}
-		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+		return look(cmd, *dir, func(ctx context.Context, h *host) error {
 			waiting, err := h.ledger.Approvals(ctx, safety.Filter{Limit: *limit})
 			if err != nil {
 				return err
@@ -54,7 +54,7 @@ func approvalsApprove() *cobra.Command {
 	cmd := &cobra.Command{Use: "approve ID", Short: "Allow an action; it is done at once", Args: cobra.ExactArgs(1)}
 	dir := dataFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+		return act(cmd, *dir, func(ctx context.Context, h *host) error {
 			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Approve(ctx, tx, id, me())
 				return err
@@ -69,7 +69,7 @@ func approvalsReject() *cobra.Command {
 	dir := dataFlag(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+		return act(cmd, *dir, func(ctx context.Context, h *host) error {
 			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Reject(ctx, tx, id, me(), *why)
 				return err
@@ -79,8 +79,8 @@ func approvalsReject() *cobra.Command {
 	return cmd
 }
 
-// decide answers a request, does what follows from the answer, and tells how it ended.
-func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, queue.Tx, string) error) error {
+// decide answers a request, runs the jobs that follow, and prints the outcome.
+func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, answer func(context.Context, queue.Tx, string) error) error {
 	id, err := h.actionID(ctx, prefix)
 	if err != nil {
 		return err
@@ -99,11 +99,11 @@ func (h *house) decide(ctx context.Context, cmd *cobra.Command, prefix string, a
 	if err := h.runJobs(ctx); err != nil {
 		return err
 	}
-	return h.tell(ctx, cmd, id)
+	return h.printOutcome(ctx, cmd, id)
 }
 
 // actionID completes the beginning of an action's id.
-func (h *house) actionID(ctx context.Context, prefix string) (string, error) {
+func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	id, err := h.ledger.Resolve(ctx, prefix)
 	if errors.Is(err, postroom.ErrNotFound) || errors.Is(err, safety.ErrAmbiguous) {
 		return "", usage("%w; 'postroomd actions' lists the actions", err)
@@ -111,7 +111,7 @@ func (h *house) actionID(ctx context.Context, prefix string) (string, error) {
 	return id, err
 }
 
-func (h *house) tell(ctx context.Context, cmd *cobra.Command, actionID string) error {
+func (h *host) printOutcome(ctx context.Context, cmd *cobra.Command, actionID string) error {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (h *house) tell(ctx context.Context, cmd *cobra.Command, actionID string) e
 	return err
 }
 
-// me is who answers at the command line.
+// me returns the name of the person at the command line.
 func me() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

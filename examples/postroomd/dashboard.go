@@ -65,7 +65,7 @@ type dashboard struct {
 }
 
 // show serves the dashboard until it is closed. On a loopback address who can reach it may do all that the command line can.
-func (h *house) show(listener net.Listener, public bool) (*dashboard, error) {
+func (h *host) show(listener net.Listener, public bool) (*dashboard, error) {
 	ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize})
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (h *house) show(listener net.Listener, public bool) (*dashboard, error) {
 }
 
 // authorize refuses to retry in vain, as the command line does.
-func (h *house) authorize(r *http.Request, action queueui.Action) error {
+func (h *host) authorize(r *http.Request, action queueui.Action) error {
 	if id := r.PathValue("id"); action == queueui.ActionRetry && id != "" {
 		return h.mayRetry(r.Context(), id)
 	}

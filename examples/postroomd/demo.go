@@ -75,7 +75,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	return errors.Join(err, d.close())
 }
 
-// prepare opens the house, and the dashboard if there is to be one. All that was typed is checked before anything is written.
+// prepare opens the host, and the dashboard if one is asked for. It checks all flags before it writes anything.
 func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	file, err := readRules(o.rules)
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &demoRun{house: h, rules: file, from: from, out: newProgress(cmd.ErrOrStderr())}
+	d = &demoRun{host: h, rules: file, from: from, out: newProgress(cmd.ErrOrStderr())}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
@@ -128,9 +128,9 @@ func prepareFolder(f folder) (folder, error) {
 	return folder(dir), folder(dir).create()
 }
 
-// A demoRun is one run of the demo on an open house.
+// A demoRun is one run of the demo.
 type demoRun struct {
-	*house
+	*host
 	rules *rules.File
 	from  *origin
 	out   *progress
@@ -146,7 +146,7 @@ func (d *demoRun) close() error {
 	if d.shown != nil {
 		err = d.shown.close()
 	}
-	return errors.Join(err, d.house.close())
+	return errors.Join(err, d.host.close())
 }
 
 // stay runs what is retried on the dashboard until interrupted.
@@ -189,7 +189,7 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 	return d.summarize(ctx, before)
 }
 
-// warnOfPauses tells what somebody has paused on the dashboard: jobs that wait for it keep the demo from ending.
+// warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.
 func (d *demoRun) warnOfPauses(ctx context.Context) error {
 	limits, err := d.queue.Limits(ctx)
 	for i := range limits {
@@ -241,7 +241,7 @@ func (d *demoRun) sort(ctx context.Context) error {
 		return err
 	}
 	defer stop()
-	if err := d.process(ctx, gmail.NewLabelsSync(d.accountID, d.rules.Labels...)); err != nil {
+	if err := d.process(ctx, gmail.NewLabelsSyncJob(d.accountID, d.rules.Labels...)); err != nil {
 		return err
 	}
 	if err := d.importRules(ctx); err != nil {
@@ -252,11 +252,11 @@ func (d *demoRun) sort(ctx context.Context) error {
 		return err
 	}
 	if account.Backfill.State == gmail.BackfillNone {
-		if err := d.process(ctx, gmail.NewBackfill(d.accountID, "", "")); err != nil {
+		if err := d.process(ctx, gmail.NewBackfillJob(d.accountID, "", "")); err != nil {
 			return err
 		}
 	}
-	return d.process(ctx, gmail.NewHistorySync(d.accountID, 0))
+	return d.process(ctx, gmail.NewHistorySyncJob(d.accountID, 0))
 }
 
 // process enqueues a job and works until nothing is left to do.
@@ -281,7 +281,7 @@ func (d *demoRun) importRules(ctx context.Context) error {
 		return labels[i].ID, true
 	})
 	return d.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.house.rules.Import(ctx, tx, d.accountID, d.rules.Rules)
+		_, err := d.host.rules.Import(ctx, tx, d.accountID, d.rules.Rules)
 		return err
 	})
 }
@@ -321,7 +321,7 @@ func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// known is how many messages the pipeline has taken in, broken ones too.
+// known returns the number of messages that the pipeline has ingested, broken ones included.
 func (d *demoRun) known(ctx context.Context) (int, error) {
 	read, err := d.mail.CountMessages(ctx, d.accountID)
 	if err != nil {

@@ -15,20 +15,20 @@ import (
 	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
 )
 
-// A folder is where postroomd keeps everything: the queue and the ledger in one SQLite file, the demo's Gmail in another.
+// A folder holds all data of postroomd: the queue and the ledger in one SQLite file, the demo's Gmail in another.
 type folder string
 
 func (f folder) database() string { return filepath.Join(string(f), "postroom.db") }
 func (f folder) gmail() string    { return filepath.Join(string(f), "gmail") }
 func (f folder) lockFile() string { return filepath.Join(string(f), "lock") }
 
-// isOurs tells whether a demo has begun here.
+// isOurs reports whether the folder holds a demo.
 func (f folder) isOurs() bool {
 	_, err := os.Stat(f.lockFile())
 	return err == nil
 }
 
-// check tells, before anything is written, why the folder cannot be used for a demo.
+// check returns an error if the folder cannot be used for a demo; it writes nothing.
 func (f folder) check() error {
 	entries, err := os.ReadDir(string(f))
 	switch {

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/postroom-go/postroom/queue/queueadmin"
 	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
 func jobsExplain() *cobra.Command {
@@ -14,7 +15,7 @@ func jobsExplain() *cobra.Command {
 	dir := dataFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+		return look(cmd, *dir, func(ctx context.Context, h *host) error {
 			e, err := queueadmin.Explain(ctx, h.queue, args[0])
 			if err != nil {
 				return noJob(err, args[0], "postroomd jobs list")
@@ -37,7 +38,7 @@ func jobsDoctor() *cobra.Command {
 	dir := dataFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+		return look(cmd, *dir, func(ctx context.Context, h *host) error {
 			findings, err := queueadmin.Doctor(ctx, h.queue)
 			if err != nil {
 				return err

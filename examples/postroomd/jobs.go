@@ -38,7 +38,7 @@ func jobsList() *cobra.Command {
 			}
 			filter.States = append(filter.States, queue.State(s))
 		}
-		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+		return look(cmd, *dir, func(ctx context.Context, h *host) error {
 			jobs, err := h.queue.Jobs(ctx, filter)
 			if err != nil {
 				return err
@@ -61,7 +61,7 @@ func jobsShow() *cobra.Command {
 	dir := dataFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return look(cmd, *dir, func(ctx context.Context, h *house) error {
+		return look(cmd, *dir, func(ctx context.Context, h *host) error {
 			job, err := h.queue.Job(ctx, args[0])
 			if err != nil {
 				return noJob(err, args[0], "postroomd jobs list")
@@ -129,7 +129,7 @@ func jobsRetry() *cobra.Command {
 	cmd := &cobra.Command{Use: "retry ID", Short: "Run a failed or canceled job again", Args: cobra.ExactArgs(1)}
 	dir := dataFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *house) error {
+		return act(cmd, *dir, func(ctx context.Context, h *host) error {
 			if err := h.mayRetry(ctx, args[0]); err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func jobsRetry() *cobra.Command {
 }
 
 // mayRetry refuses the job of an action that has failed: the ledger keeps that as its end.
-func (h *house) mayRetry(ctx context.Context, id string) error {
+func (h *host) mayRetry(ctx context.Context, id string) error {
 	job, err := h.queue.Job(ctx, id)
 	if err != nil {
 		return noJob(err, id, "postroomd jobs list --state failed")
@@ -178,16 +178,16 @@ func (h *house) mayRetry(ctx context.Context, id string) error {
 }
 
 // look opens the folder for a command that reads.
-func look(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *house) error) error {
+func look(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *host) error) error {
 	return with(cmd, dir, open, fn)
 }
 
 // act opens the folder for a command that runs jobs.
-func act(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *house) error) error {
+func act(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *host) error) error {
 	return with(cmd, dir, work, fn)
 }
 
-func with(cmd *cobra.Command, dir string, open func(context.Context, folder) (*house, error), fn func(context.Context, *house) error) error {
+func with(cmd *cobra.Command, dir string, open func(context.Context, folder) (*host, error), fn func(context.Context, *host) error) error {
 	f, err := existing(dir)
 	if err != nil {
 		return err

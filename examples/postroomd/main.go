@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// programName is what a person types to run this program: "go run" leaves it in a folder that is gone when it ends.
+// programName returns the command that runs this program: "go run" leaves it in a folder that is gone when it ends.
 func programName() string {
 	if exe, err := os.Executable(); err == nil && strings.Contains(exe, "go-build") {
 		return "go run ./examples/postroomd"

@@ -15,7 +15,7 @@ import (
 // mailboxFlags are the ways to name a mailbox; at most one is set.
 type mailboxFlags struct{ mbox, maildir, eml string }
 
-// An origin is where the demo's mail comes from. The folder remembers it, so that a second run without flags meets the
+// An origin is the source of the demo's mail. The folder remembers it, so that a second run without flags meets the
 // same mailbox, and an interrupted load goes on.
 type origin struct {
 	kind string // sample, mbox, maildir or eml

@@ -34,7 +34,7 @@ func (t *table) row(cells ...any) {
 	t.line(strings.Join(texts, "\t"))
 }
 
-// line only fills the table's buffer; flush tells of errors.
+// line only fills the table's buffer; flush returns the errors.
 func (t *table) line(s string) { _, _ = fmt.Fprintln(t.w, strings.TrimRight(s, " ")) }
 
 // flush prints the table or, when it is empty, what is said instead.

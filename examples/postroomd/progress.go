@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress tells a person how far it is: with a bar on a terminal, with a line now and then elsewhere.
+// progress shows the progress: with a bar on a terminal, with a line now and then elsewhere.
 type progress struct {
 	w        io.Writer
 	terminal bool

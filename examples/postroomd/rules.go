@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -18,13 +17,12 @@ var sampleRules []byte
 
 // readRules reads the user's rules, or the sample ones when no file is named.
 func readRules(path string) (*rules.File, error) {
-	supported := rules.Supporting(gmail.SupportedActions()...)
 	var file *rules.File
 	var err error
 	if path == "" {
-		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), supported)
+		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules))
 	} else {
-		file, err = rules.ParseFile(path, supported)
+		file, err = rules.ParseFile(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)

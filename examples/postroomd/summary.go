@@ -12,7 +12,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A summary is what the demo tells when it is done; its JSON is an interface that scripts rely on.
+// A summary is the output of the demo; scripts rely on its JSON.
 type summary struct {
 	Messages  int                         `json:"messages"` // taken in, broken ones too
 	New       int                         `json:"new"`      // of these, by this run
@@ -90,7 +90,7 @@ func (d *demoRun) broken(ctx context.Context) ([]brokenMessage, error) {
 	return list, nil
 }
 
-// print tells a person; program is how they call this program.
+// print writes the summary for a person; program is the command by which they call this program.
 func (s *summary) print(w io.Writer, program string, f folder) error {
 	t := &tally{w: w}
 	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
@@ -121,7 +121,7 @@ func (s *summary) print(w io.Writer, program string, f folder) error {
 	return t.err
 }
 
-// undecided is how many messages carry a label that keeps them from being decided about.
+// undecided counts the messages with a label that excludes them from decisions.
 func (s *summary) undecided() int {
 	decided := s.Unmatched
 	for _, n := range s.Rules {

@@ -19,12 +19,12 @@ func undoCommand() *cobra.Command {
 	}
 	dir := dataFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *house) error { return h.undo(ctx, cmd, args[0]) })
+		return act(cmd, *dir, func(ctx context.Context, h *host) error { return h.undo(ctx, cmd, args[0]) })
 	}
 	return cmd
 }
 
-func (h *house) undo(ctx context.Context, cmd *cobra.Command, prefix string) error {
+func (h *host) undo(ctx context.Context, cmd *cobra.Command, prefix string) error {
 	id, err := h.actionID(ctx, prefix)
 	if err != nil {
 		return err

@@ -41,21 +41,21 @@ func (l *callLog) add(call Call) {
 	l.units += call.Units
 }
 
-// Calls are the last calls in the order in which they were answered: at least 5,000, if there were as many.
+// Calls returns the last calls in the order in which they were answered: at least 5,000, if there were as many.
 func (s *Server) Calls() []Call {
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()
 	return slices.Clone(s.calls.recent)
 }
 
-// Counts is how often each method was called.
+// Counts returns the number of calls of each method.
 func (s *Server) Counts() map[Method]int {
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()
 	return maps.Clone(s.calls.counts)
 }
 
-// Units is what all calls together have cost.
+// Units returns the quota units spent by all calls.
 func (s *Server) Units() int {
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	CutAfter      // what was asked was done, and the caller does not learn it
 )
 
-// A Fault is something that goes wrong with some calls.
+// A Fault is a failure of some calls.
 //
 // A call that meets a fault first passes its Gate, then is cut or answered with its Status. A fault with none of
 // these lets its calls pass; in a script it stands for calls that go well.
@@ -27,12 +27,12 @@ type Fault struct {
 	Method Method
 	Path   string
 
-	// Nth is the first of the chosen calls that goes wrong, counted from 1 since the fault was set. Zero means 1.
+	// Nth is the first of the chosen calls that fails, counted from 1 since the fault was set. Zero means 1.
 	Nth int
-	// Times is how many calls in a row go wrong. Zero means 1; a negative number all that follow.
+	// Times is the number of calls in a row that fail. Zero means 1; a negative number means all that follow.
 	Times int
 
-	// Status is the answer's, 400 and up; nothing is done then. Zero: no answer of its own.
+	// Status is the answer's, 400 and up; nothing is done then. Zero: the fault sets no status.
 	Status int
 	// Reason and Message are Google's words for it. Default: those that usually go with Status.
 	Reason  string
@@ -49,10 +49,10 @@ type Fault struct {
 	Gate *Gate
 }
 
-// Fault adds faults. When several choose a call, the first one that is due has it; all of them count it.
+// Fault adds faults. If several choose a call, the first that is due applies; all of them count the call.
 func (s *Server) Fault(faults ...Fault) { s.faults.add(faults) }
 
-// ClearFaults takes all faults away.
+// ClearFaults removes all faults.
 func (s *Server) ClearFaults() { s.faults.clear() }
 
 type faults struct {
@@ -99,7 +99,7 @@ func (f *faults) due(method Method, path string) Fault {
 	return found.Fault
 }
 
-// count tells whether the call is one that goes wrong.
+// count counts the call and reports whether it fails.
 func (f *countedFault) count(method Method, path string) bool {
 	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) {
 		return false

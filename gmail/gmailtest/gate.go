@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Gate holds the calls of a [Fault] until it is opened. It takes the place of waiting some time: a test knows when a
-// call is under way, and decides when it goes on.
+// A Gate holds the calls of a [Fault] until it is opened. A test needs no sleeps: it knows when
+// a call has arrived, and decides when it continues. [NewGate] makes one; the zero Gate is unusable.
 type Gate struct {
 	arrival sync.Once
 	arrived chan struct{}
@@ -19,13 +19,13 @@ func NewGate() *Gate {
 	return &Gate{arrived: make(chan struct{}), open: make(chan struct{})}
 }
 
-// Arrived is closed when the first call stands at the gate.
+// Arrived returns a channel that is closed when the first call waits at the gate.
 func (g *Gate) Arrived() <-chan struct{} { return g.arrived }
 
-// Open lets all calls pass from now on.
+// Open lets all calls pass, those that wait and all later ones.
 func (g *Gate) Open() { g.opening.Do(func() { close(g.open) }) }
 
-// wait passes the gate; it is false when the caller gave up. No gate is an open one.
+// wait passes the gate; it is false when the caller gave up. A nil gate is open.
 func (g *Gate) wait(ctx context.Context) bool {
 	if g == nil {
 		return true

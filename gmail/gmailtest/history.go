@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -54,7 +55,7 @@ var historyTypes = map[string]string{
 	"labelRemoved":   "labels_removed <> '[]'",
 }
 
-// A historyQuery is what history.list is asked for.
+// A historyQuery holds the parameters of history.list.
 type historyQuery struct {
 	filter
 	types []string // empty: all
@@ -122,7 +123,7 @@ func (s *Server) listHistory(ctx context.Context, r *http.Request) (any, error) 
 func (s *Server) selectHistory(ctx context.Context, q *historyQuery, start uint64) (rows []historyRow, next string, err error) {
 	q.add("id > %s", start)
 	limit := q.arg(q.limit + 1)
-	err = s.db.Reader().SelectContext(ctx, &rows,
+	err = dbquery.Select(ctx, s.db.Reader(), &rows,
 		selectHistoryWhere+q.where()+"\nORDER BY id\nLIMIT "+limit, q.args...)
 	if int64(len(rows)) > q.limit {
 		rows = rows[:q.limit]

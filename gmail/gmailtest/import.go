@@ -12,6 +12,8 @@ import (
 
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -21,7 +23,7 @@ const (
 	batchBytes    = 8 << 20
 )
 
-// Import takes in the messages of a mailbox that are not there yet, and tells how many they were. It may be interrupted at
+// Import copies the messages of a mailbox that are not there yet, and returns their number. It may be interrupted at
 // any instant and repeated: a message is identified by the mailbox's name and its own bytes (and, where the same bytes
 // come several times, by how many went before), so none comes in twice, however the mailbox has grown or shrunk since, and
 // one that was deleted here does not come back. Its id follows from that identity.
@@ -29,8 +31,11 @@ const (
 // Labels and threads are those of Google Takeout where the mailbox has them; user labels are created. Other messages are
 // in the inbox and unread, but for what the flags say. A message with a Problem is kept aside, see [Server.Refused].
 //
-// progress, which may be nil, is called after each batch with the number of messages gone through.
+// progress, which may be nil, is called after each batch with the number of messages read.
 func (s *Server) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
+	if err := fields.Required("gmailtest: Import: source", source, "a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
+		return 0, err
+	}
 	in := importer{server: s, mailbox: source.Name(), copies: map[[sha256.Size]byte]int{}, progress: progress}
 	if err := in.forgetRefused(ctx); err != nil {
 		return 0, fmt.Errorf("gmailtest: import: %w", err)
@@ -124,7 +129,7 @@ func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, erro
 		ids[i] = batch[i].id
 	}
 	var known []string
-	if err := in.server.db.Reader().SelectContext(ctx, &known, selectImported, textList(ids)); err != nil {
+	if err := dbquery.Select(ctx, in.server.db.Reader(), &known, selectImported, textList(ids)); err != nil {
 		return nil, err
 	}
 	seen := make(map[string]bool, len(known))
@@ -177,13 +182,9 @@ func (p *pending) prepare() {
 	p.arrival.examine()
 }
 
-// commit notes where the message comes from and takes it in; not new is what another process has imported meanwhile.
+// commit records the origin of the message and inserts it. isNew is false if another process has imported it meanwhile.
 func (p *pending) commit(ctx context.Context, tx queue.Tx, from string) (isNew bool, err error) {
-	result, err := tx.ExecContext(ctx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
-	if err != nil {
-		return false, err
-	}
-	rows, err := result.RowsAffected()
+	rows, err := dbquery.Exec(ctx, tx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
 	if err != nil || rows == 0 || p.arrival == nil {
 		return false, err
 	}

@@ -22,6 +22,8 @@ func snapshot(t *testing.T, server *gmailtest.Server) []gmailtest.Message {
 func TestImportIsIdempotent(t *testing.T) {
 	server, users := serve(t, nil)
 	var progress []int
+	_, err := server.Import(t.Context(), nil, nil)
+	require.ErrorContains(t, err, "gmailtest: Import: source is nil; it is required: give a mailbox")
 	added, err := server.Import(t.Context(), letters(450), func(done int) { progress = append(progress, done) })
 	require.NoError(t, err)
 	require.Equal(t, 450, added)

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// ErrNoMessage: the mailbox has no message of this id.
+// ErrNoMessage reports that the mailbox has no message of this id.
 var ErrNoMessage = errors.New("gmailtest: no such message")
 
-// A Message is what a test or a person wants to know of a message in the mailbox.
+// A Message describes a message in the mailbox.
 type Message struct {
 	ID        string
 	ThreadID  string
@@ -39,32 +41,32 @@ func (v *messageView) message() Message {
 	}
 }
 
-// Message looks at one message by its id, or returns [ErrNoMessage].
+// Message returns the message with the id, or [ErrNoMessage].
 func (s *Server) Message(ctx context.Context, id string) (Message, error) {
 	var v messageView
-	err := s.db.Reader().GetContext(ctx, &v, selectMessageView, id)
+	err := dbquery.Get(ctx, s.db.Reader(), &v, selectMessageView, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Message{}, fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
 	return v.message(), err
 }
 
-// Position is the place of a message, from 1, in the mailbox that it was imported from, also after it was deleted. It is
+// Position returns the place of a message, from 1, in the mailbox that it was imported from, also after it was deleted. It is
 // [ErrNoMessage] for a message that was not imported.
 func (s *Server) Position(ctx context.Context, id string) (int, error) {
 	var position int
-	err := s.db.Reader().GetContext(ctx, &position, selectPosition, id)
+	err := dbquery.Get(ctx, s.db.Reader(), &position, selectPosition, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
 	return position, err
 }
 
-// Snapshot is the whole mailbox, sorted by id. Two servers into which the same mailbox was imported, and on which the same
+// Snapshot returns all messages, sorted by id. Two servers into which the same mailbox was imported, and on which the same
 // was done to the same messages, have equal snapshots.
 func (s *Server) Snapshot(ctx context.Context) ([]Message, error) {
 	var views []messageView
-	if err := s.db.Reader().SelectContext(ctx, &views, selectSnapshot); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &views, selectSnapshot); err != nil {
 		return nil, fmt.Errorf("gmailtest: snapshot: %w", err)
 	}
 	messages := make([]Message, len(views))
@@ -74,25 +76,25 @@ func (s *Server) Snapshot(ctx context.Context) ([]Message, error) {
 	return messages, nil
 }
 
-// A Refused entry of an imported mailbox is no message that Gmail would take.
+// A Refused is an entry of an imported mailbox that Gmail would not accept as a message.
 type Refused struct {
 	Mailbox  string `db:"mailbox"`
 	Position int    `db:"position"` // from 1
 	Name     string `db:"name"`     // its file within a folder; empty in an mbox
 	Problem  string `db:"problem"`
-	Subject  string `db:"subject"` // as far as it can be told
+	Subject  string `db:"subject"` // as far as it can be read
 }
 
-// Refused lists what [Server.Import] could not take in, by mailbox and position.
+// Refused lists the entries that [Server.Import] refused, by mailbox and position.
 func (s *Server) Refused(ctx context.Context) ([]Refused, error) {
 	var refused []Refused
-	if err := s.db.Reader().SelectContext(ctx, &refused, selectRefused); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &refused, selectRefused); err != nil {
 		return nil, fmt.Errorf("gmailtest: refused messages: %w", err)
 	}
 	return refused, nil
 }
 
-// Count is how many messages the mailbox has.
+// Count returns the number of messages in the mailbox.
 func (s *Server) Count(ctx context.Context) (int, error) {
 	p, err := s.profile(ctx)
 	return int(p.Messages), err

@@ -78,7 +78,7 @@ func (l *labelRow) merge(from *gmail.Label) {
 	}
 }
 
-// nameKey is what two names that Gmail takes for one have in common.
+// nameKey returns the key that is equal for names that Gmail treats as one.
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 func insertSystemLabels(ctx context.Context, tx queue.Tx) error {
@@ -162,7 +162,7 @@ func checkLabels(ctx context.Context, q dbquery.Querier, ids []string) error {
 
 func (s *Server) listLabels(ctx context.Context, _ *http.Request) (any, error) {
 	var rows []labelRow
-	if err := s.db.Reader().SelectContext(ctx, &rows, selectLabels); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, selectLabels); err != nil {
 		return nil, err
 	}
 	response := &gmail.ListLabelsResponse{}
@@ -183,7 +183,7 @@ func (s *Server) getLabel(ctx context.Context, r *http.Request) (any, error) {
 		UnreadMessages int64 `db:"unread_messages"`
 		UnreadThreads  int64 `db:"unread_threads"`
 	}
-	if err := s.db.Reader().GetContext(ctx, &counts, countLabel, row.ID); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &counts, countLabel, row.ID); err != nil {
 		return nil, err
 	}
 	label := row.api()

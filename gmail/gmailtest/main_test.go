@@ -62,7 +62,7 @@ func letter(raw string, labels ...string) mailbox.Message {
 
 func serve(t *testing.T, source mailbox.Source) (*gmailtest.Server, *gmail.UsersService) {
 	t.Helper()
-	server := gmailtest.New(t)
+	server := gmailtest.NewServer(t)
 	if source != nil {
 		_, err := server.Import(t.Context(), source, nil)
 		require.NoError(t, err)

@@ -40,7 +40,7 @@ func parseCursor(token string) (cursor, error) {
 	return cursor{date: n, id: id}, nil
 }
 
-// A page is what messages.list and threads.list are asked for.
+// A page holds the parameters of messages.list and threads.list.
 type page struct {
 	filter
 	limit int64
@@ -73,7 +73,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	}
 	response := &gmail.ListMessagesResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
 	count := countMessagesWhere + p.where()
-	if err := s.db.Reader().GetContext(ctx, &response.ResultSizeEstimate, count, p.args...); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &response.ResultSizeEstimate, count, p.args...); err != nil {
 		return nil, err
 	}
 	if p.after != nil {
@@ -82,7 +82,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	limit := p.arg(p.limit + 1)
 	var rows []messageRow
 	query := selectMessagesWhere + p.where() + "\nORDER BY m.internal_date DESC, m.id DESC\nLIMIT " + limit
-	if err := s.db.Reader().SelectContext(ctx, &rows, query, p.args...); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, p.args...); err != nil {
 		return nil, err
 	}
 	if int64(len(rows)) > p.limit {
@@ -96,7 +96,7 @@ func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error)
 	return response, nil
 }
 
-// A format is how much of a message is asked for.
+// A format selects the parts of a message to return.
 type format struct {
 	name    string
 	headers []string // of format metadata; empty: all

@@ -8,7 +8,7 @@ import (
 // A Method is one call of the API by the name Google gives it, without "gmail.users.".
 type Method string
 
-// The methods that the server has.
+// The methods of the server.
 const (
 	GetProfile Method = "getProfile"
 
@@ -67,13 +67,13 @@ var units = map[Method]int{
 	HistoryList:         2,
 }
 
-// Units is what one call of the method costs of the quota.
+// Units returns the quota units that one call of the method costs.
 func (m Method) Units() int { return units[m] }
 
 // A handler answers one method: with a value that becomes JSON, nil for 204, or an error.
 type handler func(ctx context.Context, r *http.Request) (any, error)
 
-// A route is where a method is to be found, below /gmail/v1/users/{user}.
+// A route is the pattern and the handler of a method, below /gmail/v1/users/{user}.
 type route struct {
 	pattern string
 	handle  handler

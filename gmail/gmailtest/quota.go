@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Quota is how many units a minute the mailbox's owner may spend; see [Method.Units].
+// Quota limits the units a minute that the owner of the mailbox may spend; see [Method.Units]. The zero Quota sets no limit.
 type Quota struct {
-	// PerMinute is the limit. Zero: none.
+	// PerMinute is the limit, in units. Default 0: no limit.
 	PerMinute int
 
 	// Status answers a call above it: 429, which names the time to try again in its text, or 403. Default 429.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
 // A filter chooses messages: conditions on the table m, and their arguments.
@@ -75,7 +77,7 @@ func terms(q string) []string {
 	return found
 }
 
-// addTerm takes in one operator. It tells whether the query asks to see spam and trash.
+// addTerm takes in one operator. It reports whether the query includes spam and trash.
 func (s *Server) addTerm(ctx context.Context, f *filter, text string) (shows bool, err error) {
 	positive, negated := strings.CutPrefix(text, "-")
 	operator, value, _ := strings.Cut(positive, ":")
@@ -108,7 +110,7 @@ func (s *Server) addTerm(ctx context.Context, f *filter, text string) (shows boo
 	return shows && !negated, nil
 }
 
-// pacific is where Gmail's days begin, daylight saving left aside.
+// pacific is the time zone of Gmail's days, without daylight saving.
 var pacific = time.FixedZone("PST", -8*60*60)
 
 func (f *filter) addDate(operator, value string) error {
@@ -173,7 +175,7 @@ func (s *Server) addPlace(ctx context.Context, f *filter, operator, value string
 		return false, invalidArgument("gmailtest does not know how to search for %q", operator+":"+value)
 	}
 	var ids []string
-	if err := s.db.Reader().SelectContext(ctx, &ids, selectLabelSearched, value); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &ids, selectLabelSearched, value); err != nil {
 		return false, err
 	}
 	// A label that does not exist finds nothing.

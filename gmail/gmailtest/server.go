@@ -21,28 +21,29 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// DefaultEmail is the address of a mailbox whose owner does not matter.
+// DefaultEmail is the default of Config.Email.
 const DefaultEmail = "you@example.com"
 
 // stateFile is the database in Config.Dir.
 const stateFile = "gmailtest.db"
 
-// Config says how to open a [Server]; the zero value is an empty mailbox in memory.
+// Config configures a [Server]. The zero Config opens an empty mailbox in memory.
 type Config struct {
-	// Dir is the folder, created if need be, in which the mailbox is kept. Default: nowhere, the mailbox is in memory.
+	// Dir is the folder that holds the mailbox; it is created if missing. Default empty: the mailbox is in memory.
 	Dir string
 
-	// Email is the owner's address, set when the mailbox is created. Default: [DefaultEmail], or what was set then.
+	// Email is the owner's address, set when the mailbox is created. Default: [DefaultEmail], or the address of the mailbox
+	// in Dir.
 	Email string
 
-	// Quota is enforced when its PerMinute is set. Default: none.
+	// Quota is enforced if its PerMinute is set. Default: no quota.
 	Quota Quota
 
-	// Now is the clock. Default: [time.Now].
+	// Now returns the time. Default: [time.Now].
 	Now func() time.Time
 }
 
-// A Server is a running Gmail with one mailbox. It is safe for use by many goroutines, and several servers, also of
+// A Server is a running Gmail with one mailbox. It is safe for concurrent use, and several servers, also of
 // several processes, may share one Dir.
 type Server struct {
 	db    *sqlite.DB
@@ -89,11 +90,12 @@ func openState(ctx context.Context, dir string) (*sqlite.DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	// What Gmail has acknowledged survives the death of this process; the power of the machine is not the matter here.
+	// What Gmail has acknowledged survives the death of this process; a power failure is of no concern here.
 	return sqlite.Open(ctx, filepath.Join(dir, stateFile), &sqlite.Config{Durability: sqlite.Normal})
 }
 
-// TB is what [New] needs of a *testing.T; this package does not import testing, which programs would carry along.
+// TB is the part of *testing.T that [NewServer] needs. This package does not import testing, which would be linked into
+// programs.
 type TB interface {
 	Helper()
 	Context() context.Context
@@ -101,12 +103,12 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// New starts an empty server in memory that ends with the test.
-func New(t TB) *Server {
+// NewServer starts an empty server in memory and closes it when the test ends.
+func NewServer(t TB) *Server {
 	t.Helper()
 	s, err := Open(t.Context(), Config{})
 	if err != nil {
-		t.Fatalf("gmailtest.New: %v", err)
+		t.Fatalf("gmailtest.NewServer: %v", err)
 		return nil
 	}
 	t.Cleanup(func() {
@@ -117,13 +119,13 @@ func New(t TB) *Server {
 	return s
 }
 
-// URL is the endpoint for option.WithEndpoint.
+// URL returns the endpoint, for option.WithEndpoint.
 func (s *Server) URL() string { return s.url }
 
-// Email is the address of the mailbox's owner.
+// Email returns the address of the owner.
 func (s *Server) Email() string { return s.email }
 
-// Service is the real client, talking to this server.
+// Service returns a client of Google's library for this server.
 func (s *Server) Service(ctx context.Context) (*gmail.Service, error) {
 	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "gmailtest"})
 	return gmail.NewService(ctx, option.WithEndpoint(s.url), option.WithTokenSource(token))

@@ -20,7 +20,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// firstHistoryID is where the history of a new mailbox begins. Ids below it were never given.
+// firstHistoryID is the first history id of a new mailbox.
 const firstHistoryID = 1000
 
 // prepare creates the tables, the profile and the system labels where they are missing.
@@ -62,7 +62,7 @@ type profileRow struct {
 
 func (s *Server) profile(ctx context.Context) (profileRow, error) {
 	var p profileRow
-	err := s.db.Reader().GetContext(ctx, &p, selectProfile)
+	err := dbquery.Get(ctx, s.db.Reader(), &p, selectProfile)
 	if err != nil {
 		err = fmt.Errorf("read profile: %w", err)
 	}
@@ -81,7 +81,7 @@ type messageRow struct {
 	Labels       textList `db:"labels"` // sorted
 }
 
-// ref is what lists and changes answer with.
+// ref returns the form of the message in the answers of lists and changes.
 func (m *messageRow) ref() *gmail.Message {
 	return &gmail.Message{Id: m.ID, ThreadId: m.ThreadID, LabelIds: m.Labels}
 }

@@ -27,7 +27,7 @@ func TestTakeoutInOtherLanguages(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			source, err := mailbox.OpenMbox(path)
 			require.NoError(t, err)
-			server := gmailtest.New(t)
+			server := gmailtest.NewServer(t)
 			_, err = server.Import(t.Context(), source, nil)
 			require.NoError(t, err)
 			messages, err := server.Snapshot(t.Context())

@@ -25,7 +25,7 @@ func (s *Server) listThreads(ctx context.Context, r *http.Request) (any, error) 
 	}
 	response := &gmail.ListThreadsResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
 	count := countThreadsWhere + p.where()
-	if err := s.db.Reader().GetContext(ctx, &response.ResultSizeEstimate, count, p.args...); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &response.ResultSizeEstimate, count, p.args...); err != nil {
 		return nil, err
 	}
 	rows, err := s.selectThreads(ctx, &p)
@@ -51,7 +51,7 @@ func (s *Server) selectThreads(ctx context.Context, p *page) ([]threadRow, error
 	}
 	query += "\nORDER BY newest DESC, m.thread_id DESC\nLIMIT " + p.arg(p.limit+1)
 	var rows []threadRow
-	err := s.db.Reader().SelectContext(ctx, &rows, query, p.args...)
+	err := dbquery.Select(ctx, s.db.Reader(), &rows, query, p.args...)
 	return rows, err
 }
 
@@ -61,7 +61,7 @@ func (s *Server) getThread(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	var rows []messageRow
-	if err := s.db.Reader().SelectContext(ctx, &rows, selectThread, r.PathValue("id")); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, selectThread, r.PathValue("id")); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
@@ -79,7 +79,7 @@ func (s *Server) getThread(ctx context.Context, r *http.Request) (any, error) {
 	return thread, nil
 }
 
-// maxReferences is how many of a message's references count, the latest.
+// maxReferences is the number of references of a message that count, from the last.
 const maxReferences = 50
 
 // findThread gives the thread of a message that names none: the one that knows it or what it answers, else its own.

@@ -16,7 +16,7 @@ func asynqContenders() []Contender {
 		return func(_ context.Context, place Place) (Queue, error) { return openAsynq(place, cfg), nil }
 	}
 	return []Contender{
-		{Engine: "redis", Name: "asynq", Module: "github.com/hibiken/asynq", Groups: Everything, Peer: true,
+		{Engine: "redis", Name: "asynq", Module: "github.com/hibiken/asynq", Groups: Everything &^ Writing, Peer: true,
 			Setting: "Concurrency: 100, TaskCheckInterval: 5 ms; finished jobs are kept only where the store holds some already; jobs have no priority within a queue",
 			Open:    open(asynq.Config{Concurrency: 100, TaskCheckInterval: 5 * time.Millisecond})},
 		{Engine: "redis", Name: "asynq, defaults", Groups: Draining | Starting, Open: open(asynq.Config{}),
@@ -31,6 +31,8 @@ type asynqQueue struct {
 	redis  *redis.Client
 }
 
+var _ Queue = (*asynqQueue)(nil)
+
 func asynqRedis() asynq.RedisClientOpt { return asynq.RedisClientOpt{Addr: redisAddr, DB: redisDB} }
 
 func openAsynq(place Place, cfg asynq.Config) Queue {
@@ -42,20 +44,21 @@ func openAsynq(place Place, cfg asynq.Config) Queue {
 	return a
 }
 
-func (a *asynqQueue) Enqueue(ctx context.Context) error { return a.enqueue(ctx) }
+func (a *asynqQueue) Enqueue(ctx context.Context, p Payload) error { return a.enqueue(ctx, p) }
 
-func (a *asynqQueue) enqueue(ctx context.Context, opts ...asynq.Option) error {
-	_, err := a.client.EnqueueContext(ctx, asynq.NewTask("bench", []byte("1")), append(opts, a.opts...)...)
+func (a *asynqQueue) enqueue(ctx context.Context, p Payload, opts ...asynq.Option) error {
+	_, err := a.client.EnqueueContext(ctx, asynq.NewTask("bench", p.JSON()), append(opts, a.opts...)...)
 	return err
 }
 
 func (a *asynqQueue) EnqueueMany(context.Context, int) error { return errors.ErrUnsupported }
 
-func (a *asynqQueue) Run(ctx context.Context, ran func()) error {
+func (a *asynqQueue) Run(ctx context.Context, ran func(n int64)) error {
 	server := asynq.NewServer(asynqRedis(), a.cfg)
-	err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
-		ran()
-		return nil
+	err := server.Start(asynq.HandlerFunc(func(_ context.Context, task *asynq.Task) error {
+		p, err := decodePayload(task.Payload())
+		ran(p.N)
+		return err
 	}))
 	if err != nil {
 		return err
@@ -71,16 +74,16 @@ func (a *asynqQueue) Stage(ctx context.Context, kind Kind, n int) error {
 	case Finished:
 		return a.stageFinished(ctx, n)
 	case Scheduled:
-		_, err := together(16, n, 0, func() error { return a.enqueue(ctx, asynq.ProcessIn(24*time.Hour)) })
+		_, err := together(16, n, 0, func(i int) error { return a.enqueue(ctx, newPayload(int64(i)), asynq.ProcessIn(24*time.Hour)) })
 		return err
 	}
-	_, err := together(16, n, 0, func() error { return a.enqueue(ctx) })
+	_, err := together(16, n, 0, func(i int) error { return a.enqueue(ctx, newPayload(int64(i))) })
 	return err
 }
 
 // stageFinished lets one job run and multiplies what is kept of it.
 func (a *asynqQueue) stageFinished(ctx context.Context, n int) error {
-	if err := a.enqueue(ctx); err != nil {
+	if err := a.enqueue(ctx, newPayload(1)); err != nil {
 		return err
 	}
 	if _, err := drain(ctx, a, 1, 0); err != nil {

@@ -33,17 +33,28 @@ func TestNumbersAreRoundedForPeople(t *testing.T) {
 
 // Ratios say by how much ours is better, whichever way better is.
 func TestRatiosAreAboveOneWhereOursIsBetter(t *testing.T) {
-	drain, start := Workload{Name: "drain"}, Workload{Name: "latency", Latency: true}
-	fast := found{cell: &cell{}, figure: Figure{200, 400}}
-	slow := found{cell: &cell{}, figure: Figure{100, 100}}
+	drain, start := Workload{Name: "drain"}, Workload{Name: "latency", Latency: startLatency}
+	figure := func(rate, p50, p99 float64) Figure {
+		return Figure{Rate: rate, Latencies: map[string]Percentiles{startLatency: {p50, p50, p99, 0}}}
+	}
+	fast := found{cell: &cell{}, figure: figure(200, 200, 400)}
+	slow := found{cell: &cell{}, figure: figure(100, 100, 100)}
 	require.Equal(t, "2.00", ratio(drain, fast, slow))
 	require.Equal(t, "2.00 / 4.00", ratio(start, slow, fast))
 	require.Equal(t, "–", ratio(drain, fast, found{}))
 }
 
+func rates(values ...float64) []Figure {
+	var figures []Figure
+	for _, v := range values {
+		figures = append(figures, Figure{Rate: v})
+	}
+	return figures
+}
+
 func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
 	w := Workload{Name: "drain", Title: "drain"}
-	b := &bench{engines: engines(""), workloads: []Workload{w}, contenders: []Contender{
+	b := &bench{engines: engines("", ""), workloads: []Workload{w}, contenders: []Contender{
 		{Engine: "sqlite", Name: rawName}, {Engine: "sqlite", Name: rawLargeName}, {Engine: "sqlite", Name: ourName},
 		{Engine: "sqlite", Name: "slow", Peer: true},
 		{Engine: "sqlite", Name: "quick", Variant: "10 workers", Peer: true}, {Engine: "sqlite", Name: "quick", Variant: "99 workers", Peer: true},
@@ -52,9 +63,9 @@ func TestTheBetterVariantAndTheBestPeerAreShown(t *testing.T) {
 		name, variant string
 		rounds        []Figure
 	}{
-		{rawName, "", []Figure{{300}, {100}, {200}}}, {rawLargeName, "", []Figure{{400}, {400}, {1}}},
-		{ourName, "", []Figure{{100}}}, {"slow", "", []Figure{{10}}},
-		{"quick", "10 workers", []Figure{{30}, {10}, {20}}}, {"quick", "99 workers", []Figure{{50}, {50}, {1}}},
+		{rawName, "", rates(300, 100, 200)}, {rawLargeName, "", rates(400, 400, 1)},
+		{ourName, "", rates(100)}, {"slow", "", rates(10)},
+		{"quick", "10 workers", rates(30, 10, 20)}, {"quick", "99 workers", rates(50, 50, 1)},
 	} {
 		b.cells = append(b.cells, &cell{Engine: "sqlite", Durability: Full, Workload: "drain", Contender: c.name, Variant: c.variant, Rounds: c.rounds})
 	}
@@ -81,7 +92,7 @@ func TestWorkThatWasNotDoneDoesNotCount(t *testing.T) {
 	require.ErrorContains(t, err, "100 jobs were enqueued, but 0 are there")
 	figure, err := drain(t.Context(), &fakeQueue{unfinished: 10, runs: 10, finishes: 10}, 10, 0)
 	require.NoError(t, err)
-	require.Positive(t, figure[0])
+	require.Positive(t, figure.Rate)
 	_, err = drain(t.Context(), &fakeQueue{unfinished: 12, runs: 12, finishes: 12}, 10, 0)
 	require.NoError(t, err, "two were left when an earlier measurement was cut short")
 	_, err = drain(t.Context(), &fakeQueue{unfinished: 10, runs: 11, finishes: 10}, 10, 0)
@@ -90,30 +101,30 @@ func TestWorkThatWasNotDoneDoesNotCount(t *testing.T) {
 
 func TestTogetherStopsAtAnErrorAndAtItsLimit(t *testing.T) {
 	boom := errors.New("boom")
-	_, err := together(4, 1000, 0, func() error { return boom })
+	_, err := together(4, 1000, 0, func(int) error { return boom })
 	require.ErrorIs(t, err, boom)
-	n, err := together(1, 1_000_000_000, time.Microsecond, func() error { return nil })
+	n, err := together(1, 1_000_000_000, time.Microsecond, func(int) error { return nil })
 	require.NoError(t, err)
 	require.Less(t, n, 1_000_000_000)
 }
 
 func TestAnExpressionThatMatchesNobodyIsAnError(t *testing.T) {
-	b := &bench{engines: engines(t.TempDir()), rounds: 1, size: quickSize()}
-	_, err := b.run(t.Context(), "^nobody$", "", t.TempDir())
+	b := &bench{engines: engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 1, size: quickSize()}
+	_, err := b.run(t.Context(), "^nobody$", "")
 	require.ErrorContains(t, err, "sqlite/postroom")
 }
 
 // The whole program, on the engine that needs no server.
 func TestAQuickRunFillsTheReport(t *testing.T) {
-	b := &bench{engines: engines(t.TempDir()), rounds: 2, size: quickSize()}
-	text, err := b.run(t.Context(), "^sqlite/(raw|postroom)", "^(enqueue|drain|latency|claim)", t.TempDir())
+	b := &bench{engines: engines(t.TempDir(), ""), dir: t.TempDir(), rounds: 2, size: quickSize()}
+	text, err := b.run(t.Context(), "^sqlite/(raw|postroom)", "^(enqueue|drain|write|mixed|paced|latency|claim|limits)")
 	require.NoError(t, err)
 	require.Empty(t, b.failures)
 	require.Contains(t, text, "| SQLite, synchronous = FULL | enqueue, 1 goroutine |")
-	require.Regexp(t, regexp.MustCompile(`\*\*postroom ÷ raw\*\*( \| [0-9.]+){5} \| [0-9.]+ / [0-9.]+ \|`), text)
+	require.Regexp(t, regexp.MustCompile(`\*\*postroom ÷ raw\*\*( \| [0-9.]+){7} \| [0-9.]+ / [0-9.]+ \|`), text)
 	require.Contains(t, text, "| SQLite | 2,000 finished jobs |")
 	require.Contains(t, text, "| SQLite | no limits | 10 | 10.0 |")
-	require.Contains(t, text, "| SQLite | keys with room | 10 | 10.0 |")
+	require.Contains(t, text, "| SQLite | keys below their limit | 10 | 10.0 |")
 }
 
 // fakeQueue runs and finishes as many jobs as it is told, whatever there is.
@@ -123,7 +134,7 @@ type fakeQueue struct {
 	loses                      bool
 }
 
-func (f *fakeQueue) Enqueue(context.Context) error {
+func (f *fakeQueue) Enqueue(context.Context, Payload) error {
 	if !f.loses {
 		f.unfinished++
 	}
@@ -132,9 +143,9 @@ func (f *fakeQueue) Enqueue(context.Context) error {
 
 func (f *fakeQueue) Unfinished(context.Context) (int, error) { return f.unfinished, nil }
 
-func (f *fakeQueue) Run(_ context.Context, ran func()) error {
-	for range f.runs {
-		ran()
+func (f *fakeQueue) Run(_ context.Context, ran func(n int64)) error {
+	for i := range f.runs {
+		ran(int64(i))
 	}
 	f.unfinished -= f.finishes
 	return nil

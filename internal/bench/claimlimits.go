@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"math/rand/v2"
 	"time"
-
-	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // limitedTypes is how many types the jobs have of which claims under limits are measured.
@@ -31,8 +27,8 @@ const runningOfKey = 2
 func limitCases() []limitCase {
 	return []limitCase{
 		{Name: "claim-unlimited", Title: "no limits", Running: -1},
-		{Name: "claim-limits", Title: "keys with room", Running: 0},
-		{Name: "claim-limits-full", Title: "keys without room, but for those that the last ends have freed", Running: runningOfKey},
+		{Name: "claim-limits", Title: "keys below their limit", Running: 0},
+		{Name: "claim-limits-full", Title: "keys at their limit, except those that the last completions have freed", Running: runningOfKey},
 	}
 }
 
@@ -97,34 +93,21 @@ func (r *limitResult) String() string {
 		float64(r.Jobs)/float64(len(r.Claims)), percentile(r.Ends, 50))
 }
 
-// fillLimited stores n jobs, those of each key of a few types, as the jobs of an account are.
+// fillLimited stores n jobs under limits, or under keys that have none.
 func (p *postroom) fillLimited(ctx context.Context, n, keys int, limited bool) error {
-	key := func(i int) string { return fmt.Sprint("account:", i) }
 	if limited {
-		for i := range keys {
-			if err := p.q.SetLimit(ctx, queue.ForKey(key(i)), queue.Limit{MaxRunning: runningOfKey}); err != nil {
-				return err
-			}
+		if err := p.limitKeys(ctx, keys, runningOfKey); err != nil {
+			return err
 		}
 	}
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same jobs each time
-	return inThousands(n, func(n int) error {
-		jobs := make([]queue.NewJob, n)
-		for i := range jobs {
-			k := random.IntN(keys)
-			name := typeName((k + random.IntN(4)*limitedTypes/4) % limitedTypes)
-			jobs[i] = queue.Type[int](name).New(1, &queue.Options{Priority: random.IntN(3), LimitKey: key(k)})
-		}
-		_, err := p.q.EnqueueMany(ctx, jobs)
-		return err
-	})
+	return p.fillKeys(ctx, n, keys, limitedTypes)
 }
 
 // A limitedWorker claims and ends as a dispatcher does, and knows what runs, the oldest first.
 type limitedWorker struct {
 	p       *postroom
 	types   []string
-	running []queue.Job
+	running []ourJob
 }
 
 func newLimitedWorker(p *postroom) *limitedWorker {
@@ -136,7 +119,7 @@ func newLimitedWorker(p *postroom) *limitedWorker {
 }
 
 func (w *limitedWorker) claim(ctx context.Context, n int) error {
-	jobs, err := w.p.q.Claim(ctx, "bench", w.types, n)
+	jobs, err := w.p.claim(ctx, w.types, n)
 	w.running = append(w.running, jobs...)
 	return err
 }
@@ -181,13 +164,7 @@ func microseconds(since time.Time) float64 {
 
 // end ends the oldest n in one transaction.
 func (w *limitedWorker) end(ctx context.Context, n int) error {
-	outcomes := make([]driver.Outcome, n)
-	for i := range outcomes {
-		outcomes[i] = driver.Outcome{Lease: driver.Lease(w.running[i].Lease()), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
-	}
+	oldest := w.running[:n]
 	w.running = w.running[n:]
-	return w.p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		answers, err := w.p.db.Finish(ctx, tx.(*driver.WriteTx), outcomes)
-		return errors.Join(append(answers, err)...)
-	})
+	return w.p.end(ctx, oldest)
 }

@@ -14,33 +14,25 @@ type cell struct {
 	Rounds                               []Figure
 }
 
-// median is that of each part of the figure.
-func (c *cell) median() Figure {
-	var result Figure
-	for part := range c.Rounds[0] {
-		values := make([]float64, len(c.Rounds))
-		for i, figure := range c.Rounds {
-			values[i] = figure[part]
-		}
-		result = append(result, median(values))
-	}
-	return result
-}
+func (c *cell) median() Figure { return medianFigure(c.Rounds) }
 
 // A bench is one run of this program.
 type bench struct {
 	engines    map[string]Engine
 	contenders []Contender
 	workloads  []Workload
+	dir        string // for files, on the disk that is measured
 	rounds     int
 	size       *Size
 
-	cells    []*cell
-	claims   []claimResult
-	limits   []limitResult
-	memory   []memoryResult
-	idle     []idleResult
-	failures []error
+	cells       []*cell
+	claims      []claimResult
+	limits      []limitResult
+	machines    []machineResult
+	limitDrains []limitDrainResult
+	memory      []memoryResult
+	idle        []idleResult
+	failures    []error
 }
 
 func (b *bench) failf(format string, args ...any) {
@@ -82,7 +74,7 @@ func (b *bench) compareAt(ctx context.Context, name string, durability Durabilit
 				}
 				continue
 			}
-			log.Printf("%s %s %s round %d: %.4g", w.Name, durability, &s.contender, round+1, figure)
+			log.Printf("%s %s %s round %d: %s", w.Name, durability, &s.contender, round+1, figure)
 			s.cell.Rounds = append(s.cell.Rounds, figure)
 		}
 	}
@@ -106,43 +98,47 @@ type starter struct {
 	cell       *cell
 	out        bool // it failed, or cannot do this
 
-	queue  Queue
+	place  Place
+	queue  Queue // nil where the contender is elsewhere
 	remove func() error
 }
 
 func (s *starter) round(ctx context.Context) (Figure, error) {
-	if s.queue == nil {
+	if s.remove == nil {
 		if err := s.open(ctx); err != nil {
-			return nil, err
+			return Figure{}, errors.Join(err, s.close())
 		}
 	}
-	figure, err := s.workload.Measure(ctx, s.queue, s.size)
+	figure, err := s.measure(ctx)
 	if s.workload.Staged == nil {
 		err = errors.Join(err, s.close())
 	}
 	return figure, err
 }
 
-func (s *starter) open(ctx context.Context) error {
-	place, remove, err := s.engine.Make(ctx)
-	if err != nil {
+func (s *starter) measure(ctx context.Context) (Figure, error) {
+	if s.contender.Elsewhere != nil {
+		return s.contender.Elsewhere.round(ctx, errand{Contender: s.contender.String(), Workload: s.workload.Name, Place: s.place, Size: s.size})
+	}
+	return s.workload.Measure(ctx, s.queue, s.size)
+}
+
+func (s *starter) open(ctx context.Context) (err error) {
+	if s.place, s.remove, err = s.engine.Make(ctx); err != nil {
 		return err
 	}
-	s.remove = remove
-	place.Durability, place.Retain = s.durability, s.workload.Retain
-	q, err := s.contender.Open(ctx, place)
-	if err != nil {
-		return err
+	s.place.Durability, s.place.Retain = s.durability, s.workload.Retain
+	if s.contender.Elsewhere != nil {
+		return s.contender.Elsewhere.stage(ctx, errand{Contender: s.contender.String(), Workload: s.workload.Name, Place: s.place, Size: s.size})
 	}
-	s.queue = q
-	if s.workload.Staged == nil {
-		return nil
+	if s.queue, err = s.contender.Open(ctx, s.place); err != nil || s.workload.Staged == nil {
+		return err
 	}
 	kind, n := s.workload.Staged(s.size)
-	if err := q.Stage(ctx, kind, n); err != nil {
+	if err := s.queue.Stage(ctx, kind, n); err != nil {
 		return err
 	}
-	return s.engine.Settle(ctx, place)
+	return s.engine.Settle(ctx, s.place)
 }
 
 func (s *starter) close() error {

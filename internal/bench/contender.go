@@ -7,17 +7,29 @@ import (
 // A Queue is one contender, open on a store of its own.
 type Queue interface {
 	// Enqueue stores one job that is due and returns when it is as durable as was asked.
-	Enqueue(ctx context.Context) error
+	Enqueue(ctx context.Context, p Payload) error
 	// EnqueueMany stores n jobs with one call, or returns errors.ErrUnsupported where the contender has no such call.
 	EnqueueMany(ctx context.Context, n int) error
 	// Run works jobs until ctx is done, then stops in good order: what has run is recorded as done, and what has not is
-	// still there. It calls ran once for each job, from any goroutine.
-	Run(ctx context.Context, ran func()) error
+	// still there. It calls ran with each job's [Payload.N], from the goroutine of its handler.
+	Run(ctx context.Context, ran func(n int64)) error
 	// Stage puts n jobs into the store; it is not measured.
 	Stage(ctx context.Context, kind Kind, n int) error
 	// Unfinished counts the jobs that are due, scheduled or running.
 	Unfinished(ctx context.Context) (int, error)
 	Close() error
+}
+
+// A RowQueue is a queue whose handlers can write to the database that holds the jobs.
+type RowQueue interface {
+	Queue
+	// RunWriting is Run with a handler that writes one row by [rowInsert] and completes its job in the same transaction, or,
+	// where the contender has no call for that, right after it.
+	RunWriting(ctx context.Context, ran func(n int64)) error
+	// Exec executes a statement of the workload.
+	Exec(ctx context.Context, statement string) error
+	// Count returns the number that a query selects.
+	Count(ctx context.Context, query string) (int, error)
 }
 
 // A Kind says what staged jobs are.
@@ -44,6 +56,8 @@ type Place struct {
 	Path       string // of a SQLite file that does not exist yet
 	DSN        string // of an empty database of a server
 	Durability Durability
+	// Connections is how many a pool has on a server; 0 means 20.
+	Connections int
 	// Retain asks contenders that can do without to keep finished jobs.
 	Retain bool
 }
@@ -56,20 +70,27 @@ const (
 	Enqueueing Group = 1 << iota
 	Draining
 	Starting
-	Everything = Enqueueing | Draining | Starting
+	Mixing
+	Writing
+	Everything = Enqueueing | Draining | Starting | Mixing | Writing
 )
 
 // A Contender is a way to keep a queue.
 type Contender struct {
 	Engine string // "sqlite", "postgres" or "redis"
 	Name   string
-	// Variant tells settings apart of which the better one stands for the contender.
+	// Variant distinguishes settings of which the better one stands for the contender.
 	Variant string
-	Module  string // whose version the report tells; empty for the engine alone
+	Module  string // whose version the report names; empty for a further setting
 	Setting string // for the report
 	Groups  Group
 	Peer    bool // what others made, at its best setting: ratios are taken to the best of these
 	Open    func(ctx context.Context, place Place) (Queue, error)
+	// OpenMachine opens one of many dispatchers on the same store, with so many workers, or with the number of Open when it
+	// is 0. It is nil where several machines are not measured.
+	OpenMachine func(ctx context.Context, place Place, workers int) (Queue, error)
+	// Elsewhere builds the program that measures the contender when this program cannot link it. Open is nil then.
+	Elsewhere *program
 }
 
 // String is what -only matches.
@@ -82,9 +103,10 @@ func (c *Contender) String() string {
 }
 
 const (
-	rawName      = "raw"
-	rawLargeName = "raw, by 1,000"
-	ourName      = "postroom"
+	rawName       = "raw"
+	rawLargeName  = "raw, by 1,000"
+	rawSchemaName = "raw on our schema"
+	ourName       = "postroom"
 )
 
 func contenders() []Contender {

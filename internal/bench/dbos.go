@@ -10,7 +10,8 @@ import (
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
 	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // registers DBOS's driver for SQLite
-	_ "github.com/jackc/pgx/v5/stdlib"                              // registers the driver "pgx"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 )
 
 func dbosContenders() []Contender {
@@ -19,7 +20,7 @@ func dbosContenders() []Contender {
 		return func(ctx context.Context, place Place) (Queue, error) { return openDBOS(ctx, place, connect, opts) }
 	}
 	tuned := []dbos.QueueOption{dbos.WithPriorityEnabled(), dbos.WithWorkerConcurrency(100), dbos.WithQueueBasePollingInterval(time.Millisecond)}
-	const tunedSetting = "its own driver and pool; WorkerConcurrency: 100, base polling interval: 1 ms"
+	const tunedSetting = "its own driver and pool; WorkerConcurrency: 100, base polling interval: 1 ms; the row by RunAsTransaction, and the end of its workflow is another commit"
 	const defaultSetting = "its own driver and pool; no bound on concurrency, base polling interval: 1 s"
 	return []Contender{
 		{Engine: "sqlite", Name: "DBOS", Module: module, Setting: tunedSetting, Groups: Everything, Peer: true, Open: open(dbosSQLite, tuned...)},
@@ -29,7 +30,7 @@ func dbosContenders() []Contender {
 	}
 }
 
-// A dbosConnect tells where the tables are: DBOS's URL, and a driver, its DSN, a dialect and a table for staging.
+// A dbosConnect says where the tables are: DBOS's URL, and a driver, its DSN, a dialect and a table for staging.
 type dbosConnect func(place Place) (databaseURL, driver, dsn, table string, d dialect)
 
 func dbosSQLite(place Place) (databaseURL, driver, dsn, table string, d dialect) {
@@ -49,6 +50,7 @@ const (
 
 type dbosQueueOf struct {
 	url     string
+	dsn     string
 	client  dbos.Client
 	db      *sql.DB
 	dialect dialect
@@ -56,8 +58,13 @@ type dbosQueueOf struct {
 	opts    []dbos.QueueOption
 }
 
+var _ RowQueue = (*dbosQueueOf)(nil)
+
 func openDBOS(ctx context.Context, place Place, connect dbosConnect, opts []dbos.QueueOption) (Queue, error) {
 	databaseURL, driver, dsn, table, dialect := connect(place)
+	if err := migrateDBOS(ctx, databaseURL); err != nil {
+		return nil, err
+	}
 	client, err := dbos.NewClient(ctx, dbos.ClientConfig{DatabaseURL: databaseURL, AppName: dbosApp, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
@@ -66,28 +73,89 @@ func openDBOS(ctx context.Context, place Place, connect dbosConnect, opts []dbos
 	if err != nil {
 		return nil, errors.Join(err, dbos.Shutdown(client, time.Minute))
 	}
-	return &dbosQueueOf{url: databaseURL, client: client, db: db, dialect: dialect, table: table, opts: opts}, nil
+	return &dbosQueueOf{url: databaseURL, dsn: dsn, client: client, db: db, dialect: dialect, table: table, opts: opts}, nil
 }
 
-func (d *dbosQueueOf) Enqueue(ctx context.Context) error { return d.enqueue(ctx) }
+// migrateDBOS makes the tables, which a client does not.
+func migrateDBOS(ctx context.Context, databaseURL string) error {
+	c, err := newDBOSContext(ctx, dbos.Config{DatabaseURL: databaseURL})
+	if err != nil {
+		return err
+	}
+	return errors.Join(dbos.Launch(c), dbos.Shutdown(c, time.Minute))
+}
 
-func (d *dbosQueueOf) enqueue(_ context.Context, opts ...dbos.EnqueueOption) error {
-	_, err := dbos.Enqueue[int](d.client, dbosQueue, dbosFlow, 1, opts...)
+func newDBOSContext(ctx context.Context, cfg dbos.Config) (dbos.Context, error) {
+	cfg.AppName, cfg.Logger = dbosApp, slog.New(slog.DiscardHandler)
+	return dbos.NewContext(ctx, cfg)
+}
+
+func (d *dbosQueueOf) Enqueue(_ context.Context, p Payload) error { return d.enqueue(p) }
+
+func (d *dbosQueueOf) enqueue(p Payload, opts ...dbos.EnqueueOption) error {
+	_, err := dbos.Enqueue[int](d.client, dbosQueue, dbosFlow, p, opts...)
 	return err
 }
 
 func (d *dbosQueueOf) EnqueueMany(context.Context, int) error { return errors.ErrUnsupported }
 
-func (d *dbosQueueOf) Run(ctx context.Context, ran func()) (err error) {
-	c, err := dbos.NewContext(context.WithoutCancel(ctx), dbos.Config{DatabaseURL: d.url, AppName: dbosApp, Logger: slog.New(slog.DiscardHandler)})
+func (d *dbosQueueOf) Run(ctx context.Context, ran func(n int64)) error {
+	return d.run(ctx, dbos.Config{DatabaseURL: d.url}, func(dbos.Context) (dbosWorkflow, error) {
+		return func(_ dbos.Context, p Payload) (int, error) {
+			ran(p.N)
+			return 0, nil
+		}, nil
+	})
+}
+
+// RunWriting writes the row in a transaction of DBOS's own database, which also records that the workflow did so. That the
+// workflow has ended is recorded by another.
+func (d *dbosQueueOf) RunWriting(ctx context.Context, ran func(n int64)) error {
+	source, cfg, closeSource, err := d.dataSource(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeSource()
+	return d.run(ctx, cfg, func(c dbos.Context) (dbosWorkflow, error) {
+		ds, err := source(c)
+		return func(c dbos.Context, p Payload) (int, error) {
+			defer ran(p.N)
+			return dbos.RunAsTransaction(c, ds, func(ctx context.Context, tx dbos.Tx) (int, error) {
+				_, err := tx.Exec(ctx, rowInsert, p.N, rowText)
+				return 0, err
+			})
+		}, err
+	})
+}
+
+// dataSource is a pool of our own, which is DBOS's as well, so that one transaction suffices.
+func (d *dbosQueueOf) dataSource(ctx context.Context) (source func(c dbos.Context) (*dbos.DataSource, error), cfg dbos.Config, closeSource func(), err error) {
+	if d.dialect == sqliteDialect {
+		db, err := sql.Open("sqlite", d.dsn)
+		source = func(c dbos.Context) (*dbos.DataSource, error) { return dbos.NewDataSource(c, db) }
+		return source, dbos.Config{SQLiteSystemDB: db}, func() { _ = db.Close() }, err
+	}
+	pool, err := pgxpool.New(ctx, Place{DSN: d.dsn}.pooled())
+	if err != nil {
+		return nil, cfg, nil, err
+	}
+	source = func(c dbos.Context) (*dbos.DataSource, error) { return dbos.NewDataSource(c, pool) }
+	return source, dbos.Config{SystemDBPool: pool}, pool.Close, nil
+}
+
+type dbosWorkflow func(c dbos.Context, p Payload) (int, error)
+
+func (d *dbosQueueOf) run(ctx context.Context, cfg dbos.Config, workflow func(c dbos.Context) (dbosWorkflow, error)) (err error) {
+	c, err := newDBOSContext(context.WithoutCancel(ctx), cfg)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, dbos.Shutdown(c, time.Minute)) }()
-	dbos.RegisterWorkflow(c, func(dbos.Context, int) (int, error) {
-		ran()
-		return 0, nil
-	}, dbos.WithWorkflowName(dbosFlow))
+	fn, err := workflow(c)
+	if err != nil {
+		return err
+	}
+	dbos.RegisterWorkflow(c, dbos.Workflow[Payload, int](fn), dbos.WithWorkflowName(dbosFlow))
 	opts := append([]dbos.QueueOption{dbos.WithQueueOnConflict(dbos.QueueConflictAlwaysUpdate)}, d.opts...)
 	if _, err := dbos.RegisterQueue(c, dbosQueue, opts...); err != nil {
 		return err
@@ -118,7 +186,7 @@ func (d *dbosQueueOf) Stage(ctx context.Context, kind Kind, n int) error {
 	if kind == Scheduled {
 		opts, status = []dbos.EnqueueOption{dbos.WithEnqueuePriority(1), dbos.WithEnqueueDelay(24 * time.Hour)}, "DELAYED"
 	}
-	if err := d.enqueue(ctx, opts...); err != nil {
+	if err := d.enqueue(newPayload(1), opts...); err != nil {
 		return err
 	}
 	if kind == Finished {
@@ -135,8 +203,17 @@ func (d *dbosQueueOf) Stage(ctx context.Context, kind Kind, n int) error {
 	return clone(ctx, d.db, d.dialect, d.table, "status = '"+status+"'", n-1, map[string]string{"workflow_uuid": id})
 }
 
-func (d *dbosQueueOf) Unfinished(ctx context.Context) (n int, err error) {
-	err = d.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+d.table+" WHERE status IN ('ENQUEUED', 'DELAYED', 'PENDING')").Scan(&n)
+func (d *dbosQueueOf) Unfinished(ctx context.Context) (int, error) {
+	return d.Count(ctx, "SELECT COUNT(*) FROM "+d.table+" WHERE status IN ('ENQUEUED', 'DELAYED', 'PENDING')")
+}
+
+func (d *dbosQueueOf) Exec(ctx context.Context, statement string) error {
+	_, err := d.db.ExecContext(ctx, statement)
+	return err
+}
+
+func (d *dbosQueueOf) Count(ctx context.Context, query string) (n int, err error) {
+	err = d.db.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }
 

@@ -9,44 +9,44 @@ import (
 
 func drainAll(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	if err := q.Stage(ctx, Due, s.Drain); err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	return drain(ctx, q, s.Drain, s.Limit)
 }
 
 func drainDue(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	if err := q.Stage(ctx, Due, s.Due); err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	return drain(ctx, q, s.Due, s.Limit)
 }
 
-// drain works n jobs, or as many as the limit allows but one at least, and tells how many a second. The time is from before
+// drain works n jobs, or as many as the limit allows but one at least, and returns how many a second. The time is from before
 // the workers start until they have stopped and every end is written: all handlers must have run, and their jobs be gone
 // from those unfinished.
 func drain(ctx context.Context, q Queue, n int, limit time.Duration) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	r, err := runFor(ctx, q, n, limit)
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	after, err := q.Unfinished(ctx)
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	done := before - after
 	// More than n are there where an earlier measurement was cut short.
 	if done == 0 || done > r.ran || !r.cut && (done < n || done != r.ran) {
-		return nil, fmt.Errorf("of %d jobs %d ran and %d are done after %v", n, r.ran, done, r.elapsed)
+		return Figure{}, fmt.Errorf("of %d jobs %d ran and %d are done after %v", n, r.ran, done, r.elapsed)
 	}
 	if r.cut {
 		// Some that ran may not be done, and do not count; nor does the time it takes to stop in the middle of work.
 		r.elapsed = r.last
 	}
-	return Figure{float64(done) / r.elapsed.Seconds()}, nil
+	return Figure{Rate: float64(done) / r.elapsed.Seconds()}, nil
 }
 
 // A working is what became of workers that were started and stopped.
@@ -72,7 +72,7 @@ func runFor(ctx context.Context, q Queue, n int, limit time.Duration) (working, 
 		}).Stop()
 		defer time.AfterFunc(limit+lost, stop).Stop()
 	}
-	err := q.Run(running, func() {
+	err := q.Run(running, func(int64) {
 		last.Store(int64(time.Since(start)))
 		if ran.Add(1) == int64(n) || over() {
 			stop()

@@ -10,16 +10,46 @@ import (
 // enqueueFrom measures one job a call.
 func enqueueFrom(goroutines int) func(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	return func(ctx context.Context, q Queue, s *Size) (Figure, error) {
-		return rate(ctx, q, func() (int, error) {
-			return together(goroutines, s.Enqueue, s.Limit, func() error { return q.Enqueue(ctx) })
+		if err := warmUp(ctx, q, goroutines); err != nil {
+			return Figure{}, err
+		}
+		calls := make([]float64, s.Enqueue)
+		figure, err := rate(ctx, q, func() (int, error) {
+			return together(goroutines, s.Enqueue, s.Limit, func(i int) error {
+				start := time.Now()
+				err := q.Enqueue(ctx, newPayload(int64(i)))
+				calls[i] = milliseconds(time.Since(start))
+				return err
+			})
 		})
+		figure.Latencies = map[string]Percentiles{callLatency: percentilesOf(taken(calls))}
+		return figure, err
 	}
+}
+
+// warmUp makes a few calls from each goroutine, so that connections are open and statements prepared.
+func warmUp(ctx context.Context, q Queue, goroutines int) error {
+	_, err := together(goroutines, warmUps*goroutines, 0, func(i int) error { return q.Enqueue(ctx, newPayload(int64(i))) })
+	return err
+}
+
+const warmUps = 4 // of each goroutine
+
+// taken is the samples that were taken before the limit.
+func taken(samples []float64) []float64 {
+	var result []float64
+	for _, v := range samples {
+		if v > 0 {
+			result = append(result, v)
+		}
+	}
+	return result
 }
 
 func enqueueBulk(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	const batch = 1000
 	return rate(ctx, q, func() (int, error) {
-		calls, err := together(1, s.Bulk/batch, s.Limit, func() error { return q.EnqueueMany(ctx, batch) })
+		calls, err := together(1, s.Bulk/batch, s.Limit, func(int) error { return q.EnqueueMany(ctx, batch) })
 		return calls * batch, err
 	})
 }
@@ -28,30 +58,34 @@ func enqueueBulk(ctx context.Context, q Queue, s *Size) (Figure, error) {
 func rate(ctx context.Context, q Queue, work func() (int, error)) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	start := time.Now()
 	n, err := work()
 	elapsed := time.Since(start)
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
-	return Figure{float64(n) / elapsed.Seconds()}, added(ctx, q, before, n)
+	return Figure{Rate: float64(n) / elapsed.Seconds()}, added(ctx, q, before, n)
 }
 
-// together calls fn n times from so many goroutines, until the limit if there is one, and tells how often it did.
-func together(goroutines, n int, limit time.Duration, fn func() error) (int, error) {
+// together calls fn with 0 … n-1 from so many goroutines, until the limit if there is one, and returns how often it did.
+func together(goroutines, n int, limit time.Duration, fn func(i int) error) (int, error) {
 	var (
 		wg      sync.WaitGroup
-		taken   atomic.Int64
+		next    atomic.Int64
 		done    atomic.Int64
 		failure atomic.Pointer[error]
 	)
 	start := time.Now()
 	for range goroutines {
 		wg.Go(func() {
-			for taken.Add(1) <= int64(n) && failure.Load() == nil && (limit == 0 || time.Since(start) < limit) {
-				if err := fn(); err != nil {
+			for failure.Load() == nil && (limit == 0 || time.Since(start) < limit) {
+				i := next.Add(1) - 1
+				if i >= int64(n) {
+					return
+				}
+				if err := fn(int(i)); err != nil {
 					failure.CompareAndSwap(nil, &err)
 					return
 				}

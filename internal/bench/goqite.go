@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -20,9 +21,15 @@ func goqiteContenders() []Contender {
 	open := func(opts jobs.NewRunnerOpts) func(context.Context, Place) (Queue, error) {
 		return func(ctx context.Context, place Place) (Queue, error) { return openGoqite(ctx, place, opts) }
 	}
+	tuned := jobs.NewRunnerOpts{Limit: 100, PollInterval: time.Millisecond, Extend: time.Minute}
+	machine := func(ctx context.Context, place Place, workers int) (Queue, error) {
+		opts := tuned
+		opts.Limit = cmp.Or(workers, opts.Limit)
+		return openGoqite(ctx, place, opts)
+	}
 	return []Contender{
-		{Engine: "sqlite", Name: "goqite", Module: module, Setting: "one connection, as its README says; Limit: 10, PollInterval: 1 ms, Timeout and Extend: 1 min",
-			Groups: Everything, Peer: true, Open: open(jobs.NewRunnerOpts{Limit: 10, PollInterval: time.Millisecond, Extend: time.Minute})},
+		{Engine: "sqlite", Name: "goqite", Module: module, Setting: "one connection, as its README says; Limit: 100, PollInterval: 1 ms, Timeout and Extend: 1 min; the row and the end of its job are two commits",
+			Groups: Everything, Peer: true, Open: open(tuned), OpenMachine: machine},
 		{Engine: "sqlite", Name: "goqite, defaults", Setting: "one connection; Limit: the number of CPUs, PollInterval: 100 ms",
 			Groups: Draining | Starting, Open: open(jobs.NewRunnerOpts{})},
 	}
@@ -34,6 +41,8 @@ type goqiteQueue struct {
 	opts jobs.NewRunnerOpts
 }
 
+var _ RowQueue = (*goqiteQueue)(nil)
+
 func openGoqite(ctx context.Context, place Place, opts jobs.NewRunnerOpts) (Queue, error) {
 	schema, err := goqiteSchema(ctx)
 	if err != nil {
@@ -44,8 +53,10 @@ func openGoqite(ctx context.Context, place Place, opts jobs.NewRunnerOpts) (Queu
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, schema); err != nil {
-		return nil, errors.Join(err, db.Close())
+	if _, err := os.Stat(place.Path); errors.Is(err, os.ErrNotExist) {
+		if _, err := db.ExecContext(ctx, schema); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
 	}
 	q := goqite.New(goqite.NewOpts{DB: db, Name: "bench", Timeout: opts.Extend})
 	opts.Queue = q
@@ -62,18 +73,37 @@ func goqiteSchema(ctx context.Context) (string, error) {
 	return string(schema), err
 }
 
-func (g *goqiteQueue) Enqueue(ctx context.Context) error {
-	_, err := jobs.Create(ctx, g.q, "bench", goqite.Message{Body: []byte("1")})
+func (g *goqiteQueue) Enqueue(ctx context.Context, p Payload) error {
+	_, err := jobs.Create(ctx, g.q, "bench", goqite.Message{Body: p.JSON()})
 	return err
 }
 
 func (g *goqiteQueue) EnqueueMany(context.Context, int) error { return errors.ErrUnsupported }
 
-func (g *goqiteQueue) Run(ctx context.Context, ran func()) error {
-	runner := jobs.NewRunner(g.opts)
-	runner.Register("bench", func(context.Context, []byte) error {
-		ran()
+func (g *goqiteQueue) Run(ctx context.Context, ran func(n int64)) error {
+	return g.run(ctx, func(_ context.Context, p Payload) error {
+		ran(p.N)
 		return nil
+	})
+}
+
+// RunWriting commits the row before the runner deletes the message: a handler is not given what DeleteTx needs.
+func (g *goqiteQueue) RunWriting(ctx context.Context, ran func(n int64)) error {
+	return g.run(ctx, func(ctx context.Context, p Payload) error {
+		defer ran(p.N)
+		_, err := g.db.ExecContext(context.WithoutCancel(ctx), rowInsert, p.N, rowText)
+		return err
+	})
+}
+
+func (g *goqiteQueue) run(ctx context.Context, handle func(ctx context.Context, p Payload) error) error {
+	runner := jobs.NewRunner(g.opts)
+	runner.Register("bench", func(ctx context.Context, body []byte) error {
+		p, err := decodePayload(body)
+		if err != nil {
+			return err
+		}
+		return handle(ctx, p)
 	})
 	runner.Start(ctx)
 	return nil
@@ -81,7 +111,7 @@ func (g *goqiteQueue) Run(ctx context.Context, ran func()) error {
 
 // Stage knows no finished jobs: goqite deletes them.
 func (g *goqiteQueue) Stage(ctx context.Context, kind Kind, n int) error {
-	message := goqite.Message{Body: []byte("1")}
+	message := goqite.Message{Body: newPayload(1).JSON()}
 	switch kind {
 	case Due:
 	case Finished:
@@ -101,8 +131,17 @@ func (g *goqiteQueue) Stage(ctx context.Context, kind Kind, n int) error {
 	return tx.Commit()
 }
 
-func (g *goqiteQueue) Unfinished(ctx context.Context) (n int, err error) {
-	err = g.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM goqite").Scan(&n)
+func (g *goqiteQueue) Unfinished(ctx context.Context) (int, error) {
+	return g.Count(ctx, "SELECT COUNT(*) FROM goqite")
+}
+
+func (g *goqiteQueue) Exec(ctx context.Context, statement string) error {
+	_, err := g.db.ExecContext(ctx, statement)
+	return err
+}
+
+func (g *goqiteQueue) Count(ctx context.Context, query string) (n int, err error) {
+	err = g.db.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }
 

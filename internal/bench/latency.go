@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 )
 
@@ -18,25 +17,25 @@ const lost = 10 * time.Second
 func latency(ctx context.Context, q Queue, s *Size) (Figure, error) {
 	before, err := q.Unfinished(ctx)
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	starts := make(chan time.Time, 1)
 	stopped := make(chan error, 1)
-	go func() { stopped <- q.Run(running, func() { starts <- time.Now() }) }()
+	go func() { stopped <- q.Run(running, func(int64) { starts <- time.Now() }) }()
 	samples, err := latencySamples(ctx, q, s, starts, stopped)
 	stop()
 	if err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	if err := <-stopped; err != nil {
-		return nil, err
+		return Figure{}, err
 	}
 	if err := added(ctx, q, before, 0); err != nil {
-		return nil, err
+		return Figure{}, err
 	}
-	return Figure{percentile(samples, 50), percentile(samples, 99)}, nil
+	return Figure{Latencies: map[string]Percentiles{startLatency: percentilesOf(samples)}}, nil
 }
 
 func latencySamples(ctx context.Context, q Queue, s *Size, starts <-chan time.Time, stopped <-chan error) ([]float64, error) {
@@ -50,7 +49,7 @@ func latencySamples(ctx context.Context, q Queue, s *Size, starts <-chan time.Ti
 		}
 		time.Sleep(2*time.Millisecond + time.Duration(random.Int64N(int64(longest))))
 		enqueued := time.Now()
-		if err := q.Enqueue(ctx); err != nil {
+		if err := q.Enqueue(ctx, newPayload(int64(i))); err != nil {
 			return nil, err
 		}
 		select {
@@ -58,7 +57,7 @@ func latencySamples(ctx context.Context, q Queue, s *Size, starts <-chan time.Ti
 			took := started.Sub(enqueued)
 			if i >= s.Warmup {
 				longest = max(longest, took)
-				samples = append(samples, float64(took)/float64(time.Millisecond))
+				samples = append(samples, milliseconds(took))
 			}
 		case err := <-stopped:
 			return nil, errors.Join(errors.New("the workers stopped while jobs were enqueued"), err)
@@ -67,18 +66,4 @@ func latencySamples(ctx context.Context, q Queue, s *Size, starts <-chan time.Ti
 		}
 	}
 	return samples, nil
-}
-
-// percentile is the smallest value that p percent of all do not exceed.
-func percentile(values []float64, p int) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(0, (len(sorted)*p+99)/100-1)]
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	if half := len(sorted) / 2; len(sorted)%2 == 0 {
-		return (sorted[half-1] + sorted[half]) / 2
-	}
-	return sorted[len(sorted)/2]
 }

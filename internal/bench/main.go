@@ -1,6 +1,6 @@
 // Command bench measures the queue beside the raw engine and beside other queues, and writes what it found as Markdown.
 //
-//	go run . -out ../../docs/benchmarks.md     everything: PostgreSQL and Redis servers are needed, and more than an hour
+//	go run . -out ../../docs/benchmarks.md     everything: PostgreSQL and Redis servers are needed, and hours
 //	go run . -quick                            the same with very few jobs: whether it works, not how fast
 //	go run . -only '^sqlite/(raw|postroom)' -workload drain
 //
@@ -32,13 +32,14 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) == 4 && args[0] == childArg {
-		return runChild(ctx, args[1], args[2], args[3])
+	if len(args) > 2 && args[0] == childArg {
+		return runChild(ctx, args[1], args[2:])
 	}
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	quick := flags.Bool("quick", false, "measure one round of very few jobs, to see whether everything works")
 	only := flags.String("only", "", "measure contenders whose engine/name matches this expression, as '^sqlite/(raw|postroom)'")
 	workload := flags.String("workload", "", "measure workloads whose name matches this expression, as '^drain'")
+	durability := flags.String("durability", "", "measure SQLite with this durability alone: NORMAL or FULL; default: both")
 	rounds := flags.Int("rounds", 5, "how many times each is measured; the medians are reported")
 	limit := flags.Duration("limit", 5*time.Second, "cut a measurement short after this; what was done by then counts")
 	dir := flags.String("dir", os.TempDir(), "folder for the files, on the disk to be measured")
@@ -46,7 +47,12 @@ func run(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	b := &bench{engines: engines(*dir), rounds: *rounds, size: fullSize()}
+	switch Durability(*durability) {
+	case "", Normal, Full:
+	default:
+		return fmt.Errorf("-durability is %q; it must be NORMAL or FULL", *durability)
+	}
+	b := &bench{engines: engines(*dir, Durability(*durability)), dir: *dir, rounds: *rounds, size: fullSize()}
 	b.size.Limit = *limit
 	if *quick {
 		b.rounds, b.size = 1, quickSize()
@@ -54,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 	if b.rounds < 1 {
 		return fmt.Errorf("-rounds is %d; it must be at least 1", b.rounds)
 	}
-	text, err := b.run(ctx, *only, *workload, *dir)
+	text, err := b.run(ctx, *only, *workload)
 	if err != nil {
 		return err
 	}
@@ -67,7 +73,8 @@ func run(ctx context.Context, args []string) error {
 }
 
 // run measures and returns the report; what failed is in b.failures, and missing in the report.
-func (b *bench) run(ctx context.Context, only, workload, dir string) (string, error) {
+func (b *bench) run(ctx context.Context, only, workload string) (_ string, err error) {
+	defer func() { err = errors.Join(err, riverSQLite.remove()) }()
 	chosen, err := regexp.Compile(only)
 	if err != nil {
 		return "", fmt.Errorf("-only: %w", err)
@@ -90,7 +97,7 @@ func (b *bench) run(ctx context.Context, only, workload, dir string) (string, er
 	if b.rounds == 1 {
 		spend /= 10
 	}
-	machine, err := describeMachine(dir, spend)
+	machine, err := describeMachine(b.dir, spend)
 	if err != nil {
 		return "", err
 	}
@@ -98,6 +105,7 @@ func (b *bench) run(ctx context.Context, only, workload, dir string) (string, er
 	for _, name := range names {
 		b.compare(ctx, name)
 	}
+	b.measureMachines(ctx, wanted)
 	b.measureGrowth(ctx, wanted)
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("interrupted: %w", err)
@@ -116,6 +124,7 @@ func (b *bench) measureGrowth(ctx context.Context, wanted *regexp.Regexp) {
 		}
 		b.measureClaims(ctx, c, cases)
 		b.measureLimits(ctx, c, limits)
+		b.measureLimitDrains(ctx, c, wanted)
 		if c.Engine != "sqlite" {
 			continue
 		}

@@ -1,34 +1,45 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/postroom-go/postroom/queue/driver"
-
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// ourWorkers is more than the default; what handlers that do nothing are claimed ahead hardly depends on it.
+// This file and postroom_claim.go hold every call into our own packages.
+
+// ourWorkers is more than the default; how far ahead handlers that do nothing are claimed hardly depends on it.
 const ourWorkers = 100
 
-const benchJob queue.Type[int] = "bench"
+const benchJob queue.Type[Payload] = "bench"
 
 const ourModule = "github.com/postroom-go/postroom"
 
+type ourOpener func(context.Context, Place) (database, error)
+
 func postroomContenders() []Contender {
-	open := func(workers int, db func(context.Context, Place) (database, error)) func(context.Context, Place) (Queue, error) {
+	tuned := fmt.Sprintf("Workers: %d", ourWorkers)
+	open := func(workers int, db ourOpener) func(context.Context, Place) (Queue, error) {
 		return func(ctx context.Context, place Place) (Queue, error) { return openPostroom(ctx, place, workers, db) }
 	}
-	tuned := fmt.Sprintf("Workers: %d", ourWorkers)
+	machine := func(db ourOpener) func(context.Context, Place, int) (Queue, error) {
+		return func(ctx context.Context, place Place, workers int) (Queue, error) {
+			return openPostroom(ctx, place, cmp.Or(workers, ourWorkers), db)
+		}
+	}
 	return []Contender{
-		{Engine: "sqlite", Name: ourName, Module: ourModule, Setting: tuned, Groups: Everything, Open: open(ourWorkers, openOurSQLite)},
+		{Engine: "sqlite", Name: ourName, Module: ourModule, Setting: tuned, Groups: Everything,
+			Open: open(ourWorkers, openOurSQLite), OpenMachine: machine(openOurSQLite)},
 		{Engine: "sqlite", Name: ourName + ", defaults", Setting: "Workers: 10", Groups: Draining | Starting, Open: open(0, openOurSQLite)},
-		{Engine: "postgres", Name: ourName, Module: ourModule, Setting: tuned + ", 20 connections", Groups: Everything, Open: open(ourWorkers, openOurPostgres)},
+		{Engine: "postgres", Name: ourName, Module: ourModule, Setting: tuned + ", 20 connections", Groups: Everything,
+			Open: open(ourWorkers, openOurPostgres), OpenMachine: machine(openOurPostgres)},
 		{Engine: "postgres", Name: ourName + ", defaults", Setting: "Workers: 10", Groups: Draining | Starting, Open: open(0, openOurPostgres)},
 	}
 }
@@ -43,7 +54,16 @@ func openOurSQLite(ctx context.Context, place Place) (database, error) {
 }
 
 func openOurPostgres(ctx context.Context, place Place) (database, error) {
-	return postgres.Open(ctx, pooled(place.DSN), nil)
+	return postgres.Open(ctx, place.pooled(), nil)
+}
+
+// makeOurTables is for the raw engine on our schema.
+func makeOurTables(ctx context.Context, place Place, open ourOpener) error {
+	p, err := openPostroom(ctx, place, 0, open)
+	if err != nil {
+		return err
+	}
+	return p.Close()
 }
 
 type postroom struct {
@@ -53,7 +73,9 @@ type postroom struct {
 	workers int
 }
 
-func openPostroom(ctx context.Context, place Place, workers int, open func(context.Context, Place) (database, error)) (*postroom, error) {
+var _ RowQueue = (*postroom)(nil)
+
+func openPostroom(ctx context.Context, place Place, workers int, open ourOpener) (*postroom, error) {
 	db, err := open(ctx, place)
 	if err != nil {
 		return nil, err
@@ -68,8 +90,8 @@ func openPostroom(ctx context.Context, place Place, workers int, open func(conte
 	return &postroom{place: place, db: db, q: q, workers: workers}, nil
 }
 
-func (p *postroom) Enqueue(ctx context.Context) error {
-	_, err := p.q.Enqueue(ctx, benchJob.New(1, nil))
+func (p *postroom) Enqueue(ctx context.Context, payload Payload) error {
+	_, err := p.q.Enqueue(ctx, benchJob.New(payload, nil))
 	return err
 }
 
@@ -79,7 +101,7 @@ func (p *postroom) EnqueueMany(ctx context.Context, n int) error { return p.enqu
 func (p *postroom) enqueue(ctx context.Context, n, types int, opts *queue.Options) error {
 	jobs := make([]queue.NewJob, n)
 	for i := range jobs {
-		jobs[i] = queue.Type[int](typeName(i%types)).New(1, opts)
+		jobs[i] = queue.Type[Payload](typeName(i%types)).New(newPayload(int64(i)), opts)
 	}
 	_, err := p.q.EnqueueMany(ctx, jobs)
 	return err
@@ -92,16 +114,35 @@ func typeName(i int) string {
 	return string(benchJob) + "." + strconv.Itoa(i)
 }
 
-func (p *postroom) Run(ctx context.Context, ran func()) error {
-	d, err := queue.NewDispatcher(p.q, &queue.DispatcherConfig{Workers: p.workers})
+func (p *postroom) Run(ctx context.Context, ran func(n int64)) error {
+	return p.run(ctx, p.workers, func(_ context.Context, w *queue.Work[Payload]) error {
+		ran(w.Payload.N)
+		return nil
+	})
+}
+
+func (p *postroom) RunWriting(ctx context.Context, ran func(n int64)) error {
+	return p.run(ctx, p.workers, func(ctx context.Context, w *queue.Work[Payload]) error {
+		defer ran(w.Payload.N)
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, rowInsert, w.Payload.N, rowText)
+			return err
+		})
+	})
+}
+
+func (p *postroom) run(ctx context.Context, workers int, handle func(ctx context.Context, w *queue.Work[Payload]) error) error {
+	d, err := queue.NewDispatcher(p.q, &queue.DispatcherConfig{Workers: workers})
 	if err != nil {
 		return err
 	}
-	queue.Handle(d, benchJob, func(context.Context, *queue.Work[int]) error {
-		ran()
-		return nil
-	})
+	queue.Handle(d, benchJob, handle)
 	return d.Run(ctx)
+}
+
+// runIdle has a dispatcher with the default configuration wait for jobs.
+func (p *postroom) runIdle(ctx context.Context) error {
+	return p.run(ctx, 0, func(context.Context, *queue.Work[Payload]) error { return errors.New("there was to be nothing to do") })
 }
 
 // Stage uses nothing but the queue itself: its tables may change.
@@ -120,6 +161,18 @@ func (p *postroom) Stage(ctx context.Context, kind Kind, n int) error {
 func (p *postroom) Unfinished(ctx context.Context) (int, error) {
 	counts, err := p.q.Counts(ctx, queue.Filter{States: []driver.State{driver.StateQueued, driver.StateRunning}})
 	return counts[driver.StateQueued] + counts[driver.StateRunning], err
+}
+
+func (p *postroom) Exec(ctx context.Context, statement string) error {
+	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, statement)
+		return err
+	})
+}
+
+func (p *postroom) Count(ctx context.Context, query string) (n int, err error) {
+	err = p.db.Reader().QueryRowContext(ctx, query).Scan(&n)
+	return n, err
 }
 
 func (p *postroom) Close() error { return p.db.Close() }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/postroom-go/postroom/queue"
 )
 
 // childArg makes this program the child of another run of itself, which measures it as a process of its own.
@@ -90,25 +88,50 @@ func (b *bench) child(ctx context.Context, c *Contender, n int, task, arg string
 	return strconv.ParseFloat(string(bytes.TrimSpace(out)), 64)
 }
 
-// runChild is what that process does.
-func runChild(ctx context.Context, task, path, arg string) error {
+// runChild is what a process does that this program has started.
+func runChild(ctx context.Context, task string, args []string) error {
+	switch task {
+	case "errand":
+		var e errand
+		if err := decode(args[0], &e); err != nil {
+			return err
+		}
+		figure, err := e.run(ctx)
+		if err != nil {
+			return err
+		}
+		answer, err := encode(figure)
+		return errors.Join(err, printLine(answer))
+	case "machine":
+		return runMachine(ctx, args[0])
+	case "memory", "idle":
+		if len(args) == 2 {
+			return runAlone(ctx, task, args[0], args[1])
+		}
+	}
+	return fmt.Errorf("no such task: %q of %q", task, args)
+}
+
+// runAlone prints what it takes to work on a file.
+func runAlone(ctx context.Context, task, path, arg string) error {
 	q, err := openPostroom(ctx, Place{Path: path, Durability: Normal}, ourWorkers, openOurSQLite)
 	if err != nil {
 		return err
 	}
-	var answer float64
-	switch task {
-	case "memory":
-		answer, err = childMemory(ctx, q, arg)
-	case "idle":
-		answer, err = childIdle(ctx, q, arg)
-	default:
-		err = fmt.Errorf("no such task: %q", task)
+	measure := childMemory
+	if task == "idle" {
+		measure = childIdle
 	}
+	answer, err := measure(ctx, q, arg)
 	if err := errors.Join(err, q.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(os.Stdout, answer)
+	return printLine(answer)
+}
+
+// printLine answers the process that started this one.
+func printLine(answer any) error {
+	_, err := fmt.Fprintln(os.Stdout, answer)
 	return err
 }
 
@@ -122,7 +145,7 @@ func childMemory(ctx context.Context, q *postroom, arg string) (float64, error) 
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return 0, fmt.Errorf("the peak of the memory is only told by Linux: %w", err)
+		return 0, fmt.Errorf("only Linux reports the peak of the memory: %w", err)
 	}
 	_, peak, _ := strings.Cut(string(status), "VmHWM:")
 	kib, _, _ := strings.Cut(strings.TrimSpace(peak), " ")
@@ -136,15 +159,10 @@ func childIdle(ctx context.Context, p *postroom, arg string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	d, err := queue.NewDispatcher(p.q, nil)
-	if err != nil {
-		return 0, err
-	}
-	queue.Handle(d, benchJob, func(context.Context, *queue.Work[int]) error { return errors.New("there was to be nothing to do") })
 	running, stop := context.WithTimeout(ctx, wait)
 	defer stop()
 	before, start := cpuTime(), time.Now()
-	if err := d.Run(running); err != nil {
+	if err := p.runIdle(running); err != nil {
 		return 0, err
 	}
 	return 100 * float64(cpuTime()-before) / float64(time.Since(start)), nil

@@ -4,83 +4,87 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
 )
 
 func rawPostgresContenders() []Contender {
-	open := func(batch int) func(context.Context, Place) (Queue, error) {
-		return func(ctx context.Context, place Place) (Queue, error) { return openRawPostgres(ctx, place, batch) }
-	}
 	const setting = "20 connections, prepared statements, partial indexes, COPY for bulk; each 100 jobs are claimed by one statement (FOR UPDATE SKIP LOCKED) " +
-		"and completed by one"
-	return []Contender{
-		{Engine: "postgres", Name: rawName, Module: "github.com/jackc/pgx/v5", Setting: setting, Groups: Everything, Open: open(100)},
-		{Engine: "postgres", Name: rawLargeName, Setting: "the same, 1,000 jobs a statement", Groups: Draining, Open: open(1000)},
-	}
+		"and completed by one; a row and its job's end are one round trip and one commit, on 16 connections"
+	return rawContenders("postgres", "github.com/jackc/pgx/v5", setting, func(ours bool, batch int) Contender {
+		open := func(ctx context.Context, place Place) (*rawPostgres, error) {
+			return openRawPostgres(ctx, place, ours, batch)
+		}
+		c := Contender{Open: func(ctx context.Context, place Place) (Queue, error) { return open(ctx, place) }}
+		if !ours && batch == 100 {
+			c.OpenMachine = func(ctx context.Context, place Place, workers int) (Queue, error) {
+				q, err := open(ctx, place)
+				return &rawMachine{q, max(1, workers)}, err
+			}
+		}
+		return c
+	})
 }
 
-const rawPostgresTable = `
-CREATE TABLE jobs (
-  id TEXT PRIMARY KEY,
-  type TEXT NOT NULL,
-  payload_json TEXT NOT NULL,
-  priority INTEGER NOT NULL DEFAULT 0,
-  state TEXT NOT NULL CHECK(state IN ('queued','running','completed','failed','canceled')),
-  attempts INTEGER NOT NULL DEFAULT 0,
-  max_attempts INTEGER NOT NULL DEFAULT 5,
-  not_before TIMESTAMPTZ,
-  idempotency_key TEXT,
-  last_error TEXT,
-  heartbeat_at TIMESTAMPTZ,
-  created_at TIMESTAMPTZ NOT NULL,
-  updated_at TIMESTAMPTZ NOT NULL
-);
-CREATE INDEX jobs_due ON jobs(priority DESC, id) WHERE state = 'queued' AND not_before IS NULL;
-CREATE INDEX jobs_scheduled ON jobs(not_before) WHERE state = 'queued' AND not_before IS NOT NULL;
-CREATE UNIQUE INDEX jobs_idem_idx ON jobs(idempotency_key) WHERE idempotency_key IS NOT NULL;`
-
-const (
-	rawPostgresInsert = "INSERT INTO jobs (id, type, payload_json, state, created_at, updated_at) VALUES ($1, 'bench', '1', 'queued', $2, $2)"
-	rawPostgresClaim  = `
-UPDATE jobs
-SET state = 'running', attempts = attempts + 1, heartbeat_at = $1, updated_at = $1
-WHERE id = ANY (ARRAY (
-  SELECT id
-  FROM jobs
-  WHERE state = 'queued'
-    AND not_before IS NULL
-  ORDER BY priority DESC, id
-  LIMIT $2
-  FOR UPDATE SKIP LOCKED))
-RETURNING id, payload_json`
-	rawPostgresComplete = "UPDATE jobs SET state = 'completed', updated_at = $1 WHERE id = ANY ($2) AND state = 'running'"
-)
-
-// rawPostgres is what a queue on this table can hardly pass: nothing but the statements.
+// rawPostgres is what a queue on this table can hardly exceed: nothing but the statements.
 type rawPostgres struct {
 	pool  *pgxpool.Pool
+	shape *rawShape
 	batch int
+	one   string // inserts one job
+	start int64
 	ids   atomic.Int64
 	wake  chan struct{}
 }
 
-func openRawPostgres(ctx context.Context, place Place, batch int) (Queue, error) {
-	pool, err := pgxpool.New(ctx, pooled(place.DSN))
+var _ RowQueue = (*rawPostgres)(nil)
+
+func openRawPostgres(ctx context.Context, place Place, ours bool, batch int) (*rawPostgres, error) {
+	shape := &rawPostgresShape
+	cfg, err := pgxpool.ParseConfig(place.pooled())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := pool.Exec(ctx, rawPostgresTable); err != nil {
+	if ours {
+		shape = &ourPostgresShape
+		if err := makeOurTables(ctx, place, openOurPostgres); err != nil {
+			return nil, err
+		}
+		maps.Copy(cfg.ConnConfig.RuntimeParams, ourPostgresPlans)
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := pool.Exec(ctx, shape.Table); err != nil {
 		pool.Close()
 		return nil, err
 	}
-	return &rawPostgres{pool: pool, batch: batch, wake: make(chan struct{}, 1)}, nil
+	columns := strings.Count(shape.Insert, ",") + 1
+	places := make([]string, columns)
+	for i := range places {
+		places[i] = "$" + strconv.Itoa(i+1)
+	}
+	one := "INSERT INTO jobs (" + shape.Insert + ") VALUES (" + strings.Join(places, ", ") + ")"
+	return &rawPostgres{pool: pool, shape: shape, batch: batch, one: one, start: time.Now().UnixMilli(), wake: make(chan struct{}, 1)}, nil
 }
 
-func (q *rawPostgres) id() string { return fmt.Sprintf("%08x-0000-7000-8000-%012x", q.ids.Add(1), 0) }
+// row is the values of one job. Its id grows, as a UUIDv7 does, and is as long; no two machines have the same.
+func (q *rawPostgres) row(kind Kind, n int64, now time.Time) []any {
+	j := rawJobOf(kind, fmt.Sprintf("%012x-7000-8000-%012x", q.start, q.ids.Add(1)), n)
+	j.now = now
+	if kind == Scheduled {
+		j.scheduled = tomorrow()
+	}
+	return q.shape.Args(&j)
+}
 
 func (q *rawPostgres) notify() {
 	select {
@@ -89,22 +93,22 @@ func (q *rawPostgres) notify() {
 	}
 }
 
-func (q *rawPostgres) Enqueue(ctx context.Context) error {
-	_, err := q.pool.Exec(ctx, rawPostgresInsert, q.id(), time.Now())
+func (q *rawPostgres) Enqueue(ctx context.Context, p Payload) error {
+	_, err := q.pool.Exec(ctx, q.one, q.row(Due, p.N, time.Now())...)
 	q.notify()
 	return err
 }
 
 func (q *rawPostgres) EnqueueMany(ctx context.Context, n int) error {
 	defer q.notify()
-	return q.copyIn(ctx, n, 0, "queued", nil)
+	return q.Stage(ctx, Due, n)
 }
 
-func (q *rawPostgres) copyIn(ctx context.Context, n, priority int, state string, notBefore any) error {
-	columns := []string{"id", "type", "payload_json", "priority", "state", "not_before", "created_at", "updated_at"}
+func (q *rawPostgres) Stage(ctx context.Context, kind Kind, n int) error {
 	now := time.Now()
-	written, err := q.pool.CopyFrom(ctx, pgx.Identifier{"jobs"}, columns, pgx.CopyFromSlice(n, func(int) ([]any, error) {
-		return []any{q.id(), "bench", "1", priority, state, notBefore, now, now}, nil
+	columns := strings.Split(q.shape.Insert, ", ")
+	written, err := q.pool.CopyFrom(ctx, pgx.Identifier{"jobs"}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+		return q.row(kind, int64(i), now), nil
 	}))
 	if err == nil && written != int64(n) {
 		err = fmt.Errorf("copied %d of %d jobs", written, n)
@@ -112,55 +116,113 @@ func (q *rawPostgres) copyIn(ctx context.Context, n, priority int, state string,
 	return err
 }
 
-// Run works on one connection.
-func (q *rawPostgres) Run(ctx context.Context, ran func()) error {
+type rawPostgresClaimed struct {
+	id string
+	n  int64
+}
+
+func (q *rawPostgres) claim(ctx context.Context) ([]rawPostgresClaimed, error) {
+	rows, err := q.pool.Query(ctx, q.shape.Claim, time.Now(), q.batch)
+	if err != nil {
+		return nil, err
+	}
+	var id, payload string
+	claimed := make([]rawPostgresClaimed, 0, q.batch)
+	_, err = pgx.ForEachRow(rows, []any{&id, &payload}, func() error {
+		claimed = append(claimed, rawPostgresClaimed{id, payloadNumber(payload)})
+		return nil
+	})
+	return claimed, err
+}
+
+func (q *rawPostgres) complete(ctx context.Context, ids []string) error {
+	tag, err := q.pool.Exec(ctx, q.shape.Complete, time.Now(), ids)
+	if err == nil && tag.RowsAffected() != int64(len(ids)) {
+		err = fmt.Errorf("completed %d of %d jobs", tag.RowsAffected(), len(ids))
+	}
+	return err
+}
+
+// claims calls work with one batch after the other.
+func (q *rawPostgres) claims(ctx context.Context, work func(ctx context.Context, claimed []rawPostgresClaimed) error) error {
 	statements := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		rows, err := q.pool.Query(statements, rawPostgresClaim, time.Now(), q.batch)
+		claimed, err := q.claim(statements)
 		if err != nil {
 			return err
 		}
-		var id, payload string
-		ids := make([]string, 0, q.batch)
-		_, err = pgx.ForEachRow(rows, []any{&id, &payload}, func() error {
-			ids = append(ids, id)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if len(ids) == 0 {
+		if len(claimed) == 0 {
 			select {
 			case <-ctx.Done():
 			case <-q.wake:
 			}
 			continue
 		}
-		for range ids {
-			ran()
-		}
-		tag, err := q.pool.Exec(statements, rawPostgresComplete, time.Now(), ids)
-		if err != nil || tag.RowsAffected() != int64(len(ids)) {
-			return errors.Join(err, fmt.Errorf("completed %d of %d jobs", tag.RowsAffected(), len(ids)))
+		if err := work(statements, claimed); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (q *rawPostgres) Stage(ctx context.Context, kind Kind, n int) error {
-	priority, state, notBefore := 0, "queued", any(nil)
-	switch kind {
-	case Due:
-	case Finished:
-		state = "completed"
-	case Scheduled:
-		priority, notBefore = 10, tomorrow()
-	}
-	return q.copyIn(ctx, n, priority, state, notBefore)
+// Run works on one connection.
+func (q *rawPostgres) Run(ctx context.Context, ran func(n int64)) error {
+	return q.claims(ctx, func(ctx context.Context, claimed []rawPostgresClaimed) error {
+		ids := make([]string, len(claimed))
+		for i, c := range claimed {
+			ids[i] = c.id
+			ran(c.n)
+		}
+		return q.complete(ctx, ids)
+	})
 }
 
-func (q *rawPostgres) Unfinished(ctx context.Context) (n int, err error) {
-	err = q.pool.QueryRow(ctx, "SELECT COUNT(*) FROM jobs WHERE state IN ('queued', 'running')").Scan(&n)
+// RunWriting has a transaction for each job.
+func (q *rawPostgres) RunWriting(ctx context.Context, ran func(n int64)) error {
+	const writers = 16
+	jobs := make(chan rawPostgresClaimed, q.batch)
+	group, statements := errgroup.WithContext(context.WithoutCancel(ctx))
+	for range writers {
+		group.Go(func() error {
+			var err error
+			for job := range jobs {
+				if err == nil {
+					err = q.write(statements, job)
+					ran(job.n)
+				}
+			}
+			return err
+		})
+	}
+	err := q.claims(ctx, func(_ context.Context, claimed []rawPostgresClaimed) error {
+		for _, job := range claimed {
+			jobs <- job
+		}
+		return statements.Err()
+	})
+	close(jobs)
+	return errors.Join(err, group.Wait())
+}
+
+// write sends both statements at once; without BEGIN they are one transaction.
+func (q *rawPostgres) write(ctx context.Context, job rawPostgresClaimed) error {
+	batch := &pgx.Batch{}
+	batch.Queue(rowInsertText, job.n)
+	batch.Queue(q.shape.Complete, time.Now(), []string{job.id})
+	return q.pool.SendBatch(ctx, batch).Close()
+}
+
+func (q *rawPostgres) Unfinished(ctx context.Context) (int, error) {
+	return q.Count(ctx, "SELECT COUNT(*) FROM jobs WHERE state IN ('queued', 'running')")
+}
+
+func (q *rawPostgres) Exec(ctx context.Context, statement string) error {
+	_, err := q.pool.Exec(ctx, statement)
+	return err
+}
+
+func (q *rawPostgres) Count(ctx context.Context, query string) (n int, err error) {
+	err = q.pool.QueryRow(ctx, query).Scan(&n)
 	return n, err
 }
 

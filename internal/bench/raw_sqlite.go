@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,113 +12,80 @@ import (
 )
 
 func rawSQLiteContenders() []Contender {
-	open := func(batch int) func(context.Context, Place) (Queue, error) {
-		return func(ctx context.Context, place Place) (Queue, error) { return openRawSQLite(ctx, place, batch) }
-	}
-	const setting = "one writer, prepared statements, due and scheduled jobs in partial indexes of their own; concurrent enqueues share a commit; " +
-		"each 100 jobs are claimed by one statement and completed by one"
-	return []Contender{
-		{Engine: "sqlite", Name: rawName, Module: "github.com/mattn/go-sqlite3", Setting: setting, Groups: Everything, Open: open(100)},
-		{Engine: "sqlite", Name: rawLargeName, Setting: "the same, 1,000 jobs a statement", Groups: Draining, Open: open(1000)},
-	}
+	const setting = "one writer with postroom's cache, a checkpoint each 4,000 pages, prepared statements, due and scheduled jobs in partial indexes of their own; " +
+		"concurrent enqueues share a commit; each 100 jobs are claimed by one statement and completed by one; " +
+		"handlers that write a row share a commit by 100, too"
+	return rawContenders("sqlite", "github.com/mattn/go-sqlite3", setting, func(ours bool, batch int) Contender {
+		return Contender{Open: func(ctx context.Context, place Place) (Queue, error) { return openRawSQLite(ctx, place, ours, batch) }}
+	})
 }
 
-const rawSQLiteTable = `
-CREATE TABLE jobs (
-  id TEXT PRIMARY KEY,
-  type TEXT NOT NULL,
-  payload_json TEXT NOT NULL,
-  priority INTEGER NOT NULL DEFAULT 0,
-  state TEXT NOT NULL CHECK(state IN ('queued','running','completed','failed','canceled')),
-  attempts INTEGER NOT NULL DEFAULT 0,
-  max_attempts INTEGER NOT NULL DEFAULT 5,
-  not_before TEXT,
-  idempotency_key TEXT,
-  last_error TEXT,
-  heartbeat_at TEXT,
-  created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL
-);
-CREATE INDEX jobs_due ON jobs(priority DESC, id) WHERE state = 'queued' AND not_before IS NULL;
-CREATE INDEX jobs_scheduled ON jobs(not_before) WHERE state = 'queued' AND not_before IS NOT NULL;
-CREATE UNIQUE INDEX jobs_idem_idx ON jobs(idempotency_key) WHERE idempotency_key IS NOT NULL;`
-
-const (
-	rawInsert   = "INSERT INTO jobs (id, type, payload_json, priority, state, not_before, created_at, updated_at) VALUES "
-	rawRow      = "(?, 'bench', '1', ?, ?, ?, ?, ?)"
-	rawRows     = 50 // a statement
-	rawFreeze   = "2006-01-02T15:04:05.000000Z"
-	rawClaimSQL = `
-UPDATE jobs
-SET state = 'running', attempts = attempts + 1, heartbeat_at = ?, updated_at = ?
-WHERE rowid IN (
-  SELECT rowid
-  FROM jobs
-  WHERE state = 'queued'
-    AND not_before IS NULL
-  ORDER BY priority DESC, id
-  LIMIT ?)
-RETURNING rowid, id, payload_json`
-	rawCompleteSQL = `
-UPDATE jobs
-SET state = 'completed', updated_at = ?
-WHERE rowid IN (SELECT value FROM json_each(?))
-  AND state = 'running'`
-)
-
-// rawSQLite is what a queue on this driver and this table can hardly pass: nothing but the statements.
+// rawSQLite is what a queue on this driver and this table can hardly exceed: nothing but the statements.
 type rawSQLite struct {
 	db    *sql.DB
+	shape *rawShape
 	batch int
 	ids   atomic.Int64
 	wake  chan struct{}
 	mu    sync.Mutex // held while the statements run
-	// What waits for the next commit; whoever holds turn commits for all.
+	// What is enqueued in the next commit; whoever holds turn commits for all.
 	turn    chan struct{}
 	waiting sync.Mutex
-	pending []chan error
+	pending []rawRequest
 
 	insertOne, insertRows, claim, complete, begin, commit *sql.Stmt
 }
 
-func openRawSQLite(ctx context.Context, place Place, batch int) (Queue, error) {
+var _ RowQueue = (*rawSQLite)(nil)
+
+type rawRequest struct {
+	n    int64
+	done chan error
+}
+
+func openRawSQLite(ctx context.Context, place Place, ours bool, batch int) (Queue, error) {
+	shape := &rawSQLiteShape
+	if ours {
+		shape = &ourSQLiteShape
+		if err := makeOurTables(ctx, place, openOurSQLite); err != nil {
+			return nil, err
+		}
+	}
 	db, err := openSQLite(place)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	if _, err := db.ExecContext(ctx, rawSQLiteTable); err != nil {
-		return nil, err
+	if _, err := db.ExecContext(ctx, rawPragmas+shape.Table); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
-	q := &rawSQLite{db: db, batch: batch, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	q := &rawSQLite{db: db, shape: shape, batch: batch, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	return q, q.prepare(ctx)
+}
+
+func (q *rawSQLite) prepare(ctx context.Context) (err error) {
+	rows := strings.TrimSuffix(strings.Repeat(q.shape.Row+", ", rawRows), ", ")
 	for _, s := range []struct {
 		statement **sql.Stmt
 		text      string
 	}{
-		{&q.insertOne, rawInsert + rawRow},
-		{&q.insertRows, rawInsert + strings.TrimSuffix(strings.Repeat(rawRow+", ", rawRows), ", ")},
-		{&q.claim, rawClaimSQL}, {&q.complete, rawCompleteSQL}, {&q.begin, "BEGIN IMMEDIATE"}, {&q.commit, "COMMIT"},
+		{&q.insertOne, q.shape.Insert + q.shape.Row}, {&q.insertRows, q.shape.Insert + rows},
+		{&q.claim, q.shape.Claim}, {&q.complete, q.shape.Complete}, {&q.begin, "BEGIN IMMEDIATE"}, {&q.commit, "COMMIT"},
 	} {
-		if *s.statement, err = db.PrepareContext(ctx, s.text); err != nil { //nolint:sqlclosecheck // they are closed with the database
-			return nil, err
+		if *s.statement, err = q.db.PrepareContext(ctx, s.text); err != nil { //nolint:sqlclosecheck // they are closed with the database
+			return errors.Join(err, q.db.Close())
 		}
 	}
-	return q, nil
+	return nil
 }
 
-// row is the arguments of one job. Its id grows, as a UUIDv7 does, and is as long.
-func (q *rawSQLite) row(priority int, state string, notBefore any, now string) []any {
-	id := fmt.Sprintf("%08x-0000-7000-8000-%012x", q.ids.Add(1), 0)
-	return []any{id, priority, state, notBefore, now, now}
-}
-
-func (q *rawSQLite) Enqueue(ctx context.Context) error {
-	done := make(chan error, 1)
+func (q *rawSQLite) Enqueue(ctx context.Context, p Payload) error {
+	r := rawRequest{p.N, make(chan error, 1)}
 	q.waiting.Lock()
-	q.pending = append(q.pending, done)
+	q.pending = append(q.pending, r)
 	q.waiting.Unlock()
 	select {
-	case err := <-done:
+	case err := <-r.done:
 		return err
 	case q.turn <- struct{}{}:
 	}
@@ -125,40 +93,50 @@ func (q *rawSQLite) Enqueue(ctx context.Context) error {
 	all := q.pending
 	q.pending = nil
 	q.waiting.Unlock()
-	err := q.insertMany(ctx, len(all), 0, "queued", nil)
+	err := q.insertMany(ctx, Due, len(all), func(i int) int64 { return all[i].n })
 	<-q.turn
 	for _, other := range all {
-		other <- err
+		other.done <- err
 	}
-	return <-done
+	return <-r.done
 }
 
 func (q *rawSQLite) EnqueueMany(ctx context.Context, n int) error {
-	return q.insertMany(ctx, n, 0, "queued", nil)
+	return q.insertMany(ctx, Due, n, func(i int) int64 { return int64(i) })
 }
 
-func (q *rawSQLite) insertMany(ctx context.Context, n, priority int, state string, notBefore any) error {
+// job is the arguments of one row. Its id grows, as a UUIDv7 does, and is as long.
+func (q *rawSQLite) job(kind Kind, n int64, now string) []any {
+	j := rawJobOf(kind, fmt.Sprintf("%08x-0000-7000-8000-%012x", q.ids.Add(1), 0), n)
+	j.now = now
+	if kind == Scheduled {
+		j.scheduled = rawTime(tomorrow())
+	}
+	return q.shape.Args(&j)
+}
+
+func (q *rawSQLite) insertMany(ctx context.Context, kind Kind, n int, number func(i int) int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now().UTC().Format(rawFreeze)
+	now := rawTime(time.Now())
 	if n > 1 {
 		if _, err := q.begin.ExecContext(ctx); err != nil {
 			return err
 		}
 	}
-	for left := n; left > 0; {
+	for done := 0; done < n; {
 		statement, rows := q.insertOne, 1
-		if left >= rawRows {
+		if n-done >= rawRows {
 			statement, rows = q.insertRows, rawRows
 		}
-		args := make([]any, 0, 6*rows)
-		for range rows {
-			args = append(args, q.row(priority, state, notBefore, now)...)
+		var args []any
+		for i := range rows {
+			args = append(args, q.job(kind, number(done+i), now)...)
 		}
 		if _, err := statement.ExecContext(ctx, args...); err != nil {
 			return err
 		}
-		left -= rows
+		done += rows
 	}
 	if n > 1 {
 		if _, err := q.commit.ExecContext(ctx); err != nil {
@@ -172,83 +150,124 @@ func (q *rawSQLite) insertMany(ctx context.Context, n, priority int, state strin
 	return nil
 }
 
-func (q *rawSQLite) Run(ctx context.Context, ran func()) error {
+func (q *rawSQLite) Run(ctx context.Context, ran func(n int64)) error {
+	return q.run(ctx, func(ctx context.Context, claimed []rawClaimed) error {
+		for _, c := range claimed {
+			ran(c.n)
+		}
+		return q.completeBatch(ctx, claimed)
+	})
+}
+
+// RunWriting has the rows of a batch and its completions in one transaction.
+func (q *rawSQLite) RunWriting(ctx context.Context, ran func(n int64)) (err error) {
+	insert, err := q.db.PrepareContext(ctx, rowInsertText)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, insert.Close()) }()
+	return q.run(ctx, func(ctx context.Context, claimed []rawClaimed) error {
+		if _, err := q.begin.ExecContext(ctx); err != nil {
+			return err
+		}
+		for _, c := range claimed {
+			if _, err := insert.ExecContext(ctx, c.n); err != nil {
+				return err
+			}
+			ran(c.n)
+		}
+		if err := q.completeBatch(ctx, claimed); err != nil {
+			return err
+		}
+		_, err := q.commit.ExecContext(ctx)
+		return err
+	})
+}
+
+func (q *rawSQLite) run(ctx context.Context, work func(ctx context.Context, claimed []rawClaimed) error) error {
 	statements := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		ids, err := q.claimBatch(statements)
+		claimed, err := q.claimBatch(statements)
 		if err != nil {
 			return err
 		}
-		if len(ids) == 0 {
+		if len(claimed) == 0 {
 			select {
 			case <-ctx.Done():
 			case <-q.wake:
 			}
 			continue
 		}
-		for range ids {
-			ran()
-		}
-		if err := q.completeBatch(statements, ids); err != nil {
+		q.mu.Lock()
+		err = work(statements, claimed)
+		q.mu.Unlock()
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (q *rawSQLite) claimBatch(ctx context.Context) ([]int64, error) {
+type rawClaimed struct{ rowid, n int64 }
+
+func (q *rawSQLite) claimBatch(ctx context.Context) ([]rawClaimed, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := time.Now().UTC().Format(rawFreeze)
-	rows, err := q.claim.QueryContext(ctx, now, now, q.batch)
+	rows, err := q.claim.QueryContext(ctx, rawTime(time.Now()), q.batch)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	ids := make([]int64, 0, q.batch)
+	claimed := make([]rawClaimed, 0, q.batch)
 	for rows.Next() {
 		var rowid int64
 		var id, payload string
 		if err := rows.Scan(&rowid, &id, &payload); err != nil {
 			return nil, err
 		}
-		ids = append(ids, rowid)
+		claimed = append(claimed, rawClaimed{rowid, payloadNumber(payload)})
 	}
-	return ids, rows.Err()
+	return claimed, rows.Err()
 }
 
-func (q *rawSQLite) completeBatch(ctx context.Context, ids []int64) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	list := strings.ReplaceAll(fmt.Sprint(ids), " ", ",")
-	result, err := q.complete.ExecContext(ctx, time.Now().UTC().Format(rawFreeze), list)
+// completeBatch is called with the lock held.
+func (q *rawSQLite) completeBatch(ctx context.Context, claimed []rawClaimed) error {
+	list := make([]byte, 0, 10*len(claimed))
+	for _, c := range claimed {
+		list = fmt.Append(append(list, ','), c.rowid)
+	}
+	list[0] = '['
+	result, err := q.complete.ExecContext(ctx, rawTime(time.Now()), string(list)+"]")
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n != int64(len(ids)) {
-		return fmt.Errorf("completed %d of %d jobs: %w", n, len(ids), err)
+	if n, err := result.RowsAffected(); err != nil || n != int64(len(claimed)) {
+		return fmt.Errorf("completed %d of %d jobs: %w", n, len(claimed), err)
 	}
 	return nil
 }
 
 func (q *rawSQLite) Stage(ctx context.Context, kind Kind, n int) error {
-	priority, state, notBefore := 0, "queued", any(nil)
-	switch kind {
-	case Due:
-	case Finished:
-		state = "completed"
-	case Scheduled:
-		priority, notBefore = 10, tomorrow().Format(rawFreeze)
-	}
-	return inThousands(n, func(n int) error { return q.insertMany(ctx, n, priority, state, notBefore) })
+	return inThousands(n, func(n int) error { return q.insertMany(ctx, kind, n, func(i int) int64 { return int64(i) }) })
 }
 
-func (q *rawSQLite) Unfinished(ctx context.Context) (n int, err error) {
-	err = q.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM jobs WHERE state IN ('queued', 'running')").Scan(&n)
+func (q *rawSQLite) Unfinished(ctx context.Context) (int, error) {
+	return q.Count(ctx, "SELECT COUNT(*) FROM jobs WHERE state IN ('queued', 'running')")
+}
+
+func (q *rawSQLite) Exec(ctx context.Context, statement string) error {
+	_, err := q.db.ExecContext(ctx, statement)
+	return err
+}
+
+func (q *rawSQLite) Count(ctx context.Context, query string) (n int, err error) {
+	err = q.db.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }
 
 func (q *rawSQLite) Close() error { return q.db.Close() }
+
+func rawTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 func tomorrow() time.Time { return time.Now().UTC().Add(24 * time.Hour) }
 

@@ -17,11 +17,13 @@ var reportText string
 // report renders what was measured.
 func (b *bench) report(m machine, about, versions map[string]string) string {
 	var out strings.Builder
-	t := template.Must(template.New("report").Funcs(template.FuncMap{"count": count, "rate": round3}).Parse(reportText))
+	reports := b.engineReports(about)
+	t := template.Must(template.New("report").Funcs(template.FuncMap{"count": count, "rate": round3, "payload": func() int { return payloadSize }}).Parse(reportText))
 	err := t.Execute(&out, map[string]any{
 		"Date": time.Now().Format(time.DateOnly), "Machine": m, "Rounds": b.rounds, "Size": b.size, "Quick": b.size.Drain < fullSize().Drain,
-		"Engines": b.engineReports(about), "Settings": b.settings(versions), "Claims": b.claimRows(), "Limits": b.limitRows(), "Memory": b.memoryRows(), "Idle": b.idleRows(),
-		"Spread": b.spread(), "Failures": b.failures,
+		"Engines": reports, "HasLatencies": slices.ContainsFunc(reports, func(r engineReport) bool { return len(r.Latencies) > 0 }), "Settings": b.settings(versions), "Claims": b.claimRows(), "Limits": b.limitRows(), "LimitDrains": b.limitDrainRows(),
+		"Machines": b.machineRows(), "MachineNames": b.machineNames(), "Memory": b.memoryRows(), "Idle": b.idleRows(),
+		"Spread": b.spread(), "GrowthDurability": b.engines["sqlite"].Durabilities()[0], "Failures": b.failures,
 	})
 	if err != nil {
 		panic(err) // the template is ours
@@ -30,8 +32,9 @@ func (b *bench) report(m machine, about, versions map[string]string) string {
 }
 
 type engineReport struct {
-	About  string
-	Tables []string
+	About     string
+	Tables    []string // jobs a second
+	Latencies []string // by percentiles
 }
 
 func (b *bench) engineReports(about map[string]string) []engineReport {
@@ -41,11 +44,14 @@ func (b *bench) engineReports(about map[string]string) []engineReport {
 		engine := b.engines[name]
 		for _, durability := range engine.Durabilities() {
 			title := engine.Title()
-			if len(engine.Durabilities()) > 1 {
+			if name == "sqlite" {
 				title += ", synchronous = " + string(durability)
 			}
 			if text := b.table(name, durability, title); text != "" {
 				report.Tables = append(report.Tables, text)
+			}
+			if text := b.latencyTable(name, durability, title); text != "" {
+				report.Latencies = append(report.Latencies, text)
 			}
 		}
 		reports = append(reports, report)
@@ -57,7 +63,7 @@ func (b *bench) engineReports(about map[string]string) []engineReport {
 func (b *bench) table(engine string, durability Durability, title string) string {
 	var shown []Workload
 	for _, w := range b.workloads {
-		if slices.ContainsFunc(b.cells, func(c *cell) bool { return c.Engine == engine && c.Durability == durability && c.Workload == w.Name }) {
+		if w.Title != "" && b.hasCells(engine, durability, w) {
 			shown = append(shown, w)
 		}
 	}
@@ -73,7 +79,10 @@ func (b *bench) table(engine string, durability Durability, title string) string
 		rows = append(rows, b.row(name, shown, func(w Workload) string { return b.best(engine, durability, w, name).format(w) }))
 	}
 	if slices.Contains(b.namesOf(engine), ourName) {
-		for _, raw := range []string{rawName, rawLargeName} {
+		for _, raw := range []string{rawName, rawLargeName, rawSchemaName} {
+			if !slices.Contains(b.namesOf(engine), raw) {
+				continue
+			}
 			rows = append(rows, b.row("**"+ourName+" ÷ "+raw+"**", shown, func(w Workload) string {
 				return ratio(w, b.best(engine, durability, w, ourName), b.best(engine, durability, w, raw))
 			}))
@@ -87,11 +96,7 @@ func (b *bench) table(engine string, durability Durability, title string) string
 			return text
 		}))
 	}
-	var out strings.Builder
-	for _, row := range rows {
-		out.WriteString("| " + strings.Join(row, " | ") + " |\n")
-	}
-	return out.String()
+	return markdown(rows)
 }
 
 func (b *bench) row(name string, shown []Workload, text func(w Workload) string) []string {
@@ -146,22 +151,26 @@ func (b *bench) bestPeer(engine string, durability Durability, w Workload) found
 }
 
 func better(w Workload, a, b Figure) bool {
-	if w.Latency {
-		return a[0] < b[0]
+	if w.Latency != "" {
+		return a.Latencies[w.Latency][0] < b.Latencies[w.Latency][0]
 	}
-	return a[0] > b[0]
+	return a.Rate > b.Rate
 }
+
+// The percentiles in the column of a latency, by their places in Percentiles.
+const columnFirst, columnSecond = 0, 2
 
 func (f found) format(w Workload) string {
 	switch {
 	case f.cell == nil:
 		return "–"
-	case w.Latency:
-		return fmt.Sprintf("%s / %s ms", round2(f.figure[0]), round2(f.figure[1]))
+	case w.Latency != "":
+		p := f.figure.Latencies[w.Latency]
+		return fmt.Sprintf("%s / %s ms", round2(p[columnFirst]), round2(p[columnSecond]))
 	case f.variants > 1:
-		return round3(f.figure[0]) + " (" + f.cell.Variant + ")"
+		return round3(f.figure.Rate) + " (" + f.cell.Variant + ")"
 	}
-	return round3(f.figure[0])
+	return round3(f.figure.Rate)
 }
 
 // ratio is above 1 where ours is better, also for latencies.
@@ -169,10 +178,11 @@ func ratio(w Workload, ours, other found) string {
 	if ours.cell == nil || other.cell == nil {
 		return "–"
 	}
-	if w.Latency {
-		return fmt.Sprintf("%s / %s", round2(other.figure[0]/ours.figure[0]), round2(other.figure[1]/ours.figure[1]))
+	if w.Latency != "" {
+		a, b := ours.figure.Latencies[w.Latency], other.figure.Latencies[w.Latency]
+		return fmt.Sprintf("%s / %s", round2(b[columnFirst]/a[columnFirst]), round2(b[columnSecond]/a[columnSecond]))
 	}
-	return round2(ours.figure[0] / other.figure[0])
+	return round2(ours.figure.Rate / other.figure.Rate)
 }
 
 func (b *bench) settings(versions map[string]string) [][]string {
@@ -181,7 +191,11 @@ func (b *bench) settings(versions map[string]string) [][]string {
 		if c.Setting == "" {
 			continue
 		}
-		rows = append(rows, []string{b.engines[c.Engine].Title(), c.Name, strings.TrimSpace(c.Module + " " + versions[c.Module]), c.Setting})
+		version := versions[c.Module]
+		if c.Elsewhere != nil && c.Module != "" {
+			version = c.Elsewhere.version(c.Module)
+		}
+		rows = append(rows, []string{b.engines[c.Engine].Title(), c.Name, strings.TrimSpace(c.Module + " " + version), c.Setting})
 	}
 	return rows
 }
@@ -199,9 +213,15 @@ func (b *bench) limitRows() [][]string {
 	var rows [][]string
 	for i := range b.limits {
 		r := &b.limits[i]
-		ms := func(values []float64, p int) string { return round2(percentile(values, p) / 1000) }
-		rows = append(rows, []string{b.engines[r.Engine].Title(), r.Case.Title, strconv.Itoa(r.By), fmt.Sprintf("%.1f", float64(r.Jobs)/float64(len(r.Claims))),
-			ms(r.Claims, 50), ms(r.Claims, 99), ms(r.Ends, 50)})
+		row := []string{b.engines[r.Engine].Title(), r.Case.Title, strconv.Itoa(r.By), fmt.Sprintf("%.1f", float64(r.Jobs)/float64(len(r.Claims)))}
+		for _, microseconds := range percentilesOf(r.Claims) {
+			text := "–"
+			if microseconds > 0 {
+				text = round2(microseconds / 1000)
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, append(row, round2(percentile(r.Ends, 50)/1000)))
 	}
 	return rows
 }
@@ -222,7 +242,7 @@ func (b *bench) idleRows() [][]string {
 	return rows
 }
 
-// spread tells how far rounds are from their median.
+// spread is how far rounds are from their median, in words.
 func (b *bench) spread() string {
 	if b.rounds < 2 || len(b.cells) == 0 {
 		return ""
@@ -230,9 +250,9 @@ func (b *bench) spread() string {
 	var all []float64
 	worst, most := b.cells[0], 0.0
 	for _, c := range b.cells {
-		middle, far := c.median()[0], 0.0
+		middle, far := c.median().first(), 0.0
 		for _, figure := range c.Rounds {
-			far = max(far, 100*math.Abs(figure[0]-middle)/middle)
+			far = max(far, 100*math.Abs(figure.first()-middle)/middle)
 		}
 		all = append(all, far)
 		if far >= most {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -14,31 +14,39 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
 )
 
+const riverModule = "github.com/riverqueue/river"
+
+var riverDefaults = riverTuning{workers: 100}
+
 func riverContenders() []Contender {
-	const module = "github.com/riverqueue/river"
-	onSQLite := func(tuning riverTuning) func(context.Context, Place) (Queue, error) {
-		return func(ctx context.Context, place Place) (Queue, error) { return openRiverSQLite(ctx, place, tuning) }
-	}
-	onPostgres := func(tuning riverTuning) func(context.Context, Place) (Queue, error) {
+	tuned := riverTuning{workers: 2000, cooldown: time.Millisecond, poll: 100 * time.Millisecond}
+	open := func(tuning riverTuning) func(context.Context, Place) (Queue, error) {
 		return func(ctx context.Context, place Place) (Queue, error) { return openRiverPostgres(ctx, place, tuning) }
 	}
-	tunedSQLite := riverTuning{workers: 1000, cooldown: time.Millisecond, poll: 5 * time.Millisecond}
-	tunedPostgres := riverTuning{workers: 2000, cooldown: time.Millisecond, poll: 100 * time.Millisecond}
-	defaults := riverTuning{workers: 100}
-	return []Contender{
-		{Engine: "sqlite", Name: "River", Module: module, Groups: Everything, Peer: true, Open: onSQLite(tunedSQLite),
-			Setting: "one connection, as its documentation says; MaxWorkers: 1,000, FetchCooldown: 1 ms, FetchPollInterval: 5 ms"},
-		{Engine: "sqlite", Name: "River, defaults", Groups: Draining | Starting, Open: onSQLite(defaults),
-			Setting: "one connection; MaxWorkers: 100 as in its documents, FetchCooldown: 100 ms, FetchPollInterval: 1 s"},
-		{Engine: "postgres", Name: "River", Module: module, Groups: Everything, Peer: true, Open: onPostgres(tunedPostgres),
-			Setting: "MaxWorkers: 2,000, FetchCooldown: 1 ms, FetchPollInterval: 100 ms, 20 connections, InsertManyFast for bulk"},
-		{Engine: "postgres", Name: "River, defaults", Groups: Draining | Starting, Open: onPostgres(defaults),
-			Setting: "MaxWorkers: 100 as in its documents, FetchCooldown: 100 ms, FetchPollInterval: 1 s"},
+	eager := tuned
+	eager.poll = time.Millisecond
+	machine := func(tuning riverTuning) func(context.Context, Place, int) (Queue, error) {
+		return func(ctx context.Context, place Place, workers int) (Queue, error) {
+			tuning.workers = cmp.Or(workers, tuning.workers)
+			return openRiverPostgres(ctx, place, tuning)
+		}
 	}
+	return append(riverSQLiteContenders(),
+		Contender{
+			Engine: "postgres", Name: "River", Module: riverModule, Groups: Everything, Peer: true, Open: open(tuned), OpenMachine: machine(tuned),
+			Setting: "MaxWorkers: 2,000, FetchCooldown: 1 ms, FetchPollInterval: 100 ms, 20 connections, InsertManyFast for bulk, JobCompleteTx; " +
+				"as one of many dispatchers, FetchPollInterval: 1 ms as well, of which the better is shown",
+		},
+		Contender{
+			Engine: "postgres", Name: "River", Variant: "polling every 1 ms", Peer: true, Open: open(eager), OpenMachine: machine(eager),
+		},
+		Contender{
+			Engine: "postgres", Name: "River, defaults", Groups: Draining | Starting, Open: open(riverDefaults),
+			Setting: "MaxWorkers: 100 as in its documents, FetchCooldown: 100 ms, FetchPollInterval: 1 s",
+		})
 }
 
 type riverTuning struct {
@@ -54,38 +62,28 @@ func (t riverTuning) config(workers *river.Workers) *river.Config {
 	}
 }
 
-type riverArgs struct {
-	N int `json:"n"`
-}
+type riverArgs struct{ Payload }
 
 func (riverArgs) Kind() string { return "bench" }
+
+type riverHandler func(ctx context.Context, job *river.Job[riverArgs]) error
 
 // riverQueue is the same on both databases; T is a transaction of the driver.
 type riverQueue[T any] struct {
 	client  *river.Client[T]
-	ran     *atomic.Pointer[func()]
+	handler *atomic.Pointer[riverHandler]
 	db      *sql.DB // for what is staged and counted
 	dialect dialect
 	table   string
-	close   func() error
+	// write writes a row and completes the job in one transaction.
+	write riverHandler
+	close func() error
 }
 
-func openRiverSQLite(ctx context.Context, place Place, tuning riverTuning) (Queue, error) {
-	db, err := openSQLite(place)
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	q, err := openRiver[*sql.Tx](ctx, riversqlite.New(db), tuning)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	q.db, q.dialect, q.table, q.close = db, sqliteDialect, "river_job", db.Close
-	return q, nil
-}
+var _ RowQueue = (*riverQueue[pgx.Tx])(nil)
 
 func openRiverPostgres(ctx context.Context, place Place, tuning riverTuning) (Queue, error) {
-	pool, err := pgxpool.New(ctx, pooled(place.DSN))
+	pool, err := pgxpool.New(ctx, place.pooled())
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +93,15 @@ func openRiverPostgres(ctx context.Context, place Place, tuning riverTuning) (Qu
 		return nil, err
 	}
 	q.db, q.dialect, q.table = stdlib.OpenDBFromPool(pool), postgresDialect, "public.river_job"
+	q.write = func(ctx context.Context, job *river.Job[riverArgs]) error {
+		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, rowInsert, job.Args.N, rowText); err != nil {
+				return err
+			}
+			_, err := river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, job)
+			return err
+		})
+	}
 	q.close = func() error {
 		defer pool.Close()
 		return q.db.Close()
@@ -110,21 +117,20 @@ func openRiver[T any](ctx context.Context, driver riverdriver.Driver[T], tuning 
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 		return nil, err
 	}
-	ran := new(atomic.Pointer[func()])
+	handler := new(atomic.Pointer[riverHandler])
 	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(context.Context, *river.Job[riverArgs]) error {
-		(*ran.Load())()
-		return nil
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[riverArgs]) error {
+		return (*handler.Load())(ctx, job)
 	}))
 	client, err := river.NewClient(driver, tuning.config(workers))
 	if err != nil {
 		return nil, err
 	}
-	return &riverQueue[T]{client: client, ran: ran}, nil
+	return &riverQueue[T]{client: client, handler: handler}, nil
 }
 
-func (r *riverQueue[T]) Enqueue(ctx context.Context) error {
-	_, err := r.client.Insert(ctx, riverArgs{N: 1}, nil)
+func (r *riverQueue[T]) Enqueue(ctx context.Context, p Payload) error {
+	_, err := r.client.Insert(ctx, riverArgs{p}, nil)
 	return err
 }
 
@@ -133,14 +139,28 @@ func (r *riverQueue[T]) EnqueueMany(ctx context.Context, n int) error { return r
 func (r *riverQueue[T]) insert(ctx context.Context, n int, opts *river.InsertOpts) error {
 	params := make([]river.InsertManyParams, n)
 	for i := range params {
-		params[i] = river.InsertManyParams{Args: riverArgs{N: 1}, InsertOpts: opts}
+		params[i] = river.InsertManyParams{Args: riverArgs{newPayload(int64(i))}, InsertOpts: opts}
 	}
 	_, err := r.client.InsertManyFast(ctx, params)
 	return err
 }
 
-func (r *riverQueue[T]) Run(ctx context.Context, ran func()) error {
-	r.ran.Store(&ran)
+func (r *riverQueue[T]) Run(ctx context.Context, ran func(n int64)) error {
+	return r.run(ctx, func(_ context.Context, job *river.Job[riverArgs]) error {
+		ran(job.Args.N)
+		return nil
+	})
+}
+
+func (r *riverQueue[T]) RunWriting(ctx context.Context, ran func(n int64)) error {
+	return r.run(ctx, func(ctx context.Context, job *river.Job[riverArgs]) error {
+		defer ran(job.Args.N)
+		return r.write(ctx, job)
+	})
+}
+
+func (r *riverQueue[T]) run(ctx context.Context, handler riverHandler) error {
+	r.handler.Store(&handler)
 	background := context.WithoutCancel(ctx)
 	if err := r.client.Start(background); err != nil {
 		return err
@@ -167,8 +187,17 @@ func (r *riverQueue[T]) Stage(ctx context.Context, kind Kind, n int) error {
 	return inThousands(n, func(n int) error { return r.insert(ctx, n, opts) })
 }
 
-func (r *riverQueue[T]) Unfinished(ctx context.Context) (n int, err error) {
-	err = r.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM river_job WHERE state IN ('available', 'scheduled', 'retryable', 'pending', 'running')").Scan(&n)
+func (r *riverQueue[T]) Unfinished(ctx context.Context) (int, error) {
+	return r.Count(ctx, "SELECT COUNT(*) FROM river_job WHERE state IN ('available', 'scheduled', 'retryable', 'pending', 'running')")
+}
+
+func (r *riverQueue[T]) Exec(ctx context.Context, statement string) error {
+	_, err := r.db.ExecContext(ctx, statement)
+	return err
+}
+
+func (r *riverQueue[T]) Count(ctx context.Context, query string) (n int, err error) {
+	err = r.db.QueryRowContext(ctx, query).Scan(&n)
 	return n, err
 }
 

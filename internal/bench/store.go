@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,7 +27,7 @@ const (
 // An Engine makes stores and takes them away.
 type Engine interface {
 	Title() string
-	// Check tells what to do when the engine cannot be had, and else its version and what of its setting matters.
+	// Check returns the version and the settings that matter, or an error that says what to do when the engine cannot be had.
 	Check(ctx context.Context) (about string, err error)
 	Durabilities() []Durability
 	// Make makes an empty place; remove takes it away.
@@ -35,14 +36,22 @@ type Engine interface {
 	Settle(ctx context.Context, place Place) error
 }
 
-func engines(dir string) map[string]Engine {
-	return map[string]Engine{"sqlite": sqliteEngine{dir: dir}, "postgres": postgresEngine{dsn: os.Getenv(postgresEnv)}, "redis": redisEngine{}}
+// engines are all of them; SQLite is measured with one durability, or, when it is empty, with both.
+func engines(dir string, only Durability) map[string]Engine {
+	durabilities := []Durability{Normal, Full}
+	if only != "" {
+		durabilities = []Durability{only}
+	}
+	return map[string]Engine{"sqlite": sqliteEngine{dir, durabilities}, "postgres": postgresEngine{dsn: os.Getenv(postgresEnv)}, "redis": redisEngine{}}
 }
 
-type sqliteEngine struct{ dir string }
+type sqliteEngine struct {
+	dir          string
+	durabilities []Durability
+}
 
-func (sqliteEngine) Title() string              { return "SQLite" }
-func (sqliteEngine) Durabilities() []Durability { return []Durability{Normal, Full} }
+func (sqliteEngine) Title() string                { return "SQLite" }
+func (e sqliteEngine) Durabilities() []Durability { return e.durabilities }
 
 func (sqliteEngine) Check(ctx context.Context) (string, error) {
 	db, err := sql.Open("sqlite3", ":memory:")
@@ -85,16 +94,16 @@ func (e postgresEngine) Check(ctx context.Context) (string, error) {
 	if _, err := url.Parse(e.dsn); err != nil {
 		return "", fmt.Errorf("%s must be a URL: %w", postgresEnv, err)
 	}
-	var version, commit, fsync string
+	var version, commit, fsync, autovacuum string
 	err := e.do(ctx, e.dsn, func(conn *pgx.Conn) error {
-		const query = "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync')"
-		return conn.QueryRow(ctx, query).Scan(&version, &commit, &fsync)
+		const query = "SELECT current_setting('server_version'), current_setting('synchronous_commit'), current_setting('fsync'), current_setting('autovacuum')"
+		return conn.QueryRow(ctx, query).Scan(&version, &commit, &fsync, &autovacuum)
 	})
 	if err != nil {
 		return "", fmt.Errorf("the server that %s names must answer: %w; start it, or leave PostgreSQL out with -only '^(sqlite|redis)/'", postgresEnv, err)
 	}
 	version, _, _ = strings.Cut(version, " ")
-	return fmt.Sprintf("PostgreSQL %s, synchronous_commit=%s, fsync=%s", version, commit, fsync), nil
+	return fmt.Sprintf("PostgreSQL %s, synchronous_commit=%s, fsync=%s, autovacuum=%s", version, commit, fsync, autovacuum), nil
 }
 
 // Make makes a database, not a schema, because some contenders name their schema themselves.
@@ -136,13 +145,13 @@ func (postgresEngine) do(ctx context.Context, dsn string, fn func(conn *pgx.Conn
 	return errors.Join(fn(conn), conn.Close(ctx))
 }
 
-// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue.
-func pooled(dsn string) string {
+// pooled is the DSN for a pool that has a connection for each of the goroutines that enqueue, or as many as the place allows.
+func (p Place) pooled() string {
 	separator := "?"
-	if strings.Contains(dsn, "?") {
+	if strings.Contains(p.DSN, "?") {
 		separator = "&"
 	}
-	return dsn + separator + "pool_max_conns=20"
+	return fmt.Sprintf("%s%spool_max_conns=%d", p.DSN, separator, cmp.Or(p.Connections, 20))
 }
 
 type redisEngine struct{}

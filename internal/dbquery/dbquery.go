@@ -17,6 +17,20 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// An Execer runs statements: a *sqlx.DB, a *sql.Tx, a queue.Tx.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Exec runs a statement and returns the number of rows that it changed.
+func Exec(ctx context.Context, e Execer, statement string, args ...any) (changed int64, err error) {
+	result, err := e.ExecContext(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 // Select reads all rows into the slice that dest points to: of structs, by their db tags, or of values of one column.
 func Select(ctx context.Context, q Querier, dest any, query string, args ...any) error {
 	return sqlx.SelectContext(ctx, queryer{q}, dest, query, args...)

@@ -43,8 +43,13 @@ func TestRowsAreReadWithinTransactionsAndWithout(t *testing.T) {
 				}
 			}
 			look(ctx, tx)
+			changed, err := dbquery.Exec(ctx, tx, "UPDATE people SET age = age WHERE age > $1", 10)
+			require.NoError(t, err)
+			require.EqualValues(t, 2, changed)
 			return nil
 		}))
+		_, err := dbquery.Exec(t.Context(), db.Reader(), "UPDATE nothing SET age = 1")
+		require.Error(t, err)
 		look(t.Context(), db.Reader())
 		require.Error(t, dbquery.Select(t.Context(), db.Reader(), &[]person{}, "SELECT nothing"))
 		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), person{}, "SELECT 1"), "dbquery: Get needs a pointer")

@@ -1,4 +1,4 @@
-// Package dbtime is how instants are stored: UTC, to the microsecond, as text of one fixed width on SQLite (so that text
+// Package dbtime stores instants: UTC, to the microsecond, as text of one fixed width on SQLite (so that text
 // order is time order) and as timestamptz on PostgreSQL, which reads the same text.
 package dbtime
 

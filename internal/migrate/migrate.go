@@ -1,4 +1,4 @@
-// Package migrate brings the tables of one package up to date. Migrations are SQL files embedded beside the package, named
+// Package migrate brings the tables of one package up to date. Migrations are SQL files embedded in the package, named
 // 0001_words.sql and up, in one folder for each dialect; they go forward only.
 package migrate
 

@@ -1,3 +1,3 @@
-// Package llmtest has language models for tests: [Scripted] says what it was told to, [Obedient] does whatever the mail
-// says. Neither needs a network or a key.
+// Package llmtest has language models for tests: [Scripted] gives prepared answers, [Obedient] follows the instructions of
+// the mail. Neither needs a network or a key.
 package llmtest

@@ -21,7 +21,7 @@ func (r *recorder) Cleanup(fn func())              { r.cleanups = append(r.clean
 
 func TestScriptedFailsTheTestOnASurplusCall(t *testing.T) {
 	r := &recorder{TB: t}
-	client := llmtest.New(r, llmtest.Says("one"))
+	client := llmtest.NewScripted(r, llmtest.Says("one"))
 	resp, err := client.Complete(t.Context(), &llm.Request{})
 	require.NoError(t, err)
 	require.Equal(t, "one", resp.Text)
@@ -35,7 +35,7 @@ func TestScriptedFailsTheTestOnASurplusCall(t *testing.T) {
 
 func TestScriptedFailsTheTestOnAnAnswerThatIsLeft(t *testing.T) {
 	r := &recorder{TB: t}
-	llmtest.New(r, llmtest.Says("one"))
+	llmtest.NewScripted(r, llmtest.Says("one"))
 	for _, fn := range r.cleanups {
 		fn()
 	}
@@ -43,7 +43,7 @@ func TestScriptedFailsTheTestOnAnAnswerThatIsLeft(t *testing.T) {
 }
 
 func TestScriptedKeepsRequestsAsTheyWere(t *testing.T) {
-	client := llmtest.New(t, llmtest.Says("one"))
+	client := llmtest.NewScripted(t, llmtest.Says("one"))
 	req := &llm.Request{Messages: []llm.Message{{Text: "first"}}}
 	_, err := client.Complete(t.Context(), req)
 	require.NoError(t, err)

@@ -10,11 +10,11 @@ import (
 	"github.com/postroom-go/postroom/llm"
 )
 
-// An Obedient client is the model that a mail's author wishes for: it does what the message says, is sure of it and wants
-// nobody to look. What it decides must never be enough to send, forward or delete anything.
+// An Obedient client is a model that a malicious mail controls: it does what the message says, with full confidence and
+// without asking for approval. Its decisions alone must never send, forward or delete anything.
 //
-// It looks in the text of the message, and nowhere else, for a decision in JSON and copies it; else for the words delete,
-// forward or reply, and does that, to the first address that follows. A message without any of them gets action none.
+// It searches the text of the message, and nothing else, for a decision in JSON and copies it; else for the words delete,
+// forward or reply, and decides that, with the first address that follows. For other messages it decides none.
 type Obedient struct{}
 
 var _ llm.Client = Obedient{}
@@ -44,7 +44,7 @@ func (Obedient) Complete(ctx context.Context, req *llm.Request) (*llm.Response, 
 	}, nil
 }
 
-// messageOf is what stands between the marks that the system message names.
+// messageOf returns the text between the marks that the system message names.
 func messageOf(req *llm.Request) string {
 	for _, m := range req.Messages {
 		if m.Role != llm.RoleUser {

@@ -16,7 +16,7 @@ type Turn struct {
 	Err      error
 }
 
-// Model is the name by which the clients of this package answer.
+// Model is the name of the model in the answers of [Scripted].
 const Model = "llmtest::scripted"
 
 // Calls answers with one call of the tool.
@@ -46,8 +46,8 @@ func Says(text string) Turn { return Turn{Response: &llm.Response{Model: Model, 
 // Fails answers with an error.
 func Fails(err error) Turn { return Turn{Err: err} }
 
-// A Scripted client gives prepared answers, one after the other, and keeps what it was asked. A call for which none is
-// left fails the test, and so does an answer that is left at its end.
+// A Scripted client gives prepared answers in order and records the requests. A call without an answer left fails the
+// test, and so does an answer that is left when the test ends.
 type Scripted struct {
 	t testing.TB
 
@@ -58,8 +58,8 @@ type Scripted struct {
 
 var _ llm.Client = (*Scripted)(nil)
 
-// New makes a scripted client for a test.
-func New(t testing.TB, turns ...Turn) *Scripted {
+// NewScripted makes a scripted client for a test.
+func NewScripted(t testing.TB, turns ...Turn) *Scripted {
 	s := &Scripted{t: t, turns: slices.Clone(turns)}
 	t.Cleanup(func() {
 		s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *Scripted) Complete(ctx context.Context, req *llm.Request) (*llm.Respons
 	return turn.Response, turn.Err
 }
 
-// Requests returns what the client was asked, in order.
+// Requests returns the requests that the client received, in order.
 func (s *Scripted) Requests() []llm.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

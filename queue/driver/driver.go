@@ -190,3 +190,10 @@ type LockTimeouter interface {
 	// where another one holds what it wants, and lets go of what it holds when its process does not go on with it.
 	SetLockTimeout(ctx context.Context, tx *WriteTx) error
 }
+
+// A WriteChecker is a [Driver] that recognises a caller which is inside the function of a write already, by its context or
+// by its goroutine, so that what must not be begun there is refused before it has done anything.
+type WriteChecker interface {
+	// InWrite reports whether ctx, or the goroutine that calls, is that of a function given to Write of this database.
+	InWrite(ctx context.Context) bool
+}

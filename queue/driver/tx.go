@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -41,11 +42,13 @@ type DB interface {
 	// when fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work
 	// only and never waits for anything else.
 	//
-	// The Tx is a [*WriteTx]. It is of use until fn returns, by one goroutine at a time; a statement that comes later, or at
-	// the same time from another goroutine, is refused.
+	// The Tx is a [*WriteTx]. It is of use until fn returns: what comes later, from whatever goroutine, is refused with an
+	// error that is [sql.ErrTxDone]. Goroutines that share it take turns.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. The ctx given to fn
-	// carries the transaction. Calling Write from within fn, with whatever context, is an error: [ErrNestedWrite].
+	// carries the transaction. Calling Write from within fn, with that context or on that goroutine with any other, is an
+	// error at once: [ErrNestedWrite]. A goroutine that fn starts and waits for, and that writes under a context of its own,
+	// cannot be recognised.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
@@ -53,8 +56,11 @@ type DB interface {
 // ended.
 type WriteTx struct {
 	Tx
-	dialect    Dialect
-	now        time.Time
+	dialect Dialect
+	now     time.Time
+	joined  bool
+
+	mu         sync.Mutex
 	onCommit   []func()
 	onRollback []func()
 }
@@ -65,6 +71,16 @@ func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
 
+// NewJoinedTx is [NewWriteTx] for a transaction that the program has begun and will end: nobody reports its end.
+func NewJoinedTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
+	w := NewWriteTx(tx, dialect, now)
+	w.joined = true
+	return w
+}
+
+// Joined reports whether the transaction is the program's own; see [Transactor].Join.
+func (tx *WriteTx) Joined() bool { return tx.joined }
+
 // Dialect returns the SQL that the transaction speaks.
 func (tx *WriteTx) Dialect() Dialect { return tx.dialect }
 
@@ -73,10 +89,16 @@ func (tx *WriteTx) Now() time.Time { return tx.now }
 
 // OnCommit registers fn to run after the commit. It does not run when nobody calls [WriteTx.Committed], as for a
 // transaction of the program's own.
-func (tx *WriteTx) OnCommit(fn func()) { tx.onCommit = append(tx.onCommit, fn) }
+func (tx *WriteTx) OnCommit(fn func()) { tx.register(&tx.onCommit, fn) }
 
 // OnRollback registers fn to run before the rollback.
-func (tx *WriteTx) OnRollback(fn func()) { tx.onRollback = append(tx.onRollback, fn) }
+func (tx *WriteTx) OnRollback(fn func()) { tx.register(&tx.onRollback, fn) }
+
+func (tx *WriteTx) register(registered *[]func(), fn func()) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	*registered = append(*registered, fn)
+}
 
 // Committed runs what [WriteTx.OnCommit] has registered, once.
 func (tx *WriteTx) Committed() { tx.end(&tx.onCommit) }
@@ -85,8 +107,10 @@ func (tx *WriteTx) Committed() { tx.end(&tx.onCommit) }
 func (tx *WriteTx) RolledBack() { tx.end(&tx.onRollback) }
 
 func (tx *WriteTx) end(registered *[]func()) {
+	tx.mu.Lock()
 	fns := *registered
 	tx.onCommit, tx.onRollback = nil, nil
+	tx.mu.Unlock()
 	for _, fn := range fns {
 		fn()
 	}

@@ -17,6 +17,11 @@ const bulk = 50
 
 // copyJobs writes many jobs by COPY, in its binary form: nothing is faster on either side.
 func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return errOver
+	}
 	// It cannot be sent with other statements.
 	if err := t.send(ctx); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
 // Config says how to open a database; the zero value is the usual.
@@ -38,6 +39,9 @@ type DB struct {
 	db     *sqlx.DB
 	news   *news
 	pooled bool
+	// release closes the pool, if that is ours.
+	release func()
+	guard   within.Guard
 	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
@@ -48,6 +52,7 @@ type DB struct {
 var (
 	_ driver.Driver        = (*DB)(nil)
 	_ driver.LockTimeouter = (*DB)(nil)
+	_ driver.WriteChecker  = (*DB)(nil)
 )
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
@@ -68,9 +73,35 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db := &DB{pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, server: serverClock{machine: time.Now}}
-	if err := db.setClock(ctx); err != nil {
+	db, err := OpenPool(ctx, pool, cfg)
+	if err != nil {
 		pool.Close()
+		return nil, err
+	}
+	db.release = pool.Close
+	return db, nil
+}
+
+// OpenPool is [Open] on a pool that the program has opened, and closes after [DB.Close]. A listening dispatcher takes one of
+// its connections for good, in whose place the pool opens another. cfg may be nil; with [Config].Pooled the pool must not use
+// prepared statements. The pool must be one to a server that takes writes, and its connections must find the queue's tables by
+// their search_path.
+func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error) {
+	if pool == nil {
+		return nil, errors.New("postgres: the pool is nil: give one of pgxpool.New, or use postgres.Open")
+	}
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	if mode := pool.Config().ConnConfig.DefaultQueryExecMode; cfg.Pooled && mode == pgx.QueryExecModeCacheStatement {
+		return nil, errors.New("postgres: Config.Pooled is set, but the pool prepares statements, which a pooler loses: " +
+			"add default_query_exec_mode=cache_describe to its DSN")
+	}
+	db := &DB{
+		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
+		server: serverClock{machine: time.Now},
+	}
+	if err := db.setClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db.news = startNews(pool)
@@ -78,11 +109,12 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	return db, nil
 }
 
-// Close waits for what is under way and closes all connections. A second call does nothing.
+// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]. A second call does
+// nothing.
 func (db *DB) Close() error {
 	db.news.close()
 	err := db.db.Close()
-	db.pool.Close()
+	db.release()
 	return err
 }
 
@@ -106,7 +138,7 @@ func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.
 
 // Join implements [driver.Transactor].
 func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	return driver.NewWriteTx(tx, driver.Postgres, now), nil
+	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
 }
 
 // query runs a statement outside of transactions.
@@ -115,8 +147,20 @@ func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows
 	return rows{answer}, err
 }
 
+// InWrite implements [driver.WriteChecker].
+func (db *DB) InWrite(ctx context.Context) bool {
+	return ctx.Value(writeKey{}) != nil || db.guard.Inside()
+}
+
+// run runs what the transaction is for, and takes it back, also from goroutines that fn has left behind.
+func (db *DB) run(t *transaction, fn func() error) (err error) {
+	defer t.close()
+	db.guard.Run(func() { err = fn() })
+	return err
+}
+
 func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
-	if ctx.Value(writeKey{}) != nil {
+	if db.InWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
 	db.resetClock(ctx)
@@ -142,7 +186,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 			err = errors.Join(err, t.rollback(ctx))
 		}
 	}()
-	if err := fn(context.WithValue(ctx, writeKey{}, true), tx); err != nil {
+	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {
 		if t.failed != nil && !errors.Is(err, t.failed) {
 			err = errors.Join(err, t.failed)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -18,8 +19,13 @@ import (
 // A transaction is one write, on a connection that is its own meanwhile. What the driver wants to do and need not see the
 // answer of at once waits, and is sent together with what comes next: in the end with the commit. Enqueueing a job is one
 // round trip so: BEGIN, INSERT, COMMIT.
+//
+// Goroutines that share it take turns.
 type transaction struct {
-	conn    *sqlx.Conn
+	conn *sqlx.Conn
+
+	mu      sync.Mutex
+	over    bool // nothing is accepted any more
 	begun   bool
 	planned bool // ours, see planOurs
 	waiting []step
@@ -55,6 +61,37 @@ func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
 		}
 		return fn(own.Conn())
 	})
+}
+
+// errOver is told of a transaction that is kept after its end, of which nothing could be written any more.
+var errOver = fmt.Errorf("postgres: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
+
+// add has the step wait for what comes next.
+func (t *transaction) add(s step) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return errOver
+	}
+	t.waiting = append(t.waiting, s)
+	return nil
+}
+
+// sendNow is send for all but the end of the transaction.
+func (t *transaction) sendNow(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return errOver
+	}
+	return t.send(ctx)
+}
+
+// close refuses what comes later.
+func (t *transaction) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
 }
 
 // send runs what waits, in one round trip. After an error the transaction is of no more use.
@@ -165,6 +202,9 @@ func (t *transaction) plans() bool {
 
 // flush sends what waits, so that a user's statement comes after it, and is planned as the server is set up to.
 func (t *transaction) flush(ctx context.Context) error {
+	if t.over {
+		return errOver
+	}
 	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.there()
 	}
@@ -193,6 +233,8 @@ func (t *transaction) there() error {
 }
 
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -200,6 +242,8 @@ func (t *transaction) ExecContext(ctx context.Context, query string, args ...any
 }
 
 func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -207,11 +251,10 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 }
 
 func (t *transaction) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	if t.flush(ctx) != nil {
-		// Only a query makes a row that carries an error; this one is not sent. Write tells what had failed.
-		done, cancel := context.WithCancel(ctx)
-		cancel()
-		ctx = done
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.flush(ctx); err != nil {
+		return jobsql.RefusedRow(err)
 	}
 	return t.conn.QueryRowContext(ctx, query, args...)
 }
@@ -219,8 +262,10 @@ func (t *transaction) QueryRowContext(ctx context.Context, query string, args ..
 // later runs a statement of the driver's own before whatever comes after it. Its error is that of what comes after it.
 func later(ctx context.Context, tx *driver.WriteTx, query string, args ...any) error {
 	if own, ok := tx.Tx.(*transaction); ok {
-		own.waiting = append(own.waiting, step{sql: query, args: args})
-		return nil
+		return own.add(step{sql: query, args: args})
+	}
+	if _, ok := tx.Tx.(*pgxTx); !ok {
+		args = portable(args)
 	}
 	_, err := tx.ExecContext(ctx, query, args...)
 	return err
@@ -228,41 +273,38 @@ func later(ctx context.Context, tx *driver.WriteTx, query string, args ...any) e
 
 // store is later for a statement that only inserts.
 func store(ctx context.Context, tx *driver.WriteTx, query string, args ...any) error {
-	err := later(ctx, tx, query, args...)
 	if own, ok := tx.Tx.(*transaction); ok {
-		own.waiting[len(own.waiting)-1].stores = true
+		return own.add(step{sql: query, args: args, stores: true})
 	}
-	return err
+	return later(ctx, tx, query, args...)
 }
 
 // laterInto is later for a statement that answers: into has the answer when what comes after it has run.
 func laterInto[T any](ctx context.Context, tx *driver.WriteTx, into *[]T, scan func(jobsql.Scanner) (T, error), query string, args ...any) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
-		answer, err := tx.QueryContext(ctx, query, args...) //nolint:rowserrcheck // Collect does
+		answer, err := queryTx(ctx, tx, query, args...)
 		*into, err = jobsql.Collect(answer, err, scan)
 		return err
 	}
-	own.waiting = append(own.waiting, step{sql: query, args: args, read: func(r rows) (err error) {
+	return own.add(step{sql: query, args: args, read: func(r rows) (err error) {
 		*into, err = jobsql.Collect(r, nil, scan)
 		return err
 	}})
-	return nil
 }
 
 // laterJobs is laterInto for jobs.
 func laterJobs(ctx context.Context, tx *driver.WriteTx, into *[]driver.Job, query string, args ...any) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
-		answer, err := tx.QueryContext(ctx, query, args...)
+		answer, err := queryTx(ctx, tx, query, args...)
 		*into, err = jobsql.ScanJobs(answer, err, 16)
 		return err
 	}
-	own.waiting = append(own.waiting, step{sql: query, args: args, read: func(r rows) (err error) {
+	return own.add(step{sql: query, args: args, read: func(r rows) (err error) {
 		*into, err = jobsql.ScanJobs(r, nil, 16)
 		return err
 	}})
-	return nil
 }
 
 // query runs a statement of the driver's own, and whatever waits before it.
@@ -271,7 +313,7 @@ func query[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.Scan
 		return nil, err
 	}
 	if own, ok := tx.Tx.(*transaction); ok {
-		err = own.send(ctx)
+		err = own.sendNow(ctx)
 	}
 	return list, err
 }
@@ -291,7 +333,7 @@ func queryOne[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.S
 // flush sends what waits.
 func flush(ctx context.Context, tx *driver.WriteTx) error {
 	if own, ok := tx.Tx.(*transaction); ok {
-		return own.send(ctx)
+		return own.sendNow(ctx)
 	}
 	return nil
 }

@@ -3,19 +3,20 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 var (
 	// errGone is what is told of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
 	errGone = errors.New("SQLite has rolled the transaction back after an error")
-	errOver = errors.New("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs")
+	errOver = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
 	errEnds = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
 )
 
@@ -93,7 +94,7 @@ func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.refusal(query); err != nil {
-		return refusedRow(err)
+		return jobsql.RefusedRow(err)
 	}
 	return l.statements.QueryRowContext(ctx, query, args...)
 }
@@ -108,16 +109,3 @@ func (l *lent) remember(rows *sql.Rows) {
 	}
 	l.open = append(l.open, rows)
 }
-
-// refusedRow is a row that carries the error, which only a query makes.
-func refusedRow(err error) *sql.Row {
-	db := sql.OpenDB(refusing{err})
-	defer func() { _ = db.Close() }() // it has no connection
-	return db.QueryRowContext(context.Background(), "")
-}
-
-// refusing connects to nothing.
-type refusing struct{ err error }
-
-func (r refusing) Connect(context.Context) (sqldriver.Conn, error) { return nil, r.err }
-func (r refusing) Driver() sqldriver.Driver                        { return nil }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -90,6 +91,8 @@ type DB struct {
 	clock   joblimit.Clock
 	log     string // the write-ahead log; empty in memory
 	watched bool
+	own     library
+	joined  atomic.Pointer[driver.Tx] // the latest that was looked at
 }
 
 var _ driver.Driver = (*DB)(nil)
@@ -194,7 +197,12 @@ func (db *DB) check(ctx context.Context) error {
 	if err := db.reader.GetContext(ctx, &version, "SELECT sqlite_version()"); err != nil {
 		return err
 	}
-	return checkVersion(version)
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	var err error
+	db.own, err = look(ctx, db.reader)
+	return err
 }
 
 func checkVersion(version string) error {
@@ -233,12 +241,13 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	return db.writer.write(ctx, fn)
 }
 
-// Join implements [driver.Transactor].
-func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	return driver.NewWriteTx(tx, driver.SQLite, now), nil
-}
+// errReadInside: in memory a reader would wait for the write that waits for it.
+var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction", driver.ErrNestedWrite)
 
 // query runs a statement on the readers.
 func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	if db.log == "" && db.InWrite(ctx) {
+		return nil, errReadInside
+	}
 	return db.reader.QueryContext(ctx, query, args...)
 }

@@ -42,6 +42,7 @@ type writer struct {
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
+	lookout  *lookout
 }
 
 // A request is one caller's function. Whoever wins the race for taken, the writer that begins it or the caller that
@@ -77,6 +78,7 @@ func openWriter(ctx context.Context, name, options string, busyTimeout time.Dura
 	w := &writer{
 		name: name, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
 		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed, quit: make(chan struct{}), stopped: make(chan struct{}),
+		lookout: newLookout(),
 	}
 	w.close = sync.OnceValue(w.shut)
 	if err := w.try(); err != nil {
@@ -126,7 +128,7 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *driver.Wri
 	if r.tx == nil {
 		return advise(r.err, w.name)
 	}
-	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), fn)
+	r.call(context.WithValue(context.WithoutCancel(ctx), writeKey{}, true), w.lookout, fn)
 	if r.err == nil {
 		r.tx.Committed()
 	}
@@ -138,21 +140,12 @@ func (w *writer) await(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select {
-	case w.requests <- r:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-w.quit:
-		return ErrClosed
+	if err := w.lineUp(ctx, r); err != nil {
+		return err
 	}
-	var err error
-	select {
-	case <-r.turn:
+	err := w.turn(ctx, r)
+	if err == nil {
 		return nil
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-w.stopped:
-		err = ErrClosed
 	}
 	if r.taken.CompareAndSwap(false, true) {
 		return err
@@ -161,9 +154,44 @@ func (w *writer) await(ctx context.Context, r *request) error {
 	return nil
 }
 
+func (w *writer) lineUp(ctx context.Context, r *request) error {
+	for {
+		select {
+		case w.requests <- r:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.quit:
+			return ErrClosed
+		case <-w.lookout.watch():
+			if w.inWrite(ctx) {
+				return driver.ErrNestedWrite
+			}
+		}
+	}
+}
+
+// turn waits until it is the request's turn, or returns why it is waited for no more.
+func (w *writer) turn(ctx context.Context, r *request) error {
+	for {
+		select {
+		case <-r.turn:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.stopped:
+			return ErrClosed
+		case <-w.lookout.watch():
+			if w.inWrite(ctx) {
+				return driver.ErrNestedWrite
+			}
+		}
+	}
+}
+
 // call returns when the writer has told what became of it. When fn panics or calls runtime.Goexit, what it wrote is
 // undone before the goroutine unwinds further.
-func (r *request) call(ctx context.Context, fn func(context.Context, *driver.WriteTx) error) {
+func (r *request) call(ctx context.Context, l *lookout, fn func(context.Context, *driver.WriteTx) error) {
 	r.err = errAborted
 	defer func() {
 		if r.err != nil {
@@ -172,7 +200,7 @@ func (r *request) call(ctx context.Context, fn func(context.Context, *driver.Wri
 		close(r.ran)
 		<-r.done
 	}()
-	r.err = fn(ctx, r.tx)
+	l.run(r, func() { r.err = fn(ctx, r.tx) })
 }
 
 func (w *writer) loop() {

@@ -6,7 +6,7 @@ var (
 	// ErrNotMailbox is wrapped by an [OpenError] when the path exists and holds something else.
 	ErrNotMailbox = errors.New("not a mailbox of this kind")
 
-	// ErrCutShort tells that a file ended, or was damaged, before its last message: the messages before were yielded.
+	// ErrCutShort reports that a file ended, or was damaged, before its last message; the messages before were yielded.
 	ErrCutShort = errors.New("the file is cut short")
 )
 
@@ -18,7 +18,7 @@ type OpenError struct {
 	Err  error  // the cause: fs.ErrNotExist, fs.ErrPermission, ErrNotMailbox or ErrCutShort
 }
 
-// Error is one line for people.
+// Error returns one line for people.
 func (e *OpenError) Error() string {
 	s := e.Path + " " + e.What
 	if e.Hint != "" {

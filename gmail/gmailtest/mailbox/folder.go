@@ -13,7 +13,7 @@ type entry struct {
 	name     string // what the message is called
 	path     string
 	flags    Flags
-	received time.Time // zero when the name does not tell
+	received time.Time // zero when the name has no time
 }
 
 // A folder is a mailbox of entries, listed when it was opened.

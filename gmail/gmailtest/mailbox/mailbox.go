@@ -8,13 +8,13 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/internal/rawmail"
 )
 
-// MaxMessage is the largest message that is read whole, in bytes: the largest that Gmail takes.
+// MaxMessage is the largest message that is read whole, in bytes: the largest that Gmail accepts.
 const MaxMessage = 36_700_160
 
-// OversizeKept is how many bytes of a message above [MaxMessage] are kept.
+// OversizeKept is the number of bytes that are kept of a message above [MaxMessage].
 const OversizeKept = 64 << 10
 
-// A Source is a mailbox that can be read from its beginning, as often as one likes.
+// A Source is a mailbox that can be read from its beginning any number of times.
 type Source interface {
 	// Name identifies the mailbox: it is the same each time the same mailbox is opened.
 	Name() string
@@ -36,7 +36,7 @@ type Message struct {
 	// receiver's to keep.
 	Raw []byte
 
-	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it, and Labeled tells whether the message has that
+	// Labels are the names in X-Gmail-Labels, as Google Takeout writes it, and Labeled reports whether the message has that
 	// header field: an empty list of labels is not the same as none at all.
 	Labels  []string
 	Labeled bool
@@ -55,7 +55,7 @@ type Message struct {
 	Problem string
 }
 
-// Flags is what other mail programs noted about a message.
+// Flags are the marks of other mail programs on a message.
 type Flags struct {
 	Seen, Answered, Flagged, Draft, Trashed bool
 }

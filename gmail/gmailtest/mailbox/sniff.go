@@ -11,7 +11,7 @@ var gzipMagic = []byte{0x1F, 0x8B}
 
 const hintTakeout = "unpack it first: Google Takeout puts the .mbox file inside"
 
-// formats are what people give in place of a mailbox, by their first bytes.
+// formats are files that people mistake for mailboxes, by their first bytes.
 var formats = []struct{ magic, what, hint string }{
 	{"PK\x03\x04", "is a ZIP archive", hintTakeout},
 	{"%PDF", "is a PDF", ""},

@@ -7,10 +7,10 @@ import (
 	"io"
 )
 
-// chunkSize is how long a line may be to be looked at whole; the rest of a longer one is copied as it is.
+// chunkSize is the length up to which lines are examined whole; the rest of a longer line is copied unchanged.
 const chunkSize = 64 << 10
 
-// peekSize is how much of the next line is looked at: enough for any header field's name.
+// peekSize is the number of bytes of the next line that are examined: enough for the name of any header field.
 const peekSize = 256
 
 // A splitter cuts the bytes of an mbox into messages (RFC 4155 and its relatives mboxo, mboxrd and mboxcl). It holds one

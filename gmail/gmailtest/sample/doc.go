@@ -1,4 +1,4 @@
-// Package sample is a mailbox to try things on: newsletters, receipts, threads, invitations, bounces, mailing lists, old
+// Package sample is a sample mailbox: newsletters, receipts, threads, invitations, bounces, mailing lists, old
 // charsets, attachments, and what people should be protected from. All persons, companies and addresses in it are
 // invented; the mail is dated 2026.
 //

@@ -2,7 +2,7 @@ package sample
 
 import "time"
 
-// A category is what a message is an example of.
+// A category is a kind of message.
 type category string
 
 const (

@@ -21,7 +21,7 @@ var Labels = []string{
 	"Social", "Suspicious", "Travel", "Work",
 }
 
-// Mailbox is the sample as a source of messages, always in the same order.
+// Mailbox returns the sample as a source of messages, always in the same order.
 func Mailbox() mailbox.Source { return source{} }
 
 type source struct{}

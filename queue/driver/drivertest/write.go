@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"runtime"
 	"sync"
@@ -33,6 +34,41 @@ func (s *suite) noted() []string {
 	out := []string{}
 	require.NoError(s, s.d.Reader().Select(&out, "SELECT note FROM notes ORDER BY note"))
 	return out
+}
+
+// refusesAll uses a transaction that has ended.
+func (s *suite) refusesAll(tx *driver.WriteTx) {
+	s.Helper()
+	ctx := s.Context()
+	_, err := s.d.Insert(ctx, tx, []driver.InsertJob{newJob()})
+	require.ErrorIs(s, err, sql.ErrTxDone)
+	many := make([]driver.InsertJob, 100)
+	for i := range many {
+		many[i] = newJob()
+	}
+	_, err = s.d.Insert(ctx, tx, many)
+	require.ErrorIs(s, err, sql.ErrTxDone)
+	require.ErrorIs(s, s.d.SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "t"}, &driver.Limit{MaxRunning: 1}), sql.ErrTxDone)
+	require.ErrorIs(s, note(ctx, tx, "late"), sql.ErrTxDone)
+	var text string
+	require.ErrorIs(s, tx.QueryRowContext(ctx, "SELECT note FROM notes").Scan(&text), sql.ErrTxDone)
+	rows, err := tx.QueryContext(ctx, "SELECT note FROM notes")
+	require.ErrorIs(s, err, sql.ErrTxDone)
+	if err == nil {
+		require.NoError(s, errors.Join(rows.Err(), rows.Close()))
+	}
+}
+
+// jobsAre counts all jobs.
+func (s *suite) jobsAre(n int) {
+	s.Helper()
+	counts, err := s.d.Counts(s.Context(), driver.Filter{})
+	require.NoError(s, err)
+	sum := 0
+	for _, count := range counts {
+		sum += count
+	}
+	require.Equal(s, n, sum)
 }
 
 var writeCases = []conformanceCase{
@@ -121,6 +157,124 @@ var writeCases = []conformanceCase{
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
 				return nil
 			})
+		},
+	},
+	{
+		name:        "Write/refuses to nest under another context",
+		explanation: "the same goroutine would wait for itself, or write what a rollback does not undo; a context of the program's own does not show it",
+		run: func(s *suite) {
+			s.notes()
+			other := newJob()
+			nested := func(context.Context, *driver.WriteTx) error {
+				err := driver.Write(context.Background(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+					_, err := s.d.Insert(ctx, tx, []driver.InsertJob{other})
+					return err
+				})
+				require.ErrorIs(s, err, driver.ErrNestedWrite)
+				_, err = s.d.Heartbeat(s.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Now: time.Now()})
+				require.ErrorIs(s, err, driver.ErrNestedWrite)
+				return errUser
+			}
+			require.ErrorIs(s, driver.Write(s.Context(), s.d, nested), errUser)
+			_, err := s.d.Job(s.Context(), other.ID)
+			require.ErrorIs(s, err, driver.ErrJobNotFound)
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error { return note(ctx, tx, "usable") })
+			require.Equal(s, []string{"usable"}, s.noted())
+		},
+	},
+	{
+		name:        "Write/lets other goroutines wait for their turn",
+		explanation: "only the goroutine that is inside a write is refused another; all others wait, however long it lasts",
+		run: func(s *suite) {
+			s.notes()
+			inside, others := make(chan struct{}), sync.WaitGroup{}
+			for range 8 {
+				others.Go(func() {
+					<-inside
+					err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+						_, err := s.d.Insert(ctx, tx, []driver.InsertJob{newJob()})
+						return err
+					})
+					if err != nil {
+						s.Errorf("a write beside another one: %v", err)
+					}
+				})
+			}
+			err := driver.Write(s.Context(), s.d, func(context.Context, *driver.WriteTx) error {
+				close(inside)
+				return driver.Write(s.Context(), s.d, func(context.Context, *driver.WriteTx) error { return nil })
+			})
+			require.ErrorIs(s, err, driver.ErrNestedWrite)
+			others.Wait()
+		},
+	},
+	{
+		name:        "Write/refuses what comes after its end",
+		explanation: "a Tx that is kept must not accept a job that nobody commits",
+		run: func(s *suite) {
+			s.notes()
+			var kept *driver.WriteTx
+			keep := func(_ context.Context, tx *driver.WriteTx) error {
+				kept = tx
+				return nil
+			}
+			s.write(keep)
+			s.refusesAll(kept)
+			require.ErrorIs(s, driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+				kept = tx
+				return errUser
+			}), errUser)
+			s.refusesAll(kept)
+			require.Empty(s, s.noted())
+			s.jobsAre(0)
+		},
+	},
+	{
+		name:        "Write/is shared by goroutines, and outlived by none",
+		explanation: "whatever is accepted is stored, whichever goroutine hands it in, and what comes too late is refused",
+		run: func(s *suite) {
+			const goroutines, each = 20, 20
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				var wg sync.WaitGroup
+				for range goroutines {
+					wg.Go(func() {
+						for i := range each {
+							job := newJob()
+							job.Key = driver.Key{}
+							if i%5 == 0 {
+								job.Key = driver.Key{Name: job.ID, Scope: driver.KeyForever}
+							}
+							if _, err := s.d.Insert(ctx, tx, []driver.InsertJob{job}); err != nil {
+								s.Errorf("a job of a goroutine of many: %v", err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				return nil
+			})
+			s.jobsAre(goroutines * each)
+
+			accepted := 0
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				for range 100 {
+					wg.Go(func() {
+						_, err := s.d.Insert(ctx, tx, []driver.InsertJob{newJob()})
+						mu.Lock()
+						defer mu.Unlock()
+						if err == nil {
+							accepted++
+						} else if !errors.Is(err, sql.ErrTxDone) {
+							s.Errorf("a job that came too late: %v", err)
+						}
+					})
+				}
+				return nil
+			})
+			wg.Wait()
+			s.jobsAre(goroutines*each + accepted)
 		},
 	},
 	{

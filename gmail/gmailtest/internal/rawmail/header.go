@@ -1,4 +1,4 @@
-// Package rawmail looks into messages that nobody promised to be well formed. It never fails: what cannot be understood
+// Package rawmail reads messages that may be malformed. It never fails: what cannot be understood
 // is left as it is.
 package rawmail
 
@@ -85,7 +85,7 @@ func isFieldName(b []byte) bool {
 	return len(b) > 0
 }
 
-// LooksLikeField tells whether b begins with what could be a header field.
+// LooksLikeField reports whether b begins with what could be a header field.
 func LooksLikeField(b []byte) bool {
 	line, _ := cutLine(b)
 	_, _, ok := cutField(line)

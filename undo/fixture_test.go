@@ -21,51 +21,53 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const account = "account-1"
 
-// A house is what an undo needs around it.
-type house struct {
+// A fixture is a queue, a ledger, a mailbox and the undoer under test.
+type fixture struct {
 	t      require.TestingT
 	db     queue.DB
 	queue  *queue.Queue
 	ledger *safety.Ledger
 	box    *mailbox
+	cfg    undo.Config
 	undoer *undo.Undoer
 }
 
-func newHouse(t testing.TB, driver driver.Driver) *house {
+func newFixture(t testing.TB, driver driver.Driver) *fixture {
 	require.NoError(t, queue.Migrate(t.Context(), driver))
 	require.NoError(t, safety.Migrate(t.Context(), driver))
-	h := &house{t: t, db: driver, box: newMailbox()}
+	h := &fixture{t: t, db: driver, box: newMailbox()}
 	var err error
 	h.queue, err = queue.New(driver, &queue.Config{
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
 	})
 	require.NoError(t, err)
-	h.ledger, err = safety.New(safety.Config{
+	h.ledger, err = safety.NewLedger(safety.Config{
 		DB:      driver,
 		Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil },
 	})
 	require.NoError(t, err)
-	h.undoer, err = undo.New(undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: h.box})
+	h.cfg = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: h.box}
+	h.undoer, err = undo.NewUndoer(h.cfg)
 	require.NoError(t, err)
 	return h
 }
 
 // each runs the test on every database that a queue can be kept in.
-func each(t *testing.T, fn func(t *testing.T, h *house)) {
+func each(t *testing.T, fn func(t *testing.T, h *fixture)) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		driver, ok := db.(driver.Driver)
 		if !ok {
 			t.Skipf("undo is not tested on %s: the queue has no driver for it", db.Dialect())
 		}
-		fn(t, newHouse(t, driver))
+		fn(t, newFixture(t, driver))
 	})
 }
 
-func (h *house) write(fn func(ctx context.Context, tx queue.Tx) error) {
+func (h *fixture) write(fn func(ctx context.Context, tx queue.Tx) error) {
 	require.NoError(h.t, h.db.Write(context.Background(), fn))
 }
 
-func (h *house) record(action postroom.ActionType) postroom.Action {
+func (h *fixture) record(action postroom.ActionType) postroom.Action {
 	var a postroom.Action
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: account}
@@ -78,7 +80,7 @@ func (h *house) record(action postroom.ActionType) postroom.Action {
 	return a
 }
 
-func (h *house) complete(id string, hint postroom.UndoHint) postroom.Action {
+func (h *fixture) complete(id string, hint postroom.UndoHint) postroom.Action {
 	h.write(func(ctx context.Context, tx queue.Tx) error {
 		if _, err := h.ledger.Start(ctx, tx, id, "action-job"); err != nil {
 			return err
@@ -91,40 +93,40 @@ func (h *house) complete(id string, hint postroom.UndoHint) postroom.Action {
 }
 
 // acted is an action that took a message from one image to another; the message is in the mailbox.
-func (h *house) acted(before, after []string) postroom.Action {
+func (h *fixture) acted(before, after []string) postroom.Action {
 	a := h.record(postroom.Archive)
 	b, f := postroom.NewImage(before), postroom.NewImage(after)
 	h.box.messages[a.MessageID] = f
 	return h.complete(a.ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, Before: &b, After: &f})
 }
 
-func (h *house) request(id string) queue.EnqueueResult {
+func (h *fixture) request(id string) queue.EnqueueResult {
 	receipt, err := h.undoer.Request(context.Background(), id)
 	require.NoError(h.t, err)
 	return receipt
 }
 
 // run works until no undo is left to do. It takes over what a worker that died has left.
-func (h *house) run() {
+func (h *fixture) run() {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Exclusive: true})
 	require.NoError(h.t, err)
-	queue.Handle(d, undo.Job, h.undoer.Handle)
+	require.NoError(h.t, undo.Register(d, h.cfg))
 	require.NoError(h.t, d.RunUntilIdle(context.Background()))
 }
 
-func (h *house) job(id string) queue.Job {
+func (h *fixture) job(id string) queue.Job {
 	job, err := h.queue.Job(context.Background(), id)
 	require.NoError(h.t, err)
 	return *job
 }
 
-func (h *house) undos(id string) []postroom.Action {
+func (h *fixture) undos(id string) []postroom.Action {
 	undos, err := h.ledger.Undos(context.Background(), id)
 	require.NoError(h.t, err)
 	return undos
 }
 
-func (h *house) report(id string) undo.Report {
+func (h *fixture) report(id string) undo.Report {
 	r, err := h.undoer.Report(context.Background(), id)
 	require.NoError(h.t, err)
 	return r

@@ -1,0 +1,104 @@
+package postroom_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// internalPackages lists each internal package with the packages that may import it, tests aside, and what it may import
+// besides the standard library. An internal package serves two others at least: what only one needs belongs there. It imports
+// none of the packages that users see, except in packages for tests and below queue.
+var internalPackages = map[string]struct {
+	users   []string
+	imports []string
+}{
+	"internal/attempts": {users: []string{"gmail", "rules"}},
+	"internal/dbquery": {
+		users:   []string{"gmail", "gmail/gmailtest", "queue/queueadmin", "rules", "safety"},
+		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
+	},
+	"internal/dbvalue": {users: []string{"gmail", "rules", "safety"}},
+	"internal/dbtime": {users: []string{
+		"gmail", "rules", "safety", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
+		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
+	}},
+	"internal/fields":   {users: []string{"gmail", "gmail/gmailtest", "llm", "rules", "safety", "undo"}},
+	"internal/joblimit": {users: []string{"queue/postgres", "queue/queueadmin", "queue/sqlite"}},
+	"internal/migrate":  {users: []string{"gmail", "gmail/gmailtest", "queue", "rules", "safety"}},
+	"internal/uuid7": {
+		users:   []string{"gmail", "rules", "safety"},
+		imports: []string{"github.com/google/uuid"},
+	},
+
+	// A write that is begun inside another.
+	"queue/internal/within": {users: []string{"queue/postgres", "queue/sqlite"}},
+	// The SQL and the rows of the drivers.
+	"queue/internal/jobsql": {
+		users:   []string{"queue/postgres", "queue/sqlite"},
+		imports: []string{"queue/driver", "internal/dbtime"},
+	},
+	// Raw messages for the Gmail server and the mailboxes that are imported into it.
+	"gmail/gmailtest/internal/rawmail": {
+		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
+		imports: []string{"golang.org/x/net/html", "golang.org/x/text/"},
+	},
+
+	// For tests only.
+	"internal/dbtest": {imports: []string{
+		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
+	}},
+	"internal/forest": {imports: []string{
+		"queue", "queue/driver", "queue/queueadmin", "github.com/google/uuid", "github.com/stretchr/testify/require",
+		"go.uber.org/goleak",
+	}},
+}
+
+func TestInternalPackagesStayWhereTheyBelong(t *testing.T) {
+	for _, line := range list(t, "./...", `{{.ImportPath}}:{{join .Imports ","}}`) {
+		path, imports, _ := strings.Cut(line, ":")
+		importer := ours(path)
+		self, isInternal := internalPackages[importer]
+		for imported := range strings.SplitSeq(imports, ",") {
+			name := ours(imported)
+			if used, ok := internalPackages[name]; ok {
+				require.Contains(t, used.users, importer, "package %q imports %q: add it to the users if both need the same, "+
+					"and else write what it needs in the package itself", importer, name)
+			}
+			if isInternal && !standard(imported) {
+				require.True(t, allows(self.imports, name), "package %q imports %q: an internal package serves those above it "+
+					"and knows little", importer, name)
+			}
+		}
+	}
+}
+
+func TestEveryInternalPackageIsListed(t *testing.T) {
+	var found []string
+	for _, path := range list(t, "./...", "{{.ImportPath}}") {
+		if strings.Contains(path, "/internal/") {
+			found = append(found, ours(path))
+		}
+	}
+	for path, p := range internalPackages {
+		require.Contains(t, found, path, "a package that is gone needs no line in internalPackages")
+		onlyTests := slices.Contains(p.imports, "github.com/stretchr/testify/require")
+		require.True(t, onlyTests || len(p.users) > 1, "package %q serves only one package: its content belongs there", path)
+	}
+	for _, path := range found {
+		require.Contains(t, internalPackages, path, "a new internal package needs a line in internalPackages")
+	}
+}
+
+// ours is the path of a package below our module, and the whole path of another's.
+func ours(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+}
+
+// standard reports whether the package is of the standard library, whose paths do not begin with a domain.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// payloadSize is the length in bytes of the JSON that every job of every contender carries.
+const payloadSize = 100
+
+// A Payload is what a job carries. N finds the job again when it starts.
+type Payload struct {
+	N    int64  `json:"n"`
+	Text string `json:"text"`
+}
+
+const payloadStart, payloadMiddle, payloadEnd = `{"n":`, `,"text":"`, `"}`
+
+var payloadFiller = strings.Repeat("postroom ", payloadSize/9)
+
+func newPayload(n int64) Payload {
+	used := len(payloadStart) + len(strconv.FormatInt(n, 10)) + len(payloadMiddle) + len(payloadEnd)
+	return Payload{N: n, Text: payloadFiller[:payloadSize-used]}
+}
+
+// JSON is for contenders that take bytes.
+func (p Payload) JSON() []byte {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a number and a text
+	}
+	return text
+}
+
+// decodePayload is what a handler does that is given bytes.
+func decodePayload(text []byte) (Payload, error) {
+	var p Payload
+	err := json.Unmarshal(text, &p)
+	return p, err
+}
+
+// payloadNumber reads N and nothing else: raw statements decode no payload. It is -1 where there is none.
+func payloadNumber(text string) int64 {
+	text = strings.TrimPrefix(text, payloadStart)
+	end := strings.IndexByte(text, ',')
+	if end < 0 {
+		return -1
+	}
+	n, err := strconv.ParseInt(text[:end], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

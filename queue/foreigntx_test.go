@@ -1,0 +1,200 @@
+package queue_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jmoiron/sqlx"
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
+	"github.com/postroom-go/postroom/queue/sqlite"
+)
+
+// A foreign transaction is one that a program begins and ends by itself, with whatever it uses.
+type foreign struct {
+	tx               queue.Tx
+	commit, rollback func() error
+}
+
+// eachForeign runs fn on each engine with each way to begin one, and with dispatchers that hear of other connections' commits.
+func eachForeign(t *testing.T, fn func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign)) {
+	t.Helper()
+	for name, begin := range map[string]func(t *testing.T, pool *sqlx.DB) foreign{"sql.Tx": beginSQL, "sqlx.Tx": beginSQLX} {
+		t.Run("sqlite "+name, func(t *testing.T) {
+			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
+			pool := ownPool(t, db)
+			fn(t, queueOn(t, db), func(t *testing.T) foreign { t.Helper(); return begin(t, pool) })
+		})
+		t.Run("postgres "+name, func(t *testing.T) {
+			db := dbtest.Postgres(t)
+			fn(t, queueOn(t, db), func(t *testing.T) foreign { t.Helper(); return begin(t, db.Reader()) })
+		})
+	}
+	t.Run("postgres pgx.Tx", func(t *testing.T) {
+		dsn := dbtest.PostgresDSN(t)
+		db, err := postgres.Open(t.Context(), dsn, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		pool, err := pgxpool.New(t.Context(), dsn)
+		require.NoError(t, err)
+		t.Cleanup(pool.Close)
+		fn(t, queueOn(t, db), func(t *testing.T) foreign {
+			t.Helper()
+			tx, err := pool.Begin(t.Context())
+			require.NoError(t, err)
+			end := func(fn func(context.Context) error) func() error { return func() error { return fn(t.Context()) } }
+			return foreign{postgres.Tx(tx), end(tx.Commit), end(tx.Rollback)}
+		})
+	})
+}
+
+func beginSQL(t *testing.T, pool *sqlx.DB) foreign {
+	t.Helper()
+	tx, err := pool.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	return foreign{tx, tx.Commit, tx.Rollback}
+}
+
+func beginSQLX(t *testing.T, pool *sqlx.DB) foreign {
+	t.Helper()
+	tx, err := pool.BeginTxx(t.Context(), nil)
+	require.NoError(t, err)
+	return foreign{tx, tx.Commit, tx.Rollback}
+}
+
+// A job that a program's own transaction has enqueued starts when that commits, and nobody has to say so.
+func TestJobsOfAForeignTransactionAreFoundAtOnce(t *testing.T) {
+	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
+		started := make(chan time.Time, 1)
+		stop := start(t, q, &queue.DispatcherConfig{PollInterval: time.Minute}, func(context.Context, *queue.Work[int]) error {
+			started <- time.Now()
+			return nil
+		})
+		// Once one has run, the dispatcher sleeps until it is woken.
+		enqueue(t, q, nil)
+		<-started
+
+		lost := begin(t)
+		_, err := q.EnqueueTx(t.Context(), lost.tx, ping.New(1, nil))
+		require.NoError(t, err)
+		require.NoError(t, lost.rollback())
+
+		kept := begin(t)
+		receipt, err := q.EnqueueTx(t.Context(), kept.tx, ping.New(2, nil))
+		require.NoError(t, err)
+		require.NoError(t, kept.commit())
+		committed := time.Now()
+		select {
+		case at := <-started:
+			require.Less(t, at.Sub(committed), 10*time.Second)
+			t.Logf("started %v after the commit", at.Sub(committed))
+		case <-time.After(30 * time.Second):
+			t.Fatal("the job was not found without a poll")
+		}
+		require.NoError(t, stop())
+		require.Equal(t, queue.StateCompleted, job(t, q, receipt.ID).State)
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 2}, counts)
+	})
+}
+
+// All calls that take a transaction take those of others, and undo what they did with them.
+func TestAllCallsInAForeignTransaction(t *testing.T) {
+	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
+		enqueue(t, q, nil)
+		enqueue(t, q, nil)
+		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 2)
+		require.NoError(t, err)
+		retried := enqueue(t, q, nil)
+		before, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+
+		undone := begin(t)
+		doAllTx(t.Context(), t, q, undone.tx, jobs, retried)
+		require.NoError(t, undone.rollback())
+		counts, err := q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, before, counts)
+
+		done := begin(t)
+		doAllTx(t.Context(), t, q, done.tx, jobs, retried)
+		require.NoError(t, done.commit())
+		counts, err = q.Counts(t.Context(), queue.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 64}, counts)
+		require.JSONEq(t, `"done"`, string(job(t, q, jobs[0].ID).Result))
+
+		_, err = q.EnqueueTx(t.Context(), done.tx, ping.New(1, nil))
+		require.ErrorIs(t, err, sql.ErrTxDone)
+		require.ErrorContains(t, err, "before the transaction's Commit or Rollback")
+	})
+}
+
+// The program's own statements and the queue's are one transaction, whatever it is.
+func TestReadsInAForeignTransaction(t *testing.T) {
+	eachForeign(t, func(t *testing.T, q *queue.Queue, begin func(t *testing.T) foreign) {
+		f := begin(t)
+		receipt, err := q.EnqueueTx(t.Context(), f.tx, ping.New(7, &queue.Options{Priority: 3}))
+		require.NoError(t, err)
+		var priority int
+		var payload string
+		var none sql.NullString
+		var at any
+		row := f.tx.QueryRowContext(t.Context(), "SELECT priority, payload_json, last_error, created_at FROM jobs WHERE id = $1", receipt.ID)
+		require.NoError(t, row.Scan(&priority, &payload, &none, &at))
+		require.Equal(t, 3, priority)
+		require.Equal(t, "7", payload)
+		require.False(t, none.Valid)
+		require.NotNil(t, at)
+		rows, err := f.tx.QueryContext(t.Context(), "SELECT id FROM jobs ORDER BY id")
+		require.NoError(t, err)
+		var ids []string
+		for rows.Next() {
+			var id string
+			require.NoError(t, rows.Scan(&id))
+			ids = append(ids, id)
+		}
+		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+		require.Equal(t, []string{receipt.ID}, ids)
+		require.ErrorIs(t, f.tx.QueryRowContext(t.Context(), "SELECT id FROM jobs WHERE id = 'no'").Scan(&payload), sql.ErrNoRows)
+		result, err := f.tx.ExecContext(t.Context(), "UPDATE jobs SET priority = 1 WHERE id = $1", receipt.ID)
+		require.NoError(t, err)
+		n, err := result.RowsAffected()
+		require.NoError(t, err)
+		require.Equal(t, int64(1), n)
+		require.NoError(t, f.rollback())
+		_, err = q.Job(t.Context(), receipt.ID)
+		require.ErrorIs(t, err, queue.ErrJobNotFound)
+	})
+}
+
+// What is no transaction is refused, and the error says what to do.
+func TestWhatIsNoTransactionIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := queueOn(t, db)
+		conn, err := db.Reader().DB.Conn(t.Context())
+		require.NoError(t, err)
+		defer func() { require.NoError(t, conn.Close()) }()
+		for name, tx := range map[string]queue.Tx{
+			"nil": nil, "a nil *sql.Tx": (*sql.Tx)(nil), "a nil *sqlx.Tx": (*sqlx.Tx)(nil), "no pgx.Tx": postgres.Tx((pgx.Tx)(nil)),
+			"*sql.DB": db.Reader().DB, "*sqlx.DB": db.Reader(), "*sql.Conn": conn,
+		} {
+			_, err := q.EnqueueTx(t.Context(), tx, ping.New(1, nil))
+			require.Error(t, err, name)
+			require.ErrorContains(t, err, "begin one", name)
+			require.ErrorContains(t, err, "without Tx", name)
+		}
+	})
+}

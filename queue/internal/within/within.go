@@ -1,0 +1,148 @@
+// Package within recognises a goroutine that begins a write while it is inside another write of the same database, whatever
+// context it does so with. It looks at the goroutine's own stack, and only when it is asked: a write that nobody asks about
+// costs two short locks.
+package within
+
+import (
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Guard stands for one database; the zero Guard is ready for use. It must not be copied.
+type Guard struct{ _ byte } // of a size, so that no two have one address
+
+// A write is one that runs.
+type write struct {
+	guard *Guard
+	id    uint64
+}
+
+// writes are those of all databases, since a stack does not show which of them a frame belongs to.
+var writes struct {
+	mu   sync.Mutex
+	last uint64
+	open []write
+}
+
+// Run runs fn as a write of the guard's database. It returns when fn does, panics or calls [runtime.Goexit].
+//
+//go:noinline
+func (g *Guard) Run(fn func()) {
+	id := enter(g)
+	defer leave(id)
+	fn()
+}
+
+func enter(g *Guard) uint64 {
+	writes.mu.Lock()
+	defer writes.mu.Unlock()
+	writes.last++
+	writes.open = append(writes.open, write{g, writes.last})
+	return writes.last
+}
+
+func leave(id uint64) {
+	writes.mu.Lock()
+	defer writes.mu.Unlock()
+	at := slices.IndexFunc(writes.open, func(w write) bool { return w.id == id })
+	last := len(writes.open) - 1
+	writes.open[at] = writes.open[last]
+	writes.open[last] = write{}
+	writes.open = writes.open[:last]
+}
+
+// look is how long Inside waits between two looks at writes of other goroutines.
+const look = time.Millisecond
+
+// Inside reports whether the caller's goroutine is inside a write of the guard's database. Where writes of several databases
+// run and the caller is inside one of them, it waits until enough of the others have ended to know which.
+func (g *Guard) Inside() bool {
+	open := g.among()
+	if len(open) == 0 {
+		return false
+	}
+	own := depth()
+	if own == 0 {
+		return false
+	}
+	for {
+		ours := 0
+		for _, w := range open {
+			if w.guard == g {
+				ours++
+			}
+		}
+		switch {
+		case ours == 0:
+			return false
+		case ours == len(open), len(open) <= own: // all that are left are the caller's
+			return true
+		}
+		time.Sleep(look)
+		open = still(open)
+	}
+}
+
+// among returns all writes that run, if any of them is the guard's.
+func (g *Guard) among() []write {
+	writes.mu.Lock()
+	defer writes.mu.Unlock()
+	if !slices.ContainsFunc(writes.open, func(w write) bool { return w.guard == g }) {
+		return nil
+	}
+	return slices.Clone(writes.open)
+}
+
+// still returns those of the writes that have not ended.
+func still(before []write) []write {
+	writes.mu.Lock()
+	defer writes.mu.Unlock()
+	return slices.DeleteFunc(before, func(w write) bool { return !slices.Contains(writes.open, w) })
+}
+
+// code is where the frames of Run return to.
+var code = sync.OnceValue(func() (c struct {
+	name       string
+	begin, end uintptr
+}) {
+	c.begin = reflect.ValueOf((*Guard).Run).Pointer()
+	fn := runtime.FuncForPC(c.begin)
+	c.name, c.end = fn.Name(), c.begin
+	for f := fn; f != nil && f.Entry() == fn.Entry(); f = runtime.FuncForPC(c.end) {
+		c.end++
+	}
+	return c
+})
+
+// depth returns how many writes the caller's goroutine is inside of.
+func depth() (found int) {
+	var pcs [64]uintptr
+	run := code()
+	for skip := 1; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		if n == 0 {
+			return found
+		}
+		// Most stacks have none, and names take longer to find than addresses.
+		if slices.ContainsFunc(pcs[:n], func(pc uintptr) bool { return run.begin < pc && pc <= run.end }) {
+			found += named(pcs[:n], run.name)
+		}
+	}
+}
+
+// named counts the frames of the function; one address may stand for several, where the compiler has inlined calls.
+func named(pcs []uintptr, name string) (found int) {
+	frames := runtime.CallersFrames(pcs)
+	for {
+		frame, more := frames.Next()
+		if frame.Function == name {
+			found++
+		}
+		if !more {
+			return found
+		}
+	}
+}

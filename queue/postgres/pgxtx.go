@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
+
+// Tx adapts a transaction of pgx, which begins and ends as usual, to the calls of the queue that take one:
+//
+//	q.EnqueueTx(ctx, postgres.Tx(tx), job)
+//
+// A nil tx gives a nil Tx, which those calls refuse.
+func Tx(tx pgx.Tx) driver.Tx {
+	if tx == nil {
+		return nil
+	}
+	return &pgxTx{tx}
+}
+
+// A pgxTx has the methods of database/sql. The driver's own statements use pgx below them.
+type pgxTx struct{ tx pgx.Tx }
+
+var _ driver.Tx = (*pgxTx)(nil)
+
+// affected is how many rows a statement has changed.
+type affected int64
+
+func (a affected) RowsAffected() (int64, error) { return int64(a), nil }
+func (a affected) LastInsertId() (int64, error) {
+	return 0, errors.New("postgres: there is no last insert id; use RETURNING")
+}
+
+func (t *pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	tag, err := t.tx.Exec(ctx, query, args...)
+	return affected(tag.RowsAffected()), finished(err)
+}
+
+func (t *pgxTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	db := sql.OpenDB(bridge{t})
+	defer func() { _ = db.Close() }() // what it has given out goes on without it
+	return db.QueryContext(ctx, query, args...)
+}
+
+func (t *pgxTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	db := sql.OpenDB(bridge{t})
+	defer func() { _ = db.Close() }() // what it has given out goes on without it
+	return db.QueryRowContext(ctx, query, args...)
+}
+
+// query is for the driver's own statements.
+func (t *pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	answer, err := t.tx.Query(ctx, query, args...)
+	return rows{answer}, finished(err)
+}
+
+// finished makes of pgx's error the one of database/sql.
+func finished(err error) error {
+	if errors.Is(err, pgx.ErrTxClosed) {
+		return fmt.Errorf("%w: %w", sql.ErrTxDone, err)
+	}
+	return err
+}
+
+// queryTx runs a statement of the driver's own in a transaction of the program's.
+func queryTx(ctx context.Context, tx *driver.WriteTx, query string, args ...any) (jobsql.Rows, error) {
+	if own, ok := tx.Tx.(*pgxTx); ok {
+		return own.query(ctx, query, args...)
+	}
+	return tx.QueryContext(ctx, query, portable(args)...)
+}

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A library is which SQLite a connection runs, and how it is set up there.
+type library struct {
+	file, source, options string
+	foreignKeys, reads    bool
+}
+
+const selectLibrary = `
+SELECT (SELECT file FROM pragma_database_list WHERE name = 'main'),
+  sqlite_source_id(),
+  (SELECT group_concat(compile_options) FROM pragma_compile_options),
+  (SELECT foreign_keys FROM pragma_foreign_keys),
+  (SELECT query_only FROM pragma_query_only)`
+
+func look(ctx context.Context, on interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (l library, err error) {
+	var options sql.NullString
+	err = on.QueryRowContext(ctx, selectLibrary).Scan(&l.file, &l.source, &options, &l.foreignKeys, &l.reads)
+	l.options = options.String
+	return l, err
+}
+
+// Join implements [driver.Transactor]. It looks at the connection of each transaction once.
+func (db *DB) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+	known := db.joined.Load()
+	if pointer := reflect.TypeOf(tx).Kind() == reflect.Pointer; !pointer || known == nil || *known != tx {
+		if err := db.fits(ctx, tx); err != nil {
+			return nil, err
+		}
+		if pointer {
+			db.joined.Store(&tx)
+		}
+	}
+	return driver.NewJoinedTx(tx, driver.SQLite, now), nil
+}
+
+// fits refuses a transaction that would write another database, or write this one wrongly.
+func (db *DB) fits(ctx context.Context, tx driver.Tx) error {
+	theirs, err := look(ctx, tx)
+	switch {
+	case errors.Is(err, sql.ErrTxDone):
+		return err
+	case err != nil:
+		return fmt.Errorf("the transaction's connection cannot be looked at, so it is none of SQLite or it has failed: %w", err)
+	case db.log == "":
+		return errors.New("the queue's database is in memory, where no other connection reaches it: use the transactions of DB.Write, or sqlite.Open with a file")
+	case !sameFile(theirs.file, db.own.file):
+		return fmt.Errorf("the transaction is one of %s; the queue is in %s: begin it on a connection to that file", orMemory(theirs.file), db.own.file)
+	case theirs.source != db.own.source || theirs.options != db.own.options:
+		return errors.New("the transaction is one of another SQLite library, and two in one process corrupt the file: open it with github.com/mattn/go-sqlite3, as the queue does")
+	case theirs.reads:
+		return errors.New("the transaction may only read: begin it on a pool of the program's own, or use DB.Write")
+	case !theirs.foreignKeys:
+		return errors.New("foreign keys are off in the transaction, so that rows which belong to a job would outlive it: open its pool with _foreign_keys=1")
+	}
+	return nil
+}
+
+func orMemory(file string) string {
+	if file == "" {
+		return "a database in memory"
+	}
+	return file
+}
+
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	one, errOne := os.Stat(a)
+	other, errOther := os.Stat(b)
+	return errOne == nil && errOther == nil && os.SameFile(one, other)
+}

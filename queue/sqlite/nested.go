@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/within"
+)
+
+// longTurn is how long a turn lasts before those who wait for theirs ask themselves whether they wait for their own.
+const longTurn = 5 * time.Millisecond
+
+// A lookout finds a write that was begun inside another one on the same goroutine: it would wait for itself for ever. To look
+// at a stack takes longer than many a write, so that nobody does while turns are short.
+type lookout struct {
+	guard   within.Guard
+	running atomic.Pointer[request]
+	armed   atomic.Bool
+	long    atomic.Pointer[chan struct{}]
+}
+
+func newLookout() *lookout {
+	l := &lookout{}
+	l.renew()
+	return l
+}
+
+func (l *lookout) renew() chan struct{} {
+	fresh := make(chan struct{})
+	if old := l.long.Swap(&fresh); old != nil {
+		return *old
+	}
+	return nil
+}
+
+// watch returns a channel that closes when the turn of another has lasted long.
+func (l *lookout) watch() <-chan struct{} {
+	long := *l.long.Load()
+	if r := l.running.Load(); r != nil && l.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(longTurn, func() { l.look(r) })
+	}
+	return long
+}
+
+// look has all who wait look again where before, who had the turn then, has it still. One timer does for all of them.
+func (l *lookout) look(before *request) {
+	l.armed.Store(false)
+	switch now := l.running.Load(); {
+	case now == nil:
+	case now == before:
+		close(l.renew())
+	case l.armed.CompareAndSwap(false, true):
+		time.AfterFunc(longTurn, func() { l.look(now) })
+	}
+}
+
+// run runs fn as the turn of r.
+func (l *lookout) run(r *request, fn func()) {
+	l.running.Store(r)
+	defer l.running.CompareAndSwap(r, nil)
+	l.guard.Run(fn)
+}
+
+// InWrite implements [driver.WriteChecker].
+func (db *DB) InWrite(ctx context.Context) bool { return db.writer.inWrite(ctx) }
+
+func (w *writer) inWrite(ctx context.Context) bool {
+	return ctx.Value(writeKey{}) != nil || w.lookout.guard.Inside()
+}
+
+var _ driver.WriteChecker = (*DB)(nil)

@@ -1,0 +1,49 @@
+package rules
+
+import (
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Config configures the handler of [JobClassify]. It is copied and checked once, by [Register].
+type Config struct {
+	// Messages returns the message to decide about. Required; *gmail.Store implements it.
+	Messages Messages
+	// Labels returns the ids of labels. Required; *gmail.Store implements it.
+	Labels Labels
+	// Ledger records the decision. Required; *safety.Ledger implements it.
+	Ledger Ledger
+
+	// Rules decides first. Required; usually an [Engine].
+	Rules postroom.Decider
+	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job,
+	// so that a later attempt does not ask again. Default nil: such messages are recorded with action none.
+	Fallback postroom.Decider
+}
+
+func (c Config) validate() error {
+	return errors.Join(
+		fields.Required("rules: Config.Messages", c.Messages, "the store of messages, such as a *gmail.Store"),
+		fields.Required("rules: Config.Labels", c.Labels, "the store of labels, such as a *gmail.Store"),
+		fields.Required("rules: Config.Ledger", c.Ledger, "the ledger of decisions, such as a *safety.Ledger"),
+		fields.Required("rules: Config.Rules", c.Rules, "what decides by rules, such as an Engine"),
+		fields.Optional("rules: Config.Fallback", c.Fallback),
+	)
+}
+
+// Register registers the handler of [JobClassify], with the options. A missing field of the configuration is an error
+// that names it, and nothing is registered then.
+func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) error {
+	if err := errors.Join(fields.Required("rules: Register: the Dispatcher", d, "one made by queue.NewDispatcher"), cfg.validate()); err != nil {
+		return err
+	}
+	c := &classifier{cfg}
+	queue.Handle(d, JobClassify, c.handle, opts...)
+	return nil
+}
+
+// A classifier is the handler of [JobClassify].
+type classifier struct{ cfg Config }
