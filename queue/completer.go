@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -30,15 +31,16 @@ func newEnding(a *Attempt, out driver.Outcome) *ending {
 // The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
 // the dispatcher lives: a job whose end is not written would stay running under a worker that lives.
 type completer struct {
-	d     *Dispatcher
-	woken chan struct{}
+	q       *Queue
+	log     *slog.Logger
+	running *runningSet
+	lease   time.Duration
+	woken   chan struct{}
 
 	mu      sync.Mutex
 	endings []*ending
 	spare   []*ending // what has been written, to be filled again
 }
-
-func newCompleter(d *Dispatcher) *completer { return &completer{d: d, woken: make(chan struct{}, 1)} }
 
 // add never blocks.
 func (c *completer) add(e *ending) {
@@ -93,7 +95,7 @@ func (c *completer) run(ctx context.Context) {
 		}
 		failures++
 		c.putBack(left)
-		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.d.cfg.Lease/10)) {
+		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.lease/10)) {
 			return
 		}
 	}
@@ -106,7 +108,7 @@ func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending)
 	if err == nil {
 		return nil
 	}
-	c.d.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
+	c.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
 	for i := range batch {
 		batch[i].tried = true
 	}
@@ -134,8 +136,8 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 	}
 	var answers []error
 	var superseded map[string]string
-	err := c.d.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
+	err := c.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+		if answers, err = c.q.driver.Finish(ctx, tx, outcomes); err != nil {
 			return err
 		}
 		lines := logsOf(batch, answers)
@@ -145,16 +147,16 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 		if err := c.settle(ctx, tx, batch, answers); err != nil {
 			return err
 		}
-		if superseded, err = c.d.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
+		if superseded, err = c.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
 			return err
 		}
-		if err := c.d.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
+		if err := c.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
 			return err
 		}
-		if err := c.d.q.addLogs(ctx, tx, lines); err != nil || !again {
+		if err := c.q.addLogs(ctx, tx, lines); err != nil || !again {
 			return err
 		}
-		return c.d.q.driver.Notify(ctx, tx)
+		return c.q.driver.Notify(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -165,7 +167,7 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 		c.report(e.attempt.traced(ctx), e, answers[i], superseded[e.attempt.job.ID])
 		ended[i] = e.attempt
 	}
-	c.d.running.forget(ended...)
+	c.running.forget(ended...)
 	return nil
 }
 
@@ -177,7 +179,7 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*
 			continue
 		}
 		out := &batch[i].stored
-		jobs, err := c.d.q.driver.ReadJobs(ctx, tx, []string{out.Lease.JobID})
+		jobs, err := c.q.driver.ReadJobs(ctx, tx, []string{out.Lease.JobID})
 		if err != nil {
 			return err
 		}
@@ -215,15 +217,15 @@ func (c *completer) report(ctx context.Context, e *ending, answer error, superse
 	switch {
 	case e.settled && out.Error == errUncommitted.Error():
 	case e.settled:
-		c.d.log.WarnContext(ctx, "handler returned an error after it had completed its job", about(logError, out.Error)...)
+		c.log.WarnContext(ctx, "handler returned an error after it had completed its job", about(logError, out.Error)...)
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
-		c.d.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
+		c.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
-		c.d.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
+		c.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
 	case superseded != "":
-		c.d.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
+		c.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
 	case out.Kind != KindCompleted && out.Kind != KindReleased:
-		c.d.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
+		c.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	}
 }
 

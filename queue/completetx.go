@@ -15,8 +15,13 @@ var errUncommitted = errors.New("the transaction that was given to CompleteTx ha
 // commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
 //
 // A handler that has called it and returns nil has completed its job if the transaction has committed by then. If it has not,
-// the attempt fails, as it does with an error. [EventCompleted] follows when the dispatcher has found the job completed.
-func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) error {
+// the attempt fails, as it does with an error, and as it does when CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has found the job completed.
+func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
+	defer func() {
+		if a.undone.Store(nil); err != nil {
+			a.undone.Store(&err)
+		}
+	}()
 	w, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("complete", a.job.ID, err)
@@ -45,7 +50,7 @@ func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*end
 			continue
 		}
 		lease := batch[i].stored.Lease
-		jobs, err := c.d.q.driver.ReadJobs(ctx, tx, []string{lease.JobID})
+		jobs, err := c.q.driver.ReadJobs(ctx, tx, []string{lease.JobID})
 		if err != nil {
 			return err
 		}

@@ -94,16 +94,15 @@ func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
 	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
 		return nil, fmt.Errorf("a %T is no transaction: begin one with BeginTx, or use the call without Tx", tx)
 	}
-	return q.driver.Join(ctx, tx, time.Now())
+	return q.driver.Join(ctx, tx, q.now())
 }
 
 //go:embed migrations
 var migrations embed.FS
 
 // Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
-// limits) or brings them up to date. It may be called at every start, by several processes at once.
+// limits) or brings them up to date. It may be called at every start, by several processes at once. Where they are
+// up to date it only reads: then a role that may not create tables can call it as well.
 func Migrate(ctx context.Context, db DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "queue", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
 }

@@ -34,7 +34,7 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 	if delay < 0 {
 		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
 	}
-	return q.EnqueueScheduled(ctx, job, time.Now().Add(delay))
+	return q.EnqueueScheduled(ctx, job, q.now().Add(delay))
 }
 
 // EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is

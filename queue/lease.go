@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -43,7 +42,7 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 // claimSome goes on where a driver has got none as yet of what there is: to the caller, none means that there is nothing.
 func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
-		req.Now = time.Now()
+		req.Now = q.now()
 		result, err := q.driver.Claim(ctx, req)
 		if err != nil || len(result.Jobs) > 0 || !result.More {
 			return jobsOf(result.Jobs), err
@@ -91,7 +90,7 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease)
 	if err := validWorker(workerID); err != nil {
 		return wrap("heartbeat", "", err)
 	}
-	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: time.Now()})
+	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: q.now()})
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}

@@ -48,7 +48,7 @@ type entry struct {
 
 // begin makes the handler's context, and starts its time if that is limited.
 func (e *entry) begin(goroutine uint64) {
-	e.inside, e.goroutine, e.attempt.began = true, goroutine, time.Now()
+	e.inside, e.goroutine, e.attempt.began = true, goroutine, e.attempt.q.now()
 	if e.timeout == 0 {
 		return
 	}

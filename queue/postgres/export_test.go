@@ -1,5 +1,10 @@
 package postgres
 
+import (
+	"context"
+	"time"
+)
+
 // PlanOurs and Planned are what is planned without regard to statistics, for tests.
 const PlanOurs = planOurs
 
@@ -16,3 +21,11 @@ var (
 	BeginClaim = beginClaim
 	Flush      = flush
 )
+
+// SetMachine has db belong to a machine with a clock of its own.
+func SetMachine(ctx context.Context, db *DB, clock func() time.Time) error {
+	db.server.mu.Lock()
+	db.server.machine, db.server.local = clock, time.Time{}
+	db.server.mu.Unlock()
+	return db.setClock(ctx)
+}

@@ -47,6 +47,7 @@ type DB struct {
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
 	clock   joblimit.Clock
+	server  serverClock
 }
 
 var (
@@ -97,12 +98,14 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 		return nil, errors.New("postgres: Config.Pooled is set, but the pool prepares statements, which a pooler loses: " +
 			"add default_query_exec_mode=cache_describe to its DSN")
 	}
-	if err := pool.Ping(ctx); err != nil {
+	db := &DB{
+		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
+		server: serverClock{machine: time.Now},
+	}
+	if err := db.setClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db := &DB{
-		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled, release: func() {},
-	}
+	db.news = startNews(pool)
 	db.shared = shared{Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, KeyIsOpen: keyIsOpen}
 	return db, nil
 }
@@ -170,6 +173,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	if db.InWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
+	db.resetClock(ctx)
 	conn, err := db.db.Connx(ctx)
 	if err != nil {
 		return err
@@ -183,7 +187,7 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
 	t := &transaction{conn: conn}
-	tx := driver.NewWriteTx(t, driver.Postgres, time.Now())
+	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.
 	defer func() {

@@ -67,7 +67,7 @@ func Explain(ctx context.Context, q *queue.Queue, jobID string) (*Explanation, e
 	if err != nil {
 		return nil, wrap("explain", jobID, err)
 	}
-	e := &explainer{q: q, auditor: auditor, job: job, now: time.Now()}
+	e := &explainer{q: q, auditor: auditor, job: job, now: driver.Now(q.DB())}
 	if err := e.explain(ctx); err != nil {
 		return nil, wrap("explain", jobID, err)
 	}

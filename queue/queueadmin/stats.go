@@ -89,7 +89,7 @@ func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, 
 	if req != nil {
 		r = *req
 	}
-	query, err := r.query(time.Now())
+	query, err := r.query(driver.Now(q.DB()))
 	if err != nil {
 		return nil, fmt.Errorf("queueadmin: stats: %w", err)
 	}

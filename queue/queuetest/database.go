@@ -19,7 +19,13 @@ type database struct {
 	stray func()
 }
 
-var _ driver.Driver = (*database)(nil)
+var (
+	_ driver.Driver  = (*database)(nil)
+	_ driver.Private = (*database)(nil)
+)
+
+// Private implements [driver.Private].
+func (d *database) Private() bool { return true }
 
 type processKey struct{}
 

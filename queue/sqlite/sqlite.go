@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	_ "github.com/postroom-go/postroom/queue/sqlite/internal/cgo" // builds with cgo only
 )
 
 // A Durability is what has happened when a write returns.
