@@ -26,7 +26,7 @@ var internalPackages = map[string]struct {
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
 	"internal/fields":   {users: []string{"gmail", "gmail/gmailtest", "llm", "rules", "safety", "undo"}},
-	"internal/joblimit": {users: []string{"queue/postgres", "queue/queueadmin", "queue/sqlite"}},
+	"internal/joblimit": {users: []string{"queue/internal/jobsql", "queue/postgres", "queue/queueadmin", "queue/sqlite"}},
 	"internal/migrate": {
 		users:   []string{"gmail", "gmail/gmailtest", "queue", "rules", "safety"},
 		imports: []string{"github.com/jmoiron/sqlx"},
@@ -42,7 +42,7 @@ var internalPackages = map[string]struct {
 	// The SQL and the rows of the drivers.
 	"queue/internal/jobsql": {
 		users:   []string{"queue/postgres", "queue/sqlite"},
-		imports: []string{"queue/driver", "internal/dbtime"},
+		imports: []string{"github.com/jmoiron/sqlx", "internal/dbtime", "internal/joblimit", "queue/driver"},
 	},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {

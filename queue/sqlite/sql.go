@@ -160,14 +160,14 @@ WHERE rowid IN (SELECT value FROM json_each($3))`
 	claimFresh = `
 UPDATE OR FAIL jobs
 SET state = 'running',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   attempt = 1,
   worker_id = $1,
   started_at = $2,
   updated_at = $2
 WHERE rowid IN (SELECT value FROM json_each($3))
   AND state = 'queued'
-  AND hold = 0
+  AND hold = ` + jobsql.None + `
   AND attempt = 0
   AND updated_at = created_at
   AND EXISTS (SELECT 1 FROM jobs WHERE rowid = $4 AND id = $5)`
