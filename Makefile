@@ -1,6 +1,13 @@
 .DEFAULT_GOAL := help
 LINT_VERSION := v2.15.0
 
+# untested says, after the tests, what this machine cannot test: go test hides the reasons of skipped tests.
+define untested
+[ -n "$$POSTROOM_TEST_POSTGRES" ] || echo "NOT TESTED: PostgreSQL. Set POSTROOM_TEST_POSTGRES to the URL of a server, as postgres://root@127.0.0.1:5432/test"; \
+command -v pgbouncer >/dev/null || echo "NOT TESTED: PostgreSQL behind a pooler. Install PgBouncer"; \
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "NOT TESTED: the dashboard in a browser. Install Chromium"
+endef
+
 .PHONY: help
 help: ## list what you may want to run
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,11 +18,11 @@ demo: ## sort the sample mailbox
 
 .PHONY: test
 test: ## run all tests
-	go test ./...
+	@go test ./...; status=$$?; $(untested); exit $$status
 
 .PHONY: race
 race: ## run all tests under the race detector
-	go test -race ./...
+	@go test -race ./...; status=$$?; $(untested); exit $$status
 
 .PHONY: soak
 soak: ## kill 500 processes at work on each engine: minutes, and a PostgreSQL server
@@ -25,6 +32,8 @@ soak: ## kill 500 processes at work on each engine: minutes, and a PostgreSQL se
 lint: ## format, vet and lint
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	go vet ./...
+	@PATH="$$PATH:$$(go env GOPATH)/bin"; command -v golangci-lint >/dev/null || { \
+	  echo "golangci-lint is not installed: run \"make tools\", which installs $(LINT_VERSION) into $$(go env GOPATH)/bin"; exit 1; }; \
 	golangci-lint run
 
 .PHONY: tools

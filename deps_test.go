@@ -17,7 +17,7 @@ var mayImport = map[string][]string{
 	"queue/driver":            {},
 	"queue/driver/drivertest": {"queue", "queue/driver"},
 	"queue/queueadmin":        {"queue", "queue/driver"},
-	"queue/sqlite":            {"queue/driver", "queue/internal/"},
+	"queue/sqlite":            {"queue/driver", "queue/internal/", "queue/sqlite/internal/"},
 	"queue/postgres":          {"queue/driver", "queue/internal/"},
 	"queue/queuetest":         {"queue", "queue/driver", "queue/sqlite"},
 	"queue/queueui":           {"queue", "queue/queueadmin"},

@@ -23,9 +23,7 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "gmail", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations)
 }
 
 // A Store keeps accounts, threads, messages and labels. Its reading methods see what has been committed, its writing methods

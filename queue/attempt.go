@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -22,11 +24,13 @@ type Attempt struct {
 	log       *slog.Logger // the dispatcher's
 	unread    error        // why the payload could not be decoded
 	completed atomic.Bool
+	// undone is why the latest Complete has failed; nil when none has.
+	undone atomic.Pointer[error]
 	// joined is the transaction given to CompleteTx; whether one of the program's own commits, only the database knows.
 	joined atomic.Pointer[driver.WriteTx]
 	result atomic.Pointer[any]
 
-	began time.Time  // zero until its turn comes
+	began time.Time  // by the clock of the queue; zero until its turn comes
 	span  trace.Span // of the handler, on its goroutine
 	// spanContext is that of span, for others; nil without one.
 	spanContext atomic.Pointer[trace.SpanContext]
@@ -64,7 +68,7 @@ func (a *Attempt) resultValue() any {
 // and verdicts such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {
-	return err != nil && judge(a.job, err, time.Now(), a.q.retry, a.q.budget).State == StateFailed
+	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the first
@@ -86,10 +90,15 @@ func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 // Complete makes the handler's writes, the jobs it enqueues with the transaction, and the completion of this job one
 // commit: all of them happen, or none. It is the last thing a handler does; a job whose handler returns nil without it
 // is completed all the same. fn may be nil.
-func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
-	err := a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+//
+// When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it
+// again: then the last call counts.
+func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) (err error) {
+	err = errUnwound
+	defer func() { a.settle(err) }()
+	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		// First, so that a stale attempt is refused before anything that fn writes.
-		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a); err != nil {
+		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a, a.q.finishLater); err != nil {
 			return err
 		}
 		if fn != nil {
@@ -99,8 +108,25 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 		}
 		return a.q.addLogs(ctx, tx, a.logLines())
 	})
-	if err == nil {
-		a.completed.Store(true)
-	}
 	return refused("complete", a.job.ID, err)
+}
+
+// errUnwound stands for the error of a Complete that a panic, or runtime.Goexit, has left.
+var errUnwound = errors.New("it did not return")
+
+// settle keeps what came of completing the job.
+func (a *Attempt) settle(err error) {
+	if err != nil {
+		a.undone.Store(&err)
+		return
+	}
+	a.completed.Store(true)
+}
+
+// unsettled is the error of a handler that returned nil: that of a Complete that has failed, if the job is not completed.
+func (a *Attempt) unsettled() error {
+	if err := a.undone.Load(); err != nil && !a.completed.Load() {
+		return fmt.Errorf("the handler returned nil after Complete had failed: %w", *err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -12,14 +13,24 @@ import (
 // next claim is answered, so that jobs that take no time do not wait for one claim each, and jobs that take long are left to
 // whoever is free first.
 type claimer struct {
-	d         *Dispatcher
-	untilIdle bool
-	woken     chan struct{}
-	pace      pace
-}
+	driver    driver.Claimer
+	log       *slog.Logger
+	now       func() time.Time
+	telemetry *telemetry
+	identity  *identity
+	running   *runningSet
+	runner    *runner
+	leases    *leaseChecker
+	handlers  handlers
+	prefetch  time.Duration
+	poll      time.Duration
+	private   bool // see [driver.Private]
+	// idle reports whether there is nothing to wait for, once nothing runs; nil: claim until ctx is done.
+	idle func(ctx context.Context, nextDue time.Time) bool
 
-func newClaimer(d *Dispatcher, untilIdle bool) *claimer {
-	return &claimer{d: d, untilIdle: untilIdle, woken: make(chan struct{}, 1)}
+	woken chan struct{}
+	pace  pace
+	quiet time.Time // since when nothing has come; zero: something just has
 }
 
 func (c *claimer) wake() { tell(c.woken) }
@@ -31,8 +42,8 @@ const claimAgain = time.Second
 func (c *claimer) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
-		load := c.d.running.load()
-		ahead := c.pace.ahead(load, c.d.cfg.Workers, c.pace.reach(c.d.cfg.Prefetch))
+		load := c.running.load()
+		ahead := c.pace.ahead(load, c.running.slots, c.pace.reach(c.prefetch))
 		capacities := c.capacities()
 		limit := load.idle + max(0, ahead-load.backlog)
 		switch {
@@ -40,19 +51,19 @@ func (c *claimer) run(ctx context.Context) {
 			c.waitForCapacity(ctx, changed, nil)
 			continue
 		case limit == 0, load.idle == 0 && load.backlog > ahead/2:
-			c.waitForCapacity(ctx, changed, c.d.running.hungryBelow(ahead/2))
+			c.waitForCapacity(ctx, changed, c.running.hungryBelow(ahead/2))
 			continue
 		}
 		result, err := c.claim(ctx, capacities, limit)
 		if err != nil {
-			c.d.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
-			sleep(ctx, min(c.d.cfg.PollInterval, claimAgain))
+			c.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
+			sleep(ctx, min(c.poll, claimAgain))
 			continue
 		}
 		if result.More {
 			continue
 		}
-		if c.idle(ctx, result) {
+		if len(result.Jobs) == 0 && c.idle != nil && c.running.empty() && c.idle(ctx, result.NextDue) {
 			return
 		}
 		// A slot that becomes free is no reason to look again: there was nothing more to claim.
@@ -63,32 +74,36 @@ func (c *claimer) run(ctx context.Context) {
 // claim starts what it gets. It runs under a context that outlives a stop: jobs that were claimed must be known, to be
 // run or given back.
 func (c *claimer) claim(ctx context.Context, capacities []driver.TypeCapacity, limit int) (driver.ClaimResult, error) {
-	worker := c.d.identity.get()
-	c.d.running.expect()
+	worker := c.identity.get()
+	c.running.expect()
 	began := time.Now()
-	result, err := c.d.q.driver.Claim(context.WithoutCancel(ctx), driver.ClaimRequest{WorkerID: worker, Types: capacities, Limit: limit, Now: time.Now()})
+	result, err := c.driver.Claim(context.WithoutCancel(ctx), driver.ClaimRequest{WorkerID: worker, Types: capacities, Limit: limit, Now: c.now()})
 	c.pace.waited(time.Since(began))
 	if err != nil {
 		return result, err
 	}
-	jobs := jobsOf(result.Jobs)
-	c.d.q.telemetry.countClaimed(ctx, jobs)
-	c.d.start(ctx, jobs)
-	c.d.verify(context.WithoutCancel(ctx), c.d.running.missed(jobs))
-	if c.d.identity.get() != worker {
+	if len(result.Jobs) > 0 {
+		c.quiet = time.Time{}
+	}
+	if c.telemetry.claimed.Enabled(ctx) {
+		c.telemetry.countClaimed(ctx, jobsOf(result.Jobs))
+	}
+	c.runner.start(ctx, result.Jobs)
+	c.leases.verify(context.WithoutCancel(ctx), c.running.missed(result.Jobs))
+	if c.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.
-		c.d.running.cancelAll(ErrLeaseLost)
+		c.running.cancelAll(ErrLeaseLost)
 	}
 	return result, nil
 }
 
 // capacities are the types of which this process may take more.
 func (c *claimer) capacities() []driver.TypeCapacity {
-	capacities := make([]driver.TypeCapacity, 0, len(c.d.handlers))
-	for name, h := range c.d.handlers {
+	capacities := make([]driver.TypeCapacity, 0, len(c.handlers))
+	for name, h := range c.handlers {
 		capacity := maxCapacity
 		if h.concurrency > 0 {
-			capacity = h.concurrency - c.d.running.activeOf(name)
+			capacity = h.concurrency - c.running.activeOf(name)
 		}
 		if capacity > 0 {
 			capacities = append(capacities, driver.TypeCapacity{Type: name, Capacity: capacity})
@@ -100,30 +115,34 @@ func (c *claimer) capacities() []driver.TypeCapacity {
 // maxCapacity is that of a type without a bound in this process.
 const maxCapacity = 1 << 20
 
-func (c *claimer) idle(ctx context.Context, result driver.ClaimResult) bool {
-	if !c.untilIdle || len(result.Jobs) > 0 || !c.d.running.empty() {
-		return false
-	}
-	counts, err := c.d.q.Counts(ctx, Filter{States: []State{StateQueued, StateRunning}, Types: c.d.types()})
-	if err != nil && ctx.Err() == nil {
-		c.d.log.ErrorContext(ctx, "counting jobs failed; trying again", logError, err)
-	}
-	return err == nil && len(counts) == 0
-}
-
 func (c *claimer) pause(nextDue time.Time) time.Duration {
+	poll := c.poll
+	if c.private {
+		poll = max(poll, min(c.quietFor(), maxQuietPoll))
+	}
 	if nextDue.IsZero() {
-		return c.d.cfg.PollInterval
+		return poll
 	}
 	// Due times are cut to the microsecond; the wait must not end before.
-	return min(c.d.cfg.PollInterval, time.Until(nextDue)+time.Microsecond)
+	return min(poll, nextDue.Sub(c.now())+time.Microsecond)
+}
+
+// maxQuietPoll bounds how rarely a dispatcher looks where no other process can enqueue.
+const maxQuietPoll = time.Minute
+
+// quietFor is how long nothing has come.
+func (c *claimer) quietFor() time.Duration {
+	if c.quiet.IsZero() {
+		c.quiet = time.Now()
+	}
+	return time.Since(c.quiet)
 }
 
 // changed closes when a job has ended, where that is a reason to look again: a type that was full has room, or a dispatcher
 // that runs until it is idle has become so.
 func (c *claimer) changed() <-chan struct{} {
-	if c.untilIdle || c.d.bounded {
-		return c.d.running.watch()
+	if c.idle != nil || c.handlers.bounded() {
+		return c.running.watch()
 	}
 	return nil
 }
@@ -135,7 +154,9 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	select {
 	case <-ctx.Done():
 	case <-c.woken:
+		c.quiet = time.Time{}
 	case <-changed:
+		c.quiet = time.Time{}
 	case <-timer.C:
 	}
 }
@@ -143,10 +164,10 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 // waitForCapacity returns when hungry tells that a slot is idle or the backlog short, or a type has room again. Where neither
 // comes about, jobs that were claimed ahead turn out to take long: they are given back, for whoever is free.
 func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan struct{}) {
-	if !c.d.bounded {
+	if !c.handlers.bounded() {
 		changed = nil // an end that leaves no slot idle changes nothing
 	}
-	patience := max(10*c.d.cfg.Prefetch, 4*c.pace.reach(c.d.cfg.Prefetch), 100*time.Millisecond)
+	patience := max(10*c.prefetch, 4*c.pace.reach(c.prefetch), 100*time.Millisecond)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -154,6 +175,6 @@ func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan st
 	case <-hungry:
 	case <-changed:
 	case <-timer.C:
-		c.d.giveBack(time.Now().Add(-patience))
+		c.runner.giveBack(time.Now().Add(-patience))
 	}
 }

@@ -19,6 +19,7 @@ import (
 // is of then.
 type clocked struct {
 	driver.Driver
+	driver.Auditor
 	at func(now time.Time) time.Time
 }
 
@@ -57,7 +58,7 @@ type jumping struct {
 
 func newJumping(driver driver.Driver) *jumping {
 	j := &jumping{}
-	j.clocked = clocked{Driver: driver, at: func(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }}
+	j.clocked = clocked{Driver: driver, Auditor: auditorOf(driver), at: func(now time.Time) time.Time { return now.Add(time.Duration(j.off.Load())) }}
 	return j
 }
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,25 +24,26 @@ type ending struct {
 	tried   bool           // to be written: perhaps it has been, and the answer was lost
 }
 
-func newEnding(a *Attempt, out driver.Outcome) ending {
-	return ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
+func newEnding(a *Attempt, out driver.Outcome) *ending {
+	return &ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
 }
 
 // The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
 // the dispatcher lives: a job whose end is not written would stay running under a worker that lives.
 type completer struct {
-	d     *Dispatcher
-	woken chan struct{}
+	q       *Queue
+	log     *slog.Logger
+	running *runningSet
+	lease   time.Duration
+	woken   chan struct{}
 
 	mu      sync.Mutex
-	endings []ending
-	spare   []ending // what has been written, to be filled again
+	endings []*ending
+	spare   []*ending // what has been written, to be filled again
 }
 
-func newCompleter(d *Dispatcher) *completer { return &completer{d: d, woken: make(chan struct{}, 1)} }
-
 // add never blocks.
-func (c *completer) add(e ending) {
+func (c *completer) add(e *ending) {
 	c.mu.Lock()
 	c.endings = append(c.endings, e)
 	c.mu.Unlock()
@@ -49,7 +51,7 @@ func (c *completer) add(e ending) {
 }
 
 // take returns what has come together; with a bound, since others wait for the transaction.
-func (c *completer) take() (batch []ending) {
+func (c *completer) take() (batch []*ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := len(c.endings); n > maxEndings {
@@ -61,14 +63,14 @@ func (c *completer) take() (batch []ending) {
 }
 
 // reuse keeps the memory of a batch that is written.
-func (c *completer) reuse(batch []ending) {
+func (c *completer) reuse(batch []*ending) {
 	clear(batch)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spare = batch
 }
 
-func (c *completer) putBack(left []ending) {
+func (c *completer) putBack(left []*ending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.endings = append(c.endings, left...)
@@ -93,7 +95,7 @@ func (c *completer) run(ctx context.Context) {
 		}
 		failures++
 		c.putBack(left)
-		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.d.cfg.Lease/10)) {
+		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.lease/10)) {
 			return
 		}
 	}
@@ -101,12 +103,12 @@ func (c *completer) run(ctx context.Context) {
 
 // write returns what could not be written. When the batch fails as a whole, its endings are tried one by one, so that one
 // which the database does not take holds up no other; those that fail come last the next time.
-func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
+func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending) {
 	err := c.try(ctx, batch)
 	if err == nil {
 		return nil
 	}
-	c.d.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
+	c.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
 	for i := range batch {
 		batch[i].tried = true
 	}
@@ -125,7 +127,7 @@ func (c *completer) write(ctx context.Context, batch []ending) (left []ending) {
 	return left
 }
 
-func (c *completer) try(ctx context.Context, batch []ending) error {
+func (c *completer) try(ctx context.Context, batch []*ending) error {
 	outcomes := make([]driver.Outcome, len(batch))
 	again := false
 	for i, e := range batch {
@@ -134,8 +136,8 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 	}
 	var answers []error
 	var superseded map[string]string
-	err := c.d.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		if answers, err = c.d.q.driver.Finish(ctx, tx, outcomes); err != nil {
+	err := c.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+		if answers, err = c.q.driver.Finish(ctx, tx, outcomes); err != nil {
 			return err
 		}
 		lines := logsOf(batch, answers)
@@ -145,16 +147,16 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 		if err := c.settle(ctx, tx, batch, answers); err != nil {
 			return err
 		}
-		if superseded, err = c.d.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
+		if superseded, err = c.q.superseded(ctx, tx, coalescingOf(batch, answers)); err != nil {
 			return err
 		}
-		if err := c.d.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
+		if err := c.q.recordEndings(ctx, tx, batch, answers, superseded); err != nil {
 			return err
 		}
-		if err := c.d.q.addLogs(ctx, tx, lines); err != nil || !again {
+		if err := c.q.addLogs(ctx, tx, lines); err != nil || !again {
 			return err
 		}
-		return c.d.q.driver.Notify(ctx, tx)
+		return c.q.driver.Notify(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -165,19 +167,19 @@ func (c *completer) try(ctx context.Context, batch []ending) error {
 		c.report(e.attempt.traced(ctx), e, answers[i], superseded[e.attempt.job.ID])
 		ended[i] = e.attempt
 	}
-	c.d.running.forget(ended...)
+	c.running.forget(ended...)
 	return nil
 }
 
 // recognize takes back the refusal of what an earlier try has written although it failed: the connection was lost with the
 // answer to its commit. Nobody has been told of it yet.
-func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []ending, answers []error) error {
+func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
 	for i := range batch {
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
 			continue
 		}
 		out := &batch[i].stored
-		jobs, err := c.d.q.driver.ReadJobs(ctx, tx, []string{out.Lease.JobID})
+		jobs, err := c.q.driver.ReadJobs(ctx, tx, []string{out.Lease.JobID})
 		if err != nil {
 			return err
 		}
@@ -191,7 +193,7 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []e
 }
 
 // logsOf are the lines of the attempts whose ends were taken; those of a lost lease go with it.
-func logsOf(batch []ending, answers []error) (lines []LogLine) {
+func logsOf(batch []*ending, answers []error) (lines []LogLine) {
 	for i := range batch {
 		if answers[i] == nil {
 			lines = append(lines, batch[i].lines...)
@@ -200,28 +202,30 @@ func logsOf(batch []ending, answers []error) (lines []LogLine) {
 	return lines
 }
 
-func coalescingOf(batch []ending, answers []error) (ids []string) {
+func coalescingOf(batch []*ending, answers []error) (ids []string) {
 	for i := range batch {
 		ids = append(ids, coalescing(batch[i].attempt.job, &batch[i].outcome, answers[i])...)
 	}
 	return ids
 }
 
-func (c *completer) report(ctx context.Context, e ending, answer error, superseded string) {
+func (c *completer) report(ctx context.Context, e *ending, answer error, superseded string) {
 	job, out := e.attempt.job, &e.outcome
-	attrs := []any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}
+	about := func(more ...any) []any {
+		return append([]any{logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt}, more...)
+	}
 	switch {
 	case e.settled && out.Error == errUncommitted.Error():
 	case e.settled:
-		c.d.log.WarnContext(ctx, "handler returned an error after it had completed its job", append(attrs, logError, out.Error)...)
+		c.log.WarnContext(ctx, "handler returned an error after it had completed its job", about(logError, out.Error)...)
 	case errors.Is(answer, ErrNotRunning), errors.Is(answer, ErrLeaseLost), errors.Is(answer, ErrJobNotFound):
-		c.d.log.WarnContext(ctx, "what a handler reported is ignored", append(attrs, logError, answer)...)
+		c.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
-		c.d.log.ErrorContext(ctx, "job failed", append(attrs, logError, out.Error)...)
+		c.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
 	case superseded != "":
-		c.d.log.InfoContext(ctx, "job is canceled: another waits that does the same", append(attrs, logError, out.Error, "reason", superseded)...)
+		c.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
 	case out.Kind != KindCompleted && out.Kind != KindReleased:
-		c.d.log.WarnContext(ctx, "job will run again", append(attrs, logError, out.Error, "not_before", out.NotBefore)...)
+		c.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	}
 }
 

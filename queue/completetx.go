@@ -15,14 +15,19 @@ var errUncommitted = errors.New("the transaction that was given to CompleteTx ha
 // commit by themselves. A stale attempt is refused with [ErrLeaseLost]: roll back then.
 //
 // A handler that has called it and returns nil has completed its job if the transaction has committed by then. If it has not,
-// the attempt fails, as it does with an error. [EventCompleted] follows when the dispatcher has found the job completed.
-func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) error {
+// the attempt fails, as it does with an error, and as it does when CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has found the job completed.
+func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
+	defer func() {
+		if a.undone.Store(nil); err != nil {
+			a.undone.Store(&err)
+		}
+	}()
 	w, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("complete", a.job.ID, err)
 	}
 	a.joined.Store(w)
-	if err := a.q.complete(ctx, w, a.job.Lease(), a.resultValue(), a); err != nil {
+	if err := a.q.complete(ctx, w, a.job.Lease(), a.resultValue(), a, a.q.finish); err != nil {
 		return err
 	}
 	w.OnCommit(func() { a.completed.Store(true) })
@@ -39,13 +44,13 @@ func (a *Attempt) verdictOf(err error) error {
 }
 
 // settle finds those whose transactions have committed, whose failures were refused therefore.
-func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []ending, answers []error) error {
+func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
 	for i := range batch {
 		if batch[i].attempt.joined.Load() == nil || !errors.Is(answers[i], ErrNotRunning) {
 			continue
 		}
 		lease := batch[i].stored.Lease
-		jobs, err := c.d.q.driver.ReadJobs(ctx, tx, []string{lease.JobID})
+		jobs, err := c.q.driver.ReadJobs(ctx, tx, []string{lease.JobID})
 		if err != nil {
 			return err
 		}

@@ -47,6 +47,19 @@ func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driv
 	return driver.Write(ctx, q.driver, fn)
 }
 
+// maxTries bounds how often a transaction that was given up in favour of others is begun anew.
+const maxTries = 20
+
+// writeAgain is write for a fn of the queue's own that may run again.
+func (q *Queue) writeAgain(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	for tries := 1; ; tries++ {
+		err := q.write(ctx, fn)
+		if !errors.Is(err, driver.ErrDeadlock) || tries == maxTries {
+			return err
+		}
+	}
+}
+
 // writeSoon is write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
 // tried again.
 func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
@@ -81,16 +94,15 @@ func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
 	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
 		return nil, fmt.Errorf("a %T is no transaction: begin one with BeginTx, or use the call without Tx", tx)
 	}
-	return q.driver.Join(ctx, tx, time.Now())
+	return q.driver.Join(ctx, tx, q.now())
 }
 
 //go:embed migrations
 var migrations embed.FS
 
 // Migrate creates the queue's tables (jobs, job_keys, job_steps, job_attempts, job_logs, job_workers, job_schedules and those of
-// limits) or brings them up to date. It may be called at every start, by several processes at once.
+// limits) or brings them up to date. It may be called at every start, by several processes at once. Where they are
+// up to date it only reads: then a role that may not create tables can call it as well.
 func Migrate(ctx context.Context, db DB) error {
-	return db.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "queue", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
 }

@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/google/uuid"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // DispatcherConfig is how a dispatcher runs; the zero value is the usual.
@@ -18,7 +14,7 @@ type DispatcherConfig struct {
 	// Workers is how many jobs run at once in this process. Default 10; at least 1.
 	Workers int
 	// PollInterval is how long a dispatcher with nothing to do waits before it looks again unasked. Default 1 s; at least
-	// 1 ms.
+	// 1 ms. On a database in memory that queuetest.New has made, it waits as long as nothing has happened, at most 1 min.
 	PollInterval time.Duration
 	// Prefetch is how far ahead of its free slots the process claims: as many jobs as its handlers can run in that time, at most
 	// 1000. Where claims take more than a quarter of it, as with many machines on a busy server, it reaches four times as far as
@@ -94,16 +90,9 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 type Dispatcher struct {
 	q        *Queue
 	cfg      DispatcherConfig
-	log      *slog.Logger
-	handlers map[string]*handler
-	bounded  bool    // some handler has a bound of its own
-	faults   []error // of registration; told by Run
-
-	started   sync.Once
-	identity  *identity
-	running   *runningSet
-	completer *completer
-	scheduler *scheduler
+	handlers handlers
+	faults   []error // of registration; Run returns them
+	started  sync.Once
 }
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
@@ -115,13 +104,7 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{
-		q: q, cfg: c, log: c.Logger, handlers: make(map[string]*handler),
-		identity: newIdentity(), running: newRunningSet(c.Workers),
-	}
-	d.completer = newCompleter(d)
-	d.scheduler = newScheduler(d)
-	return d, nil
+	return &Dispatcher{q: q, cfg: c, handlers: make(handlers)}, nil
 }
 
 // ErrStarted: a dispatcher runs once.
@@ -133,8 +116,11 @@ var ErrStarted = errors.New("queue: the dispatcher has been run before; make a n
 // ends the database did not take for a whole lease.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
-// RunUntilIdle is Run that also stops when no job of the types it handles is queued, scheduled or running any more,
-// in any process: for command lines and tests. It fires the schedules that are due as it begins, and waits for no others.
+// RunUntilIdle is Run that also returns once it is idle: for command lines and tests. It is idle when no job of the types it
+// handles runs, in any process, and none is queued but those that are paused (see [Queue.Pause]), which nobody can start. It
+// waits for jobs that are not due yet, however late, for those that wait for their next attempt or for a limit, and for those
+// that run in other processes; once it has waited for 5 s, one log line (Info) says for how many, and when the next one is
+// due. It fires the schedules that are due as it begins, and waits for no others.
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
 
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
@@ -149,136 +135,35 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if len(d.handlers) == 0 {
 		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
 	}
-	if err := d.begin(ctx); err != nil {
+	c := newCrew(d.q, &d.cfg, d.handlers)
+	if untilIdle {
+		check := &idleCheck{driver: d.q.driver, log: d.cfg.Logger, running: c.running, types: d.handlers.types()}
+		c.claimer.idle = check.idle
+	}
+	if err := c.begin(ctx, d.cfg.Exclusive); err != nil {
 		return wrap("start dispatcher", "", err)
 	}
-	remove := d.q.local.add(d)
+	remove := d.q.local.add(c)
 	defer remove()
 
 	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
 	background := context.WithoutCancel(ctx)
-	keepers := startRoles(background, newHeartbeater(d), newRescuer(d), &pruner{d}, &watchdog{d})
-	completer := startRoles(background, d.completer)
+	keepers := startRoles(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog)
+	completer := startRoles(background, c.completer)
 
 	claiming, stopClaiming := context.WithCancel(ctx)
-	c := newClaimer(d, untilIdle)
-	d.scheduler.look(claiming) // before the claimer may find nothing to do
-	listener := startRoles(claiming, d.scheduler, roleFunc(func(ctx context.Context) { d.listen(ctx, c) }))
-	c.run(claiming)
+	c.scheduler.look(claiming) // before the claimer may find nothing to do
+	listener := startRoles(claiming, c.scheduler, c.listener)
+	c.claimer.run(claiming)
 	stopClaiming()
 	listener.stop()
 
-	d.drain(background)
+	c.runner.drain(background, d.cfg.Drain)
 	var unwritten error
-	if !d.running.waitWritten(d.cfg.Lease) {
+	if !c.running.waitWritten(d.cfg.Lease) {
 		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
 	}
 	completer.stop()
 	keepers.stop()
-	return errors.Join(d.retire(background), d.leaked(), unwritten)
-}
-
-func (d *Dispatcher) begin(ctx context.Context) error {
-	if d.cfg.Exclusive {
-		if err := newRescuer(d).takeAll(ctx); err != nil {
-			return err
-		}
-	}
-	_, err := d.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: d.identity.get(), First: true, Types: d.types(), Now: time.Now()})
-	return err
-}
-
-func (d *Dispatcher) retire(ctx context.Context) error {
-	if err := d.q.driver.RemoveWorker(ctx, d.identity.get()); err != nil {
-		return fmt.Errorf("queue: stop dispatcher: %w", err)
-	}
-	return nil
-}
-
-func (d *Dispatcher) listen(ctx context.Context, c *claimer) {
-	heard := func() {
-		c.wake()
-		d.scheduler.hint()
-	}
-	if err := d.q.driver.Listen(ctx, heard); err != nil && ctx.Err() == nil {
-		d.log.WarnContext(ctx, "listening for new jobs failed; polling goes on", logError, err)
-	}
-}
-
-// drain waits for the handlers: first for all to end, then for the canceled ones to return. What still runs is given
-// up; its lease keeps the handler from writing.
-func (d *Dispatcher) drain(ctx context.Context) {
-	d.giveBack(time.Now().Add(time.Hour))
-	if d.running.waitIdle(d.cfg.Drain) {
-		return
-	}
-	d.running.cancelAll(ErrShutdown)
-	if !d.running.waitIdle(d.cfg.Drain) {
-		d.giveUp(ctx, func(*entry) bool { return true })
-	}
-}
-
-func (d *Dispatcher) types() []string {
-	types := make([]string, 0, len(d.handlers))
-	for t := range d.handlers {
-		types = append(types, t)
-	}
-	return types
-}
-
-// identity is the worker's name in the database. It changes when the worker has been declared dead.
-type identity struct {
-	mu sync.Mutex
-	id string
-}
-
-func newIdentity() *identity {
-	i := &identity{}
-	i.renew()
-	return i
-}
-
-func (i *identity) get() string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.id
-}
-
-func (i *identity) renew() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.id = fmt.Sprintf("%s-%d-%s", host, os.Getpid(), uuid.NewString()[:8])
-	return i.id
-}
-
-// dispatchers are those of this process, told at once of what concerns their running jobs.
-type dispatchers struct {
-	mu  sync.Mutex
-	all map[*Dispatcher]struct{}
-}
-
-func (s *dispatchers) add(d *Dispatcher) (remove func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[*Dispatcher]struct{})
-	}
-	s.all[d] = struct{}{}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.all, d)
-	}
-}
-
-func (s *dispatchers) cancel(jobID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for d := range s.all {
-		d.running.cancelJob(jobID, ErrCanceled)
-	}
+	return errors.Join(c.retire(background), c.runner.leaked(), unwritten)
 }

@@ -72,6 +72,10 @@
 // Such transactions may share a commit with those of other goroutines, and on SQLite hold the only right to write while
 // they run. A function given to Write does database work only, and uses the calls that take the transaction.
 //
+// In a handler, [Attempt.CompleteTx] completes the job in a transaction that the handler commits by itself. A handler that returns
+// nil without having committed has failed. [Queue.Subscribe] and telemetry report that job once the dispatcher has found out, and
+// nothing else that is done in a transaction of the program's own, whose commit nobody reports.
+//
 // # Leases and heartbeats
 //
 // A dispatcher registers as a worker and increments its heartbeat with one write every third of a lease, however many jobs

@@ -65,3 +65,9 @@ func scanKey(row jobsql.Scanner) (k modelKey, err error) {
 	k.Expires = expires.Time
 	return k, err
 }
+
+// auditorOf is needed by drivers that wrap another one: to embed a [driver.Driver] leaves out what is optional.
+func auditorOf(d driver.Driver) driver.Auditor {
+	a, _ := d.(driver.Auditor)
+	return a
+}

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,7 +34,7 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 	if delay < 0 {
 		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
 	}
-	return q.EnqueueScheduled(ctx, job, time.Now().Add(delay))
+	return q.EnqueueScheduled(ctx, job, q.now().Add(delay))
 }
 
 // EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
@@ -43,8 +44,14 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
+	if inserter, ok := q.driver.(driver.GroupInserter); ok && !q.observed(ctx) && !slices.ContainsFunc(rows, needsTransaction) {
+		if err := inserter.InsertGroup(ctx, rows); err != nil {
+			return nil, wrap("enqueue", "", err)
+		}
+		return inserted(rows), nil
+	}
 	var results []EnqueueResult
-	err = q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+	err = q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		results, err = q.insert(ctx, tx, rows)
 		return err
 	})
@@ -52,6 +59,18 @@ func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult
 		return nil, wrap("enqueue", "", err)
 	}
 	return results, nil
+}
+
+// needsTransaction reports whether more than a row is read or written for the job.
+func needsTransaction(row driver.InsertJob) bool { return row.Key.Name != "" || row.LimitKey != "" }
+
+// inserted are the results of jobs that are duplicates of none.
+func inserted(rows []driver.InsertJob) []EnqueueResult {
+	results := make([]EnqueueResult, len(rows))
+	for i := range rows {
+		results[i].ID = rows[i].ID
+	}
+	return results
 }
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.

@@ -16,7 +16,8 @@ var (
 	ErrJobNotFound = driver.ErrJobNotFound
 	// ErrNotRunning: the job is not running, so nothing about its run can be reported.
 	ErrNotRunning = driver.ErrNotRunning
-	// ErrLeaseLost: the job is running, but under a later attempt; this one may write nothing any more.
+	// ErrLeaseLost: the attempt no longer holds the job, and may write nothing about it. Another attempt may hold it, or none:
+	// its worker was taken for dead, or could not say for a whole lease that it lives.
 	ErrLeaseLost = driver.ErrLeaseLost
 	// ErrFinished: the job has completed, failed or been canceled, and cannot be canceled or rescheduled.
 	ErrFinished = driver.ErrFinished

@@ -25,7 +25,7 @@ type follower struct {
 func follow(t *rapid.T, rounds int, drivers ...driver.Driver) {
 	f := &follower{model: newModel()}
 	for _, driver := range drivers {
-		e := &engine{clocked: clocked{Driver: driver, at: func(time.Time) time.Time { return f.model.now }}}
+		e := &engine{clocked: clocked{Driver: driver, Auditor: auditorOf(driver), at: func(time.Time) time.Time { return f.model.now }}}
 		q, err := queue.New(e, &queue.Config{Retry: modelRetry, Budget: modelBudget})
 		require.NoError(t, err)
 		f.queues = append(f.queues, q)

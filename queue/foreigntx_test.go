@@ -3,7 +3,6 @@ package queue_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -160,13 +159,14 @@ func TestReadsInAForeignTransaction(t *testing.T) {
 		require.NotNil(t, at)
 		rows, err := f.tx.QueryContext(t.Context(), "SELECT id FROM jobs ORDER BY id")
 		require.NoError(t, err)
+		defer func() { _ = rows.Close() }()
 		var ids []string
 		for rows.Next() {
 			var id string
 			require.NoError(t, rows.Scan(&id))
 			ids = append(ids, id)
 		}
-		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+		require.NoError(t, rows.Err())
 		require.Equal(t, []string{receipt.ID}, ids)
 		require.ErrorIs(t, f.tx.QueryRowContext(t.Context(), "SELECT id FROM jobs WHERE id = 'no'").Scan(&payload), sql.ErrNoRows)
 		result, err := f.tx.ExecContext(t.Context(), "UPDATE jobs SET priority = 1 WHERE id = $1", receipt.ID)
@@ -184,7 +184,7 @@ func TestReadsInAForeignTransaction(t *testing.T) {
 func TestWhatIsNoTransactionIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := queueOn(t, db)
-		conn, err := db.Reader().DB.Conn(t.Context())
+		conn, err := db.Reader().Conn(t.Context())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, conn.Close()) }()
 		for name, tx := range map[string]queue.Tx{

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -43,7 +42,7 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 // claimSome goes on where a driver has got none as yet of what there is: to the caller, none means that there is nothing.
 func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
-		req.Now = time.Now()
+		req.Now = q.now()
 		result, err := q.driver.Claim(ctx, req)
 		if err != nil || len(result.Jobs) > 0 || !result.More {
 			return jobsOf(result.Jobs), err
@@ -91,7 +90,7 @@ func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease)
 	if err := validWorker(workerID); err != nil {
 		return wrap("heartbeat", "", err)
 	}
-	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: time.Now()})
+	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: q.now()})
 	if err != nil {
 		return wrap("heartbeat", "", err)
 	}
@@ -121,11 +120,11 @@ func (q *Queue) CompleteTx(ctx context.Context, tx Tx, lease Lease, result any) 
 	if err != nil {
 		return wrap("complete", lease.JobID, err)
 	}
-	return q.complete(ctx, w, lease, result, nil)
+	return q.complete(ctx, w, lease, result, nil, q.finish)
 }
 
 // complete knows the attempt where a dispatcher runs it.
-func (q *Queue) complete(ctx context.Context, tx *driver.WriteTx, lease Lease, result any, a *Attempt) error {
+func (q *Queue) complete(ctx context.Context, tx *driver.WriteTx, lease Lease, result any, a *Attempt, finish finisher) error {
 	out := driver.Outcome{Lease: lease.lookup(), State: StateCompleted, Kind: KindCompleted, At: tx.Now(), Plain: a != nil && a.job.plain()}
 	if result != nil {
 		stored, err := q.encodeAt(resultPlace(lease.JobID), result)
@@ -134,15 +133,23 @@ func (q *Queue) complete(ctx context.Context, tx *driver.WriteTx, lease Lease, r
 		}
 		out.Result = stored
 	}
-	finish := q.finish
-	if f, ok := q.driver.(driver.Fencer); ok && out.Plain {
-		finish = f.CompleteLater
-	}
 	err := finish(ctx, tx, out)
 	if err == nil {
 		err = q.recordEnd(ctx, tx, &out, a)
 	}
 	return wrap("complete", lease.JobID, err)
+}
+
+// A finisher writes one outcome.
+type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error
+
+// finishLater is finish for a transaction that comes to nothing where the outcome is refused: the refusal may come with what
+// the transaction does next.
+func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+	if f, ok := q.driver.(driver.Fencer); ok && out.Plain {
+		return f.CompleteLater(ctx, tx, out)
+	}
+	return q.finish(ctx, tx, out)
 }
 
 // lockLease keeps a transaction from committing where the lease is not held.
@@ -180,6 +187,7 @@ func (q *Queue) FailTx(ctx context.Context, tx Tx, job *Job, cause error) error 
 		return wrap("fail", job.ID, errors.New("no error was given"))
 	}
 	out := judge(job, cause, w.Now(), q.retry, q.budget)
+	out.Lease = job.Lease().lookup()
 	err = q.finish(ctx, w, q.stored(out))
 	if err == nil {
 		err = q.recordFailure(ctx, w, job, &out)

@@ -16,8 +16,8 @@ func TestMigrate(t *testing.T) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		require.NoError(t, queue.Migrate(t.Context(), db), "a second run changes nothing")
 		var version int
-		require.NoError(t, db.Reader().Get(&version, "SELECT MAX(version) FROM postroom_migrations WHERE room = 'queue'"))
-		require.Equal(t, 2, version)
+		require.NoError(t, db.Reader().Get(&version, "SELECT MAX(version) FROM postroom_migrations WHERE package = 'queue'"))
+		require.Equal(t, 4, version)
 	})
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -9,18 +10,21 @@ import (
 const pruneInterval = time.Minute
 
 // The pruner deletes what has been kept long enough. While there is nothing to delete, it only reads.
-type pruner struct{ d *Dispatcher }
+type pruner struct {
+	q   *Queue
+	log *slog.Logger
+}
 
 func (p *pruner) run(ctx context.Context) {
 	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
 	for {
-		n, err := p.d.q.Prune(ctx)
+		n, err := p.q.Prune(ctx)
 		if err != nil && ctx.Err() == nil {
-			p.d.log.ErrorContext(ctx, "pruning finished jobs failed; trying again", logError, err)
+			p.log.ErrorContext(ctx, "pruning finished jobs failed; trying again", logError, err)
 		}
 		if n > 0 {
-			p.d.log.InfoContext(ctx, "finished jobs were pruned", "jobs", n)
+			p.log.InfoContext(ctx, "finished jobs were pruned", "jobs", n)
 		}
 		select {
 		case <-ctx.Done():

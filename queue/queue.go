@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"go.opentelemetry.io/otel/metric"
@@ -99,6 +100,9 @@ func New(db driver.Driver, cfg *Config) (*Queue, error) {
 
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.driver }
+
+// now is the time of the database's clock, by which all machines that share it go; see [driver.Clock].
+func (q *Queue) now() time.Time { return driver.Now(q.driver) }
 
 // Cancel ends a queued job, or a running one: its handler's context is canceled with the cause [ErrCanceled], and what
 // the handler then reports is ignored. In another process that takes until its next heartbeat. The error is

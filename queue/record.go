@@ -116,7 +116,7 @@ func enqueuedEvents(tx *driver.WriteTx, rows []driver.InsertJob, results []Enque
 }
 
 // recordEndings is record for what a completer has written, as far as the answers are nil; superseded are its jobs that were.
-func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []ending, answers []error, superseded map[string]string) error {
+func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error, superseded map[string]string) error {
 	if !q.observed(ctx) {
 		return nil
 	}

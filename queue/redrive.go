@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,10 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 	var done RedriveResult
 	err := q.eachBatch(ctx, filter, func(ctx context.Context, tx *driver.WriteTx, ids []string) error {
 		var batch RedriveResult
+		ids, err := q.byKey(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
 		for _, id := range ids {
 			err := q.retryOne(ctx, tx, id)
 			switch {
@@ -54,6 +59,22 @@ func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, erro
 		return q.driver.Notify(ctx, tx)
 	})
 	return done, wrap("redrive", "", err)
+}
+
+// byKey returns the ids in the order in which enqueues take the keys of jobs, so that where rows are locked nobody has what
+// another wants next. Those of one key stay newest first.
+func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]string, error) {
+	jobs, err := q.driver.ReadJobs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[string]string, len(jobs))
+	for i := range jobs {
+		keys[jobs[i].ID] = jobs[i].Key
+	}
+	ordered := slices.Clone(ids)
+	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })
+	return ordered, nil
 }
 
 // CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and tells how many there were: queued and running ones,
@@ -113,7 +134,7 @@ func (q *Queue) eachBatch(ctx context.Context, filter Filter, fn func(ctx contex
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if err := q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx, ids) }); err != nil {
+		if err := q.writeAgain(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx, ids) }); err != nil {
 			return err
 		}
 		if left > 0 {

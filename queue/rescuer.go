@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -10,7 +11,11 @@ import (
 // The rescuer looks for workers whose beat stands still for a lease, on its own monotonic clock: no two machines' clocks
 // are ever compared. It removes them and gives their jobs back.
 type rescuer struct {
-	d      *Dispatcher
+	q        *Queue
+	log      *slog.Logger
+	identity *identity
+	lease    time.Duration
+
 	seen   map[string]sighting
 	looked time.Time
 }
@@ -20,14 +25,12 @@ type sighting struct {
 	since time.Time
 }
 
-func newRescuer(d *Dispatcher) *rescuer { return &rescuer{d: d, seen: make(map[string]sighting)} }
-
 func (r *rescuer) run(ctx context.Context) {
-	ticker := time.NewTicker(r.d.cfg.Lease / 4)
+	ticker := time.NewTicker(r.lease / 4)
 	defer ticker.Stop()
 	for {
-		if err := r.look(ctx, r.d.cfg.Lease); err != nil && ctx.Err() == nil {
-			r.d.log.ErrorContext(ctx, "looking for dead workers failed", logError, err)
+		if err := r.look(ctx, r.lease); err != nil && ctx.Err() == nil {
+			r.log.ErrorContext(ctx, "looking for dead workers failed", logError, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -41,7 +44,7 @@ func (r *rescuer) run(ctx context.Context) {
 func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
 
 func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
-	workers, err := r.d.q.driver.Workers(ctx)
+	workers, err := r.q.driver.Workers(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 	r.looked = now
 	still := make(map[string]sighting, len(workers))
 	for _, w := range workers {
-		if w.ID == r.d.identity.get() {
+		if w.ID == r.identity.get() {
 			continue
 		}
 		s, known := r.seen[w.ID]
@@ -73,7 +76,7 @@ func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
 
 func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
 	var jobs []Job
-	q := r.d.q
+	q := r.q
 	err := q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		held, err := q.driver.RemoveDeadWorker(ctx, tx, w)
 		if jobs = jobsOf(held); err != nil || len(jobs) == 0 {
@@ -93,7 +96,7 @@ func (r *rescuer) takeOver(ctx context.Context, w driver.Worker) error {
 		return q.driver.Notify(ctx, tx)
 	})
 	if err == nil && len(jobs) > 0 {
-		r.d.log.WarnContext(ctx, "worker is dead; its jobs are taken over", logWorkerID, w.ID, "jobs", len(jobs))
+		r.log.WarnContext(ctx, "worker is dead; its jobs are taken over", logWorkerID, w.ID, "jobs", len(jobs))
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func (q *Queue) Prune(ctx context.Context) (jobs int, err error) {
 
 func (q *Queue) pruneType(ctx context.Context, state State, t driver.FinishedType) (int, error) {
 	keep := q.retention.of(t.Type, state)
-	before := time.Now().Add(-keep)
+	before := q.now().Add(-keep)
 	if keep < 0 || !t.First.Before(before) {
 		return 0, nil
 	}
@@ -97,7 +97,7 @@ func (q *Queue) pruneType(ctx context.Context, state State, t driver.FinishedTyp
 
 func (q *Queue) pruneKeys(ctx context.Context) error {
 	first, err := q.driver.FirstKeyExpiry(ctx)
-	if err != nil || first.IsZero() || first.After(time.Now()) {
+	if err != nil || first.IsZero() || first.After(q.now()) {
 		return err
 	}
 	_, err = q.inBatches(ctx, func(ctx context.Context, tx *driver.WriteTx) (int, error) {
@@ -110,7 +110,7 @@ func (q *Queue) pruneKeys(ctx context.Context) error {
 const rateMargin = time.Hour
 
 func (q *Queue) pruneRates(ctx context.Context) error {
-	before := time.Now().Add(-rateMargin)
+	before := q.now().Add(-rateMargin)
 	first, err := q.driver.FirstRate(ctx)
 	if err != nil || first.IsZero() || !first.Before(before) {
 		return err

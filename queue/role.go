@@ -17,10 +17,6 @@ const (
 // A role is one background task of a dispatcher; it returns when ctx is done, or of itself.
 type role interface{ run(ctx context.Context) }
 
-type roleFunc func(ctx context.Context)
-
-func (f roleFunc) run(ctx context.Context) { f(ctx) }
-
 // roles are started and stopped together.
 type roles struct {
 	cancel context.CancelFunc

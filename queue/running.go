@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The runningSet is what this process has claimed. A job waits in the backlog until a slot is free, then its handler
@@ -49,7 +51,7 @@ type entry struct {
 
 // begin makes the handler's context, and starts its time if that is limited.
 func (e *entry) begin(goroutine uint64) {
-	e.inside, e.goroutine, e.attempt.began = true, goroutine, time.Now()
+	e.inside, e.goroutine, e.attempt.began = true, goroutine, e.attempt.q.now()
 	if e.timeout == 0 {
 		return
 	}
@@ -246,13 +248,13 @@ func (s *runningSet) expect() {
 }
 
 // missed are those of the claimed jobs that have been canceled since the claim began, perhaps after it.
-func (s *runningSet) missed(claimed []Job) (leases []Lease) {
+func (s *runningSet) missed(claimed []driver.Job) (leases []Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.canceled) > 0 {
 		for i := range claimed {
 			if _, ok := s.canceled[claimed[i].ID]; ok {
-				leases = append(leases, claimed[i].Lease())
+				leases = append(leases, (*Job)(&claimed[i]).Lease())
 			}
 		}
 	}

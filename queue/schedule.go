@@ -111,7 +111,7 @@ func (s Schedule) normal(q *Queue) (Schedule, timetable, error) {
 	if err != nil {
 		return s, nil, fmt.Errorf("%w: Schedule.%w", ErrInvalidSchedule, err)
 	}
-	if table.next(time.Now()).IsZero() {
+	if table.next(q.now()).IsZero() {
 		return s, nil, fmt.Errorf("%w: Schedule.Cron is %q, which never comes", ErrInvalidSchedule, s.Cron)
 	}
 	payload, err := q.payload(&s.Job)

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -14,7 +15,11 @@ const logSchedule = "schedule"
 // process, a second after it was told that anything has changed in the database, and in any case every half minute: not every
 // change is heard of, and the clock may have been set.
 type scheduler struct {
-	d      *Dispatcher
+	q    *Queue
+	log  *slog.Logger
+	now  func() time.Time
+	poll time.Duration
+
 	woken  chan struct{}
 	hinted chan struct{}
 	// faults are what keeps schedules from firing, so that it is told once.
@@ -27,10 +32,6 @@ const (
 	// and none takes part in the haste in which a job begins.
 	hintPause = time.Second
 )
-
-func newScheduler(d *Dispatcher) *scheduler {
-	return &scheduler{d: d, woken: make(chan struct{}, 1), hinted: make(chan struct{}, 1), faults: make(map[string]string)}
-}
 
 // wake has it look at once.
 func (s *scheduler) wake() { tell(s.woken) }
@@ -66,29 +67,29 @@ func (s *scheduler) wait(ctx context.Context, pause time.Duration) {
 
 // look fires what is due and returns how long to wait before the next look.
 func (s *scheduler) look(ctx context.Context) time.Duration {
-	due, next, err := s.d.q.driver.DueSchedules(ctx, time.Now())
+	due, next, err := s.q.driver.DueSchedules(ctx, s.now())
 	if err != nil {
 		if ctx.Err() == nil {
-			s.d.log.ErrorContext(ctx, "looking for due schedules failed; trying again", logError, err)
+			s.log.ErrorContext(ctx, "looking for due schedules failed; trying again", logError, err)
 		}
-		return min(s.d.cfg.PollInterval, claimAgain)
+		return min(s.poll, claimAgain)
 	}
-	pause := shorten(maxSchedulerPause, next)
+	pause := s.shorten(maxSchedulerPause, next)
 	for i := range due {
 		if ctx.Err() == nil {
-			seen := s.d.q.storedSchedule(&due[i])
-			pause = shorten(pause, s.fire(ctx, &seen))
+			seen := s.q.storedSchedule(&due[i])
+			pause = s.shorten(pause, s.fire(ctx, &seen))
 		}
 	}
 	return pause
 }
 
 // shorten cuts the pause at an instant, unless that is zero.
-func shorten(pause time.Duration, at time.Time) time.Duration {
+func (s *scheduler) shorten(pause time.Duration, at time.Time) time.Duration {
 	if at.IsZero() {
 		return pause
 	}
-	return min(pause, time.Until(at))
+	return min(pause, at.Sub(s.now()))
 }
 
 // fire returns when the schedule is to be looked at again; zero when that need not be soon.
@@ -98,7 +99,7 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 		s.complain(ctx, seen.Name, err)
 		return time.Time{}
 	}
-	err = s.d.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+	err = s.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		next, err = s.fireTx(ctx, tx, seen, table)
 		return err
 	})
@@ -107,7 +108,7 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 		return time.Time{}
 	case err != nil:
 		s.complain(ctx, seen.Name, err)
-		return time.Now().Add(min(s.d.cfg.PollInterval, claimAgain))
+		return s.now().Add(min(s.poll, claimAgain))
 	}
 	delete(s.faults, seen.Name)
 	return next
@@ -116,14 +117,14 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 func (s *scheduler) complain(ctx context.Context, name string, err error) {
 	if fault := err.Error(); s.faults[name] != fault {
 		s.faults[name] = fault
-		s.d.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError, err)
+		s.log.ErrorContext(ctx, "schedule cannot fire; trying again, the others go on", logSchedule, name, logError, err)
 	}
 }
 
 // fireTx enqueues the jobs and moves the schedule on, unless another machine has done so, or it was changed, since it was
 // seen.
 func (s *scheduler) fireTx(ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable) (next time.Time, err error) {
-	stored, err := s.d.q.lockSchedule(ctx, tx, seen.Name)
+	stored, err := s.q.lockSchedule(ctx, tx, seen.Name)
 	switch {
 	case err != nil:
 		return time.Time{}, err
@@ -139,7 +140,7 @@ func (s *scheduler) fireTx(ctx context.Context, tx *driver.WriteTx, seen *Stored
 	if len(instants) > 0 {
 		stored.LastAt = instants[len(instants)-1]
 	}
-	if err := s.d.q.updateSchedule(ctx, tx, *stored); err != nil {
+	if err := s.q.updateSchedule(ctx, tx, *stored); err != nil {
 		return time.Time{}, err
 	}
 	return next, s.enqueue(ctx, tx, &stored.Schedule, instants)
@@ -171,20 +172,11 @@ func (s *scheduler) enqueue(ctx context.Context, tx *driver.WriteTx, schedule *S
 	for i, at := range instants {
 		jobs[i] = schedule.jobFor(at)
 	}
-	_, err := s.d.q.EnqueueManyTx(ctx, tx, jobs)
+	_, err := s.q.EnqueueManyTx(ctx, tx, jobs)
 	if errors.Is(err, ErrKeyConflict) {
 		// Nothing is written: the firings have one key. That another job has it must not hold the schedule up.
-		s.d.log.WarnContext(ctx, "schedule has fired for nothing", logSchedule, schedule.Name, logError, err)
+		s.log.WarnContext(ctx, "schedule has fired for nothing", logSchedule, schedule.Name, logError, err)
 		return nil
 	}
 	return err
-}
-
-// reschedule has all look anew at what is due.
-func (s *dispatchers) reschedule() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for d := range s.all {
-		d.scheduler.wake()
-	}
 }

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -28,7 +27,7 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 	if a.q.inWrite(ctx) { // before fn takes effect
 		return result, wrap("step", a.job.ID, ErrNestedWrite)
 	}
-	step := StepRecord{Name: name, StartedAt: time.Now()}
+	step := StepRecord{Name: name, StartedAt: a.q.now()}
 	result, err := fn(ctx)
 	if err != nil {
 		return result, err

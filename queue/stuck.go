@@ -27,17 +27,20 @@ var errStuck = errors.New("it has not returned")
 
 // The watchdog gives up handlers that ignore their contexts: the ends of their attempts are written as if they had
 // returned, and others take their slots. At a shutdown it is the drain that does so.
-type watchdog struct{ d *Dispatcher }
+type watchdog struct {
+	runner *runner
+	grace  time.Duration
+}
 
 func (w *watchdog) run(ctx context.Context) {
-	ticker := time.NewTicker(w.d.cfg.Grace / 4)
+	ticker := time.NewTicker(w.grace / 4)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			w.d.giveUp(ctx, func(e *entry) bool { return e.overdue(w.d.cfg.Grace) })
+			w.runner.giveUp(ctx, func(e *entry) bool { return e.overdue(w.grace) })
 		}
 	}
 }
@@ -56,10 +59,10 @@ func (e *entry) canceledAt() time.Time {
 }
 
 // giveUp ends the attempts of those handlers that are within and match.
-func (d *Dispatcher) giveUp(ctx context.Context, match func(e *entry) bool) {
-	stuck, goroutines := d.running.giveUp(match)
+func (r *runner) giveUp(ctx context.Context, match func(e *entry) bool) {
+	stuck, goroutines := r.running.giveUp(match)
 	for range goroutines {
-		go d.work()
+		go r.work()
 	}
 	if len(stuck) == 0 {
 		return
@@ -68,34 +71,34 @@ func (d *Dispatcher) giveUp(ctx context.Context, match func(e *entry) bool) {
 	for _, e := range stuck {
 		a := e.attempt
 		if a.completed.Load() {
-			d.running.forget(a)
+			r.running.forget(a)
 		} else {
-			outcome := d.outcome(e, errStuck)
+			outcome := r.outcome(e, errStuck)
 			outcome.Stack = storable(stacks[e])
-			d.completer.add(newEnding(a, outcome))
+			r.completer.add(newEnding(a, outcome))
 		}
-		d.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
+		r.tellStuck(ctx, StuckHandler{Job: *a.job, Cause: context.Cause(e.ctx), Since: e.canceledAt(), Stack: stacks[e]})
 	}
 }
 
-func (d *Dispatcher) tellStuck(ctx context.Context, h StuckHandler) {
-	if d.cfg.OnStuck == nil {
-		d.log.ErrorContext(ctx, "handler does not return although its context was canceled; it is given up",
+func (r *runner) tellStuck(ctx context.Context, h StuckHandler) {
+	if r.onStuck == nil {
+		r.log.ErrorContext(ctx, "handler does not return although its context was canceled; it is given up",
 			logJobID, h.Job.ID, logJobType, h.Job.Type, logAttempt, h.Job.Attempt,
 			"cause", h.Cause, "since", h.Since, "stack", h.Stack)
 		return
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			d.log.ErrorContext(ctx, "DispatcherConfig.OnStuck panicked", logError, v, "stack", string(debug.Stack()))
+			r.log.ErrorContext(ctx, "DispatcherConfig.OnStuck panicked", logError, v, "stack", string(debug.Stack()))
 		}
 	}()
-	d.cfg.OnStuck(ctx, h)
+	r.onStuck(ctx, h)
 }
 
 // leaked is the error that names the handlers which go on when the dispatcher has stopped.
-func (d *Dispatcher) leaked() error {
-	if names := d.running.stuckJobs(); len(names) > 0 {
+func (r *runner) leaked() error {
+	if names := r.running.stuckJobs(); len(names) > 0 {
 		return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", names)
 	}
 	return nil

@@ -165,7 +165,7 @@ func (t *telemetry) end(e *entry, out *driver.Outcome) {
 	}
 	attrs := t.of(e.attempt.job.Type)
 	t.running.Add(e.ctx, -1, attrs.add...)
-	t.duration.Record(e.ctx, time.Since(e.attempt.began).Seconds(), attrs.outcomes[outcome].record...)
+	t.duration.Record(e.ctx, e.attempt.q.now().Sub(e.attempt.began).Seconds(), attrs.outcomes[outcome].record...)
 	if span.IsRecording() {
 		span.SetAttributes(keyOutcome.String(outcome))
 		if outcome == KindFailed || outcome == outcomeRetried {

@@ -98,7 +98,5 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), "safety", migrations)
-	})
+	return migrate.Up(ctx, db, string(db.Dialect()), "safety", migrations)
 }

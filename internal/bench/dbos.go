@@ -46,6 +46,8 @@ const (
 	dbosApp   = "bench"
 	dbosQueue = "bench"
 	dbosFlow  = "bench"
+	// dbosPatience is how long workflows under way may take to end.
+	dbosPatience = time.Minute
 )
 
 type dbosQueueOf struct {
@@ -171,13 +173,13 @@ func (d *dbosQueueOf) run(ctx context.Context, cfg dbos.Config, workflow func(c 
 func (d *dbosQueueOf) wait(ctx context.Context) error {
 	query := "SELECT COUNT(*) FROM " + d.table + " WHERE status = 'PENDING' AND started_at_epoch_ms <= $1"
 	now := time.Now()
-	for ; time.Since(now) < lost; time.Sleep(time.Millisecond) {
+	for ; time.Since(now) < dbosPatience; time.Sleep(time.Millisecond) {
 		var n int
 		if err := d.db.QueryRowContext(ctx, query, now.UnixMilli()).Scan(&n); err != nil || n == 0 {
 			return err
 		}
 	}
-	return fmt.Errorf("workflows were not recorded as done within %v", lost)
+	return fmt.Errorf("workflows were not recorded as done within %v", dbosPatience)
 }
 
 func (d *dbosQueueOf) Stage(ctx context.Context, kind Kind, n int) error {

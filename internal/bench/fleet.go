@@ -78,6 +78,7 @@ func startMember(ctx context.Context, self, order string) (*member, error) {
 
 // measure returns how many jobs a second ran after the warm-up, and how many ran at all.
 func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err error) {
+	start := time.Now()
 	if _, err := f.ask("start"); err != nil {
 		return 0, 0, err
 	}
@@ -87,10 +88,14 @@ func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err er
 		return 0, 0, err
 	}
 	begin := time.Now()
+	if first >= jobs*99/100 { // few jobs, done in the warm-up
+		begin, first = start, 0
+	}
 	last := first
-	var took time.Duration
-	// Where the jobs do not last, the time until nearly all have run counts.
-	for took < s.Measure && last < jobs*99/100 {
+	took := time.Since(begin)
+	// Where the jobs do not last, the time until nearly all have run counts; where none has run yet, the measurement lasts
+	// until some have.
+	for (took < s.Measure || last == first && took < lost) && last < jobs*99/100 {
 		time.Sleep(min(50*time.Millisecond, s.Measure/4))
 		if last, err = f.ask("count"); err != nil {
 			return 0, 0, err
@@ -101,7 +106,7 @@ func (f *fleet) measure(s *MachineSize, jobs int) (rate float64, ran int, err er
 		return 0, 0, err
 	}
 	if last <= first {
-		return 0, 0, fmt.Errorf("no job ran in %v, after %d in %v before", took, first, s.WarmUp)
+		return 0, 0, fmt.Errorf("no job ran in %v, and %d in %v before", took, first, s.WarmUp)
 	}
 	return float64(last-first) / took.Seconds(), ran, nil
 }

@@ -8,30 +8,24 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-)
 
-const (
-	createTable = `
-CREATE TABLE IF NOT EXISTS postroom_migrations (
-  room TEXT NOT NULL,
-  version INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  PRIMARY KEY (room, version)
-)`
-	selectVersion = `SELECT COALESCE(MAX(version), 0) FROM postroom_migrations WHERE room = $1`
-	insertVersion = `INSERT INTO postroom_migrations (room, version, name) VALUES ($1, $2, $3)`
-
-	// Two hosts may start at once; on SQLite the write transaction itself keeps the second one waiting.
-	lockPostgres = `SELECT pg_advisory_xact_lock(7067368)`
+	"github.com/jmoiron/sqlx"
 )
 
 // Tx is the caller's write transaction.
 type Tx interface {
+	querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// A DB is a database whose write transactions are a T.
+type DB[T Tx] interface {
+	Reader() *sqlx.DB
+	Write(ctx context.Context, fn func(ctx context.Context, tx T) error) error
 }
 
 type migration struct {
@@ -40,47 +34,92 @@ type migration struct {
 	sql     string
 }
 
-// Run applies, inside the caller's write transaction, the migrations under files/migrations/dialect that the room has
-// not seen yet. It refuses a database that a newer version of the room has written.
-func Run(ctx context.Context, tx Tx, dialect, room string, files fs.FS) error {
-	migrations, err := load(files, path.Join("migrations", dialect))
+// Up applies, in one write transaction, the migrations under files/migrations/dialect that the package has not seen yet. Where
+// there are none, it only reads, and needs no right but that. It refuses a database that a newer version of the package has
+// written.
+func Up[T Tx](ctx context.Context, db DB[T], dialect, pkg string, files fs.FS) error {
+	migrations, err := load(files, dialect)
 	if err != nil {
-		return fmt.Errorf("migrate %s: %w", room, err)
+		return fmt.Errorf("migrate %s: %w", pkg, err)
 	}
-	if dialect == "postgres" {
+	at, err := readVersion(ctx, db.Reader(), dialect, pkg)
+	if err == nil {
+		// Where it cannot be read, the write finds out why.
+		if pending, err := pendingOf(migrations, at.version, pkg); err != nil || len(pending) == 0 {
+			return err
+		}
+	}
+	return db.Write(ctx, func(ctx context.Context, tx T) error { return run(ctx, tx, dialect, pkg, migrations) })
+}
+
+// Run is Up inside the caller's write transaction.
+func Run(ctx context.Context, tx Tx, dialect, pkg string, files fs.FS) error {
+	migrations, err := load(files, dialect)
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", pkg, err)
+	}
+	return run(ctx, tx, dialect, pkg, migrations)
+}
+
+func run(ctx context.Context, tx Tx, dialect, pkg string, migrations []migration) error {
+	if dialect == postgres {
 		if _, err := tx.ExecContext(ctx, lockPostgres); err != nil {
-			return fmt.Errorf("migrate %s: lock: %w", room, err)
+			return fmt.Errorf("migrate %s: lock: %w", pkg, err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, createTable); err != nil {
-		return fmt.Errorf("migrate %s: %w", room, err)
+	// Again, now that nobody else migrates.
+	at, err := readVersion(ctx, tx, dialect, pkg)
+	if err != nil {
+		return fmt.Errorf("migrate %s: read version: %w", pkg, err)
 	}
-	var current int
-	if err := tx.QueryRowContext(ctx, selectVersion, room).Scan(&current); err != nil {
-		return fmt.Errorf("migrate %s: read version: %w", room, err)
+	pending, err := pendingOf(migrations, at.version, pkg)
+	if err != nil || len(pending) == 0 {
+		return err
 	}
-	if latest := migrations[len(migrations)-1].version; current > latest {
-		return fmt.Errorf("migrate %s: the database is at version %d and this program knows %d: run a newer program", room, current, latest)
-	}
-	for _, m := range migrations {
-		if m.version <= current {
-			continue
+	if dialect == postgres {
+		if err := mayCreate(ctx, tx, pkg); err != nil {
+			return err
 		}
-		if err := apply(ctx, tx, room, m); err != nil {
+	}
+	if err := at.upgrade(ctx, tx); err != nil {
+		return fmt.Errorf("migrate %s: %w", pkg, err)
+	}
+	for _, m := range pending {
+		if err := apply(ctx, tx, dialect, pkg, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func apply(ctx context.Context, tx Tx, room string, m migration) error {
+// pendingOf are the migrations that the database has not seen.
+func pendingOf(migrations []migration, current int, pkg string) ([]migration, error) {
+	latest := migrations[len(migrations)-1].version
+	if current > latest {
+		return nil, fmt.Errorf("migrate %s: the database is at version %d and this program knows %d: run a newer program", pkg, current, latest)
+	}
+	first := slices.IndexFunc(migrations, func(m migration) bool { return m.version > current })
+	if first < 0 {
+		return nil, nil
+	}
+	return migrations[first:], nil
+}
+
+var creates = regexp.MustCompile(`(?im)^CREATE TABLE (\w+)`)
+
+func apply(ctx context.Context, tx Tx, dialect, pkg string, m migration) error {
 	for _, statement := range split(m.sql) {
+		if table := creates.FindStringSubmatch(statement); table != nil {
+			if err := isFree(ctx, tx, dialect, pkg, table[1]); err != nil {
+				return err
+			}
+		}
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("migrate %s: %s: %w\n%s", room, m.name, err, statement)
+			return fmt.Errorf("migrate %s: %s: %w\n%s", pkg, m.name, err, statement)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, insertVersion, room, m.version, m.name); err != nil {
-		return fmt.Errorf("migrate %s: %s: record version: %w", room, m.name, err)
+	if _, err := tx.ExecContext(ctx, insertVersion, pkg, m.version, m.name); err != nil {
+		return fmt.Errorf("migrate %s: %s: record version: %w", pkg, m.name, err)
 	}
 	return nil
 }
@@ -96,7 +135,8 @@ func split(text string) []string {
 	return statements
 }
 
-func load(files fs.FS, dir string) ([]migration, error) {
+func load(files fs.FS, dialect string) ([]migration, error) {
+	dir := path.Join("migrations", dialect)
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {
 		return nil, fmt.Errorf("no migrations for this dialect: %w", err)

@@ -2,6 +2,7 @@ package migrate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
 )
 
 // files are the same migrations for both dialects.
@@ -27,16 +29,14 @@ func files(byName map[string]string) fs.FS {
 	return out
 }
 
-func run(t *testing.T, db queue.DB, room string, files fs.FS) error {
-	return db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		return migrate.Run(ctx, tx, string(db.Dialect()), room, files)
-	})
+func run(t *testing.T, db queue.DB, pkg string, files fs.FS) error {
+	return migrate.Up(t.Context(), db, string(db.Dialect()), pkg, files)
 }
 
 func versions(t *testing.T, db queue.DB) []string {
 	t.Helper()
 	var got []string
-	require.NoError(t, db.Reader().Select(&got, "SELECT room || ' ' || name FROM postroom_migrations ORDER BY room, version"))
+	require.NoError(t, db.Reader().Select(&got, "SELECT package || ' ' || name FROM postroom_migrations ORDER BY package, version"))
 	return got
 }
 
@@ -65,7 +65,7 @@ func TestRunAppliesEachMigrationOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestRoomsAreApart(t *testing.T) {
+func TestPackagesAreApart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, run(t, db, "post", files(first)))
 		require.NoError(t, run(t, db, "bank", files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})))
@@ -102,10 +102,10 @@ func TestRunRefusesADatabaseOfANewerProgram(t *testing.T) {
 func TestABrokenMigrationLeavesNothingBehind(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, run(t, db, "post", files(first)))
-		broken := with(with(first, "0002_good.sql", "CREATE TABLE good (id INTEGER);"), "0003_bad.sql", "CREATE TABLE good (id INTEGER);")
+		broken := with(with(first, "0002_good.sql", "CREATE TABLE good (id INTEGER);"), "0003_bad.sql", "DROP TABLE absent;")
 		err := run(t, db, "post", files(broken))
 		require.ErrorContains(t, err, "migrate post: 0003_bad.sql: ")
-		require.ErrorContains(t, err, "CREATE TABLE good", "the statement is named")
+		require.ErrorContains(t, err, "DROP TABLE absent", "the statement is named")
 		require.Equal(t, []string{"post 0001_letters.sql"}, versions(t, db))
 		require.NoError(t, run(t, db, "post", files(with(first, "0002_good.sql", "CREATE TABLE good (id INTEGER);"))))
 	})
@@ -124,4 +124,88 @@ func TestHostsThatStartTogether(t *testing.T) {
 		}
 		require.Equal(t, []string{"post 0001_letters.sql"}, versions(t, db))
 	})
+}
+
+// A Migrate at every start costs a query, and waits for nobody who writes.
+func TestUpToDateMigrateOnlyReads(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, run(t, db, "post", files(first)))
+		require.NoError(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "post", files(first)))
+		require.ErrorIs(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "bank", files(first)), errUnwritable)
+	})
+}
+
+var errUnwritable = errors.New("it was written")
+
+type unwritable struct{ queue.DB }
+
+func (unwritable) Write(context.Context, func(context.Context, queue.Tx) error) error {
+	return errUnwritable
+}
+
+func execute(t *testing.T, db queue.DB, statements ...string) {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		for _, s := range statements {
+			if _, err := tx.ExecContext(ctx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// The table of versions is that of an older program: it is read as it is, and renamed when there is something to do.
+func TestTheTableOfAnOlderProgramIsReadAndRenamed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		execute(t, db, "CREATE TABLE postroom_migrations (room TEXT NOT NULL, version INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (room, version))",
+			"INSERT INTO postroom_migrations VALUES ('post', 1, '0001_letters.sql')", "CREATE TABLE letters (id INTEGER)")
+		require.NoError(t, migrate.Up(t.Context(), unwritable{db}, string(db.Dialect()), "post", files(first)))
+		require.NoError(t, run(t, db, "post", files(with(first, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))))
+		require.Equal(t, []string{"post 0001_letters.sql", "post 0002_more.sql"}, versions(t, db))
+		require.NoError(t, run(t, db, "bank", files(map[string]string{"0001_coins.sql": "CREATE TABLE coins (id INTEGER);"})))
+	})
+}
+
+func TestATableOfAnotherProgramIsNotTaken(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		execute(t, db, "CREATE TABLE letters (sender TEXT)")
+		err := run(t, db, "post", files(first))
+		require.ErrorContains(t, err, "migrate post: the database has a table letters already, which is not this package's: give package post ")
+		require.NotContains(t, err.Error(), "\n")
+		execute(t, db, "DROP TABLE letters")
+		require.NoError(t, run(t, db, "post", files(first)))
+	})
+}
+
+func TestWhatKeepsARoleFromMigratingIsSaid(t *testing.T) {
+	dsn := dbtest.PostgresDSN(t)
+	owner := open(t, dsn)
+	require.NoError(t, run(t, owner, "post", files(first)))
+	var schema string
+	require.NoError(t, owner.Reader().Get(&schema, "SELECT current_schema()"))
+	role := "reader_" + schema
+	execute(t, owner, "CREATE ROLE "+role, "GRANT USAGE ON SCHEMA "+schema+" TO "+role, "GRANT SELECT ON ALL TABLES IN SCHEMA "+schema+" TO "+role)
+	t.Cleanup(func() {
+		_, err := open(t, dsn).Reader().Exec("DROP OWNED BY " + role + "; DROP ROLE " + role)
+		require.NoError(t, err)
+	})
+
+	reader := open(t, dbtest.With(t, dsn, "role", role))
+	require.NoError(t, run(t, reader, "post", files(first)), "it is up to date")
+	require.EqualError(t, run(t, reader, "post", files(with(first, "0002_more.sql", "CREATE TABLE more (id INTEGER);"))),
+		fmt.Sprintf("migrate post: the tables are not up to date, and role %[1]s may not create any in schema %[2]s: "+
+			"run Migrate once as a role that may, or GRANT CREATE ON SCHEMA %[2]s TO %[1]s", role, schema))
+
+	astray := open(t, dbtest.With(t, dsn, "search_path", "nowhere"))
+	require.EqualError(t, run(t, astray, "post", files(first)),
+		"migrate post: there is no schema to create tables in (search_path is nowhere): run CREATE SCHEMA, or correct search_path")
+}
+
+func open(t *testing.T, dsn string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(context.Background(), dsn, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
 }

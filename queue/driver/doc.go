@@ -6,7 +6,8 @@
 //
 // A [Driver] stores and moves rows, and has no policy of its own: retries, budgets, defaults, codecs and cron expressions
 // are the queue's. Its methods are grouped by role ([Enqueuer], [Claimer], [Finisher], …), and take and return the types
-// of this package, which are plain data. [LockTimeouter] and [HealthChecker] are optional.
+// of this package, which are plain data. [LockTimeouter], [HealthChecker], [TableChecker], [Promoter], [Auditor], [MoveSource]
+// and [MoveTarget] are optional.
 //
 // # Transactions
 //

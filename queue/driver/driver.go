@@ -36,6 +36,14 @@ type Enqueuer interface {
 	Insert(ctx context.Context, tx *WriteTx, jobs []InsertJob) ([]InsertResult, error)
 }
 
+// A GroupInserter is an optional interface of a [Driver] that writes the jobs of several callers by one statement.
+type GroupInserter interface {
+	// InsertGroup is Insert and Notify in a transaction of their own, for jobs without Key and LimitKey. It stores all the
+	// jobs or, on any error, none; jobs of other callers that share the transaction are not affected. ctx bounds the wait
+	// for the transaction to begin, as of [DB].Write, and it returns [ErrNestedWrite] as that does.
+	InsertGroup(ctx context.Context, jobs []InsertJob) error
+}
+
 // A Claimer hands jobs to workers, and keeps the list of workers.
 type Claimer interface {
 	// Claim makes up to req.Limit due jobs of the types running, highest priority first, then earliest due, then lowest

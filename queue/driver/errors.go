@@ -20,6 +20,13 @@ var (
 	ErrStepFinished = errors.New("step is finished")
 	// ErrScheduleNotFound: no schedule has the name.
 	ErrScheduleNotFound = errors.New("schedule not found")
+	// ErrDeadlock: the transaction was ended so that others which it stood in the way of could go on, or has waited too long
+	// for them. Nothing is written; it may be tried again.
+	ErrDeadlock = errors.New("transaction given up in favour of another")
 	// ErrNestedWrite: a write was begun inside another.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+	// ErrNoTables: the database does not have the queue's tables, or not all that this version of the package needs.
+	ErrNoTables = errors.New("the queue's tables are not here: call queue.Migrate first")
+	// ErrForeignTables: a table has the name of one of the queue's and belongs to something else.
+	ErrForeignTables = errors.New("the table jobs is not the queue's: give the queue a database, or a schema, of its own")
 )

@@ -26,7 +26,8 @@ func (s State) Finished() bool {
 // A Hold says what keeps a queued job from being claimed.
 type Hold int
 
-// The holds, as they are stored in the column hold.
+// The holds, as they are stored in the column hold. [Standings] names them all: a hold that is not in that table is a
+// violation, and no driver writes it.
 const (
 	// HoldNone: nothing keeps the job back, beyond the limits and pauses of its type.
 	HoldNone Hold = 0
@@ -61,6 +62,19 @@ func Standings() []Standing {
 		{Name: "failed", State: StateFailed},
 		{Name: "canceled", State: StateCanceled},
 	}
+}
+
+// StandingFor returns the place in the table of a job with the state and the hold. It returns false when there is none.
+func StandingFor(state State, hold Hold) (Standing, bool) {
+	if state != StateQueued {
+		hold = HoldNone // a move holds finished jobs, which stand where they stood
+	}
+	for _, s := range Standings() {
+		if s.State == state && s.Hold == hold {
+			return s, true
+		}
+	}
+	return Standing{}, false
 }
 
 // How an attempt stands, or how it ended.

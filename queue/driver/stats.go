@@ -24,6 +24,7 @@ type Stats struct {
 type TypeStats struct {
 	Type                        string
 	Ready, Scheduled, Limited   int
+	Moving                      int
 	Running                     int
 	Completed, Failed, Canceled int
 	OldestDue                   time.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Jobs whose limit key has no room wait apart (hold 2), so that what cannot run is not in the way of what can. Whatever
+// Jobs whose limit key has no room wait apart (driver.HoldLimited), so that what cannot run is not in the way of what can. Whatever
 // changes a key's room or its waiting jobs marks the key in the same transaction; the next claim looks at the marked keys
 // and makes ready, of each type that waits, as many as the key has room for. Of each type, because nobody may be there
 // who takes another: a job that is ready and not taken keeps no room from the others. So more may be ready than there is

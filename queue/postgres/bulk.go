@@ -54,7 +54,7 @@ func (r *copyRows) end() { r.buf = append(r.buf, 0xff, 0xff) }
 func (r *copyRows) add(j *driver.InsertJob, now time.Time) {
 	const columns = 17
 	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == jobsql.HoldScheduled {
+	if hold == driver.HoldScheduled {
 		notBefore = j.NotBefore
 	}
 	r.buf = binary.BigEndian.AppendUint16(r.buf, columns)

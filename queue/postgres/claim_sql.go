@@ -22,7 +22,7 @@ SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE), ` + adviso
 
 	// What a claim has to see to before it claims.
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits)`
 
@@ -35,7 +35,7 @@ SELECT
 WITH ended AS (
   UPDATE jobs
   SET state = 'canceled',
-    hold = 0,
+    hold = ` + jobsql.None + `,
     last_error = 'expired at ' || to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || ' before it could run',
     updated_at = $1,
     finished_at = $1
@@ -68,12 +68,12 @@ FROM ended`
 	promoteJobs = `
 WITH due AS (
   UPDATE jobs
-  SET hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END
+  SET hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END
   WHERE id = ANY(ARRAY(
     SELECT id
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 1
+      AND hold = ` + jobsql.Scheduled + `
       AND not_before <= $1
     ORDER BY not_before
     LIMIT 1000
@@ -90,7 +90,7 @@ FROM due`
 	// A claim that has not seen to the chores does nothing when it finds some.
 	noChores = `NOT (
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
-      OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $2)
+      OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
@@ -125,7 +125,7 @@ WHERE ctid = ANY(`
     SELECT ctid
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 0
+      AND hold = ` + jobsql.None + `
       AND type = $3
       AND (expires_at IS NULL OR expires_at > $2)
       AND (NOT $5::boolean OR ` + free + `)
@@ -143,7 +143,7 @@ WITH RECURSIVE heads AS (
   (SELECT type, priority, not_before, id
    FROM jobs
    WHERE state = 'queued'
-     AND hold = 0`
+     AND hold = ` + jobsql.None
 	claimLanes = `
    ORDER BY type, priority DESC, not_before, id
    LIMIT 1)
@@ -154,7 +154,7 @@ WITH RECURSIVE heads AS (
     SELECT type, priority, not_before, id
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 0
+      AND hold = ` + jobsql.None + `
       AND type > heads.type
     ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS next),
@@ -179,7 +179,7 @@ candidates AS (
       SELECT ctid AS place, id, priority, not_before
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 0
+        AND hold = ` + jobsql.None + `
         AND type = lanes.type
         AND (expires_at IS NULL OR expires_at > $2)
       ORDER BY priority DESC, not_before, id
@@ -203,7 +203,7 @@ chosen AS (
     FROM jobs
     WHERE ctid = ANY(ARRAY(SELECT place FROM chosen))
       AND state IS NOT DISTINCT FROM 'queued'
-      AND hold IS NOT DISTINCT FROM 0`
+      AND hold IS NOT DISTINCT FROM ` + jobsql.None
 
 	// Claims of many types: of each type the first ones, $6 times as many in all as are asked for, so that what other claims
 	// hold can be passed over. Of these the first that nobody holds are locked, and no others. Types that have less room than
@@ -251,7 +251,7 @@ RETURNING ` + jobsql.Columns
 	readyOfLane = `
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 0
+        AND hold = ` + jobsql.None + `
         AND type = lanes.type
         AND (expires_at IS NULL OR expires_at > $2)
         AND (NOT $7::boolean OR ` + free + `)`
@@ -295,7 +295,7 @@ SELECT
      SELECT 1
      FROM jobs
      WHERE state = 'queued'
-       AND hold = 0
+       AND hold = ` + jobsql.None + `
        AND type = asked.type
      LIMIT $3::int) AS ready),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
@@ -305,7 +305,7 @@ SELECT
        SELECT type, not_before
        FROM jobs
        WHERE state = 'queued'
-         AND hold = 1
+         AND hold = ` + jobsql.Scheduled + `
          AND not_before > $1
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),

@@ -27,6 +27,11 @@
 // what concerns their rows: the end of a handler that hangs within one, or the rescue of its job from a machine that is gone
 // without a word, which comes when the server has noticed (tcp_keepalives_idle, 2 h where nobody has set it).
 //
+// A program's own transaction may be one of any driver of database/sql, and with [Tx] one of pgx; [OpenPool] takes its pool. The
+// tables are found by the search_path of its connection. NOTIFY in the transaction wakes the dispatchers when it commits. A
+// transaction that waits for locks may be ended by PostgreSQL in favour of another, with an error that is [driver.ErrDeadlock]
+// where the queue has begun it; the queue itself tries again then.
+//
 // # News
 //
 // New jobs wake the dispatchers of the same process when the transaction has committed, those of others by NOTIFY after

@@ -59,7 +59,7 @@ func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob) e
 // insertRow is a job as the arguments of a statement of its own.
 func insertRow(j *driver.InsertJob, now time.Time) []any {
 	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == jobsql.HoldScheduled {
+	if hold == driver.HoldScheduled {
 		notBefore = j.NotBefore
 	}
 	return []any{
@@ -79,7 +79,7 @@ type insertRows struct {
 
 func (r *insertRows) add(j *driver.InsertJob, now time.Time) {
 	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == jobsql.HoldScheduled {
+	if hold == driver.HoldScheduled {
 		notBefore = j.NotBefore
 	}
 	r.id = append(r.id, j.ID)

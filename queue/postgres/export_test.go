@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -32,4 +33,12 @@ func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimReques
 	}
 	err := flush(ctx, tx)
 	return c.jobs, err
+}
+
+// SetMachine has db belong to a machine with a clock of its own.
+func SetMachine(ctx context.Context, db *DB, clock func() time.Time) error {
+	db.server.mu.Lock()
+	db.server.machine, db.server.local = clock, time.Time{}
+	db.server.mu.Unlock()
+	return db.setClock(ctx)
 }

@@ -122,7 +122,7 @@ type outcomeRows struct {
 }
 
 func (r *outcomeRows) add(out *driver.Outcome, now time.Time) {
-	hold, finished := jobsql.HoldNone, (*time.Time)(nil)
+	hold, finished := driver.HoldNone, (*time.Time)(nil)
 	if out.State.Finished() {
 		finished = &out.At
 	} else {

@@ -1,5 +1,7 @@
 package postgres
 
+import "github.com/postroom-go/postroom/queue/internal/jobsql"
+
 const (
 	// Where the job runs, that it was canceled is on record.
 	cancelJob = `
@@ -16,7 +18,7 @@ recorded AS (
   WHERE runs)
 UPDATE jobs
 SET state = 'canceled',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   updated_at = $1,
   finished_at = $1
 FROM found

@@ -122,17 +122,9 @@ func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder
 			waiting = append(waiting, h.jobID)
 		}
 	}
-	begun := make(map[string]bool, len(waiting))
-	if len(waiting) > 0 {
-		_, err := query(ctx, tx, func(row jobsql.Scanner) (id string, err error) {
-			var state driver.State
-			err = row.Scan(&id, &state)
-			begun[id] = state != driver.StateQueued
-			return id, err
-		}, lockHolders, waiting)
-		if err != nil {
-			return err
-		}
+	begun, err := haveBegun(ctx, tx, waiting)
+	if err != nil {
+		return err
 	}
 	var keys, ids []string
 	for key, h := range holders {
@@ -145,6 +137,24 @@ func freeKeys(ctx context.Context, tx *driver.WriteTx, holders map[string]holder
 		return nil
 	}
 	return later(ctx, tx, dropKeys, keys, ids)
+}
+
+// haveBegun locks the jobs and returns which of them are queued no more. One whose state changes while it is waited for is
+// looked at again.
+func haveBegun(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]bool, error) {
+	begun := make(map[string]bool, len(ids))
+	for try := 0; try < keyTries && len(begun) < len(ids); try++ {
+		_, err := query(ctx, tx, func(row jobsql.Scanner) (id string, err error) {
+			var state driver.State
+			err = row.Scan(&id, &state)
+			begun[id] = state != driver.StateQueued
+			return id, err
+		}, lockHolders, ids)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return begun, nil
 }
 
 // takeKeysAgain is for jobs that coalesce and wait again: each under its key, or not at all where another waits under it.

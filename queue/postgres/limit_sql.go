@@ -1,6 +1,9 @@
 package postgres
 
-import "github.com/postroom-go/postroom/internal/joblimit"
+import (
+	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
 
 const (
 	// Nothing is lost when a key is marked for nothing.
@@ -35,7 +38,7 @@ SELECT m.limit_key,
   CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = m.limit_key COLLATE "default") END AS arrival,
   CASE WHEN l.max_running IS NULL THEN 0
   ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = m.limit_key) END AS running,
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = m.limit_key) AS waiting`
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited + ` AND limit_key = m.limit_key) AS waiting`
 	limitOf = `
 LEFT JOIN LATERAL (
   SELECT paused, max_running, rate, period_us, burst
@@ -80,7 +83,7 @@ WITH RECURSIVE heads AS (
     SELECT type, priority, not_before, id
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 2
+      AND hold = ` + jobsql.Limited + `
       AND limit_key = w.limit_key
     ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS h
@@ -91,7 +94,7 @@ WITH RECURSIVE heads AS (
     SELECT type, priority, not_before, id
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 2
+      AND hold = ` + jobsql.Limited + `
       AND limit_key = w.limit_key
       AND type > w.type
     ORDER BY type, priority DESC, not_before, id
@@ -106,7 +109,7 @@ open AS (
         SELECT 1
         FROM jobs
         WHERE state = 'queued'
-          AND hold = 0
+          AND hold = ` + jobsql.None + `
           AND limit_key = h.limit_key
           AND type = h.type
           AND priority >= h.priority
@@ -119,14 +122,14 @@ wanted AS (
     SELECT 1
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 2
+      AND hold = ` + jobsql.Limited + `
       AND limit_key = o.limit_key
       AND type = o.type
     LIMIT o.portion) AS j
   GROUP BY o.limit_key),
 admitted AS (
   UPDATE jobs
-  SET hold = 0
+  SET hold = ` + jobsql.None + `
   WHERE id = ANY(ARRAY(
     SELECT j.id
     FROM open AS o
@@ -134,7 +137,7 @@ admitted AS (
       SELECT id
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 2
+        AND hold = ` + jobsql.Limited + `
         AND limit_key = o.limit_key
         AND type = o.type
       ORDER BY priority DESC, not_before, id
@@ -162,7 +165,7 @@ GROUP BY type`
 
 	putBackJobs = `
 UPDATE jobs
-SET hold = 2
+SET hold = ` + jobsql.Limited + `
 WHERE ctid = ANY($1::text[]::tid[])`
 
 	setArrivals = `
@@ -200,9 +203,9 @@ WHERE kind = $1
 	// The ready jobs of a key, or of all keys that begin so ($1).
 	putBackReady = `
 UPDATE jobs
-SET hold = 2
+SET hold = ` + jobsql.Limited + `
 WHERE state = 'queued'
-  AND hold = 0
+  AND hold = ` + jobsql.None + `
   AND ` + keyIn
 
 	markWaiting = `
@@ -210,7 +213,7 @@ INSERT INTO job_admissions (due_at, limit_key)
 SELECT DISTINCT to_timestamp(0), limit_key
 FROM jobs
 WHERE state = 'queued'
-  AND hold = 2
+  AND hold = ` + jobsql.Limited + `
   AND ` + keyIn
 
 	keyIn = `limit_key >= $2 AND (limit_key = $2 OR ($1 AND starts_with(limit_key, $2)))`

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
@@ -49,6 +50,7 @@ type DB struct {
 	busy   atomic.Bool
 	claims atomic.Uint32 // of those that were busy
 	clock  joblimit.Clock
+	server serverClock
 	// theirs are the settings of planTheirs.
 	theirs []any
 }
@@ -107,10 +109,14 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db := &DB{
-		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), news: startNews(pool), pooled: cfg.Pooled, release: func() {},
-		theirs: theirs,
+		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
+		server: serverClock{machine: time.Now}, theirs: theirs,
 	}
-	db.shared = shared{Engine: driver.Postgres, Query: db.query}
+	if err := db.setClock(ctx); err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	db.news = startNews(pool)
+	db.shared = shared{Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, KeyIsOpen: keyIsOpen}
 	return db, nil
 }
 
@@ -177,10 +183,20 @@ func (db *DB) run(t *transaction, fn func() error) (err error) {
 	return err
 }
 
+// deadlocked marks what PostgreSQL has ended in favour of another transaction.
+func deadlocked(err error) error {
+	const deadlockDetected, lockNotAvailable = "40P01", "55P03"
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && (e.Code == deadlockDetected || e.Code == lockNotAvailable) {
+		return fmt.Errorf("%w: %w", driver.ErrDeadlock, err)
+	}
+	return err
+}
+
 func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
 	if db.InWrite(ctx) {
 		return driver.ErrNestedWrite
 	}
+	db.resetClock(ctx)
 	conn, err := db.db.Connx(ctx)
 	if err != nil {
 		return err
@@ -194,13 +210,13 @@ func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver
 	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
 	ctx = context.WithoutCancel(ctx)
 	t := &transaction{conn: conn, theirs: db.theirs}
-	tx := driver.NewWriteTx(t, driver.Postgres, time.Now())
+	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.
 	defer func() {
 		if !committing || err != nil {
 			tx.RolledBack()
-			err = errors.Join(err, t.rollback(ctx))
+			err = deadlocked(errors.Join(err, t.rollback(ctx)))
 		}
 	}()
 	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {

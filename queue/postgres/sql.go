@@ -50,7 +50,7 @@ FROM STDIN WITH (FORMAT binary)`
 INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
 SELECT key, job_id, scope, fingerprint, expires_at
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) AS k (key, job_id, scope, fingerprint, expires_at)
-ORDER BY key
+ORDER BY key COLLATE "C"
 ON CONFLICT (key) DO NOTHING`
 
 	selectKeys = `
@@ -110,7 +110,7 @@ FOR NO KEY UPDATE SKIP LOCKED`
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
-  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' AND limit_key IS NOT NULL THEN 2 ELSE o.hold END,
+  hold = CASE WHEN o.hold = ` + jobsql.None + ` AND o.state = 'queued' AND limit_key IS NOT NULL THEN ` + jobsql.Limited + ` ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
   failures = failures + (o.kind = 'failed')::int,
   interruptions = interruptions + (o.kind = 'interrupted')::int,
@@ -129,7 +129,7 @@ WHERE jobs.id = o.id
 	completeJobs = `
 UPDATE jobs
 SET state = 'completed',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   result_json = o.result::json,
   updated_at = o.at,
   finished_at = o.at
@@ -146,7 +146,7 @@ RETURNING jobs.id, jobs.attempt, NULL, NULL, NULL, NULL, NULL,
 WITH held AS (
   UPDATE jobs
   SET state = 'completed',
-    hold = 0,
+    hold = ` + jobsql.None + `,
     result_json = $3::json,
     updated_at = $4,
     finished_at = $4
@@ -202,7 +202,7 @@ FOR NO KEY UPDATE`
 	retryJob = `
 UPDATE jobs
 SET state = 'queued',
-  hold = CASE WHEN limit_key IS NULL THEN 0 ELSE 2 END,
+  hold = CASE WHEN limit_key IS NULL THEN ` + jobsql.None + ` ELSE ` + jobsql.Limited + ` END,
   not_before = $1,
   failures = 0,
   interruptions = 0,

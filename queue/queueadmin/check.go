@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// An Incompatibility is what is stored of unfinished jobs, or of a schedule, and the running program does not know.
+// An Incompatibility is something about unfinished jobs, or about a schedule, that the running program cannot handle.
 type Incompatibility struct {
 	Type     string
 	JobID    string // the first such job; empty for a schedule
@@ -18,7 +19,7 @@ type Incompatibility struct {
 	Text     string
 }
 
-// String is the misfit in words.
+// String formats the text and the jobs, or the schedule.
 func (m Incompatibility) String() string {
 	if m.Schedule != "" {
 		return fmt.Sprintf("%s (schedule %s)", m.Text, m.Schedule)
@@ -32,11 +33,18 @@ const maxChecked = 1000
 // CheckProgram compares the unfinished jobs in the database with the handlers that are registered: types without a handler,
 // payloads that do not fit their type, and steps that the handlers do not name (see [queue.WithSteps]); and so the schedules, with
 // their types and payloads. It is for a new version of a program, before it runs. Of each type it looks at the first 1000
-// jobs that are ready, scheduled, waiting for a limit and running. It only reads.
+// jobs that are ready, scheduled, limited, moving and running. It only reads.
 func CheckProgram(ctx context.Context, d *queue.Dispatcher) ([]Incompatibility, error) {
-	c := &checker{q: d.Queue(), handlers: d.Handlers()}
-	for _, standing := range standings {
-		if err := c.check(ctx, standing); err != nil {
+	auditor, err := auditorOf(d.Queue())
+	if err != nil {
+		return nil, wrap("check", "", err)
+	}
+	c := &checker{q: d.Queue(), auditor: auditor, handlers: d.Handlers()}
+	for _, at := range driver.Standings() {
+		if at.State.Finished() {
+			continue
+		}
+		if err := c.check(ctx, at); err != nil {
 			return nil, wrap("check", "", err)
 		}
 	}
@@ -46,36 +54,17 @@ func CheckProgram(ctx context.Context, d *queue.Dispatcher) ([]Incompatibility, 
 	return c.found, nil
 }
 
-// standings are where an unfinished job may stand, each a partial index.
-var standings = []string{
-	"state = 'queued' AND hold = 0",
-	"state = 'queued' AND hold = 1",
-	"state = 'queued' AND hold = 2",
-	"state = 'running'",
-}
-
 const noHandler = "no handler for type "
 
 type checker struct {
 	q        *queue.Queue
+	auditor  driver.Auditor
 	handlers map[string]queue.HandlerInfo
 	found    []Incompatibility
 }
 
-type typeCount struct {
-	Type  string `db:"type"`
-	Jobs  int    `db:"jobs"`
-	First string `db:"first"`
-}
-
-func (c *checker) check(ctx context.Context, standing string) error {
-	var types []typeCount
-	err := driverOf(c.q).Reader().SelectContext(ctx, &types, `
-SELECT type, COUNT(*) AS jobs, MIN(id) AS first
-FROM jobs
-WHERE `+standing+`
-GROUP BY type
-ORDER BY type`)
+func (c *checker) check(ctx context.Context, at driver.Standing) error {
+	types, err := c.auditor.TypesAt(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -85,21 +74,15 @@ ORDER BY type`)
 			c.add(Incompatibility{Type: t.Type, JobID: t.First, Jobs: t.Jobs, Text: noHandler + t.Type})
 			continue
 		}
-		if err := c.jobs(ctx, h, t.Type, standing); err != nil {
+		if err := c.jobs(ctx, h, t.Type, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *checker) jobs(ctx context.Context, h queue.HandlerInfo, jobType, standing string) error {
-	var ids []string
-	err := driverOf(c.q).Reader().SelectContext(ctx, &ids, `
-SELECT id
-FROM jobs
-WHERE type = $1
-  AND `+standing+`
-LIMIT $2`, jobType, maxChecked)
+func (c *checker) jobs(ctx context.Context, h queue.HandlerInfo, jobType string, at driver.Standing) error {
+	ids, err := c.auditor.JobsAt(ctx, at, jobType, maxChecked)
 	if err != nil {
 		return err
 	}
@@ -158,7 +141,7 @@ func (c *checker) schedules(ctx context.Context) error {
 	return nil
 }
 
-// add counts equal misfits as one.
+// add counts equal ones as one.
 func (c *checker) add(m Incompatibility) {
 	for i := range c.found {
 		if f := &c.found[i]; f.Type == m.Type && f.Schedule == m.Schedule && f.Text == m.Text {

@@ -1,8 +1,12 @@
-// Package queueadmin has the tools of whoever operates a queue: [Move] takes a live queue to another database, [Doctor] reports
-// the health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram] compares what is
-// stored with the handlers of a new version of a program, and [Explain] says why a job does not run.
+// Package queueadmin has the tools for operating a queue: [Move] takes a live queue to another database, [Doctor] reports the
+// health of the database and of the queue, [Verify] checks the invariants of the tables, [CheckProgram] compares what is stored
+// with the handlers of a new version of a program, [Explain] says why a job does not run, and [ReadStats] returns the figures
+// of the queue.
 //
 // All but Move only read. They may be used while dispatchers run.
+//
+// They ask the driver for optional interfaces (driver.Auditor, driver.MoveSource, driver.MoveTarget), which queue/sqlite and
+// queue/postgres implement. A driver that wraps one of those must embed them, too: to embed a driver.Driver leaves them out.
 package queueadmin
 
 import (
@@ -19,6 +23,15 @@ func driverOf(q *queue.Queue) driver.Driver {
 		panic(fmt.Sprintf("queueadmin: the queue's DB is a %T", q.DB())) // queue.New takes nothing else
 	}
 	return d
+}
+
+// auditorOf returns the driver as what [Verify], [Explain] and [CheckProgram] need.
+func auditorOf(q *queue.Queue) (driver.Auditor, error) {
+	a, ok := q.DB().(driver.Auditor)
+	if !ok {
+		return nil, fmt.Errorf("a %T does not implement driver.Auditor", q.DB())
+	}
+	return a, nil
 }
 
 func wrap(op, jobID string, err error) error {

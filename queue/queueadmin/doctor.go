@@ -3,10 +3,10 @@ package queueadmin
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -24,11 +24,11 @@ const (
 	SeverityProblem = driver.SeverityProblem // something does not work
 )
 
-// Doctor looks at the database's health and the queue's, for an operator: the engine's own state, workers, jobs that wait
-// for long, schedules that do not fire, and [Verify]. It only reads; on a large database it takes seconds.
+// Doctor checks the health of the database and of the queue, for an operator: the engine's own state, workers, jobs that have
+// waited for long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only reads; on a large database it takes seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	var findings []Finding
-	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtWorkers, lookAtJobs, lookAtSchedules, lookAtRules}
+	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
 	for _, look := range looks {
 		found, err := look(ctx, q)
 		if err != nil {
@@ -74,14 +74,6 @@ func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	return append(findings, Finding{Severity: SeverityOK, Text: fmt.Sprintf("%d workers are alive", alive)}), nil
 }
 
-const selectOldestReady = `
-SELECT type, MIN(not_before) AS due, COUNT(*) AS jobs
-FROM jobs
-WHERE state = 'queued'
-  AND hold = 0
-GROUP BY type
-ORDER BY type`
-
 const longWait = 10 * time.Minute
 
 func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
@@ -94,24 +86,40 @@ func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		words = append(words, fmt.Sprintf("%d %s", counts[s], s))
 	}
 	findings := []Finding{{Severity: SeverityOK, Text: "jobs: " + strings.Join(words, ", ")}}
-	rows, err := driverOf(q).Reader().QueryContext(ctx, selectOldestReady)
+	auditor, err := auditorOf(q)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var jobType string
-		var due dbtime.Time
-		var n int
-		if err := rows.Scan(&jobType, &due, &n); err != nil {
-			return nil, err
-		}
-		if waits := time.Since(due.Time); waits > longWait {
+	ready, _ := driver.StandingFor(driver.StateQueued, driver.HoldNone)
+	types, err := auditor.TypesAt(ctx, ready)
+	for _, t := range types {
+		if waits := time.Since(t.Due); waits > longWait {
 			findings = append(findings, Finding{Severity: SeverityWarning,
-				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", jobType, n, waits.Round(time.Second)), Hint: "see Explain of one of them"})
+				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs, waits.Round(time.Second)), Hint: "see Explain of one of them"})
 		}
 	}
-	return findings, rows.Err()
+	return findings, err
+}
+
+// maxHeld bounds how many jobs of an interrupted move are counted.
+const maxHeld = 10_000
+
+// lookAtMove finds the jobs that [Move] holds: no dispatcher runs them.
+func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	target, ok := q.DB().(driver.MoveTarget)
+	if !ok {
+		return nil, nil
+	}
+	held, err := target.HeldJobs(ctx, maxHeld)
+	if err != nil || len(held) == 0 {
+		return nil, err
+	}
+	count := strconv.Itoa(len(held))
+	if len(held) == maxHeld {
+		count = "at least " + count
+	}
+	return []Finding{{Severity: SeverityWarning, Text: count + " jobs are held by a move to or from another database, the first is " + held[0],
+		Hint: "they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases"}}, nil
 }
 
 func lookAtRules(ctx context.Context, q *queue.Queue) ([]Finding, error) {

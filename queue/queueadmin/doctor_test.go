@@ -1,6 +1,7 @@
 package queueadmin_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -51,5 +52,30 @@ func TestDoctor(t *testing.T) {
 
 		execute(t, q, "UPDATE jobs SET state = 'failed'")
 		require.Contains(t, doctor(t, q), "problem: ")
+	})
+}
+
+// A move that was interrupted has left jobs that no dispatcher runs.
+func TestJobsOfAnInterruptedMoveAreFound(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		q := queueOn(t, db)
+		id := enqueue(t, q, nil)
+		require.NotContains(t, doctor(t, q), "held")
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			_, err := movableOf(q).HoldJobs(ctx, tx, 10)
+			return err
+		}))
+		text := doctor(t, q)
+		require.Contains(t, text, "ok: jobs: 1 queued, 0 running")
+		require.Contains(t, text, "warning: 1 jobs are held by a move to or from another database, the first is "+id+
+			" (they do not run until it has ended: if no queueadmin.Move runs, call it again with the same two databases)")
+		require.Contains(t, causes(explain(t, q, id)), queueadmin.CauseMoving)
+
+		d, err := queue.NewDispatcher(q, nil)
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+		found, err := queueadmin.CheckProgram(t.Context(), d)
+		require.NoError(t, err)
+		require.Empty(t, found)
 	})
 }

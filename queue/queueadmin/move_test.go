@@ -150,16 +150,24 @@ func requireFree(t *testing.T, q *queue.Queue, keys ...queue.Key) {
 	}
 }
 
+type movable interface {
+	driver.Driver
+	driver.MoveSource
+	driver.MoveTarget
+}
+
+func movableOf(q *queue.Queue) movable { return q.DB().(movable) }
+
 // An interrupted database has something happen before its first write.
 type interrupted struct {
-	driver.Driver
+	movable
 	once *sync.Once
 	by   func()
 }
 
 func (d interrupted) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
 	d.once.Do(d.by)
-	return d.Driver.Write(ctx, fn)
+	return d.movable.Write(ctx, fn)
 }
 
 // A job that is canceled on its way moves as a canceled one, and its key is free.
@@ -167,13 +175,20 @@ func TestMoveFreesTheKeyOfAJobThatIsCanceledOnItsWay(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
 		// The first write into the new database is that of jobs which are held in the old one.
-		there := interrupted{driverOf(to), new(sync.Once), func() { require.NoError(t, from.Cancel(t.Context(), id)) }}
+		there := interrupted{movableOf(to), new(sync.Once), func() { require.NoError(t, from.Cancel(t.Context(), id)) }}
 		report, err := queueadmin.Move(t.Context(), from.DB(), there, nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Jobs)
 		require.Equal(t, queue.StateCanceled, job(t, to, id).State)
 		requireFree(t, to, queue.WhileUnfinished("alone"))
 	})
+}
+
+// beside runs fn on a goroutine of its own, as what happens beside a write does.
+func beside(fn func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- fn() }()
+	return <-ended
 }
 
 // A claim in the new database is taking the mark of a limit key while a job of that key comes: it is looked at later, for that.
@@ -187,7 +202,10 @@ func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
 		_, err := tx.ExecContext(ctx, "DELETE FROM job_admissions") // as a claim does
 		require.NoError(t, err)
 		enqueue(t, old, &queue.Options{LimitKey: "k"})
-		_, err = queueadmin.Move(t.Context(), from, to, nil)
+		err = beside(func() error {
+			_, err := queueadmin.Move(t.Context(), from, to, nil)
+			return err
+		})
 		return err
 	}))
 	require.Len(t, claimAs(t, young, "w"), 2)
@@ -268,7 +286,7 @@ func ids(jobs []queue.Job) []string {
 
 // A dying database fails at its nth write, and so does everything after it.
 type dying struct {
-	driver.Driver
+	movable
 	left *int
 }
 
@@ -276,7 +294,7 @@ func (d dying) Write(ctx context.Context, fn func(context.Context, driver.Tx) er
 	if *d.left--; *d.left < 0 {
 		return errDatabase
 	}
-	return d.Driver.Write(ctx, fn)
+	return d.movable.Write(ctx, fn)
 }
 
 func TestMoveGoesOnAfterDyingAnywhere(t *testing.T) {
@@ -351,20 +369,20 @@ func TestMoveHasKeysLookedAtThatWereToBeLookedAtLater(t *testing.T) {
 
 // A meddled database has something happen before each write, and before it commits.
 type meddled struct {
-	driver.Driver
+	movable
 	before, within func()
 }
 
 func (m meddled) Write(ctx context.Context, fn func(context.Context, driver.Tx) error) error {
 	m.before()
-	return m.Driver.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	return m.movable.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		err := fn(ctx, tx)
 		m.within()
 		return err
 	})
 }
 
-// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Copy is about to release.
+// A claim looks at a key that is marked, and takes the mark off, before it can see the job that Move is about to release.
 func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	ctx := t.Context()
 	from, db := dbtest.SQLite(t), dbtest.Postgres(t)
@@ -379,8 +397,10 @@ func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 		}))
 	}
 	look := func() {
-		_, err := young.Claim(ctx, "w", []string{"another"}, 1)
-		require.NoError(t, err)
+		require.NoError(t, beside(func() error {
+			_, err := young.Claim(ctx, "w", []string{"another"}, 1)
+			return err
+		}))
 	}
 	_, err := queueadmin.Move(ctx, from, meddled{db, mark, look}, nil)
 	require.NoError(t, err)
@@ -408,3 +428,103 @@ func TestMoveBringsTheLimitOfCoalescingKeysWithTheJobs(t *testing.T) {
 		require.Len(t, jobs, 1)
 	})
 }
+
+// What is enqueued in the old database under a key whose job has moved is never answered with that job, which may have ended
+// long ago: it is a new job, and moves.
+func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		keys := []queue.Key{queue.WhileUnfinished("alone"), queue.Coalesce("sync")}
+		for _, key := range keys {
+			enqueue(t, from, &queue.Options{Key: key})
+		}
+		_, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		for _, j := range claimAs(t, to, "w") {
+			require.NoError(t, to.Complete(ctx, j.Lease(), nil))
+		}
+		var again []string
+		for _, key := range keys {
+			receipt, err := from.Enqueue(ctx, ping.New(1, &queue.Options{Key: key}))
+			require.NoError(t, err)
+			require.False(t, receipt.Duplicate, key.Name)
+			again = append(again, receipt.ID)
+		}
+		report, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Equal(t, 2, report.Jobs)
+		require.Empty(t, report.KeysTaken)
+		require.ElementsMatch(t, again, ids(claimAs(t, to, "w")))
+	})
+}
+
+// Move dies when it has written a job into the new database that is canceled in the old one meanwhile, and is retried, run and
+// pruned there before the next call.
+func TestMoveRunsNoCopyOfAJobThatHasRunInTheOldDatabase(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		ctx := t.Context()
+		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
+		one := 1
+		there := interrupted{dying{movableOf(to), &one}, new(sync.Once), func() { require.NoError(t, from.Cancel(ctx, id)) }}
+		_, err := queueadmin.Move(ctx, from.DB(), there, nil)
+		require.ErrorIs(t, err, errDatabase)
+		require.NoError(t, from.Retry(ctx, id))
+		work(t, from, func(context.Context, *queue.Work[int]) error { return nil })
+		require.Equal(t, queue.StateCompleted, job(t, from, id).State)
+		execute(t, from, "DELETE FROM jobs")
+
+		report, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		require.Zero(t, report.Jobs)
+		require.Empty(t, claimAs(t, to, "w"))
+		require.Zero(t, count(t, to))
+		requireFree(t, to, queue.WhileUnfinished("alone"))
+	})
+}
+
+// Its notes are of use until the jobs are released.
+func TestMoveForgetsWhatHasMoved(t *testing.T) {
+	moving(t, func(t *testing.T, from, to *queue.Queue) {
+		for range 3 {
+			enqueue(t, from, nil)
+		}
+		left := 3 // hold, remove, forget
+		_, err := queueadmin.Move(t.Context(), dying{movableOf(from), &left}, to.DB(), &queueadmin.MoveConfig{Batch: 1})
+		require.ErrorIs(t, err, errDatabase)
+		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].ID+"'") // as if it had died before
+		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
+		require.NoError(t, err)
+		noted, err := movableOf(from).MovedJobs(t.Context(), 10)
+		require.NoError(t, err)
+		require.Empty(t, noted)
+		require.Len(t, claimAs(t, to, "w"), 2, "and releases nothing that runs")
+		require.Zero(t, count(t, from))
+	})
+}
+
+func TestMoveSaysWhatADatabaseLacks(t *testing.T) {
+	moved := dbtest.SQLite(t)
+	require.NoError(t, queue.Migrate(t.Context(), moved))
+	_, err := queueadmin.Move(t.Context(), unmovable{moved}, moved, nil)
+	require.EqualError(t, err, "queueadmin: move: jobs cannot be moved from a queueadmin_test.unmovable: it does not implement driver.MoveSource")
+	_, err = queueadmin.Move(t.Context(), moved, unmovable{moved}, nil)
+	require.EqualError(t, err, "queueadmin: move: jobs cannot be moved to a queueadmin_test.unmovable: it does not implement driver.MoveTarget")
+	_, err = queueadmin.Move(t.Context(), moved, moved, &queueadmin.MoveConfig{Batch: -1})
+	require.EqualError(t, err, "queueadmin: move: MoveConfig.Batch is -1; it must be within 1 and 10000")
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		const missing = "the queue's tables are not here: call queue.Migrate first"
+		_, err := queueadmin.Move(t.Context(), db, moved, nil)
+		require.EqualError(t, err, "queueadmin: move: the old database: "+missing)
+		_, err = queueadmin.Move(t.Context(), moved, db, nil)
+		require.EqualError(t, err, "queueadmin: move: the new database: "+missing)
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "CREATE TABLE jobs (id INTEGER, salary INTEGER)")
+			return err
+		}))
+		_, err = queueadmin.Move(t.Context(), moved, db, nil)
+		require.EqualError(t, err, "queueadmin: move: the new database: the table jobs is not the queue's: give the queue a database, or a schema, of its own")
+	})
+}
+
+// An unmovable database cannot do what Move needs.
+type unmovable struct{ driver.Driver }

@@ -2,6 +2,7 @@ package queueadmin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,72 +11,85 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-var schedulesTable = table{name: "job_schedules", keys: 1, columns: columns(
-	"name", "cron", "zone", "catch_up", "type", "payload_json", "options_json").and(truth, "paused").and(instant,
-	"next_at", "last_at", "created_at", "updated_at")}
-
-// frozen begins the cron text of a schedule that is being moved. Such a one does not fire; what follows is when it would
-// next have, and its own text.
+// frozen begins the cron text of a schedule that is being moved. Such a schedule does not fire. When it would fire next, and
+// its own text, follow.
 const frozen = "moving "
 
-const (
-	freezeSchedule = `
-UPDATE job_schedules
-SET cron = $1,
-  next_at = NULL
-WHERE name = $2
-  AND cron = $3
-  AND COALESCE(next_at, created_at) = COALESCE($4, created_at)`
-
-	deleteFrozen = `
-DELETE FROM job_schedules
-WHERE name = $1
-  AND cron = $2`
-)
-
-// moveSchedules moves each in three commits: it is frozen here, set there, and deleted here. At no time does it fire in
-// both databases, and it is lost in neither: what the process leaves behind when it dies is found by the next call.
+// moveSchedules moves each schedule in three commits: it is frozen in the old database, added to the new one, and deleted in
+// the old one. At no time does it fire in both, and it is lost in neither: the next call finds what the process leaves behind
+// when it dies.
 func (m *mover) moveSchedules(ctx context.Context) error {
 	for {
-		rows, err := schedulesTable.page(ctx, m.from, nil, m.cfg.Batch)
-		if err != nil || len(rows) == 0 {
+		schedules, err := m.from.Schedules(ctx)
+		if err != nil || len(schedules) == 0 {
 			return err
 		}
-		for _, row := range rows {
-			if err := m.moveSchedule(ctx, row); err != nil {
-				return fmt.Errorf("schedule %s: %w", textOf(row[0]).String, err)
+		for i := range schedules {
+			if err := m.moveSchedule(ctx, schedules[i]); err != nil {
+				return fmt.Errorf("schedule %s: %w", schedules[i].Name, err)
 			}
 		}
 	}
 }
 
-func (m *mover) moveSchedule(ctx context.Context, row []any) error {
-	name, cron, next := textOf(row[0]).String, textOf(row[1]), instantOf(row[8])
-	mark := cron.String
+func (m *mover) moveSchedule(ctx context.Context, s driver.Schedule) error {
+	mark := s.Cron
 	if !strings.HasPrefix(mark, frozen) {
-		mark = freezing(next.Time, cron.String)
-		done, err := m.execOne(ctx, freezeSchedule, mark, name, cron.String, *next)
+		mark = freezing(s.NextAt, s.Cron)
+		done, err := m.freeze(ctx, s, mark)
 		if err != nil || !done {
 			return err // it has fired, or was edited: it comes again as what it is now
 		}
 	}
 	var err error
-	if next.Time, cron.String, err = thawed(mark); err != nil {
+	if s.NextAt, s.Cron, err = thawed(mark); err != nil {
 		return err
 	}
 	err = driver.Write(ctx, m.to, func(ctx context.Context, tx *driver.WriteTx) error {
-		n, err := schedulesTable.write(ctx, tx, [][]any{row})
-		m.report.Schedules += n
+		added, err := m.to.AddSchedule(ctx, tx, s)
 		if err != nil {
 			return err
 		}
-		return m.notify(ctx, tx)
+		if added {
+			m.report.Schedules++
+		}
+		return m.to.Notify(ctx, tx)
 	})
 	if err != nil {
 		return err
 	}
-	_, err = m.execOne(ctx, deleteFrozen, name, mark)
+	_, err = m.ifUnchanged(ctx, s.Name, func(now *driver.Schedule) bool { return now.Cron == mark },
+		func(ctx context.Context, tx *driver.WriteTx, now *driver.Schedule) error {
+			return m.from.DeleteSchedule(ctx, tx, now.Name)
+		})
 	return err
+}
+
+// freeze reports whether the schedule was as it is given, and so is frozen now.
+func (m *mover) freeze(ctx context.Context, s driver.Schedule, mark string) (bool, error) {
+	same := func(now *driver.Schedule) bool { return now.Cron == s.Cron && now.NextAt.Equal(s.NextAt) }
+	return m.ifUnchanged(ctx, s.Name, same, func(ctx context.Context, tx *driver.WriteTx, now *driver.Schedule) error {
+		now.Cron, now.NextAt = mark, time.Time{}
+		return m.from.UpdateSchedule(ctx, tx, *now)
+	})
+}
+
+// ifUnchanged writes about a schedule of the old database, if it is there and the same.
+func (m *mover) ifUnchanged(ctx context.Context, name string, same func(*driver.Schedule) bool,
+	write func(ctx context.Context, tx *driver.WriteTx, now *driver.Schedule) error,
+) (done bool, err error) {
+	err = driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
+		now, err := m.from.LockSchedule(ctx, tx, name)
+		if errors.Is(err, driver.ErrScheduleNotFound) {
+			return nil
+		}
+		if err != nil || !same(now) {
+			return err
+		}
+		done = true
+		return write(ctx, tx, now)
+	})
+	return done, err
 }
 
 func freezing(next time.Time, cron string) string {
@@ -92,18 +106,4 @@ func thawed(mark string) (next time.Time, cron string, err error) {
 		next, err = time.Parse(dbtime.Layout, due)
 	}
 	return next, cron, err
-}
-
-// execOne changes at most one row of the old database, and tells whether it did.
-func (m *mover) execOne(ctx context.Context, statement string, args ...any) (done bool, err error) {
-	err = driver.Write(ctx, m.from, func(ctx context.Context, tx *driver.WriteTx) error {
-		res, err := tx.ExecContext(ctx, statement, args...)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		done = n == 1
-		return err
-	})
-	return done, err
 }

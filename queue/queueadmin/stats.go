@@ -40,7 +40,9 @@ type TypeStats struct {
 	// Ready, Scheduled and Limited are the queued jobs: those that a claim may take, those whose time has not come, and those
 	// that wait for the limit of their key: for room, or for their turn.
 	Ready, Scheduled, Limited int
-	Running                   int
+	// Moving are the queued jobs that a move to another database holds, which has not ended; see queueadmin.Move.
+	Moving  int
+	Running int
 	// Completed, Failed and Canceled are the jobs that are stored in these states.
 	Completed, Failed, Canceled int
 	// OldestDue is when the first of the jobs that are due, and do not run, became so; zero when none is.
@@ -87,7 +89,7 @@ func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, 
 	if req != nil {
 		r = *req
 	}
-	query, err := r.query(time.Now())
+	query, err := r.query(driver.Now(q.DB()))
 	if err != nil {
 		return nil, fmt.Errorf("queueadmin: stats: %w", err)
 	}
@@ -106,7 +108,7 @@ func statsOf(read *driver.Stats) *Stats {
 			finished[i] = Throughput(f)
 		}
 		stats.Types = append(stats.Types, TypeStats{
-			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Running: t.Running,
+			Type: t.Type, Ready: t.Ready, Scheduled: t.Scheduled, Limited: t.Limited, Moving: t.Moving, Running: t.Running,
 			Completed: t.Completed, Failed: t.Failed, Canceled: t.Canceled, OldestDue: t.OldestDue, Finished: finished,
 			Wait: Latency(t.Wait), Run: Latency(t.Run),
 		})

@@ -19,7 +19,13 @@ type database struct {
 	stray func()
 }
 
-var _ driver.Driver = (*database)(nil)
+var (
+	_ driver.Driver  = (*database)(nil)
+	_ driver.Private = (*database)(nil)
+)
+
+// Private implements [driver.Private].
+func (d *database) Private() bool { return true }
 
 type processKey struct{}
 
@@ -81,6 +87,16 @@ func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver
 		processOf(ctx).note(tx, "enqueues "+jobs[i].Type, false)
 	}
 	return d.DB.Insert(ctx, tx, jobs)
+}
+
+// InsertGroup has a transaction of its own for each caller: a group would hide whose commit it is.
+func (d *database) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
+	return driver.Write(ctx, d, func(ctx context.Context, tx *driver.WriteTx) error {
+		if _, err := d.Insert(ctx, tx, jobs); err != nil {
+			return err
+		}
+		return d.Notify(ctx, tx)
+	})
 }
 
 func (d *database) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {

@@ -22,7 +22,7 @@
 //		time.Sleep(24 * time.Hour)                          // and a day
 //	})
 //
-// Time stands still there while anything waits for a network, also one within the process. For such tests, [MakeDue] makes
+// Time stands still there while anything waits for a network, also one within the process. For such tests, [PromoteScheduled] makes
 // all jobs due that wait for their time or for their next attempt, and no clock moves.
 //
 // # Crashing everywhere

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -49,36 +49,28 @@ func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *
 	if !ran {
 		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
-		t.Fatalf("queuetest: WorkOne: no job with a handler is due; all jobs by state: %v (MakeDue makes those due that wait)", counts)
+		t.Fatalf("queuetest: WorkOne: no job with a handler is due; all jobs by state: %v (PromoteScheduled makes those due that wait)", counts)
 	}
 	job, err := q.Job(t.Context(), p.job.ID)
 	require.NoError(t, err)
 	return job
 }
 
-// The next claim takes in what has become due, as if its time had come.
-const makeDue = `
-UPDATE jobs
-SET not_before = $1
-WHERE state = 'queued'
-  AND not_before > $1`
-
-// MakeDue makes the queued jobs due now that wait for their time or for their next attempt, and returns how many those
-// were. Nothing else moves: handlers see the time that it is. Where that matters use a testing/synctest bubble, in which
-// time itself moves. It works on any database.
-func MakeDue(t testing.TB, q *queue.Queue) int {
+// PromoteScheduled makes the queued jobs due now that wait for their time or for their next attempt, and returns how many
+// those were. Nothing else moves: handlers see the real time. Where that matters use a testing/synctest bubble, in which time
+// itself moves. It works on any database.
+func PromoteScheduled(t testing.TB, q *queue.Queue) int {
 	t.Helper()
-	var made int64
-	err := q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		res, err := tx.ExecContext(ctx, makeDue, dbtime.Of(queue.Now(tx)))
-		if err != nil {
-			return err
-		}
-		made, err = res.RowsAffected()
+	promoter, ok := q.DB().(driver.Promoter)
+	if !ok {
+		t.Fatalf("queuetest: PromoteScheduled: a %T does not implement driver.Promoter", q.DB())
+	}
+	var promoted int
+	require.NoError(t, driver.Write(t.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) (err error) {
+		promoted, err = promoter.PromoteScheduled(ctx, tx)
 		return err
-	})
-	require.NoError(t, err)
-	return int(made)
+	}))
+	return promoted
 }
 
 func steered(t testing.TB, q *queue.Queue) *database {

@@ -52,7 +52,7 @@ func TestWorkOneRunsOneAttemptOfOneJob(t *testing.T) {
 
 	got := observe(t, func(t testing.TB) { queuetest.WorkOne(t, q, register) })
 	require.Equal(t, []string{"queuetest: WorkOne: no job with a handler is due; all jobs by state: map[completed:1 queued:2] " +
-		"(MakeDue makes those due that wait)"}, got)
+		"(PromoteScheduled makes those due that wait)"}, got)
 }
 
 func TestWorkOneLeavesWhatFollows(t *testing.T) {
@@ -91,7 +91,7 @@ func TestWorkOneKeepsTheConfigOfAQueue(t *testing.T) {
 	require.Contains(t, got[0], "the queue is on a *sqlite.DB; use one of queuetest.New")
 }
 
-func TestMakeDueEndsAllWaiting(t *testing.T) {
+func TestPromoteScheduledEndsAllWaiting(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q, err := queue.New(db.(driver.Driver), nil)
@@ -104,8 +104,8 @@ func TestMakeDueEndsAllWaiting(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, q.Cancel(t.Context(), canceled.ID))
 
-		require.Equal(t, 1, queuetest.MakeDue(t, q))
-		require.Zero(t, queuetest.MakeDue(t, q))
+		require.Equal(t, 1, queuetest.PromoteScheduled(t, q))
+		require.Zero(t, queuetest.PromoteScheduled(t, q))
 		queuetest.Work(t, q, counting(func(context.Context, *queue.Work[int]) error { return nil }))
 		counts, err := q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestMakeDueEndsAllWaiting(t *testing.T) {
 	})
 }
 
-func TestMakeDueEndsTheWaitForARetry(t *testing.T) {
+func TestPromoteScheduledEndsTheWaitForARetry(t *testing.T) {
 	q := queuetest.New(t)
 	_, err := q.Enqueue(t.Context(), count.New(1, nil))
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestMakeDueEndsTheWaitForARetry(t *testing.T) {
 	})
 	for range 2 {
 		require.Equal(t, queue.StateQueued, queuetest.WorkOne(t, q, register).State)
-		require.Equal(t, 1, queuetest.MakeDue(t, q))
+		require.Equal(t, 1, queuetest.PromoteScheduled(t, q))
 	}
 	require.Equal(t, queue.StateCompleted, queuetest.WorkOne(t, q, register).State)
 }

@@ -114,7 +114,7 @@ func (s *site) populate() (rich string) {
 			}
 			return errors.New("smtp: 451 4.3.0 try again later")
 		})
-		queuetest.MakeDue(s, s.q)
+		queuetest.PromoteScheduled(s, s.q)
 	}
 	s.enqueue(archive.New(letter{}, &queue.Options{NotBefore: time.Now().Add(3 * time.Hour)}))
 	s.enqueue(classify.New(letter{}, nil))

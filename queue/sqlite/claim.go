@@ -14,8 +14,22 @@ import (
 
 // Claim implements [driver.Claimer].
 func (db *DB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
-	var result driver.ClaimResult
-	err := db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+	ahead := db.candidates.read(ctx, req)
+	result, err := db.claim(ctx, req, ahead)
+	if errors.Is(err, errStale) {
+		db.candidates.stale()
+		result, err = db.claim(ctx, req, nil)
+	}
+	if err != nil {
+		return driver.ClaimResult{}, err
+	}
+	db.candidates.claimed(len(result.Jobs))
+	return result, nil
+}
+
+// claim takes the candidates, if they are not nil, or what it finds in its turn.
+func (db *DB) claim(ctx context.Context, req driver.ClaimRequest, ahead *candidates) (result driver.ClaimResult, err error) {
+	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 			return err
 		}
@@ -26,19 +40,23 @@ func (db *DB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimR
 				return err
 			}
 		}
-		result, err = claim(ctx, tx, req)
+		result, err = claim(ctx, tx, req, ahead)
 		return err
 	})
-	if err != nil {
-		return driver.ClaimResult{}, err
+	if err == nil {
+		db.clock.Passed(dbtime.Truncate(req.Now))
 	}
-	db.clock.Passed(req.Now)
-	return result, nil
+	return result, err
 }
 
-func claim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) (result driver.ClaimResult, err error) {
+func claim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, ahead *candidates) (result driver.ClaimResult, err error) {
 	todo, err := doChores(ctx, tx, req.Now)
 	if err != nil {
+		return result, err
+	}
+	if ahead != nil && todo == (chores{}) {
+		result.More = true // perhaps some have come since they were read
+		result.Jobs, err = ahead.start(ctx, tx, req)
 		return result, err
 	}
 	var limits *typeLimits
@@ -59,7 +77,7 @@ func claim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) (re
 	return result, err
 }
 
-// pick makes the first of the types' jobs running, and tells whether there may be more of them.
+// pick makes the first of the types' jobs running, and reports whether there may be more of them.
 func pick(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (jobs []driver.Job, more bool, err error) {
 	keyed := todo.fronts || todo.marks
 	switch {
@@ -90,18 +108,23 @@ func pick(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, type
 
 // start makes running what the query selects, about as many as expected.
 func start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any) ([]driver.Job, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
+	rows, err := tx.QueryContext(ctx, query, args...) //nolint:rowserrcheck // ScanClaimed does
 	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
 	if err != nil || len(jobs) == 0 {
 		return nil, err
 	}
-	for i := range jobs {
-		j := &jobs[i]
-		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = driver.StateRunning, req.WorkerID, req.Now, req.Now
-		j.Attempt++
-	}
+	markStarted(jobs, req)
 	_, err = tx.ExecContext(ctx, claimJobs, req.WorkerID, dbtime.Of(req.Now), list(numbers))
 	return jobs, err
+}
+
+func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
+	at := dbtime.Truncate(req.Now)
+	for i := range jobs {
+		j := &jobs[i]
+		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = driver.StateRunning, req.WorkerID, at, at
+		j.Attempt++
+	}
 }
 
 // nextDue is when there may be something to claim again, without anybody's saying so.

@@ -3,9 +3,11 @@ package sqlite_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -162,6 +164,63 @@ func troubled(t *testing.T, trouble trouble) {
 	require.NoError(t, stopped(), "the dispatcher has gone on by itself")
 	f.RequireWhole(t, planted)
 	requireSound(t, db)
+}
+
+// A dispatcher that starts when nothing can be written does what one does that runs already: it tries again.
+func TestDispatcherThatStartsOnAFullDiskRecovers(t *testing.T) {
+	trouble := fullDisk(t)
+	db, err := sqlite.Open(t.Context(), filepath.Join(trouble.folder, "test.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	q := trapQueue(t, db)
+	const greet queue.Type[int] = "greet"
+	_, err = q.Enqueue(t.Context(), greet.New(1, nil))
+	require.NoError(t, err)
+	trouble.begin(db)
+	_, err = q.Enqueue(t.Context(), greet.New(2, nil))
+	require.ErrorContains(t, err, trouble.says)
+
+	for _, exclusive := range []bool{true, false} {
+		refused, ran := make(chan string, 100), make(chan int, 1)
+		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: 20 * time.Millisecond, Exclusive: exclusive, Logger: slog.New(heard{refused})})
+		require.NoError(t, err)
+		queue.Handle(d, greet, func(_ context.Context, w *queue.Work[int]) error {
+			ran <- w.Payload
+			return nil
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		for line := ""; !strings.Contains(line, "claiming jobs failed"); {
+			select {
+			case line = <-refused:
+			case err := <-ended:
+				t.Fatalf("it has ended: %v", err)
+			}
+		}
+		trouble.end(db)
+		require.Equal(t, 1, <-ran)
+		stop()
+		require.NoError(t, <-ended)
+		_, err = q.Enqueue(t.Context(), greet.New(1, nil))
+		require.NoError(t, err)
+		trouble.begin(db)
+	}
+	trouble.end(db)
+}
+
+// heard passes on the messages of log lines while there is room for them.
+type heard struct{ messages chan<- string }
+
+func (h heard) Enabled(context.Context, slog.Level) bool { return true }
+func (h heard) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h heard) WithGroup(string) slog.Handler            { return h }
+func (h heard) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case h.messages <- r.Message:
+	default:
+	}
+	return nil
 }
 
 // A file that may only be read is refused when it is opened, and not at the first write.

@@ -14,12 +14,44 @@
 // Every transaction begins IMMEDIATE, so that it cannot fail half way for want of the lock. Once begun it is not
 // interrupted by a context: a caller's deadline is honoured while it waits, not while it writes.
 //
-// A reader that never ends, such as a transaction that nobody closes, keeps the log from being used anew: it grows, and
-// writing goes on. [queue.Queue.Doctor] tells of a log that has become large. Once the reader has ended, the next writes use the log
-// anew and cut it to 64 MB.
+// A job that is enqueued by itself, without a key or a limit key, is a row of a statement that inserts the jobs of all
+// callers that wait at that moment.
+//
+// # The write-ahead log
+//
+// The log is copied back into the file when it has 16 MB, on a connection of its own and beside the writer. The writer copies
+// only the last pages, in a few milliseconds, and begins the log anew.
+//
+// A reader that never ends, such as a transaction that nobody closes, keeps the log from being copied back: it grows, and
+// writing goes on. A health check reports a log that has become large. When the reader has ended, the log is copied back
+// while writing goes on, and its file is cut by 128 MB at a time until it has 64 MB.
+//
+// # When something is wrong with the file
+//
+// A database file or log that is removed, truncated or replaced while it is open takes no more jobs: writes return
+// [ErrFileReplaced], and a health check reports it. A file that is overwritten in place, page by page, is not recognized by
+// that; a health check finds the damage.
 //
 // A disk that is full, or may only be read, fails writes with an error that says so; nothing of such a transaction is
 // written. Dispatchers try again and go on when there is room.
+//
+// # Transactions of the program's own
+//
+// A program may begin transactions on a pool of its own to the same file and give them to [queue.Queue.EnqueueTx] and its like.
+// While one has written, nobody else writes, the queue's own writer included: keep it short. Its pool is opened with
+// github.com/mattn/go-sqlite3 and
+//
+//	_txlock=immediate    so that it does not fail half way for want of the lock
+//	_busy_timeout=10000  so that it waits for the lock, which others have for moments
+//	_foreign_keys=1      so that what belongs to a job goes with it
+//
+// The log mode is a property of the file, and stays WAL. A transaction of another file, of another SQLite library, without
+// foreign keys, or one that may only read is refused. That the transaction begins IMMEDIATE and waits cannot be seen from
+// within. Do not open the file with a second SQLite library in the same process, such as modernc.org/sqlite: closing a file
+// gives up the locks of both, and the shared memory of the log goes away under one of them.
+//
+// The dispatchers find jobs of such a transaction within milliseconds, by the watch of the log; with
+// [Config].SingleProcess they find them by polling.
 //
 // # What is promised when a write returns
 //

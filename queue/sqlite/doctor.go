@@ -16,6 +16,9 @@ const hugeLog = 256 << 20
 
 // CheckHealth implements [driver.HealthChecker].
 func (db *DB) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
+	if findings := db.examineFile(); findings != nil {
+		return findings, nil // what it says of itself is not to be relied on
+	}
 	var facts struct {
 		Version  string `db:"version"`
 		Pages    int64  `db:"pages"`
@@ -44,11 +47,18 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 	return append(findings, checked...), err
 }
 
+func (db *DB) examineFile() []driver.Finding {
+	if err := db.file.check(db.reader); err != nil {
+		return []driver.Finding{{Severity: driver.SeverityProblem, Text: err.Error(), Hint: "nothing is written until then"}}
+	}
+	return nil
+}
+
 func (db *DB) examineLog() []driver.Finding {
-	if db.log == "" {
+	if db.file == nil {
 		return nil
 	}
-	info, err := os.Stat(db.log)
+	info, err := os.Stat(db.file.log)
 	if err != nil || info.Size() < hugeLog {
 		return nil
 	}

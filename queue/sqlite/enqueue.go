@@ -63,7 +63,7 @@ var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string
 
 // Most jobs are due and have nothing but a type and a payload; each value less that is bound makes them cheaper.
 var insertPlainStatements = valueStatements(insertPlainJobs, "", 2, func(first int) string {
-	return fmt.Sprintf("($1, $1, 'queued', 0, $1, $%d, $%d, $%d, $%d, $%d)", first, first+1, first+2, first+3, first+4)
+	return fmt.Sprintf("($1, $1, 'queued', "+jobsql.None+", $1, $%d, $%d, $%d, $%d, $%d)", first, first+1, first+2, first+3, first+4)
 }, insertPlainRow)
 
 // insert keeps jobs with a limit key waiting where keys are limited.
@@ -83,10 +83,10 @@ func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, l
 	for _, job := range jobs {
 		hold, notBefore := jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
 		switch {
-		case hold == jobsql.HoldScheduled:
+		case hold == driver.HoldScheduled:
 			notBefore = dbtime.Format(job.NotBefore)
 		case !limited:
-			hold = jobsql.HoldNone
+			hold = driver.HoldNone
 		}
 		args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, int(hold), notBefore, job.MaxAttempts,
 			null(job.Key.Name), null(string(job.Key.Scope)), null(job.LimitKey), null(job.UserID),

@@ -16,6 +16,11 @@ import (
 
 // Finish implements [driver.Finisher].
 func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
+	if !slices.ContainsFunc(outcomes, func(out driver.Outcome) bool { return !isPlain(&out) }) {
+		if done, err := completePlain(ctx, tx, pointers(outcomes)); err != nil || done {
+			return make([]error, len(outcomes)), errors.Join(err, db.wakeLimited(ctx, tx, nil))
+		}
+	}
 	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
 		return nil, err
@@ -48,8 +53,8 @@ func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.
 // end writes the jobs' own rows and returns those whose leases were held.
 func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]endedJob, error) {
 	var plain, completed, others []*driver.Outcome
-	for i := range outcomes {
-		switch out := &outcomes[i]; {
+	for _, out := range pointers(outcomes) {
+		switch {
 		case out.Kind != driver.KindCompleted:
 			others = append(others, out)
 		case out.Plain:
@@ -58,12 +63,16 @@ func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]
 			completed = append(completed, out)
 		}
 	}
-	ended, err := completePlain(ctx, tx, plain)
+	done, err := completePlain(ctx, tx, plain)
 	if err != nil {
 		return nil, err
 	}
-	if len(ended) < len(plain) {
-		completed = append(completed, plain...)
+	ended := make([]endedJob, 0, len(outcomes))
+	if !done {
+		completed, plain = append(completed, plain...), nil
+	}
+	for _, out := range plain {
+		ended = append(ended, endedJob{id: out.Lease.JobID, attempt: out.Lease.Attempt})
 	}
 	for chunk := range slices.Chunk(completed, maxRows) {
 		rows, err := tx.QueryContext(ctx, completeReturning[len(chunk)], completeArgs(chunk)...)
@@ -97,40 +106,46 @@ func completeArgs(outcomes []*driver.Outcome) []any {
 	return args
 }
 
+func isPlain(out *driver.Outcome) bool { return out.Kind == driver.KindCompleted && out.Plain }
+
+func pointers(outcomes []driver.Outcome) []*driver.Outcome {
+	to := make([]*driver.Outcome, len(outcomes))
+	for i := range outcomes {
+		to[i] = &outcomes[i]
+	}
+	return to
+}
+
 // completePlain spares the database telling which jobs have ended: as a rule, all that were to. Else it writes nothing and
-// returns none.
-func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) ([]endedJob, error) {
+// returns false.
+func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (done bool, err error) {
 	if len(outcomes) == 0 {
-		return nil, nil
+		return true, nil
 	}
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT postroom_plain"); err != nil {
-		return nil, err
+		return false, err
 	}
-	ended, err := completeWhileHeld(ctx, tx, outcomes)
-	if len(ended) < len(outcomes) {
-		ended = nil
+	done, err = completeWhileHeld(ctx, tx, outcomes)
+	if !done {
 		_, e := tx.ExecContext(ctx, "ROLLBACK TO postroom_plain")
 		err = errors.Join(err, e)
 	}
 	_, e := tx.ExecContext(ctx, "RELEASE postroom_plain")
-	return ended, errors.Join(err, e)
+	return done, errors.Join(err, e)
 }
 
-// completeWhileHeld stops where a lease is not held any more.
-func completeWhileHeld(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (ended []endedJob, err error) {
+// completeWhileHeld returns false where a lease is not held any more.
+func completeWhileHeld(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (bool, error) {
 	for chunk := range slices.Chunk(outcomes, maxRows) {
 		res, err := tx.ExecContext(ctx, completeStatements[len(chunk)], completeArgs(chunk)...)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if n, err := res.RowsAffected(); err != nil || n != int64(len(chunk)) {
-			return nil, err
-		}
-		for _, out := range chunk {
-			ended = append(ended, endedJob{id: out.Lease.JobID, attempt: out.Lease.Attempt})
+			return false, err
 		}
 	}
-	return ended, nil
+	return true, nil
 }
 
 // record keeps how an attempt ended that did not simply succeed.
@@ -222,7 +237,7 @@ func (db *DB) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []ended
 func finishRows(outcomes []*driver.Outcome, now time.Time) string {
 	var rows jsonRows
 	for _, out := range outcomes {
-		hold, finished := jobsql.HoldNone, time.Time{}
+		hold, finished := driver.HoldNone, time.Time{}
 		if out.State.Finished() {
 			finished = out.At
 		} else {

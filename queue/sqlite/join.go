@@ -57,7 +57,7 @@ func (db *DB) fits(ctx context.Context, tx driver.Tx) error {
 		return err
 	case err != nil:
 		return fmt.Errorf("the transaction's connection cannot be looked at, so it is none of SQLite or it has failed: %w", err)
-	case db.log == "":
+	case db.file == nil:
 		return errors.New("the queue's database is in memory, where no other connection reaches it: use the transactions of DB.Write, or sqlite.Open with a file")
 	case !sameFile(theirs.file, db.own.file):
 		return fmt.Errorf("the transaction is one of %s; the queue is in %s: begin it on a connection to that file", orMemory(theirs.file), db.own.file)

@@ -79,7 +79,7 @@ func (r *jsonRows) time(t time.Time) {
 	r.buf = append(r.buf, '"')
 }
 
-// plain tells whether s needs no escapes.
+// plain reports whether s needs no escapes.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

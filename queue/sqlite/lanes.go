@@ -111,7 +111,7 @@ func (l *lane) left() int {
 	return l.typeRoom.left
 }
 
-// over tells that nothing more is to be had of the lane.
+// over reports whether nothing more can be taken from the lane.
 func (l *lane) over() bool { return l.left() == 0 || (l.all && len(l.ready) == 0) }
 
 func (l *lane) take() place {
@@ -128,6 +128,7 @@ func (l *lane) take() place {
 // A merge takes the first places of lanes.
 type merge struct {
 	tx     *driver.WriteTx
+	reader queryer // of lanes: the transaction, or before it begins another connection
 	keys   *keyLimits
 	wanted int
 	lanes  byNext
@@ -136,7 +137,7 @@ type merge struct {
 
 // newMerge begins with a lane for each type, one for its fronts, and those of the keys that are marked.
 func newMerge(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (m *merge, err error) {
-	m = &merge{tx: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
+	m = &merge{tx: tx, reader: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
 	rooms := make(map[string]*room, len(types))
 	for _, t := range types {
 		shared := &room{left: t.Capacity}
@@ -266,7 +267,7 @@ func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n i
 		names = keysAndTypesOf(lanes)
 	}
 	var text string
-	if err := m.tx.QueryRowContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
+	if err := m.reader.QueryRowContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
 		return err
 	}
 	texts := strings.Split(text, "\n")

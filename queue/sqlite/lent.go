@@ -9,15 +9,18 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mattn/go-sqlite3"
+
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 var (
-	// errGone is what is told of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
-	errGone = errors.New("SQLite has rolled the transaction back after an error")
-	errOver = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
-	errEnds = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
+	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
+	errGone  = errors.New("SQLite has rolled the transaction back after an error")
+	errOver  = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
+	errEnds  = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
+	errEnded = errors.New("sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
+		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
 
 // A lent is the connection as one caller has it, for its turn alone: used later, it would write into the transaction of
@@ -34,7 +37,7 @@ type lent struct {
 
 var _ driver.Tx = (*lent)(nil)
 
-// end takes the connection back, and tells whether the transaction is there no more.
+// end takes the connection back, and reports whether the transaction has ended.
 func (l *lent) end() (gone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +46,14 @@ func (l *lent) end() (gone bool) {
 		_ = rows.Close() // what reading on would have said is of no use to anyone
 	}
 	l.open = nil
+	l.statements.lent.Store(false)
 	return l.statements.gone()
+}
+
+// lend makes the connection a caller's.
+func lend(s *statements) *lent {
+	s.lent.Store(true)
+	return &lent{statements: s}
 }
 
 // refusal is why a statement is not run.
@@ -74,7 +84,23 @@ func (l *lent) ExecContext(ctx context.Context, query string, args ...any) (sql.
 	if err := l.refusal(query); err != nil {
 		return nil, err
 	}
-	return l.statements.ExecContext(ctx, query, args...)
+	res, err := l.statements.ExecContext(ctx, query, args...)
+	return res, l.ended(err)
+}
+
+// ended reports in the place of err that the statement which returned it has ended the transaction: by a text that has
+// several statements, or by ROLLBACK.
+func (l *lent) ended(err error) error {
+	var e sqlite3.Error
+	switch {
+	case !l.statements.gone():
+		return err
+	case err == nil:
+		return errEnded
+	case errors.As(err, &e) && e.ExtendedCode == sqlite3.ErrConstraintCommitHook:
+		return errEnded
+	}
+	return err
 }
 
 func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
@@ -90,13 +116,16 @@ func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return rows, err
 }
 
+// QueryRowContext executes the statement at once, whether or not the row is scanned.
 func (l *lent) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.refusal(query); err != nil {
-		return jobsql.RefusedRow(err)
+	h := &heldRows{err: l.refusal(query)}
+	if h.err == nil {
+		h = readAll(l.statements.QueryContext(ctx, query, args...))
+		h.err = l.ended(h.err)
 	}
-	return l.statements.QueryRowContext(ctx, query, args...)
+	return h.row(l.statements.held)
 }
 
 // remember forgets those that have been closed before it takes more room for others.

@@ -2,9 +2,11 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -122,6 +124,67 @@ func TestNobodyCommitsForOthers(t *testing.T) {
 		return refused
 	}), refused)
 	require.Zero(t, countNotes(t, db))
+}
+
+// Several statements in one text end no transaction, either, and write nothing beside it. Whoever shares it is told.
+func TestNobodyEndsTheTransactionInTheMiddleOfAText(t *testing.T) {
+	for _, text := range []string{
+		"ROLLBACK; BEGIN", "ROLLBACK; BEGIN IMMEDIATE; INSERT INTO notes (n) VALUES (7)", "ROLLBACK; INSERT INTO notes (n) VALUES (7)", "COMMIT; BEGIN",
+		"INSERT INTO notes (n) VALUES (7); COMMIT", "INSERT INTO notes (n) VALUES (7); end; begin immediate", "/* x */ COMMIT", "-- x\n COMMIT; BEGIN", "ROLLBACK",
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := openFile(t, &sqlite.Config{SingleProcess: true})
+				createNotes(t, db)
+				release := hold(t, db)
+				result := make(chan error, 1)
+				go func() {
+					result <- db.Write(t.Context(), func(ctx context.Context, tx driver.Tx) error {
+						_, err := tx.ExecContext(ctx, text)
+						if !strings.HasPrefix(text, "COMMIT") {
+							require.ErrorContains(t, err, "the statement has ended the transaction, which is shared")
+						} else {
+							require.ErrorContains(t, err, "return nil to commit")
+							return err
+						}
+						_, again := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (8)")
+						require.Error(t, again)
+						return err
+					})
+				}()
+				synctest.Wait()
+				err := release() // of which the other is behind
+				told := <-result
+				require.Error(t, told)
+				if !strings.HasPrefix(text, "COMMIT") {
+					require.ErrorContains(t, err, "the statement has ended the transaction")
+				}
+				require.Zero(t, countNotes(t, db))
+				require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx driver.Tx) error {
+					_, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (1)")
+					return err
+				}))
+				require.Equal(t, 1, countNotes(t, db))
+			})
+		})
+	}
+}
+
+// What returns rows has written whether or not anybody looks at them.
+func TestRowThatIsNeverScannedIsWritten(t *testing.T) {
+	db := openFile(t, nil)
+	createNotes(t, db)
+	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx driver.Tx) error {
+		tx.QueryRowContext(ctx, "INSERT INTO notes (n) VALUES (1), (2) RETURNING n")
+		tx.QueryRowContext(ctx, "SELECT n FROM notes")
+		var n int
+		require.NoError(t, tx.QueryRowContext(ctx, "UPDATE notes SET n = n + 10 WHERE n = 2 RETURNING n").Scan(&n))
+		require.Equal(t, 12, n)
+		require.ErrorIs(t, tx.QueryRowContext(ctx, "DELETE FROM notes WHERE n = 3 RETURNING n").Scan(&n), sql.ErrNoRows)
+		require.ErrorContains(t, tx.QueryRowContext(ctx, "INSERT INTO notes (n) VALUES (1) RETURNING n").Scan(&n), "UNIQUE constraint failed")
+		return nil
+	}))
+	require.Equal(t, 2, countNotes(t, db))
 }
 
 // A caller's goroutines may use its transaction side by side.

@@ -1,13 +1,16 @@
 package sqlite
 
-import "github.com/postroom-go/postroom/internal/joblimit"
+import (
+	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
 
 const (
 	// keysLimited is whether any limit of keys is set. Without one, no job waits for its key.
 	keysLimited = `EXISTS (SELECT 1 FROM job_limits WHERE kind IN ('key', 'prefix'))`
 
 	// holdOfDue is the hold of a queued job that is due.
-	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN 2 ELSE 0 END`
+	holdOfDue = `CASE WHEN limit_key IS NOT NULL AND ` + keysLimited + ` THEN ` + jobsql.Limited + ` ELSE ` + jobsql.None + ` END`
 
 	selectKeysLimited = `SELECT ` + keysLimited
 
@@ -21,7 +24,7 @@ WHERE `
 ON CONFLICT (limit_key) DO UPDATE
 SET due_at = MIN(due_at, excluded.due_at)`
 
-	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 2 AND limit_key = value)`
+	someWait = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Limited + ` AND limit_key = value)`
 	isOpen   = `EXISTS (SELECT 1 FROM job_fronts WHERE limit_key = value)`
 
 	markChanged = insertMarks + `(` + someWait + ` OR ` + isOpen + `)` + onceMarked
@@ -102,7 +105,7 @@ WITH RECURSIVE waiting (limit_key, type) AS (
     SELECT MIN(type)
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 2
+      AND hold = ` + jobsql.Limited + `
       AND limit_key = value)
   FROM json_each($1)
   UNION ALL
@@ -110,7 +113,7 @@ WITH RECURSIVE waiting (limit_key, type) AS (
     SELECT MIN(type)
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 2
+      AND hold = ` + jobsql.Limited + `
       AND jobs.limit_key = waiting.limit_key
       AND jobs.type > waiting.type)
   FROM waiting
@@ -135,7 +138,7 @@ WHERE limit_key IN (SELECT value FROM json_each($1))
     SELECT 1
     FROM jobs
     WHERE state = 'queued'
-      AND hold = 2
+      AND hold = ` + jobsql.Limited + `
       AND jobs.limit_key = job_fronts.limit_key
       AND jobs.type = job_fronts.type)`
 
@@ -198,9 +201,9 @@ WHERE kind = $1
 
 	putBackReady = `
 UPDATE jobs
-SET hold = 2
+SET hold = ` + jobsql.Limited + `
 WHERE state = 'queued'
-  AND hold = 0
+  AND hold = ` + jobsql.None + `
   AND limit_key IS NOT NULL
   AND `
 
@@ -209,7 +212,7 @@ INSERT INTO job_admissions (limit_key, due_at)
 SELECT DISTINCT limit_key, '1970-01-01T00:00:00.000000Z'
 FROM jobs
 WHERE state = 'queued'
-  AND hold = 2
+  AND hold = ` + jobsql.Limited + `
   AND `
 
 	// Which limit keys a limit is about.

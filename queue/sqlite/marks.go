@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// Jobs with a limit key wait apart (hold 2), as soon as any key is limited, so that what cannot run is not in the way of what
+// Jobs with a limit key wait apart (driver.HoldLimited), as soon as any key is limited, so that what cannot run is not in the way of what
 // can. Claims take them from where they wait, those of each key and type in their order, and count the room of each key that
 // they take of in the transaction that claims: that is what a limit rests on. Which keys have room, and where their jobs
 // begin, stands in the fronts (see fronts.go), so that a claim need not look at all keys. Whatever changes a key's waiting

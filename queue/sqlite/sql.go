@@ -47,7 +47,7 @@ WHERE key = $1
 	supersedeJob = `
 UPDATE jobs
 SET state = 'canceled',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   last_error = 'superseded by ' || k.job_id,
   updated_at = $1,
   finished_at = $1
@@ -61,7 +61,7 @@ WHERE jobs.id = $2
 	selectChores = `
 SELECT
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
-  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 1 AND not_before <= $1),
+  EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
   EXISTS (SELECT 1 FROM job_fronts)`
@@ -69,7 +69,7 @@ SELECT
 	expireJobs = `
 UPDATE jobs
 SET state = 'canceled',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   last_error = 'expired at ' || expires_at || ' before it could run',
   updated_at = $1,
   finished_at = $1
@@ -91,7 +91,7 @@ WHERE id IN (
   SELECT id
   FROM jobs
   WHERE state = 'queued'
-    AND hold = 1
+    AND hold = ` + jobsql.Scheduled + `
     AND not_before <= $1
   ORDER BY not_before
   LIMIT 1000)
@@ -112,7 +112,7 @@ FROM json_each($2) AS lanes`
 	readReady = eachLane + `rowid AS last
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 0
+        AND hold = ` + jobsql.None + `
         AND type = lanes.value` + firstOfLane
 
 	readFronts = eachLane + `json_quote(limit_key) AS last
@@ -122,7 +122,7 @@ FROM json_each($2) AS lanes`
 	readWaiting = eachLane + `rowid AS last
       FROM jobs
       WHERE state = 'queued'
-        AND hold = 2
+        AND hold = ` + jobsql.Limited + `
         AND limit_key = lanes.value ->> 0
         AND type = lanes.value ->> 1` + firstOfLane
 
@@ -130,7 +130,7 @@ FROM json_each($2) AS lanes`
 SELECT ` + jobsql.ClaimColumns + `
 FROM jobs
 WHERE state = 'queued'
-  AND hold = 0
+  AND hold = ` + jobsql.None + `
   AND type = $1
   AND (expires_at IS NULL OR expires_at > $2)
 ORDER BY priority DESC, not_before, id
@@ -148,18 +148,35 @@ ORDER BY priority DESC, not_before, id`
 	claimJobs = `
 UPDATE OR FAIL jobs
 SET state = 'running',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   attempt = attempt + 1,
   worker_id = $1,
   started_at = $2,
   updated_at = $2
 WHERE rowid IN (SELECT value FROM json_each($3))`
 
+	// What was read before the transaction began, unless it has changed since. A job of which nothing has changed since it was
+	// inserted is as old as its last update.
+	claimFresh = `
+UPDATE OR FAIL jobs
+SET state = 'running',
+  hold = ` + jobsql.None + `,
+  attempt = 1,
+  worker_id = $1,
+  started_at = $2,
+  updated_at = $2
+WHERE rowid IN (SELECT value FROM json_each($3))
+  AND state = 'queued'
+  AND hold = ` + jobsql.None + `
+  AND attempt = 0
+  AND updated_at = created_at
+  AND EXISTS (SELECT 1 FROM jobs WHERE rowid = $4 AND id = $5)`
+
 	selectNextDue = `
 SELECT not_before
 FROM jobs
 WHERE state = 'queued'
-  AND hold = 1
+  AND hold = ` + jobsql.Scheduled + `
   AND type IN (SELECT value FROM json_each($1))
 ORDER BY not_before
 LIMIT 1`
@@ -204,7 +221,7 @@ WHERE id = $1`
 	completeJobs = `
 UPDATE OR FAIL jobs
 SET state = 'completed',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   result_json = o.column3,
   updated_at = o.column4,
   finished_at = o.column4
@@ -222,7 +239,7 @@ RETURNING jobs.id, attempt, NULL, NULL, idempotency_key, key_scope, limit_key`
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
-  hold = CASE WHEN o.hold = 0 AND o.state = 'queued' THEN ` + holdOfDue + ` ELSE o.hold END,
+  hold = CASE WHEN o.hold = ` + jobsql.None + ` AND o.state = 'queued' THEN ` + holdOfDue + ` ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
   failures = failures + o.failed,
   interruptions = interruptions + o.interrupted,
@@ -261,7 +278,7 @@ WHERE id IN (SELECT value FROM json_each($1))`
 	cancelJob = `
 UPDATE jobs
 SET state = 'canceled',
-  hold = 0,
+  hold = ` + jobsql.None + `,
   updated_at = $1,
   finished_at = $1
 WHERE id = $2

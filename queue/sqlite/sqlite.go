@@ -21,6 +21,7 @@ import (
 	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	_ "github.com/postroom-go/postroom/queue/sqlite/internal/cgo" // builds with cgo only
 )
 
 // A Durability is what has happened when a write returns.
@@ -43,7 +44,7 @@ type Config struct {
 	// BusyTimeout is how long a write waits for another process to finish its own. Default 10 s; at least 1 ms.
 	BusyTimeout time.Duration
 	// SingleProcess says that no other process enqueues into the file while a dispatcher runs, so that the file is not
-	// watched. What another one enqueues all the same is found by polling. It is needed under testing/synctest: the clock of
+	// watched. What another one enqueues all the same, or a transaction of the program's own, is found by polling. It is needed under testing/synctest: the clock of
 	// a bubble stands still while a file is watched.
 	SingleProcess bool
 }
@@ -84,14 +85,16 @@ type shared = jobsql.Store
 type DB struct {
 	shared
 
-	reader  *sqlx.DB
-	writer  *writer
-	wakers  wakers
-	clock   joblimit.Clock
-	log     string // the write-ahead log; empty in memory
-	watched bool
-	own     library
-	joined  atomic.Pointer[driver.Tx] // the latest that was looked at
+	reader       *sqlx.DB
+	writer       *writer
+	candidates   candidateReader
+	checkpointer *checkpointer // nil in memory
+	wakers       wakers
+	clock        joblimit.Clock
+	file         *file // nil in memory
+	watched      bool
+	own          library
+	joined       atomic.Pointer[driver.Tx] // the latest that was looked at
 }
 
 var _ driver.Driver = (*DB)(nil)
@@ -116,18 +119,13 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sqlite: open database: %w", err)
 	}
+	file, err := newFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open database: %w", err)
+	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	db, err := open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c)
-	if err != nil {
-		return nil, err
-	}
-	// SQLite keeps the log beside the file that a link leads to.
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open database: %w", err), db.Close())
-	}
-	db.log, db.watched = path+"-wal", !c.SingleProcess
-	return db, nil
+	return open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, file, c)
 }
 
 // create makes a file that is not there. One that is is not opened: closing it again would give up the locks that other
@@ -159,33 +157,57 @@ func OpenMemory(ctx context.Context) (*DB, error) {
 		return nil, err
 	}
 	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the pool.
-	return open(ctx, "file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c)
+	return open(ctx, "file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, nil, c)
 }
 
-func open(ctx context.Context, uri string, options url.Values, cfg Config) (*DB, error) {
+func open(ctx context.Context, uri string, options url.Values, file *file, cfg Config) (*DB, error) {
 	options.Set("_foreign_keys", "1")
 	// database/sql gives a connection to one goroutine at a time.
 	options.Set("_mutex", "no")
 	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
-	db := &DB{}
+	db := &DB{file: file, watched: file != nil && !cfg.SingleProcess}
 	var err error
-	db.writer, err = openWriter(ctx, uri, options.Encode(), cfg.BusyTimeout, db.wakers.wake)
+	db.writer, err = openWriter(ctx, uri, options.Encode(), file, cfg.BusyTimeout, db.wakers.wake)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", uri, err)
 	}
 	options.Set("_query_only", "1")
 	options.Set("_busy_timeout", strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10))
-	db.reader, err = sqlx.Open("sqlite3", uri+"?"+options.Encode())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.writer.close())
+	if err := db.openReaders(uri, options, cfg); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
-	db.shared = shared{Engine: driver.SQLite, Query: db.query}
-	db.reader.SetMaxOpenConns(cfg.Readers)
-	db.reader.SetMaxIdleConns(cfg.Readers)
+	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, KeyIsOpen: keyIsOpen}
 	if err := db.check(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
 	}
 	return db, nil
+}
+
+// openReaders makes the connections beside the writer's. In memory there is no log to be copied, and nothing can be read while
+// the writer writes.
+func (db *DB) openReaders(uri string, options url.Values, cfg Config) (err error) {
+	if db.reader, err = openPool(uri, options, cfg.Readers); err != nil || db.file == nil {
+		return err
+	}
+	if db.candidates.pool, err = openPool(uri, options, 1); err != nil {
+		return err
+	}
+	pool, err := openPool(uri, options, 1)
+	if err == nil {
+		db.checkpointer = startCheckpointer(pool, db.writer)
+	}
+	return err
+}
+
+// openPool makes a pool of at most so many connections, all of which it keeps. It opens none yet.
+func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
+	pool, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+	return pool, nil
 }
 
 // oldest is the first SQLite in which a write-ahead log that is reset while another process writes cannot be corrupted.
@@ -222,7 +244,15 @@ func checkVersion(version string) error {
 
 // Close waits for the write under way, refuses those that wait, and closes all connections. A second call does nothing.
 func (db *DB) Close() error {
-	return errors.Join(db.writer.close(), db.reader.Close())
+	var err error
+	if db.checkpointer != nil {
+		err = db.checkpointer.close()
+	}
+	err = errors.Join(err, db.writer.close(), db.candidates.close())
+	if db.reader != nil {
+		err = errors.Join(err, db.reader.Close())
+	}
+	return err
 }
 
 // Dialect is [driver.SQLite].
@@ -245,7 +275,7 @@ var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside o
 
 // query runs a statement on the readers.
 func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
-	if db.log == "" && db.InWrite(ctx) {
+	if db.file == nil && db.InWrite(ctx) {
 		return nil, errReadInside
 	}
 	return db.reader.QueryContext(ctx, query, args...)

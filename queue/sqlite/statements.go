@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
@@ -24,6 +26,11 @@ const maxStatements = 500
 type statements struct {
 	conn     *sqlx.Conn
 	prepared map[string]prepared
+	held     *sql.DB // makes rows of what has been read
+
+	// SQLite itself reports, whatever the text that it executes, when a transaction ends.
+	lent       atomic.Bool // to a caller: nobody may commit
+	rolledBack atomic.Bool // since the transaction began
 }
 
 type prepared struct {
@@ -33,8 +40,14 @@ type prepared struct {
 
 var _ driver.Tx = (*statements)(nil)
 
+// A queryer reads: a transaction, or a connection beside it.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 func newStatements(conn *sqlx.Conn) *statements {
-	return &statements{conn: conn, prepared: make(map[string]prepared)}
+	return &statements{conn: conn, prepared: make(map[string]prepared), held: openHeld()}
 }
 
 // prepare returns no statement for what is better run directly: several statements in one text, of which SQLite would prepare
@@ -60,21 +73,32 @@ var silent = []string{
 	"INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
 }
 
-// yields tells whether a statement may have rows. Where it cannot tell, it may.
+// yields reports whether a statement may have rows; where that is not known, it may.
 func yields(query string) bool {
 	words := strings.Fields(strings.ToUpper(query))
 	return len(words) == 0 || !slices.Contains(silent, words[0]) || strings.Contains(strings.ToUpper(query), "RETURNING")
 }
 
-// gone tells whether there is no transaction any more. What is written next would commit by itself.
-func (s *statements) gone() (gone bool) {
-	err := s.conn.Raw(func(dc any) error {
+// watch has SQLite refuse a commit while the connection is lent, and report each rollback.
+func (s *statements) watch() error {
+	return s.conn.Raw(func(dc any) error {
 		conn, ok := dc.(*sqlite3.SQLiteConn)
-		gone = ok && conn.AutoCommit()
+		if !ok {
+			return fmt.Errorf("the connection is a %T", dc)
+		}
+		conn.RegisterCommitHook(func() int {
+			if s.lent.Load() {
+				return 1
+			}
+			return 0
+		})
+		conn.RegisterRollbackHook(func() { s.rolledBack.Store(true) })
 		return nil
 	})
-	return gone || err != nil
 }
+
+// gone reports whether the transaction that began last has ended. What is written next would commit by itself.
+func (s *statements) gone() bool { return s.rolledBack.Load() }
 
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	switch stmt := s.prepare(query); {
@@ -131,5 +155,5 @@ func (s *statements) close() error {
 		errs = append(errs, stmt.Close())
 	}
 	s.prepared = nil
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.held.Close())...)
 }

@@ -23,7 +23,7 @@ func (db *DB) watch(ctx context.Context) error {
 	}
 	defer func() { _ = watcher.Close() }() // there is nothing to be done about it
 	// It is there as long as a connection is open.
-	if err := watcher.Add(db.log); err != nil {
+	if err := watcher.Add(db.file.log); err != nil {
 		return err
 	}
 	delay := breath // what was written before the watch began went unseen

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,9 +18,9 @@ import (
 const (
 	// maxGroup bounds what one commit takes along, so that nobody waits long for the others.
 	maxGroup = 512
-	// writerPragmas: pages that stay in memory (32 MB at most) are not read again for each batch, and a log that is copied
-	// back each 16 MB, copies a page once that was written many times.
-	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864"
+	// writerPragmas: pages that stay in memory (16 MB at most) are not read again for each batch. The log is copied back by
+	// the checkpointer, not at the end of a commit.
+	writerPragmas = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 0"
 	// writerPatience is how many milliseconds SQLite itself waits for a lock before the writer looks up again.
 	writerPatience = 20
 )
@@ -29,6 +30,7 @@ const (
 // the caller's goroutine, so that a panic there keeps its stack and its way up.
 type writer struct {
 	name        string // of the database, for people
+	file        *file  // nil in memory
 	pool        *sqlx.DB
 	conn        *sqlx.Conn
 	statements  *statements
@@ -39,6 +41,8 @@ type writer struct {
 	looks    chan struct{} // asks to look whether another process has committed
 	version  int64         // as of the last look
 	changed  func()        // called when one has
+	written  chan struct{} // gets a token at each commit
+	finishes chan struct{} // asks to copy the last few pages of the log back
 	quit     chan struct{}
 	stopped  chan struct{}
 	close    func() error
@@ -54,6 +58,7 @@ type request struct {
 	ran     chan struct{} // closed when the function has ended
 	done    chan struct{} // closed when the fate of what it wrote is known
 	tx      *driver.WriteTx
+	jobs    []driver.InsertJob // to be inserted, in the place of a function
 	err     error
 }
 
@@ -62,7 +67,7 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, name, options string, busyTimeout time.Duration, changed func()) (*writer, error) {
+func openWriter(ctx context.Context, name, options string, file *file, busyTimeout time.Duration, changed func()) (*writer, error) {
 	pool, err := sqlx.Open("sqlite3", name+"?"+options)
 	if err != nil {
 		return nil, err
@@ -76,13 +81,17 @@ func openWriter(ctx context.Context, name, options string, busyTimeout time.Dura
 		return nil, errors.Join(err, conn.Close(), pool.Close())
 	}
 	w := &writer{
-		name: name, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
-		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed, quit: make(chan struct{}), stopped: make(chan struct{}),
+		name: name, file: file, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
+		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed,
+		written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 		lookout: newLookout(),
 	}
 	w.close = sync.OnceValue(w.shut)
-	if err := w.try(); err != nil {
+	if err := errors.Join(w.statements.watch(), w.try()); err != nil {
 		return nil, errors.Join(advise(err, "the queue writes"), w.statements.close(), conn.Close(), pool.Close())
+	}
+	if err := file.identify(); err != nil {
+		return nil, errors.Join(err, w.statements.close(), conn.Close(), pool.Close())
 	}
 	go w.loop()
 	return w, nil
@@ -211,20 +220,43 @@ func (w *writer) loop() {
 			return
 		case <-w.looks:
 			w.look()
+		case <-w.finishes:
+			w.finishCheckpoint()
 		case r := <-w.requests:
 			if w.closing() {
 				return
 			}
 			w.group(r)
+			// Or the writer and one caller would hand a processor to each other for as long as the scheduler lets them, 10 ms,
+			// while the others stand in its line and not in ours.
+			runtime.Gosched()
 		}
 	}
 }
 
 // askToLook never blocks; several that come together are one.
-func (w *writer) askToLook() {
+func (w *writer) askToLook() { tell(w.looks) }
+
+// askToFinish never blocks, either.
+func (w *writer) askToFinish() { tell(w.finishes) }
+
+func tell(c chan<- struct{}) {
 	select {
-	case w.looks <- struct{}{}:
+	case c <- struct{}{}:
 	default:
+	}
+}
+
+// finishCheckpoint copies what little the checkpointer has left of the log, which nobody makes longer meanwhile: the next
+// commit begins it anew. Where another process has made it long again, that is left to the checkpointer.
+func (w *writer) finishCheckpoint() {
+	ctx := context.Background()
+	frames, left, err := walCheckpoint(ctx, w.statements, "NOOP")
+	if err != nil || left > littleOf(frames) {
+		return
+	}
+	if _, err := w.conn.ExecContext(ctx, w.file.limitLog()); err == nil {
+		_, _, _ = walCheckpoint(ctx, w.statements, "PASSIVE") // what it says, the next look at the log says as well
 	}
 }
 
@@ -250,23 +282,36 @@ func (w *writer) closing() bool {
 
 // group gives first and whoever else waits their turns in one transaction, and answers them when it has committed.
 func (w *writer) group(first *request) {
-	if err := w.begin(first); err != nil {
+	err := w.file.check(w.statements)
+	if err == nil {
+		err = w.begin(first)
+	}
+	if err != nil {
 		w.refuse(first, fmt.Errorf("sqlite: begin: %w", err))
 		return
 	}
-	var group []*request
-	var err error
+	var group, inserts []*request
 	for r := first; r != nil; r = w.next(len(group)) {
 		if !r.taken.CompareAndSwap(false, true) {
 			continue
 		}
 		group = append(group, r)
+		if r.jobs != nil {
+			inserts = append(inserts, r)
+			continue
+		}
 		if err = w.run(r, len(group) > 1); err != nil {
 			break // before the next is taken: nobody would answer it
 		}
 	}
 	if err == nil {
+		err = w.insertAll(inserts, len(group) > len(inserts))
+	}
+	if err == nil {
 		err = w.commit()
+	}
+	if err == nil && len(inserts) > 0 {
+		w.changed()
 	}
 	if err != nil {
 		err = fmt.Errorf("sqlite: transaction: %w", err)
@@ -308,7 +353,9 @@ func (r *request) answer(err error) {
 	if r.tx == nil {
 		close(r.turn)
 	}
-	close(r.done)
+	if r.done != nil {
+		close(r.done)
+	}
 }
 
 // run gives the request its turn, and those behind others a savepoint, for which SQLite copies each page that changes. It
@@ -319,7 +366,7 @@ func (w *writer) run(r *request, behind bool) error {
 			return err
 		}
 	}
-	conn := &lent{statements: w.statements}
+	conn := lend(w.statements)
 	r.tx = driver.NewWriteTx(conn, driver.SQLite, time.Now())
 	close(r.turn)
 	<-r.ran
@@ -336,7 +383,7 @@ func (w *writer) run(r *request, behind bool) error {
 	return w.exec("RELEASE postroom_write")
 }
 
-// forOthers is what those are told of an error who share the transaction that it has broken. What the function of another
+// forOthers is an error as it is returned to those who share the transaction that it has broken. What the function of another
 // returns says how to go on to its caller alone: that its lease is lost, or that its job has failed for good.
 func forOthers(err error) error {
 	var e sqlite3.Error
@@ -353,6 +400,7 @@ func forOthers(err error) error {
 // wait with it.
 func (w *writer) begin(r *request) error {
 	for {
+		w.statements.rolledBack.Store(false)
 		err := w.exec("BEGIN IMMEDIATE")
 		if err == nil || !busy(err) {
 			w.blocked = time.Time{}
@@ -368,11 +416,16 @@ func (w *writer) begin(r *request) error {
 	}
 }
 
-// commit can be busy only in memory, where readers hold writers up.
+// commit can be busy only in memory, where readers hold writers up. What has been committed to a file that is not there any
+// more is lost, and its callers are told so.
 func (w *writer) commit() error {
 	for deadline := time.Now().Add(w.busyTimeout); ; {
 		err := w.exec("COMMIT")
-		if err == nil || !busy(err) || time.Now().After(deadline) {
+		if err == nil {
+			tell(w.written)
+			return w.file.check(w.statements)
+		}
+		if !busy(err) || time.Now().After(deadline) {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -168,8 +169,8 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 		results, behind := make(chan error, 1), make(chan error, 1)
 		go func() {
 			results <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				_, err := tx.ExecContext(ctx, "ROLLBACK") // as SQLite does by itself when the disk is full
-				require.NoError(t, err)
+				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)") // as SQLite does by itself when the disk is full
+				require.ErrorContains(t, err, "UNIQUE constraint failed")
 				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
 				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
 				require.Error(t, err)
@@ -256,9 +257,15 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
 }
 
-// Two processes on one file share the jobs out.
+// Two processes on one file share the jobs out, few at a time or many.
 func TestTwoHandlesClaimDisjointJobs(t *testing.T) {
-	const total = 1000
+	for _, limit := range []int{7, 100} {
+		t.Run(fmt.Sprint("limit=", limit), func(t *testing.T) { claimFromTwoHandles(t, limit) })
+	}
+}
+
+func claimFromTwoHandles(t *testing.T, limit int) {
+	const total = 5000
 	path := filepath.Join(t.TempDir(), "test.db")
 	handles := []*sqlite.DB{openPath(t, path, nil), openPath(t, path, nil)}
 	require.NoError(t, queue.Migrate(t.Context(), handles[0]))
@@ -282,7 +289,7 @@ func TestTwoHandlesClaimDisjointJobs(t *testing.T) {
 		for range 3 {
 			wg.Go(func() {
 				for {
-					jobs, err := q.Claim(t.Context(), "worker", []string{"t"}, 7)
+					jobs, err := q.Claim(t.Context(), "worker", []string{"t"}, limit)
 					if err != nil || len(jobs) == 0 {
 						if err != nil {
 							t.Error(err)

@@ -24,7 +24,7 @@ type conformanceCase struct {
 // which closes it with the test; the suite makes the tables.
 func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
 	cases := slices.Concat(writeCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
-		limitCases, rateCases, clockCases, concurrencyCases)
+		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := &suite{T: t, d: open(t)}

@@ -55,7 +55,8 @@ func (s *suite) refusesAll(tx *driver.WriteTx) {
 	rows, err := tx.QueryContext(ctx, "SELECT note FROM notes")
 	require.ErrorIs(s, err, sql.ErrTxDone)
 	if err == nil {
-		require.NoError(s, errors.Join(rows.Err(), rows.Close()))
+		defer func() { _ = rows.Close() }()
+		require.Error(s, rows.Err())
 	}
 }
 
@@ -326,8 +327,7 @@ var writeCases = []conformanceCase{
 			} {
 				err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
 					require.NoError(s, note(ctx, tx, "before"))
-					_, err := tx.ExecContext(ctx, "ROLLBACK")
-					require.NoError(s, err)
+					_, _ = tx.ExecContext(ctx, "ROLLBACK") // it may say so at once
 					return then(ctx, tx)
 				})
 				require.Error(s, err, after)

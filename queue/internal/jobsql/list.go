@@ -10,15 +10,6 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// standings are, for each state, where its jobs are found: each is the condition of a partial index.
-var standings = map[driver.State][]string{
-	driver.StateQueued:    {"state = 'queued' AND hold = 0", "state = 'queued' AND hold = 1", "state = 'queued' AND hold = 2"},
-	driver.StateRunning:   {"state = 'running'"},
-	driver.StateCompleted: {"state = 'completed' AND finished_at IS NOT NULL"},
-	driver.StateFailed:    {"state = 'failed' AND finished_at IS NOT NULL"},
-	driver.StateCanceled:  {"state = 'canceled' AND finished_at IS NOT NULL"},
-}
-
 type statement struct {
 	text    strings.Builder
 	dialect driver.Dialect
@@ -89,12 +80,15 @@ func (s *statement) each(f driver.Filter, fn func(state driver.State, standing s
 	first := true
 	// A state that is named twice has its jobs once.
 	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
-		for _, standing := range standings[state] {
+		for _, at := range driver.Standings() {
+			if at.State != state {
+				continue
+			}
 			if !first {
 				s.add("\nUNION ALL\n")
 			}
 			first = false
-			fn(state, standing)
+			fn(state, condition(at))
 		}
 	}
 	if first { // no such state
@@ -142,6 +136,18 @@ func (s *statement) add(text string) { _, _ = s.text.WriteString(text) } // a Bu
 func (s *statement) arg(v any) {
 	s.args = append(s.args, v)
 	s.add("$" + strconv.Itoa(len(s.args)))
+}
+
+// list writes the values in parentheses.
+func (s *statement) list(values []any) {
+	s.add("(")
+	for i, v := range values {
+		if i > 0 {
+			s.add(", ")
+		}
+		s.arg(argument(v))
+	}
+	s.add(")")
 }
 
 // where writes the conditions that the filter has; the standing, unless empty, comes first.

@@ -17,73 +17,36 @@ type Rows interface {
 	Close() error
 }
 
-// Columns are those of the table jobs in the order of [Job].
-const Columns = `id, type, payload_json, priority, state, not_before,
-  attempt, failures, interruptions, crashes, max_attempts, worker_id,
-  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, result_json, last_error,
-  created_at, updated_at, started_at, finished_at`
-
 // A Scanner is a row: *sql.Row or *sql.Rows.
 type Scanner interface{ Scan(dest ...any) error }
 
 // ScanJob reads [Columns].
 func ScanJob(row Scanner) (driver.Job, error) {
 	var r jobReader
-	return r.read(row)
+	r.add(ofJob)
+	err := r.read(row)
+	return r.job, err
 }
 
-// ScanJobs reads rows of [Columns], about as many as expected, and closes them.
+// ScanJobs reads rows of [Columns], about as many as expected, and closes them. It returns nil when there are none.
 func ScanJobs(rows Rows, err error, expected int) ([]driver.Job, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var r jobReader
-	jobs := make([]driver.Job, 0, expected)
+	r.add(ofJob)
+	var jobs []driver.Job
 	for rows.Next() {
-		job, err := r.read(rows)
-		if err != nil {
+		if err := r.read(rows); err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, job)
+		if jobs == nil {
+			jobs = make([]driver.Job, 0, max(1, expected))
+		}
+		jobs = append(jobs, r.job)
 	}
 	return jobs, rows.Err()
-}
-
-// A jobReader is where the columns of one row after the other are put.
-type jobReader struct {
-	job                                                        driver.Job
-	worker, key, scope, limitKey, user, tags, trace, lastError sql.NullString
-	notBefore, expires, created, updated, started, finished    dbtime.Time
-	payload, result                                            []byte
-	dest                                                       []any
-}
-
-func (r *jobReader) read(row Scanner) (driver.Job, error) {
-	j := &r.job
-	*j = driver.Job{}
-	if r.dest == nil {
-		r.dest = []any{
-			&j.ID, &j.Type, &r.payload, &j.Priority, &j.State, &r.notBefore,
-			&j.Attempt, &j.Failures, &j.Interruptions, &j.Crashes, &j.MaxAttempts, &r.worker,
-			&r.key, &r.scope, &r.limitKey, &r.user, &r.tags, &r.expires, &r.trace, &r.result, &r.lastError,
-			&r.created, &r.updated, &r.started, &r.finished,
-		}
-	}
-	if err := row.Scan(r.dest...); err != nil {
-		return driver.Job{}, err
-	}
-	if r.tags.Valid {
-		if err := json.Unmarshal([]byte(r.tags.String), &j.Tags); err != nil {
-			return driver.Job{}, err
-		}
-	}
-	j.Payload, j.Result = r.payload, r.result
-	j.WorkerID, j.Key, j.KeyScope, j.LastError = r.worker.String, r.key.String, driver.KeyScope(r.scope.String), r.lastError.String
-	j.LimitKey, j.UserID, j.TraceParent = r.limitKey.String, r.user.String, r.trace.String
-	j.NotBefore, j.ExpiresAt, j.CreatedAt, j.UpdatedAt = r.notBefore.Time, r.expires.Time, r.created.Time, r.updated.Time
-	j.StartedAt, j.FinishedAt = r.started.Time, r.finished.Time
-	return *j, nil
 }
 
 // ScanStep reads job_id, name, attempt, started_at, finished_at, result_json.
@@ -192,27 +155,6 @@ func NullTags(tags []string) sql.NullString {
 	}
 	b, err := json.Marshal(tags)
 	return sql.NullString{String: string(b), Valid: err == nil}
-}
-
-// Hold is why a queued job may not be claimed.
-type Hold int
-
-// The holds; the order of the migrations' comment.
-const (
-	HoldNone      Hold = 0
-	HoldScheduled Hold = 1
-	HoldLimited   Hold = 2
-)
-
-// HoldFor is the hold of a job that becomes queued.
-func HoldFor(notBefore, now time.Time, limitKey string) Hold {
-	switch {
-	case notBefore.After(now):
-		return HoldScheduled
-	case limitKey != "":
-		return HoldLimited
-	}
-	return HoldNone
 }
 
 // ScanText reads one column of text.

@@ -56,8 +56,8 @@ func (r *reading) ofType(name string) *typeReading {
 	return t
 }
 
-// A kind is the jobs of one type that have finished in one state.
-type kind struct {
+// A finishedKind is the jobs of one type that have finished in one state.
+type finishedKind struct {
 	state  driver.State
 	name   string
 	count  int
@@ -65,7 +65,7 @@ type kind struct {
 }
 
 func (r *reading) finished(ctx context.Context) error {
-	kinds, err := queryRows(ctx, r.db, func(row Scanner) (k kind, err error) {
+	kinds, err := queryRows(ctx, r.db, func(row Scanner) (k finishedKind, err error) {
 		err = row.Scan(&k.state, &k.name, &k.count, &k.latest)
 		return k, err
 	}, selectFinishedKinds, r.MaxCount)
@@ -106,7 +106,7 @@ type counted struct {
 	first dbtime.Time
 }
 
-func (r *reading) throughput(ctx context.Context, t *typeReading, k kind) error {
+func (r *reading) throughput(ctx context.Context, t *typeReading, k finishedKind) error {
 	group, width := r.group()
 	groups, err := queryRows(ctx, r.db, func(row Scanner) (c counted, err error) {
 		err = row.Scan(&c.first, &c.n)
@@ -152,7 +152,7 @@ func (r *reading) group() (by string, width int) {
 // A run is one attempt of a job that has ended.
 type run struct{ due, started, finished dbtime.Time }
 
-func (r *reading) latency(ctx context.Context, t *typeReading, k kind) error {
+func (r *reading) latency(ctx context.Context, t *typeReading, k finishedKind) error {
 	if k.state == driver.StateCanceled {
 		return nil
 	}
@@ -180,7 +180,11 @@ func (r *reading) queued(ctx context.Context) error {
 	if err := r.held(ctx, ready, scheduled, selectScheduled, r.MaxCount, dbtime.Of(r.Now)); err != nil {
 		return err
 	}
-	return r.held(ctx, limited, limited, selectLimited, r.MaxCount)
+	if err := r.held(ctx, limited, limited, selectLimited, r.MaxCount); err != nil {
+		return err
+	}
+	moving := func(t *typeReading) *int { return &t.Moving }
+	return r.held(ctx, moving, moving, selectMoving, r.MaxCount)
 }
 
 // held counts the queued jobs with one hold, as due when the time of the first of them has come, and else as ahead.

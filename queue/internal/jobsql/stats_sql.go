@@ -22,37 +22,43 @@ WHERE type IS NOT NULL`
 	// Uses the index jobs_ready. Within a type and priority it is in the order of not_before.
 	selectReady = `
 WITH RECURSIVE types (type) AS (
-  SELECT MIN(type) FROM jobs WHERE state = 'queued' AND hold = 0
+  SELECT MIN(type) FROM jobs WHERE state = 'queued' AND hold = ` + None + `
   UNION ALL
-  SELECT (SELECT MIN(type) FROM jobs WHERE state = 'queued' AND hold = 0 AND type > types.type)
+  SELECT (SELECT MIN(type) FROM jobs WHERE state = 'queued' AND hold = ` + None + ` AND type > types.type)
   FROM types
   WHERE type IS NOT NULL),
 levels (type, priority) AS (
-  SELECT type, (SELECT MAX(priority) FROM jobs WHERE state = 'queued' AND hold = 0 AND type = types.type)
+  SELECT type, (SELECT MAX(priority) FROM jobs WHERE state = 'queued' AND hold = ` + None + ` AND type = types.type)
   FROM types
   WHERE type IS NOT NULL
   UNION ALL
   SELECT type,
-    (SELECT MAX(priority) FROM jobs WHERE state = 'queued' AND hold = 0 AND type = levels.type AND priority < levels.priority)
+    (SELECT MAX(priority) FROM jobs WHERE state = 'queued' AND hold = ` + None + ` AND type = levels.type AND priority < levels.priority)
   FROM levels
   WHERE priority IS NOT NULL)
 SELECT type,
   (SELECT COUNT(*)
-   FROM (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = 0 AND type = levels.type AND priority = levels.priority LIMIT $1)
+   FROM (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + None + ` AND type = levels.type AND priority = levels.priority LIMIT $1)
      AS counted),
-  (SELECT MIN(not_before) FROM jobs WHERE state = 'queued' AND hold = 0 AND type = levels.type AND priority = levels.priority)
+  (SELECT MIN(not_before) FROM jobs WHERE state = 'queued' AND hold = ` + None + ` AND type = levels.type AND priority = levels.priority)
 FROM levels
 WHERE priority IS NOT NULL`
 
 	// The earliest due first. Those that have become due are ready: the next claim takes them in.
 	selectScheduled = `
 SELECT type, COUNT(*), MIN(not_before)
-FROM (SELECT type, not_before FROM jobs WHERE state = 'queued' AND hold = 1 ORDER BY not_before LIMIT $1) AS counted
+FROM (SELECT type, not_before FROM jobs WHERE state = 'queued' AND hold = ` + Scheduled + ` ORDER BY not_before LIMIT $1) AS counted
 GROUP BY type, not_before <= $2`
 
 	selectLimited = `
 SELECT type, COUNT(*), MIN(not_before)
-FROM (SELECT type, not_before FROM jobs WHERE state = 'queued' AND hold = 2 LIMIT $1) AS counted
+FROM (SELECT type, not_before FROM jobs WHERE state = 'queued' AND hold = ` + Limited + ` LIMIT $1) AS counted
+GROUP BY type`
+
+	// There are none unless a move is under way, or was interrupted. Uses the index jobs_moving.
+	selectMoving = `
+SELECT type, COUNT(*), MIN(not_before)
+FROM (SELECT type, not_before FROM jobs WHERE state = 'queued' AND hold = ` + Moving + ` LIMIT $1) AS counted
 GROUP BY type`
 
 	// Not more than the processes have slots.

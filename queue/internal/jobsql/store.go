@@ -7,13 +7,27 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Store implements the methods of a [driver.Driver] that are the same on every engine: [driver.Scheduler], and most of
-// [driver.Inspector].
+// A Store implements the methods of a [driver.Driver] that are the same on every engine: [driver.Scheduler], most of
+// [driver.Inspector], and what operators need ([driver.Auditor], [driver.MoveSource], [driver.MoveTarget], …).
 type Store struct {
 	Engine driver.Dialect
 	// Query runs a statement outside of transactions.
 	Query func(ctx context.Context, query string, args ...any) (Rows, error)
+	// MarkKeys has claims look at limit keys under which jobs have come to wait, whatever is marked already; and sees to it
+	// that there is a limit of keys that coalesce, if one of them is such a key.
+	MarkKeys func(ctx context.Context, tx *driver.WriteTx, keys []string) error
+	// KeyIsOpen is the condition that claims know of the jobs that wait for the limit key waiting.limit_key, though the key
+	// is not in job_admissions.
+	KeyIsOpen string
 }
+
+var (
+	_ driver.TableChecker = (*Store)(nil)
+	_ driver.Promoter     = (*Store)(nil)
+	_ driver.Auditor      = (*Store)(nil)
+	_ driver.MoveSource   = (*Store)(nil)
+	_ driver.MoveTarget   = (*Store)(nil)
+)
 
 const (
 	selectJob = `
@@ -64,7 +78,7 @@ ORDER BY id`
 
 // Job implements [driver.Inspector].
 func (s *Store) Job(ctx context.Context, jobID string) (*driver.Job, error) {
-	jobs, err := read(ctx, s, ScanJob, selectJob, jobID)
+	jobs, err := s.jobs(ctx, selectJob, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +91,7 @@ func (s *Store) Job(ctx context.Context, jobID string) (*driver.Job, error) {
 // Jobs implements [driver.Inspector].
 func (s *Store) Jobs(ctx context.Context, f driver.Filter) ([]driver.Job, error) {
 	query, args := ListJobs(s.Engine, f)
-	return read(ctx, s, ScanJob, query, args...)
+	return s.jobs(ctx, query, args...)
 }
 
 // JobIDs implements [driver.Inspector].
@@ -109,7 +123,7 @@ func (s *Store) Steps(ctx context.Context, jobID string) ([]driver.StepRecord, e
 
 // WorkerJobs implements [driver.Claimer].
 func (s *Store) WorkerJobs(ctx context.Context, workerID string) ([]driver.Job, error) {
-	return read(ctx, s, ScanJob, SelectWorkerJobs, workerID)
+	return s.jobs(ctx, SelectWorkerJobs, workerID)
 }
 
 // FirstKeyExpiry implements [driver.Pruner].
@@ -120,6 +134,11 @@ func (s *Store) FirstKeyExpiry(ctx context.Context) (time.Time, error) {
 // FirstRate implements [driver.Pruner].
 func (s *Store) FirstRate(ctx context.Context) (time.Time, error) {
 	return s.instant(ctx, selectFirstRate)
+}
+
+func (s *Store) jobs(ctx context.Context, query string, args ...any) ([]driver.Job, error) {
+	rows, err := s.Query(ctx, query, args...)
+	return ScanJobs(rows, err, 0)
 }
 
 func (s *Store) instant(ctx context.Context, query string, args ...any) (time.Time, error) {
@@ -140,8 +159,7 @@ func (s *Store) ReadJobs(ctx context.Context, tx *driver.WriteTx, jobIDs []strin
 	if len(jobIDs) == 0 {
 		return nil, nil
 	}
-	list := &statement{dialect: s.Engine}
-	list.add("SELECT " + Columns + "\nFROM jobs")
-	list.in("\nWHERE ", "id", jobIDs)
-	return queryRows(ctx, tx, ScanJob, list.text.String(), list.args...)
+	list := s.about("SELECT "+Columns+"\nFROM jobs\nWHERE ", "id", jobIDs)
+	rows, err := tx.QueryContext(ctx, list.text.String(), list.args...) //nolint:rowserrcheck // ScanJobs does
+	return ScanJobs(rows, err, len(jobIDs))
 }

@@ -1,0 +1,110 @@
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+const postgres = "postgres"
+
+const (
+	createTable = `
+CREATE TABLE postroom_migrations (
+  package TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  PRIMARY KEY (package, version)
+)`
+	insertVersion = `INSERT INTO postroom_migrations (package, version, name) VALUES ($1, $2, $3)`
+	selectVersion = `SELECT COALESCE(MAX(version), 0) FROM postroom_migrations WHERE %s = $1`
+
+	// Older programs have called the column of the package room. It is renamed when there is something to migrate, after which
+	// they would refuse the database anyway.
+	renameColumn    = `ALTER TABLE postroom_migrations RENAME COLUMN room TO package`
+	columnsSQLite   = `SELECT COALESCE(MAX(name), '') FROM pragma_table_info('postroom_migrations') WHERE name IN ('room', 'package')`
+	columnsPostgres = `
+SELECT COALESCE(MAX(attname::text), '')
+FROM pg_attribute
+WHERE attrelid = to_regclass(quote_ident(current_schema()) || '.postroom_migrations')
+  AND attname IN ('room', 'package')
+  AND NOT attisdropped`
+
+	existsSQLite   = `SELECT COUNT(*) FROM sqlite_schema WHERE lower(name) = lower($1)`
+	existsPostgres = `SELECT COUNT(*) FROM pg_class WHERE relname = $1 AND relnamespace = to_regnamespace(quote_ident(current_schema()))`
+
+	// Two hosts may start at once; on SQLite the write transaction itself keeps the second one waiting.
+	lockPostgres = `SELECT pg_advisory_xact_lock(7067368)`
+
+	selectRights = `
+SELECT COALESCE(current_schema(), ''),
+  current_setting('search_path'),
+  current_user::text,
+  COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false)`
+)
+
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// A place is which version of a package the database has, and where that is written.
+type place struct {
+	version int
+	column  string // of the package's name; empty: there is no table
+}
+
+func readVersion(ctx context.Context, q querier, dialect, pkg string) (at place, err error) {
+	columns := columnsSQLite
+	if dialect == postgres {
+		columns = columnsPostgres
+	}
+	if err := q.QueryRowContext(ctx, columns).Scan(&at.column); err != nil || at.column == "" {
+		return at, err
+	}
+	err = q.QueryRowContext(ctx, fmt.Sprintf(selectVersion, at.column), pkg).Scan(&at.version)
+	return at, err
+}
+
+// upgrade makes the table of versions what it is now.
+func (p place) upgrade(ctx context.Context, tx Tx) (err error) {
+	switch p.column {
+	case "":
+		_, err = tx.ExecContext(ctx, createTable)
+	case "room":
+		_, err = tx.ExecContext(ctx, renameColumn)
+	}
+	return err
+}
+
+// mayCreate says what keeps the role from creating tables, and what to do about it.
+func mayCreate(ctx context.Context, tx Tx, pkg string) error {
+	var schema, searchPath, role string
+	var allowed bool
+	if err := tx.QueryRowContext(ctx, selectRights).Scan(&schema, &searchPath, &role, &allowed); err != nil {
+		return fmt.Errorf("migrate %s: read rights: %w", pkg, err)
+	}
+	switch {
+	case schema == "":
+		return fmt.Errorf("migrate %s: there is no schema to create tables in (search_path is %s): run CREATE SCHEMA, or correct search_path", pkg, searchPath)
+	case !allowed:
+		return fmt.Errorf("migrate %s: the tables are not up to date, and role %s may not create any in schema %s: "+
+			"run Migrate once as a role that may, or GRANT CREATE ON SCHEMA %s TO %s", pkg, role, schema, schema, role)
+	}
+	return nil
+}
+
+// isFree refuses to take another program's table for the package's.
+func isFree(ctx context.Context, tx Tx, dialect, pkg, table string) error {
+	exists, instead := existsSQLite, "another file"
+	if dialect == postgres {
+		exists, instead = existsPostgres, "a schema of its own (search_path in the DSN)"
+	}
+	var n int
+	if err := tx.QueryRowContext(ctx, exists, table).Scan(&n); err != nil {
+		return fmt.Errorf("migrate %s: look for table %s: %w", pkg, table, err)
+	}
+	if n > 0 {
+		return fmt.Errorf("migrate %s: the database has a table %s already, which is not this package's: give package %s %s", pkg, table, pkg, instead)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A crew is the parts of a dispatcher that runs, each with what it needs of the others.
+type crew struct {
+	q        *Queue
+	log      *slog.Logger
+	identity *identity
+	running  *runningSet
+
+	runner      *runner
+	completer   *completer
+	heartbeater *heartbeater
+	rescuer     *rescuer
+	claimer     *claimer
+	scheduler   *scheduler
+	listener    *listener
+	pruner      *pruner
+	watchdog    *watchdog
+}
+
+func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
+	c := &crew{q: q, log: cfg.Logger, identity: newIdentity(), running: newRunningSet(cfg.Workers)}
+	leases := &leaseChecker{driver: q.driver, log: cfg.Logger, running: c.running}
+	c.completer = &completer{q: q, log: cfg.Logger, running: c.running, lease: cfg.Lease, woken: make(chan struct{}, 1)}
+	c.runner = &runner{
+		q: q, log: cfg.Logger, now: q.now, running: c.running, completer: c.completer, handlers: h, onStuck: cfg.OnStuck,
+	}
+	c.heartbeater = &heartbeater{
+		q: q, log: cfg.Logger, now: q.now, identity: c.identity, running: c.running, leases: leases, types: h.types(), lease: cfg.Lease,
+	}
+	c.rescuer = &rescuer{q: q, log: cfg.Logger, identity: c.identity, lease: cfg.Lease}
+	c.claimer = &claimer{
+		driver: q.driver, log: cfg.Logger, now: q.now, telemetry: q.telemetry, identity: c.identity, running: c.running,
+		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval,
+		private: driver.IsPrivate(q.driver), woken: make(chan struct{}, 1),
+	}
+	c.scheduler = &scheduler{
+		q: q, log: cfg.Logger, now: q.now, poll: cfg.PollInterval,
+		woken: make(chan struct{}, 1), hinted: make(chan struct{}, 1), faults: make(map[string]string),
+	}
+	c.listener = &listener{driver: q.driver, log: cfg.Logger, heard: c.heard}
+	c.pruner = &pruner{q: q, log: cfg.Logger}
+	c.watchdog = &watchdog{runner: c.runner, grace: cfg.Grace}
+	return c
+}
+
+// begin registers the worker. Where the database can be read and does not take that, as on a disk that is full, the
+// dispatcher goes on as one does that runs already: claims are tried again, and register the worker.
+func (c *crew) begin(ctx context.Context, alone bool) error {
+	err := c.register(ctx, alone)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, readErr := c.q.driver.Workers(ctx); readErr != nil {
+		return err
+	}
+	c.log.ErrorContext(ctx, "registering this process failed; trying again with each claim", logError, err)
+	return nil
+}
+
+func (c *crew) register(ctx context.Context, alone bool) error {
+	if alone {
+		if err := c.rescuer.takeAll(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := c.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{
+		WorkerID: c.identity.get(), First: true, Types: c.heartbeater.types, Now: c.q.now(),
+	})
+	return err
+}
+
+func (c *crew) retire(ctx context.Context) error {
+	if err := c.q.driver.RemoveWorker(ctx, c.identity.get()); err != nil {
+		return fmt.Errorf("queue: stop dispatcher: %w", err)
+	}
+	return nil
+}
+
+// heard is called when something may have changed in the database.
+func (c *crew) heard() {
+	c.claimer.wake()
+	c.scheduler.hint()
+}
+
+// dispatchers are those that run in this process: they learn at once what concerns their jobs and schedules.
+type dispatchers struct {
+	mu  sync.Mutex
+	all map[*crew]struct{}
+}
+
+func (s *dispatchers) add(c *crew) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = make(map[*crew]struct{})
+	}
+	s.all[c] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.all, c)
+	}
+}
+
+func (s *dispatchers) cancel(jobID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.all {
+		c.running.cancelJob(jobID, ErrCanceled)
+	}
+}
+
+// reschedule has all look anew at what is due.
+func (s *dispatchers) reschedule() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.all {
+		c.scheduler.wake()
+	}
+}

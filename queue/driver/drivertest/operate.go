@@ -1,0 +1,145 @@
+package drivertest
+
+import (
+	"context"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+func (s *suite) auditor() driver.Auditor {
+	s.Helper()
+	a, ok := s.d.(driver.Auditor)
+	if !ok {
+		s.Skip("the driver implements no driver.Auditor: queueadmin's Verify, Explain and CheckProgram refuse it")
+	}
+	return a
+}
+
+// stand inserts a job for each standing, and returns the ids by the standings' names.
+func (s *suite) stand() map[string]string {
+	s.Helper()
+	byName := make(map[string]string)
+	for _, state := range []driver.State{driver.StateCompleted, driver.StateFailed, driver.StateCanceled} {
+		byName[string(state)] = s.inState(state)
+	}
+	byName["running"], byName["moving"] = s.started().ID, s.held().ID
+	later, limited, ready := newJob(dueAt(time.Now().Add(time.Hour))), newJob(withLimitKey("k")), newJob()
+	s.setLimit(ofKey("k"), driver.Limit{MaxRunning: 1})
+	s.insert(later, limited, ready)
+	byName["scheduled"], byName["limited"], byName["ready"] = later.ID, limited.ID, ready.ID
+	return byName
+}
+
+var operateCases = []conformanceCase{
+	{
+		name:        "Standing/every job stands in one place of the table",
+		explanation: "each job is found by TypesAt and JobsAt in its own standing, and nowhere else, and StandingOf names it",
+		run: func(s *suite) {
+			a := s.auditor()
+			byName := s.stand()
+			for _, at := range driver.Standings() {
+				types, err := a.TypesAt(s.Context(), at)
+				require.NoError(s, err)
+				require.Len(s, types, 1, at.Name)
+				require.Equal(s, s.job(byName[at.Name]).NotBefore, types[0].Due)
+				types[0].Due = time.Time{}
+				require.Equal(s, driver.TypeSummary{Type: "t", Jobs: 1, First: byName[at.Name]}, types[0], at.Name)
+				found, err := a.JobsAt(s.Context(), at, "t", 10)
+				require.NoError(s, err)
+				require.Equal(s, []string{byName[at.Name]}, found, at.Name)
+				found, err = a.JobsAt(s.Context(), at, "other", 10)
+				require.NoError(s, err)
+				require.Empty(s, found)
+				got, err := a.StandingOf(s.Context(), byName[at.Name])
+				require.NoError(s, err)
+				require.Equal(s, at, got)
+			}
+			_, err := a.StandingOf(s.Context(), "none")
+			require.ErrorIs(s, err, driver.ErrJobNotFound)
+		},
+	},
+	{
+		name:        "Violations/there are none",
+		explanation: "what a driver writes keeps to its own rules, wherever the jobs stand",
+		run: func(s *suite) {
+			s.stand()
+			found, err := s.auditor().Violations(s.Context())
+			require.NoError(s, err)
+			require.Empty(s, found)
+		},
+	},
+	{
+		name:        "LimitsOn/lists what bears on a job",
+		explanation: "the limits of its type and of all types come first, then that of its key, then those of prefixes, the longest first",
+		run: func(s *suite) {
+			job := newJob(withLimitKey("gmail:ada"))
+			s.setLimit(ofTypes("t"), driver.Limit{MaxRunning: 3})
+			s.setLimit(ofTypes("other"), driver.Limit{MaxRunning: 3})
+			s.setLimit(ofKey("gmail:ada"), driver.Limit{Rate: 1, Per: time.Hour, Burst: 1})
+			s.setLimit(ofPrefix("gm"), driver.Limit{MaxRunning: 7})
+			s.setLimit(ofPrefix("gmail:"), driver.Limit{MaxRunning: 2})
+			s.insert(job)
+			require.Len(s, s.claim(1), 1)
+			s.setPaused(ofPrefix("gm"), true)
+			uses, err := s.auditor().LimitsOn(s.Context(), s.job(job.ID), time.Now())
+			require.NoError(s, err)
+			require.Len(s, uses, 4)
+			for i, want := range []driver.Target{ofTypes("t"), ofKey("gmail:ada"), ofPrefix("gmail:"), ofPrefix("gm")} {
+				require.Equal(s, want, uses[i].Target)
+				require.Equal(s, i == 3, uses[i].Paused)
+				require.Equal(s, 1, uses[i].Running)
+			}
+			require.Equal(s, driver.Limit{Rate: 1, Per: time.Hour, Burst: 1}, uses[1].Limit)
+			require.WithinDuration(s, time.Now().Add(time.Hour), uses[1].Again, time.Minute)
+			require.Zero(s, uses[0].Again)
+		},
+	},
+	{
+		name:        "CountAhead/counts what is claimed first",
+		explanation: "ready jobs of the type with a higher priority, or that come first by due time and id, up to the limit",
+		run: func(s *suite) {
+			s.insert(newJob())
+			last := newJob()
+			s.insert(last, newJob(withPriority(1)), newJob(), newJob(ofType("u"), withPriority(1)))
+			for limit, want := range map[int]int{10: 2, 1: 1} {
+				n, err := s.auditor().CountAhead(s.Context(), s.job(last.ID), limit)
+				require.NoError(s, err)
+				require.Equal(s, want, n)
+			}
+		},
+	},
+	{
+		name:        "PromoteScheduled/makes due what waits for its time",
+		explanation: "queued jobs that are not due become so now; others stay as they are",
+		run: func(s *suite) {
+			p, ok := s.d.(driver.Promoter)
+			if !ok {
+				s.Skip("the driver implements no driver.Promoter: queuetest.PromoteScheduled refuses it")
+			}
+			later := newJob(dueAt(time.Now().Add(time.Hour)))
+			canceled := newJob(dueAt(time.Now().Add(time.Hour)))
+			s.insert(later, canceled, newJob())
+			require.NoError(s, s.cancel(canceled.ID))
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				n, err := p.PromoteScheduled(ctx, tx)
+				require.Equal(s, 1, n)
+				return err
+			})
+			require.Len(s, s.claim(10), 2)
+		},
+	},
+	{
+		name:        "CheckTables/there are all",
+		explanation: "after queue.Migrate nothing is missing",
+		run: func(s *suite) {
+			c, ok := s.d.(driver.TableChecker)
+			if !ok {
+				s.Skip("the driver implements no driver.TableChecker")
+			}
+			require.NoError(s, c.CheckTables(s.Context()))
+		},
+	},
+}

@@ -1,0 +1,115 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// untilIdle runs pings until idle, within eight days, and returns what was logged, a line each, without its time.
+func untilIdle(t *testing.T, q *queue.Queue) (lines []string) {
+	t.Helper()
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{PollInterval: time.Minute, Lease: time.Hour, Grace: time.Hour, Logger: log})
+	require.NoError(t, err)
+	queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+	ctx, cancel := context.WithTimeout(t.Context(), 8*24*time.Hour)
+	defer cancel()
+	require.NoError(t, d.RunUntilIdle(ctx))
+	require.NoError(t, ctx.Err(), "it has not become idle")
+	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' })
+}
+
+func TestRunUntilIdleReturnsWhenOnlyPausedJobsAreLeft(t *testing.T) {
+	for name, pause := range map[string]struct {
+		targets []queue.Target
+		left    int
+	}{
+		"their type":           {[]queue.Target{queue.ForType(ping)}, 3},
+		"all types":            {[]queue.Target{queue.ForAll()}, 3},
+		"the keys of some":     {[]queue.Target{queue.ForKey("a:1"), queue.ForKey("a:2")}, 2},
+		"a prefix of keys":     {[]queue.Target{queue.ForKeyPrefix("a:")}, 2},
+		"a prefix and its key": {[]queue.Target{queue.ForKeyPrefix("a:"), queue.ForKey("a:1")}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, q *queue.Queue) {
+				for _, key := range []string{"a:1", "a:2", ""} {
+					enqueue(t, q, &queue.Options{LimitKey: key})
+				}
+				for _, target := range pause.targets {
+					require.NoError(t, q.Pause(t.Context(), target))
+				}
+				began := time.Now()
+				lines := untilIdle(t, q)
+				require.Less(t, time.Since(began), time.Minute)
+				require.Len(t, lines, 1)
+				require.Contains(t, lines[0], `msg="idle: all jobs that are left are paused" paused=`)
+				counts, err := q.Counts(t.Context(), queue.Filter{States: []queue.State{queue.StateQueued}})
+				require.NoError(t, err)
+				require.Equal(t, pause.left, counts[queue.StateQueued])
+			})
+		})
+	}
+}
+
+// A pause of a prefix holds keys with limits of their own back as well, and no others.
+func TestRunUntilIdleKnowsWhichKeysAreNotPaused(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		require.NoError(t, q.Pause(t.Context(), queue.ForKeyPrefix("a:")))
+		require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("a:1"), queue.Limit{MaxRunning: 1}))
+		held := enqueue(t, q, &queue.Options{LimitKey: "a:1"})
+		id := enqueue(t, q, &queue.Options{LimitKey: "b:1", NotBefore: time.Now().Add(time.Hour)})
+		require.Len(t, untilIdle(t, q), 2)
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		require.Equal(t, queue.StateQueued, job(t, q, held).State)
+	})
+}
+
+func TestRunUntilIdleSaysWhatItWaitsFor(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		week := time.Now().Add(7 * 24 * time.Hour)
+		soon := enqueue(t, q, nil)
+		late := enqueue(t, q, &queue.Options{NotBefore: week})
+		lines := untilIdle(t, q)
+		require.Equal(t, []string{`level=INFO msg="not idle yet: waiting for jobs that are not due, limited, or running in other processes" ` +
+			`queued=1 running_elsewhere=0 paused=0 next_due=` + week.UTC().Format("2006-01-02T15:04:05.000Z")}, lines, "once")
+		for _, id := range []string{soon, late} {
+			require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+		}
+		require.False(t, time.Now().Before(week))
+	})
+}
+
+// A job that runs elsewhere may enqueue others, or be taken over: it is waited for, also where the rest is paused.
+func TestRunUntilIdleWaitsForWhatRunsElsewhere(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		enqueue(t, q, nil)
+		elsewhere := claimAs(t, q, "elsewhere")[0]
+		enqueue(t, q, nil)
+		require.NoError(t, q.Pause(t.Context(), queue.ForType(ping)))
+		ended := make(chan []string, 1)
+		go func() { ended <- untilIdle(t, q) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(t, ended)
+		require.NoError(t, q.Complete(t.Context(), elsewhere.Lease(), nil))
+		lines := <-ended
+		require.Len(t, lines, 2)
+		require.Contains(t, lines[0], "queued=1 running_elsewhere=1 paused=1")
+		require.Contains(t, lines[1], "idle: all jobs that are left are paused")
+	})
+}

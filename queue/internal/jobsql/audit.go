@@ -1,0 +1,151 @@
+package jobsql
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+const (
+	summarizeTypes = `
+SELECT type, COUNT(*), MIN(id), MIN(not_before)
+FROM jobs
+WHERE %s
+GROUP BY type
+ORDER BY type`
+
+	selectJobsAt = `
+SELECT id
+FROM jobs
+WHERE type = $1
+  AND %s
+LIMIT $2`
+
+	selectStanding = `
+SELECT state, hold
+FROM jobs
+WHERE id = $1`
+
+	// The limits that bear on a job: of its type, of all types, of its limit key and of the prefixes of that. A rate by
+	// prefix is kept for each key.
+	selectLimitsOn = `
+SELECT l.kind, l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst, r.arrival,
+  CASE l.kind
+    WHEN 'type' THEN (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND type = l.name)
+    ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = $1)
+  END AS running
+FROM job_limits AS l
+LEFT JOIN job_rates AS r
+  ON (l.kind = 'type' AND r.kind = 'type' AND r.name = l.name)
+  OR (l.kind <> 'type' AND r.kind = 'key' AND r.name = $1)
+WHERE (l.kind = 'type' AND l.name IN ($2, '` + driver.AllTypes + `'))
+  OR ($1 <> '' AND l.kind = 'key' AND l.name = $1)
+  OR ($1 <> '' AND l.kind = 'prefix' AND l.name = substr($1, 1, LENGTH(l.name)))`
+
+	// Ready jobs, and those that wait for the same limit key.
+	countAhead = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM jobs
+  WHERE state = 'queued'
+    AND hold = ` + None + `
+    AND type = $1
+    AND (priority > $2 OR (priority = $2 AND (not_before, id) < ($3, $4)))
+  UNION ALL
+  SELECT 1
+  FROM jobs
+  WHERE state = 'queued'
+    AND hold = ` + Limited + `
+    AND limit_key = $5
+    AND type = $1
+    AND (priority > $2 OR (priority = $2 AND (not_before, id) < ($3, $4)))
+  LIMIT $6) AS ahead`
+)
+
+// TypesAt implements [driver.Auditor].
+func (s *Store) TypesAt(ctx context.Context, at driver.Standing) ([]driver.TypeSummary, error) {
+	return read(ctx, s, func(row Scanner) (t driver.TypeSummary, err error) {
+		var due dbtime.Time
+		err = row.Scan(&t.Type, &t.Jobs, &t.First, &due)
+		t.Due = due.Time
+		return t, err
+	}, fmt.Sprintf(summarizeTypes, condition(at)))
+}
+
+// JobsAt implements [driver.Auditor].
+func (s *Store) JobsAt(ctx context.Context, at driver.Standing, jobType string, limit int) ([]string, error) {
+	return read(ctx, s, ScanText, fmt.Sprintf(selectJobsAt, condition(at)), jobType, limit)
+}
+
+// StandingOf implements [driver.Auditor].
+func (s *Store) StandingOf(ctx context.Context, jobID string) (driver.Standing, error) {
+	found, err := read(ctx, s, func(row Scanner) (at driver.Standing, err error) {
+		err = row.Scan(&at.State, &at.Hold)
+		return at, err
+	}, selectStanding, jobID)
+	if err != nil {
+		return driver.Standing{}, err
+	}
+	if len(found) == 0 {
+		return driver.Standing{}, driver.ErrJobNotFound
+	}
+	at, ok := driver.StandingFor(found[0].State, found[0].Hold)
+	if !ok {
+		return at, fmt.Errorf("job %s is %q with a hold of %d, which the queue does not know", jobID, found[0].State, found[0].Hold)
+	}
+	return at, nil
+}
+
+// LimitsOn implements [driver.Auditor].
+func (s *Store) LimitsOn(ctx context.Context, job *driver.Job, now time.Time) ([]driver.LimitUse, error) {
+	uses, err := read(ctx, s, func(row Scanner) (driver.LimitUse, error) { return scanLimitUse(row, now) }, selectLimitsOn, job.LimitKey, job.Type)
+	slices.SortFunc(uses, func(a, b driver.LimitUse) int {
+		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)), cmp.Compare(len(b.Name), len(a.Name)))
+	})
+	return uses, err
+}
+
+// order is that in which limits are looked for.
+func order(k driver.TargetKind) int {
+	return slices.Index([]driver.TargetKind{driver.TargetType, driver.TargetKey, driver.TargetKeyPrefix}, k)
+}
+
+func scanLimitUse(row Scanner, now time.Time) (u driver.LimitUse, err error) {
+	var maxRunning, rate, period, burst sql.NullInt64
+	var arrival dbtime.Time
+	if err := row.Scan(&u.Kind, &u.Name, &u.Paused, &maxRunning, &rate, &period, &burst, &arrival, &u.Running); err != nil {
+		return u, err
+	}
+	u.Limit = driver.Limit{
+		MaxRunning: int(maxRunning.Int64), Rate: int(rate.Int64), Per: time.Duration(period.Int64) * time.Microsecond, Burst: int(burst.Int64),
+	}
+	limit := joblimit.Limit{Rate: u.Rate, Period: u.Per, Burst: u.Burst}
+	if room, again := limit.Room(0, arrival.Time, now); room == 0 {
+		u.Again = again
+	}
+	return u, nil
+}
+
+// CountAhead implements [driver.Auditor].
+func (s *Store) CountAhead(ctx context.Context, job *driver.Job, limit int) (int, error) {
+	counts, err := read(ctx, s, func(row Scanner) (n int, err error) {
+		err = row.Scan(&n)
+		return n, err
+	}, countAhead, job.Type, job.Priority, dbtime.Of(job.NotBefore), job.ID, job.LimitKey, limit)
+	if err == nil && len(counts) != 1 {
+		err = errors.New("counting jobs gave no number")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}

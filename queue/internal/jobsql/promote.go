@@ -1,0 +1,54 @@
+package jobsql
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// The next claim takes in what has become due, as if its time had come.
+const promoteScheduled = `
+UPDATE jobs
+SET not_before = $1
+WHERE state = 'queued'
+  AND not_before > $1`
+
+// PromoteScheduled implements [driver.Promoter].
+func (s *Store) PromoteScheduled(ctx context.Context, tx *driver.WriteTx) (int, error) {
+	res, err := tx.ExecContext(ctx, promoteScheduled, dbtime.Of(tx.Now()))
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+const (
+	selectOne     = `SELECT 1`
+	selectNoJobs  = `SELECT ` + Columns + `, hold FROM jobs LIMIT 0`
+	selectNoMoves = `SELECT job_id FROM job_moves LIMIT 0`
+	selectAnyJobs = `SELECT COUNT(*) FROM (SELECT 1 FROM jobs LIMIT 1) AS found`
+)
+
+// CheckTables implements [driver.TableChecker].
+func (s *Store) CheckTables(ctx context.Context) error {
+	answered := func(query string) error {
+		_, err := read(ctx, s, func(Scanner) (struct{}, error) { return struct{}{}, nil }, query)
+		return err
+	}
+	if err := answered(selectOne); err != nil {
+		return err
+	}
+	switch {
+	case answered(selectNoJobs) == nil:
+		if err := answered(selectNoMoves); err != nil {
+			return driver.ErrNoTables // an earlier version has made them
+		}
+		return nil
+	case answered(selectAnyJobs) == nil:
+		return driver.ErrForeignTables
+	default:
+		return driver.ErrNoTables
+	}
+}

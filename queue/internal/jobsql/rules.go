@@ -1,0 +1,130 @@
+package jobsql
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A rule always holds; its query selects what breaks it.
+type rule struct{ text, query string }
+
+var rules = []rule{
+	{"a job's state is one of the five", `
+SELECT id
+FROM jobs
+WHERE state NOT IN (` + everyState() + `)`},
+	{"a running job names its worker, its start and its attempt, and has not finished", `
+SELECT id
+FROM jobs
+WHERE state = 'running'
+  AND (worker_id IS NULL OR started_at IS NULL OR attempt < 1 OR finished_at IS NOT NULL)`},
+	{"a job has finished exactly when it is completed, failed or canceled", `
+SELECT id
+FROM jobs
+WHERE (state IN ('completed', 'failed', 'canceled')) <> (finished_at IS NOT NULL)`},
+	{"only a queued job is held back", `
+SELECT id
+FROM jobs
+WHERE hold NOT IN (` + strings.Join([]string{None, Scheduled, Limited, Moving}, ", ") + `)
+  OR (hold IN (` + Scheduled + `, ` + Limited + `) AND state <> 'queued')
+  OR (hold = ` + Moving + ` AND state = 'running')`},
+	{"only a job with a limit key waits for one", `
+SELECT id
+FROM jobs
+WHERE hold = ` + Limited + `
+  AND limit_key IS NULL`},
+	{"attempts that ended badly are no more than all attempts", `
+SELECT id
+FROM jobs
+WHERE failures < 0 OR interruptions < 0 OR crashes < 0
+  OR failures + interruptions + crashes > attempt`},
+	{"an attempt record is of an attempt that was made", `
+SELECT job_attempts.job_id
+FROM job_attempts
+LEFT JOIN jobs ON jobs.id = job_attempts.job_id
+WHERE jobs.id IS NULL
+  OR job_attempts.attempt > jobs.attempt
+  OR job_attempts.attempt < 1`},
+	{"a step is of a job and of an attempt that was made", `
+SELECT job_steps.job_id
+FROM job_steps
+LEFT JOIN jobs ON jobs.id = job_steps.job_id
+WHERE jobs.id IS NULL
+  OR job_steps.attempt > jobs.attempt`},
+	{"a key that is kept while its job is unfinished is there as long as the job is", `
+SELECT jobs.id
+FROM jobs
+WHERE state IN ('queued', 'running')
+  AND key_scope = 'unfinished'
+  AND NOT EXISTS (
+    SELECT 1
+    FROM job_keys
+    WHERE job_keys.key = jobs.idempotency_key
+      AND job_keys.job_id = jobs.id)`},
+	{"a key that is kept while its job is unfinished is free when the job has finished", `
+SELECT job_keys.key
+FROM job_keys
+JOIN jobs ON jobs.id = job_keys.job_id
+WHERE job_keys.scope = 'unfinished'
+  AND jobs.state NOT IN ('queued', 'running')`},
+	{"a job with a key for ever has taken it", `
+SELECT jobs.id
+FROM jobs
+WHERE key_scope = 'forever'
+  AND NOT EXISTS (
+    SELECT 1
+    FROM job_keys
+    WHERE job_keys.key = jobs.idempotency_key
+      AND job_keys.job_id = jobs.id)`},
+}
+
+// What follows is the engine's [Store.KeyIsOpen].
+const forgottenKeys = `
+SELECT DISTINCT waiting.limit_key
+FROM jobs AS waiting
+WHERE waiting.state = 'queued'
+  AND waiting.hold = ` + Limited + `
+  AND waiting.limit_key IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = waiting.limit_key)
+  AND NOT EXISTS (
+    SELECT 1
+    FROM jobs AS admitted
+    WHERE admitted.limit_key = waiting.limit_key
+      AND admitted.state IN ('queued', 'running')
+      AND admitted.hold = ` + None + `)
+  AND NOT EXISTS (
+    SELECT 1
+    FROM job_limits
+    WHERE job_limits.kind IN ('key', 'prefix')
+      AND job_limits.name = substr(waiting.limit_key, 1, LENGTH(job_limits.name))
+      AND job_limits.paused)
+  AND NOT `
+
+// everyState lists the states as SQL does.
+func everyState() string {
+	var quoted []string
+	for _, state := range driver.States() {
+		quoted = append(quoted, "'"+string(state)+"'")
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// Violations implements [driver.Auditor]. It reads all tables, and checks each rule as of an instant of its own.
+func (s *Store) Violations(ctx context.Context) ([]driver.Violation, error) {
+	var found []driver.Violation
+	keys := rule{"a limit key with waiting jobs has something running, or is to be looked at", forgottenKeys + s.KeyIsOpen}
+	for _, r := range append(slices.Clone(rules), keys) {
+		subjects, err := read(ctx, s, ScanText, r.query+"\nLIMIT 100")
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.text, err)
+		}
+		for _, subject := range subjects {
+			found = append(found, driver.Violation{Rule: r.text, Subject: subject})
+		}
+	}
+	return found, nil
+}

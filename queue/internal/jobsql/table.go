@@ -1,0 +1,125 @@
+package jobsql
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A table is one whose rows move to another database. Its name and columns are the same on every engine.
+type table struct {
+	columns []column
+	keys    int    // how many of the columns, the first ones, are the primary key
+	jobID   string // the column that names a job; empty: none
+	only    string // which rows are read page by page; empty: all
+}
+
+var tables = map[driver.Table]table{
+	driver.TableJobs: {columns: jobColumns, keys: 1, jobID: "id"},
+	// The keys that outlive their jobs. The others move with their jobs, and are free when those have ended.
+	driver.TableKeys: {columns: slices.Concat(of(text, "key", "job_id", "scope", "fingerprint"), of(instant, "expires_at")),
+		keys: 1, jobID: "job_id", only: "scope IN ('forever', 'period')"},
+	driver.TableSteps: {columns: slices.Concat(of(text, "job_id", "name"), of(number, "attempt"),
+		of(instant, "started_at", "finished_at"), of(optional, "result_json")), keys: 2, jobID: "job_id"},
+	driver.TableAttempts: {columns: slices.Concat(of(text, "job_id"), of(number, "attempt"),
+		of(text, "worker_id", "kind", "error", "stack"), of(instant, "started_at", "finished_at")), keys: 2, jobID: "job_id"},
+	driver.TableLogs: {columns: slices.Concat(of(text, "job_id"), of(number, "attempt", "line"), of(instant, "at"),
+		of(text, "level", "message"), of(optional, "attrs_json")), keys: 3, jobID: "job_id"},
+	driver.TableLimits: {columns: slices.Concat(of(text, "kind", "name"), of(truth, "paused"),
+		of(number, "max_running", "rate", "period_us", "burst"), of(instant, "updated_at")), keys: 2},
+	driver.TableRates: {columns: slices.Concat(of(text, "kind", "name"), of(instant, "arrival")), keys: 2},
+}
+
+func of(k kind, names ...string) []column {
+	columns := make([]column, len(names))
+	for i, name := range names {
+		columns[i] = column{name: name, kind: k}
+	}
+	return columns
+}
+
+func tableOf(name driver.Table) (table, error) {
+	t, ok := tables[name]
+	if !ok {
+		return table{}, fmt.Errorf("no table %q moves", name)
+	}
+	return t, nil
+}
+
+func (t *table) names() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+func (t *table) selectFrom(name driver.Table) string {
+	return "SELECT " + strings.Join(t.names(), ", ") + "\nFROM " + string(name)
+}
+
+// scan reads a row of all columns.
+func (t *table) scan(row Scanner) ([]any, error) {
+	cells := make([]nullable, len(t.columns))
+	dest := make([]any, len(t.columns))
+	for i, c := range t.columns {
+		dest[i] = cells[i].dest(c.kind)
+	}
+	if err := row.Scan(dest...); err != nil {
+		return nil, err
+	}
+	values := make([]any, len(t.columns))
+	for i, c := range t.columns {
+		values[i] = cells[i].value(c.kind)
+	}
+	return values, nil
+}
+
+// A nullable is a value of any kind as it is read.
+type nullable struct {
+	text   sql.NullString
+	number sql.NullInt64
+	truth  sql.NullBool
+	at     dbtime.Time
+}
+
+func (n *nullable) dest(k kind) any {
+	switch k {
+	case number:
+		return &n.number
+	case instant:
+		return &n.at
+	case truth:
+		return &n.truth
+	default:
+		return &n.text
+	}
+}
+
+// value returns nil for NULL.
+func (n *nullable) value(k kind) any {
+	switch {
+	case k == number && n.number.Valid:
+		return n.number.Int64
+	case k == instant && !n.at.IsZero():
+		return n.at.Time
+	case k == truth && n.truth.Valid:
+		return n.truth.Bool
+	case (k == text || k == optional) && n.text.Valid:
+		return n.text.String
+	}
+	return nil
+}
+
+// argument returns a value of [driver.Rows] as statements take it.
+func argument(v any) any {
+	if at, ok := v.(time.Time); ok {
+		return dbtime.Of(at)
+	}
+	return v
+}

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A serverClock shows the server's time, by which all machines go. It is set by asking the server, and goes on by this machine's
+// monotonic clock: how this machine's own clock stands, or is set meanwhile, does not matter.
+type serverClock struct {
+	machine func() time.Time // time.Now
+
+	mu     sync.RWMutex
+	server time.Time     // what the server's clock showed
+	local  time.Time     // when it did so; its monotonic reading counts
+	doubt  time.Duration // by how much that may be wrong
+
+	setting atomic.Bool
+}
+
+var _ driver.Clock = (*DB)(nil)
+
+const (
+	// resetAfter is how old the setting may become. It costs one round trip.
+	resetAfter = 30 * time.Second
+	// resetLimit bounds the wait for a server that does not answer; the clock then goes on as it is.
+	resetLimit = 5 * time.Second
+	// drift is how much the monotonic clocks of two machines differ in a time, at most: by one part in so many.
+	drift = 10_000
+	// asleep is by how much a machine's clock gets ahead of its monotonic one when the machine has slept, or was set.
+	asleep = time.Second
+
+	selectClock = `SELECT clock_timestamp()`
+)
+
+// Now implements [driver.Clock].
+func (db *DB) Now() time.Time { return db.server.now() }
+
+func (c *serverClock) now() time.Time {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.server.Add(c.machine().Sub(c.local))
+}
+
+// stale reports whether the server ought to be asked again.
+func (c *serverClock) stale() bool {
+	now := c.machine()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	age := now.Sub(c.local)
+	slept := now.Round(0).Sub(c.local.Round(0)) - age // by the wall clock alone
+	return age >= resetAfter || slept.Abs() > asleep
+}
+
+// set takes the server's time, which it showed some time between before and after, unless what is known is more exact.
+func (c *serverClock) set(server, before, after time.Time) {
+	local, doubt := before.Add(after.Sub(before)/2), after.Sub(before)/2
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.local.IsZero() {
+		age := local.Sub(c.local)
+		known := c.doubt + age/drift
+		wrong := c.server.Add(age).Sub(server).Abs()
+		if doubt > known && wrong <= doubt+known {
+			// The time that is known is put forward, so that it is not asked for at once again.
+			server, doubt = c.server.Add(age), known
+		}
+	}
+	c.server, c.local, c.doubt = server.UTC(), local, doubt
+}
+
+// resetClock asks the server for the time when that is due, and leaves the clock as it is when there is no answer: whoever
+// writes next hears of that.
+func (db *DB) resetClock(ctx context.Context) {
+	if !db.server.stale() || !db.server.setting.CompareAndSwap(false, true) {
+		return
+	}
+	defer db.server.setting.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, resetLimit)
+	defer cancel()
+	_ = db.setClock(ctx)
+}
+
+func (db *DB) setClock(ctx context.Context) error {
+	conn, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	var server time.Time
+	before := db.server.machine()
+	// The simple protocol: one round trip, also the first time.
+	if err := conn.QueryRow(ctx, selectClock, pgx.QueryExecModeSimpleProtocol).Scan(&server); err != nil {
+		return err
+	}
+	db.server.set(server, before, db.server.machine())
+	return nil
+}

@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
+
+// Only one connection writes, so its time bounds how fast jobs are claimed and completed. While there are many jobs, a claim
+// reads them on a connection of its own before its turn comes, side by side with the writer, and its turn is one UPDATE that
+// finds out whether they are still as they were read.
+
+// Candidates are jobs that a claim has read before its turn. They are fresh: none of them has changed since it was inserted.
+type candidates struct {
+	jobs    []driver.Job
+	numbers []int64 // of their rows
+}
+
+const (
+	// manyJobs is how many jobs a claim must have got for the next one to read ahead: for few it does not pay.
+	manyJobs = 64
+	// claimsInTurn is how many claims read in their turn after one has read ahead in vain: somebody else claims, too.
+	claimsInTurn = 32
+)
+
+// errStale reports that other claims, or other changes, have been faster than a claim that has read ahead.
+var errStale = errors.New("sqlite: what was read before the turn has changed")
+
+// A candidateReader reads candidates on a connection that it opens when they are first wanted.
+type candidateReader struct {
+	pool *sqlx.DB // nil in memory, where readers and the writer wait for each other
+
+	mu         sync.Mutex
+	statements *statements
+	lastClaim  atomic.Int64 // how many jobs it got
+	inTurn     atomic.Int64 // how many claims are still to read in their turn
+}
+
+// claimed notes how many jobs a claim got.
+func (r *candidateReader) claimed(jobs int) { r.lastClaim.Store(int64(jobs)) }
+
+func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }
+
+// read returns nil when the claim had better read in its turn. An error is no reason to fail: the turn meets it again.
+func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *candidates {
+	if r.pool == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
+		return nil
+	}
+	defer r.mu.Unlock()
+	if r.statements == nil {
+		conn, err := r.pool.Connx(ctx)
+		if err != nil {
+			return nil
+		}
+		r.statements = newStatements(conn)
+	}
+	jobs, numbers, err := selectReady(ctx, r.statements, req)
+	if err != nil || len(jobs) < manyJobs {
+		return nil
+	}
+	for i := range jobs {
+		if jobs[i].Attempt > 0 {
+			return nil
+		}
+	}
+	return &candidates{jobs: jobs, numbers: numbers}
+}
+
+func (r *candidateReader) close() error {
+	if r.pool == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if r.statements != nil {
+		err = errors.Join(r.statements.close(), r.statements.conn.Close())
+	}
+	return errors.Join(err, r.pool.Close())
+}
+
+// selectReady reads the first jobs of the types, where no limit key keeps any back.
+func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]driver.Job, []int64, error) {
+	if len(req.Types) == 1 {
+		wanted := min(req.Types[0].Capacity, req.Limit)
+		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted) //nolint:rowserrcheck // ScanClaimed does
+		return jobsql.ScanClaimed(rows, err, wanted)
+	}
+	m, err := newMerge(ctx, nil, req, req.Types, &chores{})
+	if err != nil {
+		return nil, nil, err
+	}
+	m.reader = q
+	places, err := m.run(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := q.QueryContext(ctx, selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now)) //nolint:rowserrcheck // ScanClaimed does
+	return jobsql.ScanClaimed(rows, err, len(places))
+}
+
+// start makes the candidates running, all of them or, with [errStale], none that stays so: the transaction is to be undone.
+func (c *candidates) start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
+	// A number is given to another row only when all that follow are gone as well: it is enough to know the last one again.
+	last := 0
+	for i, n := range c.numbers {
+		if n > c.numbers[last] {
+			last = i
+		}
+	}
+	res, err := tx.ExecContext(ctx, claimFresh, req.WorkerID, dbtime.Of(req.Now), list(c.numbers), c.numbers[last], c.jobs[last].ID)
+	if err != nil {
+		return nil, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != int64(len(c.jobs)) {
+		return nil, errors.Join(errStale, err)
+	}
+	markStarted(c.jobs, req)
+	return c.jobs, nil
+}

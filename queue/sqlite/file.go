@@ -1,0 +1,120 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+// ErrFileReplaced is returned by writes, and by [Open], when the database file or its write-ahead log is no longer the one
+// that was opened: it was removed, truncated, or replaced by another. What is written would go where nobody finds it again.
+// The error names the file and says what to do. A file that was only moved away works again as soon as it is back.
+var ErrFileReplaced = errors.New("sqlite: the database file is not the one that was opened")
+
+// A file is the database's file and its write-ahead log, by which the writer recognizes them at each commit. It is not opened
+// for that: closing it again would give up the locks that SQLite has on it.
+type file struct {
+	path string // as it was given, absolute
+	log  string // beside the file that a link leads to
+
+	opened, logOpened os.FileInfo
+	size              atomic.Int64 // of the file when it was last looked at
+}
+
+// newFile must be called before the file is opened.
+func newFile(path string) (*file, error) {
+	// SQLite keeps the log beside the file that a link leads to.
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{path: path, log: target + "-wal"}
+	f.opened, err = os.Stat(path)
+	return f, err
+}
+
+// identify is called when a connection has been opened: from then on the log is there, and stays as long as the connection.
+func (f *file) identify() (err error) {
+	if f == nil {
+		return nil
+	}
+	if f.logOpened, err = os.Stat(f.log); err != nil {
+		return err
+	}
+	size, err := f.look()
+	f.size.Store(size)
+	return err
+}
+
+// check returns [ErrFileReplaced] unless the file is the one that was opened, with all its pages.
+func (f *file) check(q queryer) error {
+	if f == nil {
+		return nil
+	}
+	size, err := f.look()
+	if err != nil {
+		return err
+	}
+	if size < f.size.Load() {
+		if err := f.checkSize(q, size); err != nil {
+			return err
+		}
+	}
+	f.size.Store(size)
+	return nil
+}
+
+// look returns the file's size if file and log are those that were opened.
+func (f *file) look() (size int64, err error) {
+	info, err := os.Stat(f.path)
+	if err := f.compare(f.path, info, f.opened, err); err != nil {
+		return 0, err
+	}
+	log, err := os.Stat(f.log)
+	return info.Size(), f.compare(f.log, log, f.logOpened, err)
+}
+
+func (f *file) compare(path string, now, opened os.FileInfo, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s was removed while it was open; stop all programs that use it, put it back together with its -wal file "+
+			"or restore a backup, and start them again", ErrFileReplaced, path)
+	case err != nil:
+		return fmt.Errorf("sqlite: look at the database file: %w", err)
+	case !os.SameFile(now, opened):
+		return fmt.Errorf("%w: %s was replaced by another file while it was open; stop all programs that use it, see to it that file and "+
+			"-wal file belong together, and start them again", ErrFileReplaced, path)
+	}
+	return nil
+}
+
+// checkSize distinguishes a file that was cut from one that VACUUM has made smaller, whose database has fewer pages.
+func (f *file) checkSize(q queryer, size int64) error {
+	var pages, pageSize int64
+	was := f.size.Load()
+	row := q.QueryRowContext(context.Background(), "SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")
+	if err := row.Scan(&pages, &pageSize); err != nil || size == 0 || pages*pageSize >= was {
+		return errors.Join(fmt.Errorf("%w: %s was truncated from %d to %d bytes while it was open; stop all programs that use it and restore a backup",
+			ErrFileReplaced, f.path, was, size), err)
+	}
+	return nil
+}
+
+const (
+	// usualLog is how large the log's file stays when it is begun anew.
+	usualLog = 64 << 20
+	// logCut bounds how much of it is cut off at once, which some file systems need tenths of a second for.
+	logCut = 128 << 20
+)
+
+// limitLog is the statement that has SQLite cut the log when it is next begun anew.
+func (f *file) limitLog() string {
+	limit := int64(usualLog)
+	if info, err := os.Stat(f.log); err == nil {
+		limit = max(limit, info.Size()-logCut)
+	}
+	return fmt.Sprint("PRAGMA journal_size_limit = ", limit)
+}
