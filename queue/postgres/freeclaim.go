@@ -23,7 +23,7 @@ type freeClaim struct {
 // Jobs of many types are looked for among so many times as many as are asked for, each time that others hold all of them:
 // first past the claims of a few other machines, then of many, then past whatever a program's own transaction holds.
 const (
-	firstDepth  = 4
+	firstDepth  = 2
 	deeper      = 64
 	depthsLimit = 1 << 14
 )
