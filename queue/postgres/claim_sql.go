@@ -206,8 +206,9 @@ chosen AS (
       AND hold IS NOT DISTINCT FROM ` + jobsql.None
 
 	// Claims of many types: of each type the first ones, $6 times as many in all as are asked for, so that what other claims
-	// hold can be passed over. Of these the first that nobody holds are locked, and no others. Types that have less room than
-	// is asked for have theirs locked where they are found: what others hold must not count.
+	// hold can be passed over. Of these the first that nobody holds are locked, each as soon as it is seen to be free, and no
+	// others. Types that have less room than is asked for have theirs locked where they are found: what others hold must not
+	// count. The join is a list of tables, since JOIN would have xmax be that of the row to update.
 	claimOfTypes      = claimHeads + "\n     AND " + noChores + claimRest
 	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest // the chores
 	claimRest         = claimLanes + `
@@ -236,17 +237,22 @@ candidates AS (
       LIMIT lanes.room
       FOR UPDATE SKIP LOCKED) AS first),
 chosen AS (
-  SELECT place
+  SELECT place, priority, not_before, id
   FROM (
-    SELECT place,
+    SELECT place, priority, not_before, id,
       BOOL_OR(cut) OVER (ORDER BY priority DESC, not_before, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS beyond
     FROM candidates) AS ordered
-  WHERE beyond IS NOT TRUE)` + claimSet + `ARRAY(
-    SELECT ctid` + stillReady + `
+  WHERE beyond IS NOT TRUE
+  ORDER BY priority DESC, not_before, id)` + claimSet + `ARRAY(
+    SELECT found.ctid
+    FROM chosen, jobs AS found
+    WHERE found.ctid = chosen.place
+      AND found.state IS NOT DISTINCT FROM 'queued'
+      AND found.hold IS NOT DISTINCT FROM ` + jobsql.None + `
       AND (NOT $7::boolean OR ` + free + `)
-    ORDER BY priority DESC, not_before, id
+    ORDER BY chosen.priority DESC, chosen.not_before, chosen.id
     LIMIT $5
-    FOR UPDATE SKIP LOCKED))
+    FOR UPDATE OF found SKIP LOCKED))
 RETURNING ` + jobsql.Columns
 	readyOfLane = `
       FROM jobs
