@@ -177,7 +177,7 @@ func (s *runningSet) next(goroutine uint64) *entry {
 	s.backlog[0] = nil
 	s.backlog = s.backlog[1:]
 	e.begin(goroutine)
-	s.spend(e.attempt.began, 1)
+	s.spend(time.Now(), 1)
 	s.tellIfHungry()
 	return e
 }
