@@ -38,7 +38,7 @@ func encrypting(t *testing.T, ids ...string) *queue.EncryptingCodec {
 // everything is all that a table holds, as text.
 func everything(t *testing.T, db queue.DB, table string) string {
 	t.Helper()
-	rows, err := db.Reader().QueryxContext(t.Context(), "SELECT * FROM "+table) //nolint:unqueryvet,sqlclosecheck // whatever columns there are; closed below
+	rows, err := db.Reader().QueryxContext(t.Context(), "SELECT * FROM "+table) //nolint:unqueryvet // whatever columns there are
 	require.NoError(t, err)
 	defer rows.Close()
 	var all strings.Builder

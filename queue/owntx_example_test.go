@@ -1,4 +1,4 @@
-package queue_test //nolint:testableexamples // they need tables of the program's own
+package queue_test
 
 import (
 	"context"

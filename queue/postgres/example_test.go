@@ -1,4 +1,4 @@
-package postgres_test //nolint:testableexamples // it needs a server
+package postgres_test
 
 import (
 	"context"

@@ -51,7 +51,7 @@ func changeLimit(ctx context.Context, tx *driver.WriteTx, target driver.Target, 
 
 // Limits implements [driver.Limiter].
 func (db *DB) Limits(ctx context.Context) ([]driver.LimitStatus, error) {
-	rows, err := db.db.QueryContext(ctx, selectLimits) //nolint:rowserrcheck // Collect does
+	rows, err := db.db.QueryContext(ctx, selectLimits)
 	return jobsql.Collect(rows, err, func(row jobsql.Scanner) (s driver.LimitStatus, err error) {
 		var maxRunning, rate, period, burst sql.NullInt64
 		err = row.Scan(&s.Kind, &s.Name, &s.Paused, &maxRunning, &rate, &period, &burst)

@@ -44,8 +44,8 @@ func (t *pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql
 
 func (t *pgxTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	db := sql.OpenDB(bridge{t})
-	defer func() { _ = db.Close() }()           // what it has given out goes on without it
-	return db.QueryContext(ctx, query, args...) //nolint:sqlclosecheck // the caller closes them
+	defer func() { _ = db.Close() }() // what it has given out goes on without it
+	return db.QueryContext(ctx, query, args...)
 }
 
 func (t *pgxTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {

@@ -90,7 +90,7 @@ func (r *candidateReader) close() error {
 func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]driver.Job, []int64, error) {
 	if len(req.Types) == 1 {
 		wanted := min(req.Types[0].Capacity, req.Limit)
-		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted) //nolint:rowserrcheck // ScanClaimed does
+		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
 		return jobsql.ScanClaimed(rows, err, wanted)
 	}
 	m, err := newMerge(ctx, nil, req, req.Types, &chores{})
@@ -102,7 +102,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := q.QueryContext(ctx, selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now)) //nolint:rowserrcheck // ScanClaimed does
+	rows, err := q.QueryContext(ctx, selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
 	return jobsql.ScanClaimed(rows, err, len(places))
 }
 

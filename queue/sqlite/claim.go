@@ -108,7 +108,7 @@ func pick(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, type
 
 // start makes running what the query selects, about as many as expected.
 func start(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, expected int, query string, args ...any) ([]driver.Job, error) {
-	rows, err := tx.QueryContext(ctx, query, args...) //nolint:rowserrcheck // ScanClaimed does
+	rows, err := tx.QueryContext(ctx, query, args...)
 	jobs, numbers, err := jobsql.ScanClaimed(rows, err, expected)
 	if err != nil || len(jobs) == 0 {
 		return nil, err

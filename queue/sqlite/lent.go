@@ -109,7 +109,7 @@ func (l *lent) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	if err := l.refusal(query); err != nil {
 		return nil, err
 	}
-	rows, err := l.statements.QueryContext(ctx, query, args...) //nolint:sqlclosecheck // the caller closes them, or end does
+	rows, err := l.statements.QueryContext(ctx, query, args...)
 	if err == nil {
 		l.remember(rows)
 	}

@@ -90,9 +90,9 @@ func TestTxIsOfNoUseAfterItsWrite(t *testing.T) {
 	use := func() {
 		const over = "the transaction is over"
 		require.ErrorContains(t, insertNote(t.Context(), kept, 2), over)
-		_, err := kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
+		_, err := kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (3) RETURNING n")
 		require.ErrorContains(t, err, over)
-		_, err = kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (4) RETURNING n") //nolint:sqlclosecheck // there are none
+		_, err = kept.QueryContext(t.Context(), "INSERT INTO notes (n) VALUES (4) RETURNING n")
 		require.ErrorContains(t, err, over)
 		var n int
 		require.ErrorContains(t, kept.QueryRowContext(t.Context(), "INSERT INTO notes (n) VALUES (5) RETURNING n").Scan(&n), over)

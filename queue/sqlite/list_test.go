@@ -50,7 +50,7 @@ func TestFiltersAreAnsweredByIndexes(t *testing.T) {
 					require.Contains(t, detail, index, what)
 				}
 			}
-			require.NoError(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // before the next one
+			require.NoError(t, errors.Join(rows.Err(), rows.Close()))
 		}
 	}
 }

@@ -172,9 +172,9 @@ func TestGroupIsToldWhenItsTransactionBreaks(t *testing.T) {
 				_, err := tx.ExecContext(ctx, "INSERT OR ROLLBACK INTO notes (n) VALUES (1), (1)") // as SQLite does by itself when the disk is full
 				require.ErrorContains(t, err, "UNIQUE constraint failed")
 				require.Error(t, insertNote(ctx, tx, 1), "it would commit by itself")
-				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n") //nolint:rowserrcheck,sqlclosecheck // there are none
+				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (2) RETURNING n")
 				require.Error(t, err)
-				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n") //nolint:sqlclosecheck // there are none
+				_, err = tx.QueryContext(ctx, "INSERT INTO notes (n) VALUES (3) RETURNING n")
 				require.Error(t, err)
 				var n int
 				require.Error(t, tx.QueryRowContext(ctx, "INSERT INTO notes (n) VALUES (4) RETURNING n").Scan(&n))

@@ -253,7 +253,7 @@ func percentiles(sample []time.Duration) driver.Latency {
 }
 
 func queryRows[T any](ctx context.Context, db Querier, scan func(Scanner) (T, error), statement string, args ...any) ([]T, error) {
-	rows, err := db.QueryContext(ctx, statement, args...) //nolint:rowserrcheck // Collect does
+	rows, err := db.QueryContext(ctx, statement, args...)
 	return Collect(rows, err, scan)
 }
 

@@ -160,6 +160,6 @@ func (s *Store) ReadJobs(ctx context.Context, tx *driver.WriteTx, jobIDs []strin
 		return nil, nil
 	}
 	list := s.about("SELECT "+Columns+"\nFROM jobs\nWHERE ", "id", jobIDs)
-	rows, err := tx.QueryContext(ctx, list.text.String(), list.args...) //nolint:rowserrcheck // ScanJobs does
+	rows, err := tx.QueryContext(ctx, list.text.String(), list.args...)
 	return ScanJobs(rows, err, len(jobIDs))
 }
