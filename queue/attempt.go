@@ -64,7 +64,7 @@ func (a *Attempt) resultValue() any {
 	return nil
 }
 
-// Ends tells whether the handler's returning err would end the job for good, and not have it run again: attempts, budgets
+// Ends reports whether the handler's returning err would end the job for good, and not have it run again: attempts, budgets
 // and verdicts such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {

@@ -18,7 +18,7 @@ type bus struct {
 }
 
 // A stagedEvent belongs to a transaction. Others see its commit before the one who made it can tell of it: when something
-// is told of the job that can only have happened later, the staged event has committed too and is told first.
+// event is reported that can only have happened later, the staged event has committed too and is reported first.
 type stagedEvent struct {
 	Event
 	told bool
@@ -98,7 +98,7 @@ func (b *bus) tell(staged []*stagedEvent) {
 	}
 }
 
-// flush tells what is staged for the job before the given event, or all of it.
+// flush reports what is staged for the job before the given event, or all of it.
 func (b *bus) flush(jobID string, before *stagedEvent) {
 	for _, e := range b.staged[jobID] {
 		if e == before {
@@ -129,7 +129,7 @@ func (b *bus) drop(staged []*stagedEvent) {
 	}
 }
 
-// started tells of something that belongs to no transaction of ours.
+// started reports something that belongs to no transaction of ours.
 func (b *bus) started(e Event) {
 	if b.listeners.Load() == 0 {
 		return

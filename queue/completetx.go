@@ -59,7 +59,7 @@ func (c *completer) settle(ctx context.Context, tx *driver.WriteTx, batch []*end
 	return nil
 }
 
-// reportJoined tells of the end of the transaction of CompleteTx what nobody else could.
+// reportJoined reports, once the transaction of CompleteTx has ended, what nobody else could.
 func (e *ending) reportJoined(answer error) {
 	switch tx := e.attempt.joined.Load(); {
 	case tx == nil:

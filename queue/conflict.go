@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// conflict tells what is different about the job that has the key of rows[i]. It returns nil when nothing is: another codec, or
+// conflict says what is different about the job that has the key of rows[i]. It returns nil when nothing is: another codec, or
 // another key of it, has made the holder's fingerprint.
 func (q *Queue) conflict(rows []driver.InsertJob, i int, result *driver.InsertResult) error {
 	given, held := &rows[i], result.Holder

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DispatcherConfig is how a dispatcher runs; the zero value is the usual.
+// DispatcherConfig configures a dispatcher. The zero DispatcherConfig uses the defaults.
 type DispatcherConfig struct {
 	// Workers is how many jobs run at once in this process. Default 10; at least 1.
 	Workers int

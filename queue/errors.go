@@ -77,7 +77,7 @@ func wrap(op, jobID string, err error) error {
 	return &Error{Op: op, JobID: jobID, Hint: hint(op, err), Err: err}
 }
 
-// hint tells what to do where the cause alone does not.
+// hint says what to do where the cause alone does not.
 func hint(op string, err error) string {
 	switch {
 	case errors.Is(err, ErrNestedWrite) && op == "enqueue":

@@ -87,7 +87,7 @@ func (f *EventFilter) match(e *Event) bool {
 // ErrSubscriptionClosed is what [Subscription.Next] answers after [Subscription.Close].
 var ErrSubscriptionClosed = errors.New("queue: the subscription is closed")
 
-// Subscribe tells of what this Queue and its dispatchers do from now on: each event after its transaction has committed,
+// Subscribe reports what this Queue and its dispatchers do from now on: each event after its transaction has committed,
 // those of one job in order. Nothing waits for a subscriber: one that is slow loses the oldest events and is told how
 // many. What other processes do is not told, nor are jobs that expire; see [Queue.Wait] and [Queue.Jobs] for those.
 //

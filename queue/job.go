@@ -108,7 +108,7 @@ type NewJob struct {
 	Options
 }
 
-// Options are what may be said about a job when it is enqueued; the zero value is the usual.
+// Options are the options of a job that is enqueued. The zero Options use the defaults.
 type Options struct {
 	// Priority orders claims, high first, before the due time. Default 0; bounds: 32 bits.
 	Priority int
@@ -190,7 +190,7 @@ type StepRecord struct {
 	Cursor json.RawMessage
 }
 
-// An AttemptRecord tells of an attempt: how it ended, or that it runs.
+// An AttemptRecord describes an attempt: how it ended, or that it runs.
 type AttemptRecord struct {
 	JobID      string
 	Attempt    int
@@ -222,7 +222,7 @@ const (
 	KindCrashed     = driver.KindCrashed
 	// KindCanceled: the job was canceled while it ran.
 	KindCanceled = driver.KindCanceled
-	// KindReleased: it was never begun. No budget counts it, and no record tells of it.
+	// KindReleased: it was never begun. No budget counts it, and no record shows it.
 	KindReleased = driver.KindReleased
 )
 

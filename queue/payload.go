@@ -26,7 +26,7 @@ func (q *Queue) payload(j *NewJob) (json.RawMessage, error) {
 	return b, nil
 }
 
-// replaced tells whether encoding/json has put U+FFFD in the place of bytes that are no text: it writes an escape then, and
+// replaced reports whether encoding/json has put U+FFFD in the place of bytes that are no text: it writes an escape then, and
 // the character itself where that was in the text.
 func replaced(text []byte) bool {
 	escape := []byte(`\ufffd`)

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Config is how a queue behaves; the zero value is the usual.
+// Config configures a queue. The zero Config uses the defaults.
 type Config struct {
 	// Logger takes warnings and errors, such as a handler that fails. Default: slog.Default(); for silence give a logger on
 	// slog.DiscardHandler.

@@ -7,12 +7,12 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// observed tells whether anybody listens or measures: while nobody does, events cost this question.
+// observed reports whether anybody listens or measures: while nobody does, events cost this question.
 func (q *Queue) observed(ctx context.Context) bool {
 	return q.events.listeners.Load() > 0 || q.telemetry.counts(ctx)
 }
 
-// record tells of events once tx has committed.
+// record reports events once tx has committed.
 func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event) error {
 	for i := range events {
 		if err := q.describe(ctx, tx, &events[i]); err != nil {
@@ -78,7 +78,7 @@ func (q *Queue) describe(ctx context.Context, tx *driver.WriteTx, e *Event) erro
 	return nil
 }
 
-// endEvent tells of an attempt's end; job is nil where only its id is known. Of jobs that are given back without
+// endEvent reports an attempt's end; job is nil where only its id is known. Of jobs that are given back without
 // having begun there is nothing to tell.
 func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 	e := Event{
@@ -153,7 +153,7 @@ func (q *Queue) recordCrashes(ctx context.Context, tx *driver.WriteTx, jobs []Jo
 	return q.record(ctx, tx, events...)
 }
 
-// claimed tells of jobs that a claim has returned to the program itself.
+// claimed reports jobs that a claim has returned to the program itself.
 func (q *Queue) claimed(ctx context.Context, jobs []Job) {
 	q.telemetry.countClaimed(ctx, jobs)
 	if q.events.listeners.Load() == 0 {

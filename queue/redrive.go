@@ -77,7 +77,7 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 	return ordered, nil
 }
 
-// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and tells how many there were: queued and running ones,
+// CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns how many there were: queued and running ones,
 // or those of the filter's States among them. A Limit of 0 means all. It goes newest first, by transactions of 100; on an
 // error, what was told by then has been done.
 func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
@@ -108,7 +108,7 @@ func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	return done, wrap("cancel all", "", err)
 }
 
-// passedBy tells whether the job has changed since it was listed, so that nothing is to be done about it.
+// passedBy reports whether the job has changed since it was listed, so that nothing is to be done about it.
 func passedBy(err error) bool {
 	return errors.Is(err, ErrFinished) || errors.Is(err, ErrNotFinished) || errors.Is(err, ErrJobNotFound)
 }

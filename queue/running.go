@@ -128,7 +128,7 @@ func (s *runningSet) watch() <-chan struct{} {
 	return s.changed
 }
 
-// empty tells whether nothing runs and nothing waits to be written.
+// empty reports whether nothing runs and nothing waits to be written.
 func (s *runningSet) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -338,7 +338,7 @@ func (s *runningSet) stuckJobs() string {
 	return strings.Join(names, ", ")
 }
 
-// idle tells whether no handler runs but those that were given up.
+// idle reports whether no handler runs but those that were given up.
 func (s *runningSet) idle() bool {
 	held := 0
 	for e := range s.stuck {

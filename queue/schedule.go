@@ -148,7 +148,7 @@ func (s *Schedule) validate() error {
 	return nil
 }
 
-// same tells whether the schedules, as they are stored, say the same.
+// same reports whether the schedules, as they are stored, say the same.
 func (s Schedule) same(other Schedule) bool {
 	payload, _ := s.Job.Payload.(json.RawMessage)
 	others, _ := other.Job.Payload.(json.RawMessage)

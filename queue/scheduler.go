@@ -146,7 +146,7 @@ func (s *scheduler) fireTx(ctx context.Context, tx *driver.WriteTx, seen *Stored
 	return next, s.enqueue(ctx, tx, &stored.Schedule, instants)
 }
 
-// choose picks, of the instants from first to now, those to fire for, and tells the one after now.
+// choose picks, of the instants from first to now, those to fire for, and returns the one after now.
 func (c CatchUp) choose(table timetable, first, now time.Time) (instants []time.Time, next time.Time) {
 	limit := 1
 	if c == CatchUpAll {

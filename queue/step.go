@@ -65,7 +65,7 @@ func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx cont
 	return result, err
 }
 
-// StepStarted tells whether an earlier attempt, or this one, has recorded the start of the step; see [Attempt.StartStep].
+// StepStarted reports whether an earlier attempt, or this one, has recorded the start of the step; see [Attempt.StartStep].
 func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 	_, ok, err := a.step(ctx, name)
 	return ok, err

@@ -8,7 +8,7 @@ import (
 )
 
 // A job that coalesces, and was to run again, is canceled by [driver.Finisher].Finish when another waits under its key already. What
-// is told of it is that, and not what its handler's error asked for.
+// is reported for it is that, and not what its handler's error asked for.
 
 // coalescing names the job if it may have been superseded.
 func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {

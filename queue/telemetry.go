@@ -97,7 +97,7 @@ func newTelemetry(cfg *Config) (*telemetry, error) {
 	return t, errors.Join(errs[:]...)
 }
 
-// counts tells whether anybody reads the counters that follow events.
+// counts reports whether anybody reads the counters that follow events.
 func (t *telemetry) counts(ctx context.Context) bool {
 	return t.ended.Enabled(ctx) || t.enqueued.Enabled(ctx)
 }

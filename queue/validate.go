@@ -150,7 +150,7 @@ func validTags(tags []string) error {
 	return nil
 }
 
-// validText tells whether every database takes s as text, and s is no longer than a name should be.
+// validText reports whether every database takes s as text, and s is no longer than a name should be.
 func validText(field, s string, limit int) error { return validTextOf(ErrInvalidJob, field, s, limit) }
 
 func validTextOf(kind error, field, s string, limit int) error {
@@ -163,7 +163,7 @@ func validTextOf(kind error, field, s string, limit int) error {
 	return nil
 }
 
-// isText tells whether every database takes s as text.
+// isText reports whether every database takes s as text.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 func noText(kind error, field, s string) error {

@@ -11,7 +11,7 @@ type Clock struct{ at atomic.Int64 }
 // agree is how far apart the clocks of claims may be that are made side by side.
 const agree = time.Second
 
-// PutBack tells whether the clock may have been put back since the latest claim: what was to be looked at by the clock as it
+// PutBack reports whether the clock may have been put back since the latest claim: what was to be looked at by the clock as it
 // was would wait too long. Of a first claim that is not known, so that it may.
 func (c *Clock) PutBack(now time.Time) bool {
 	at := c.at.Load()

@@ -22,7 +22,7 @@ type Limit struct {
 	Burst      int // starts at once, at least 1 with a Rate
 }
 
-// Bounded tells whether the limit keeps anything from running.
+// Bounded reports whether the limit keeps anything from running.
 func (l Limit) Bounded() bool { return l.Paused || l.MaxRunning > 0 || l.Rate > 0 }
 
 // Room is how many may start now, with so many running, and when the rate, if it is what forbids more, will allow one more;

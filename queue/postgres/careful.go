@@ -99,7 +99,7 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx, types []dri
 	return query(ctx, tx, scanPlace, selectPlacesPastLocks, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
 }
 
-// claim takes what the limits of keys let run of the places, and tells how many that are.
+// claim takes what the limits of keys let run of the places, and returns how many that are.
 func (c *carefulClaim) claim(ctx context.Context, tx *driver.WriteTx, places []place) (claimed int, err error) {
 	keys := newKeyLimits(places, c.req.Now)
 	fitting, err := keys.within(ctx, tx, places)

@@ -24,7 +24,7 @@ func scanChores(row jobsql.Scanner) (c chores, err error) {
 // portionOfChores is how many rows one claim expires, and how many it promotes, at most; it is that of the statements.
 const portionOfChores = 1000
 
-// do expires and promotes, and tells whether some are left for the next claim.
+// do expires and promotes, and reports whether some are left for the next claim.
 func (c *chores) do(ctx context.Context, tx *driver.WriteTx, now time.Time) (more bool, err error) {
 	var counts [2][]int
 	if c.expired {

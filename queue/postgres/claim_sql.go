@@ -30,7 +30,7 @@ SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE), ` + adviso
 SELECT
   ` + choresOf
 
-	// Frees what the jobs held, and tells how many there were.
+	// Frees what the jobs held, and returns how many there were.
 	expireJobs = `
 WITH ended AS (
   UPDATE jobs

@@ -78,7 +78,7 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 	return result, err
 }
 
-// tryKeys takes what is free and tells who has each key then. A key that is found to be free again is nobody's.
+// tryKeys takes what is free and returns who has each key then. A key that is found to be free again is nobody's.
 func tryKeys(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob, wanted []int) (map[string]holder, error) {
 	var keys, ids, scopes, fingerprints []string
 	var expires []*time.Time

@@ -20,7 +20,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
-// Config says how to open a database; the zero value is the usual.
+// Config configures a database. The zero Config uses the defaults.
 type Config struct {
 	// Pooled is for a server behind a pooler that gives each transaction another connection, such as PgBouncer in
 	// transaction mode. It keeps no state in sessions: no prepared statements, and no LISTEN, so that jobs which other
@@ -43,10 +43,10 @@ type DB struct {
 	// release closes the pool, if that is ours.
 	release func()
 	guard   within.Guard
-	// limited tells whether the last claim found limits, so that the next need not find out. It costs the time of a claim
+	// limited reports whether the last claim found limits, so that the next need not find out. It costs the time of a claim
 	// where it is wrong, and nothing else.
 	limited atomic.Bool
-	// busy tells whether the last claim got all that it asked for.
+	// busy reports whether the last claim got all that it asked for.
 	busy   atomic.Bool
 	claims atomic.Uint32 // of those that were busy
 	clock  joblimit.Clock

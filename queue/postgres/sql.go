@@ -171,7 +171,7 @@ SELECT FALSE, ` + failUnheld
 	failUnheld = `CASE WHEN n = 1 THEN 1 ELSE ('the job is not running under this lease; running: ' || n)::int END
 FROM (SELECT COUNT(*) AS n FROM held) AS found`
 
-	// The last tells whether types are limited, so that there may be room for others.
+	// The last reports whether types are limited, so that there may be room for others.
 	returningEnded = `
 RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope, limit_key,
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`

@@ -71,7 +71,7 @@ func (t *transaction) own(fn func(conn *pgx.Conn) error) error {
 	})
 }
 
-// errOver is told of a transaction that is kept after its end, of which nothing could be written any more.
+// errOver refuses a transaction that is kept after its end, of which nothing could be written any more.
 var errOver = fmt.Errorf("postgres: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
 
 // add has the step wait for what comes next.
@@ -102,7 +102,7 @@ func (t *transaction) close() {
 	t.over = true
 }
 
-// send runs what waits, in one round trip. After an error the transaction is of no more use.
+// send runs the statements that wait, in one round trip. After an error the transaction is of no more use.
 func (t *transaction) send(ctx context.Context, last ...step) error {
 	if t.failed != nil {
 		return t.failed
@@ -176,10 +176,10 @@ func (t *transaction) refusal(ctx context.Context, lease driver.Lease, err error
 	return cmp.Or(jobsql.LeaseErrors([]driver.Lease{lease}, held)[0], err)
 }
 
-// errGone is what is told of a transaction that a statement of the user has ended. What is written next would commit by itself.
+// errGone is the error of a transaction that a statement of the user has ended. What is written next would commit by itself.
 var errGone = errors.New("postgres: the transaction is gone: one of its statements has ended it")
 
-// gone tells whether the server knows of no transaction.
+// gone reports whether the server knows of no transaction.
 func gone(conn *pgx.Conn) bool {
 	const idle = 'I'
 	return conn.PgConn().TxStatus() == idle
@@ -240,12 +240,12 @@ func (t *transaction) rollback(ctx context.Context) error {
 	return err
 }
 
-// plans tells whether something waits that looks for rows.
+// plans reports whether something waits that looks for rows.
 func (t *transaction) plans() bool {
 	return slices.ContainsFunc(t.waiting, func(s step) bool { return !s.stores })
 }
 
-// flush sends what waits, so that a user's statement comes after it, and is planned as the server is set up to.
+// flush sends the statements that wait, so that a user's statement comes after it, and is planned as the server is set up to.
 func (t *transaction) flush(ctx context.Context) error {
 	if t.over {
 		return errOver
@@ -278,7 +278,7 @@ func (t *transaction) there() error {
 	return t.failed
 }
 
-// ExecContext sends what waits together with the statement. One without arguments may be several, and goes by itself.
+// ExecContext sends the statements that wait together with the statement. One without arguments may be several, and goes by itself.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -305,7 +305,7 @@ func (t *transaction) execWith(ctx context.Context, query string, args []any) (r
 	return result, nil
 }
 
-// special tells of an argument that database/sql or pgx takes for something else than a value.
+// special reports an argument that database/sql or pgx takes for something else than a value.
 func special(arg any) bool {
 	switch arg.(type) {
 	case sql.NamedArg, sql.Out, pgx.QueryExecMode, pgx.QueryRewriter, pgx.QueryResultFormats, pgx.QueryResultFormatsByOID:
@@ -403,7 +403,7 @@ func queryOne[T any](ctx context.Context, tx *driver.WriteTx, scan func(jobsql.S
 	return list[0], nil
 }
 
-// flush sends what waits.
+// flush sends the statements that wait.
 func flush(ctx context.Context, tx *driver.WriteTx) error {
 	if own, ok := tx.Tx.(*transaction); ok {
 		return own.sendNow(ctx)

@@ -82,7 +82,7 @@ const (
 	maxMaxCount     = 10_000_000
 )
 
-// ReadStats reads the figures that show how a queue fares: what waits, what runs, what has finished and how long it took. It
+// ReadStats reads how many jobs wait, run and have finished, and how long they took. It
 // reads indexes, and of them a bounded part for each type, so that it may be asked every few seconds; req may be nil.
 func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, error) {
 	var r StatsRequest

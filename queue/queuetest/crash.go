@@ -15,7 +15,7 @@ type Scenario struct {
 	// Register gives a dispatcher its handlers. It is called for each job that is run: what a process keeps in memory is
 	// made here, so that it dies with it. What it shares with other calls stands for the world outside.
 	Register func(d *queue.Dispatcher)
-	// Outside tells what the outside world has seen, an effect a line, such as the letters that were sent; their order does
+	// Outside returns what the outside world has seen, an effect a line, such as the letters that were sent; their order does
 	// not matter. Nil: there is none.
 	Outside func() []string
 	// Ignore names columns ("table.column") and whole tables ("table") of the scenario's own whose content may differ.

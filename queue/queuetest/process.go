@@ -180,7 +180,7 @@ func (p *process) reach(where string) {
 	}
 }
 
-// passes notes a crash point and tells whether the process is to stop there.
+// passes notes a crash point and reports whether the process is to stop there.
 func (p *process) passes(where string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

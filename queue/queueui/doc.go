@@ -1,4 +1,4 @@
-// Package queueui is a dashboard for a queue, as an [http.Handler]: what waits, runs and has finished as figures and
+// Package queueui is a dashboard for a queue, as an [http.Handler]: waiting, running and finished jobs as figures and
 // pictures; jobs by state and type; one job with its attempts, steps and log; retry and cancel.
 //
 //	ui, err := queueui.New(q, nil)

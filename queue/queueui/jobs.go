@@ -48,7 +48,7 @@ func filterFrom(form url.Values) (jobsFilter, error) {
 	return f, nil
 }
 
-// Narrow tells whether a filter is set.
+// Narrow reports whether a filter is set.
 func (f jobsFilter) Narrow() bool { return f != (jobsFilter{}) }
 
 func (f jobsFilter) filter() queue.Filter {

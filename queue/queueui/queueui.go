@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Config is how a dashboard behaves; the zero value is the usual.
+// Config configures a dashboard. The zero Config uses the defaults.
 type Config struct {
 	// Title is what the queue is called on the pages. Default: "Queue".
 	Title string

@@ -16,7 +16,7 @@ type keyLimits struct {
 	lanes     []*lane // that it has looked into, and all of keys that were marked
 }
 
-// admit looks at keys that are marked, and tells whether some may be left: it looks at more of them the more jobs are wanted,
+// admit looks at keys that are marked, and reports whether some may be left: it looks at more of them the more jobs are wanted,
 // and leaves the others to the next claim. Of those with room, all types that wait are lanes.
 func (k *keyLimits) admit(ctx context.Context, tx *driver.WriteTx, wanted int) (more bool, err error) {
 	for n := 4 + wanted/4; len(k.standings)+len(k.lanes) < 40+4*wanted; {

@@ -41,7 +41,7 @@ func (m marks) list() []string {
 // atOnce is when a mark is due that waits for nothing, whatever the clock of whoever claims says.
 var atOnce = time.Unix(0, 0)
 
-// limited tells whether any key is limited at all, as coalescing ones are of themselves.
+// limited reports whether any key is limited at all, as coalescing ones are of themselves.
 func (m marks) limited(ctx context.Context, tx *driver.WriteTx) (limited bool, err error) {
 	if len(m) == 0 {
 		return false, nil

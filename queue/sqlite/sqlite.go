@@ -35,7 +35,7 @@ const (
 	Normal Durability = "NORMAL"
 )
 
-// Config says how to open a database; the zero value is the usual.
+// Config configures a database. The zero Config uses the defaults.
 type Config struct {
 	// Durability is [Full] by default.
 	Durability Durability

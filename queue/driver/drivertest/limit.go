@@ -45,7 +45,7 @@ func (s *suite) insertMany(n int, mods ...func(*driver.InsertJob)) {
 	}
 }
 
-// claimAll claims until there is no more, and tells when there will be.
+// claimAll claims until there is no more, and returns when there will be.
 func (s *suite) claimAll(now time.Time, worker string, types ...string) (jobs []driver.Job, nextDue time.Time) {
 	s.Helper()
 	for range 10_000 {

@@ -10,7 +10,7 @@ import (
 )
 
 // starts claims what may start, and goes on at the time that the answer names, until n jobs have started or there is
-// nothing to wait for. It tells when each started.
+// nothing to wait for. It returns when each started.
 func (s *suite) starts(now time.Time, n int, types ...string) (at []time.Time) {
 	s.Helper()
 	for range 100 * n {

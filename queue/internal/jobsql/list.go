@@ -62,13 +62,13 @@ func CountJobs(dialect driver.Dialect, f driver.Filter) (query string, args []an
 	return s.text.String(), s.args
 }
 
-// selective tells whether an index answers the filter that is not one of states. Tags are looked for among all jobs that have
+// selective reports whether an index answers the filter that is not one of states. Tags are looked for among all jobs that have
 // any, unless there is something better.
 func selective(f driver.Filter) bool {
 	return f.UserID != "" || f.Key != "" || f.LimitKey != "" || (len(f.Tags) > 0 && len(f.States)+len(f.Types) == 0)
 }
 
-// byState tells whether to look in each state apart. What is asked of one type only is looked for in all states.
+// byState reports whether to look in each state apart. What is asked of one type only is looked for in all states.
 func byState(f driver.Filter) bool { return !selective(f) && len(f.States)+len(f.Types) > 0 }
 
 // each writes what fn does of each standing.

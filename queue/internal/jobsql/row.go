@@ -137,7 +137,7 @@ func NullJSON(b json.RawMessage) sql.NullString {
 	return sql.NullString{String: string(b), Valid: b != nil}
 }
 
-// LeaseError tells what holds instead of a lease: nil when it is held by the job in that state and attempt.
+// LeaseError says what holds instead of a lease: nil when it is held by the job in that state and attempt.
 func LeaseError(lease driver.Lease, state driver.State, attempt int) error {
 	switch {
 	case state != driver.StateRunning:
