@@ -17,8 +17,8 @@ type bus struct {
 	staged map[string][]*stagedEvent
 }
 
-// A stagedEvent belongs to a transaction. Others see its commit before the one who made it can tell of it: when something
-// event is reported that can only have happened later, the staged event has committed too and is reported first.
+// A stagedEvent belongs to a transaction. Others see its commit before the one who made it can report it: when an event is
+// reported that can only have happened later, the staged event has committed too and is reported first.
 type stagedEvent struct {
 	Event
 	told bool

@@ -20,7 +20,7 @@
 // Every claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
 // millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.
 // It can clean up nothing that is younger than the oldest open transaction of the database: let none stay open for long.
-// [queue.Queue.Doctor] warns of both.
+// Doctor of package queueadmin warns of both.
 //
 // A claim that stands still half way, with its machine, is ended by the server after 5 s, and so is what a dispatcher writes
 // about the ends of jobs, dead workers and schedules. The program's own transactions are not, and nothing waits for them but
