@@ -49,7 +49,7 @@ fuzz: ## fuzz what reads bytes from outside, 30 s each
 	done
 
 .PHONY: bench
-bench: ## measure beside other queues into docs/benchmarks.md: an hour, and PostgreSQL and Redis servers
+bench: ## measure beside other queues into docs/benchmarks.md: two and a half hours, and PostgreSQL and Redis servers
 	cd internal/bench && go run . -out ../../docs/benchmarks.md
 
 .PHONY: check

@@ -45,7 +45,7 @@ func WithConcurrency(n int) HandlerOption {
 	}
 }
 
-// WithSteps names all the steps that the handler has, so that [Dispatcher.Check] finds stored ones that it does not know:
+// WithSteps names all the steps that the handler has, so that queueadmin.CheckProgram finds stored ones that it does not know:
 // those of a step that was renamed would run again.
 func WithSteps(names ...string) HandlerOption {
 	return func(h *handler) error {
