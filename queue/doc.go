@@ -137,7 +137,8 @@
 // takes capacity from its claim to its end; the jobs of a dead worker until they are taken back.
 //
 // Rates follow the generic cell rate algorithm: one start every Per ÷ Rate, and Burst at once after a quiet time. A claim is
-// a start, also of a job that then waits in a process. Rates are measured by the clocks of those who claim.
+// a start, also of a job that then waits in a process. Rates are measured by the server's clock on PostgreSQL,
+// and by that of the machine that claims on SQLite.
 //
 // Jobs whose key has no capacity are kept apart and slow no others. When a limit is set on jobs that are already queued, they
 // are put there in the transaction that sets it.

@@ -160,7 +160,8 @@ func Forever(name string) Key { return Key{Name: name, Scope: KeyForever} }
 func WhileUnfinished(name string) Key { return Key{Name: name, Scope: KeyUnfinished} }
 
 // ForPeriod is a key that is taken for a time from the enqueueing on, whatever becomes of the job: what it names happens at
-// most once in that time. The time is measured by the clocks of those who enqueue.
+// most once in that time. The time is measured by the server's clock on PostgreSQL,
+// and by that of the machine that enqueues on SQLite.
 func ForPeriod(name string, period time.Duration) Key {
 	return Key{Name: name, Scope: KeyPeriod, Period: period}
 }

@@ -54,11 +54,17 @@ func leave(id uint64) {
 	writes.open = writes.open[:last]
 }
 
-// look is how long Inside waits between two looks at writes of other goroutines.
-const look = time.Millisecond
+const (
+	// look is how long Inside waits between two looks at writes of other goroutines.
+	look = time.Millisecond
+	// patience bounds that waiting: goroutines that are inside one database each, and begin a write of the other's, would wait
+	// for each other for ever.
+	patience = 2 * time.Second
+)
 
 // Inside reports whether the caller's goroutine is inside a write of the guard's database. Where writes of several databases
-// run and the caller is inside one of them, it waits until enough of the others have ended to know which.
+// run and the caller is inside one of them, it waits until enough of the others have ended to know which; where they have not
+// within 2 s, it answers true, since a write that is refused loses nothing, and one that waits may never end.
 func (g *Guard) Inside() bool {
 	open := g.among()
 	if len(open) == 0 {
@@ -68,7 +74,7 @@ func (g *Guard) Inside() bool {
 	if own == 0 {
 		return false
 	}
-	for {
+	for began := time.Now(); ; {
 		ours := 0
 		for _, w := range open {
 			if w.guard == g {
@@ -79,6 +85,8 @@ func (g *Guard) Inside() bool {
 		case ours == 0:
 			return false
 		case ours == len(open), len(open) <= own: // all that are left are the caller's
+			return true
+		case time.Since(began) >= patience:
 			return true
 		}
 		time.Sleep(look)
