@@ -35,6 +35,9 @@ const maxChecked = 1000
 // their types and payloads. It is for a new version of a program, before it runs. Of each type it looks at the first 1000
 // jobs that are ready, scheduled, limited, moving and running. It only reads.
 func CheckProgram(ctx context.Context, d *queue.Dispatcher) ([]Incompatibility, error) {
+	if d == nil {
+		return nil, wrap("check", "", errNoDispatcher)
+	}
 	auditor, err := auditorOf(d.Queue())
 	if err != nil {
 		return nil, wrap("check", "", err)

@@ -10,6 +10,7 @@
 package queueadmin
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/postroom-go/postroom/queue"
@@ -25,8 +26,16 @@ func driverOf(q *queue.Queue) driver.Driver {
 	return d
 }
 
+var (
+	errNoQueue      = errors.New("the Queue is nil: make one with queue.New")
+	errNoDispatcher = errors.New("the Dispatcher is nil: make one with queue.NewDispatcher")
+)
+
 // auditorOf returns the driver as what [Verify], [Explain] and [CheckProgram] need.
 func auditorOf(q *queue.Queue) (driver.Auditor, error) {
+	if q == nil {
+		return nil, errNoQueue
+	}
 	a, ok := q.DB().(driver.Auditor)
 	if !ok {
 		return nil, fmt.Errorf("a %T does not implement driver.Auditor", q.DB())

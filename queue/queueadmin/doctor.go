@@ -27,6 +27,9 @@ const (
 // Doctor checks the health of the database and of the queue, for an operator: the engine's own state, workers, jobs that have
 // waited for long, jobs of an interrupted [Move], schedules that do not fire, and [Verify]. It only reads; on a large database it takes seconds.
 func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	if q == nil {
+		return nil, wrap("doctor", "", errNoQueue)
+	}
 	var findings []Finding
 	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
 	for _, look := range looks {

@@ -59,6 +59,9 @@ func (e *Explanation) String() string {
 
 // Explain returns the reasons why a job does not run, as text and as data. It only reads.
 func Explain(ctx context.Context, q *queue.Queue, jobID string) (*Explanation, error) {
+	if q == nil {
+		return nil, wrap("explain", jobID, errNoQueue)
+	}
 	job, err := q.Job(ctx, jobID)
 	if err != nil {
 		return nil, wrap("explain", jobID, err)

@@ -85,6 +85,9 @@ const (
 // ReadStats reads how many jobs wait, run and have finished, and how long they took. It
 // reads indexes, and of them a bounded part for each type, so that it may be asked every few seconds; req may be nil.
 func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, error) {
+	if q == nil {
+		return nil, wrap("stats", "", errNoQueue)
+	}
 	var r StatsRequest
 	if req != nil {
 		r = *req
