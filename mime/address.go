@@ -9,17 +9,26 @@ import (
 type Address struct {
 	Name  string // the display name, decoded; anyone can write anything here
 	Email string // the address itself, as it is written; never empty in what was read
+	// Group is the name of the group that the address was listed in, decoded (RFC 5322, section 3.4); empty outside of groups.
+	// Where a message is built, neighbours of the same Group are written as one, and an address with a Group alone is a group
+	// without members, such as undisclosed-recipients.
+	Group string
 }
 
-// ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members,
+// ParseAddresses reads the value of an address field such as To, not decoded. Groups are flattened to their members, which name them,
 // and names without an address are left out. It never fails: when the value is
 // malformed, ok is false and addresses holds what could be read.
+// It reads 100,000 addresses at most.
 func ParseAddresses(value string) (addresses []Address, ok bool) {
+	return parseAddresses(value, maxItems)
+}
+
+func parseAddresses(value string, limit int) (addresses []Address, ok bool) {
 	p := addressParser{s: value, ok: true, tail: len(value) - strings.LastIndex(value, "?=")}
-	for p.s != "" {
+	for p.s != "" && len(p.found) < limit {
 		p.mailbox()
 	}
-	return p.found, p.ok
+	return p.found, p.ok && p.s == ""
 }
 
 // An addressParser holds what is left to read and the addresses so far. Encoded-words are decoded only after the text
@@ -33,6 +42,8 @@ type addressParser struct {
 	// hostile input linear, and so does tail: the bytes from the last "?=" on, in which no encoded-word begins.
 	quoteOpen, commentOpen bool
 	tail                   int
+
+	group string // the one that is open
 }
 
 // A mailbox is the part of one address that has been read.
@@ -64,6 +75,9 @@ func (p *addressParser) mailbox() {
 		case c == ',' || c == ';':
 			p.s = p.s[1:]
 			p.add(&m)
+			if c == ';' {
+				p.group = ""
+			}
 			return
 		case isBlank(c):
 			p.s, blank = p.s[1:], true
@@ -76,7 +90,9 @@ func (p *addressParser) mailbox() {
 			p.angle(&m)
 		case c == ':' && !m.angle && m.email == "" && !m.word.isAddress:
 			p.s = p.s[1:]
-			m = mailbox{} // what came before names a group
+			group, _ := decodeWords(strings.TrimSpace(m.phrase.String()))
+			p.group = singleLine(group) // once, and not for each member
+			m = mailbox{}
 		default:
 			p.next(&m)
 			raw, text := p.word()
@@ -255,5 +271,5 @@ func (p *addressParser) add(m *mailbox) {
 	// too. Sample: address-word-quoted.
 	name, ok := decodeWords(strings.TrimSpace(a.Name))
 	p.ok = p.ok && ok
-	p.found = append(p.found, Address{Name: singleLine(name), Email: singleLine(a.Email)})
+	p.found = append(p.found, Address{Name: singleLine(name), Email: singleLine(a.Email), Group: p.group})
 }

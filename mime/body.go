@@ -1,10 +1,13 @@
 package mime
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // fillBodies decides which parts are the text of the message and which are attached to it, in the manner of JMAP (RFC
 // 8621, section 4.1.4).
-func (m *Message) fillBodies() {
+func (m *Message) fillBodies(meter *meter) {
 	var text, html []string
 	var walk func(p, parent *Part, isFirst bool)
 	walk = func(p, parent *Part, isFirst bool) {
@@ -13,7 +16,8 @@ func (m *Message) fillBodies() {
 			for i, child := range p.Parts {
 				walk(child, p, i == 0)
 			}
-		case !p.isShown(parent, isFirst):
+		case p.opaque || !p.isShown(parent, isFirst) ||
+			p.Message != nil && !meter.mayShow(len(p.Message.Text)+len(p.Message.HTML)):
 			m.Attachments = append(m.Attachments, p)
 		case p.Message != nil:
 			m.shown = max(m.shown, p.Message.shown+1)
@@ -56,12 +60,23 @@ func (m *Message) readText(p *Part) string {
 
 // joinTexts puts texts behind each other, each on a line of its own.
 func joinTexts(texts []string) string {
-	var out strings.Builder
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	if len(texts) == 1 {
+		return texts[0] // not copied: it may be as large as the message
+	}
+	size := len(texts)
 	for _, text := range texts {
-		if out.Len() > 0 && text != "" && !strings.HasSuffix(out.String(), "\n") {
+		size += len(text)
+	}
+	var out strings.Builder
+	out.Grow(size)
+	endsLine := true
+	for _, text := range texts {
+		if !endsLine {
 			out.WriteByte('\n')
 		}
 		out.WriteString(text)
+		endsLine = strings.HasSuffix(text, "\n")
 	}
 	return out.String()
 }

@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -32,6 +33,9 @@ var charsetAliases = map[string]encoding.Encoding{
 
 // lookupCharset finds the encoding of a charset name; nil if it is unknown.
 func lookupCharset(name string) encoding.Encoding {
+	if isUTF8(name) {
+		return unicode.UTF8
+	}
 	if enc, ok := charsetAliases[name]; ok {
 		return enc
 	}
@@ -45,47 +49,106 @@ func lookupCharset(name string) encoding.Encoding {
 	return nil
 }
 
-// decodeText turns bytes in the named charset into UTF-8. The problem is empty if the bytes are valid in the charset.
-func decodeText(b []byte, name string) (text string, problem DefectKind) {
-	name = strings.ToLower(strings.Trim(name, " \t\"'"))
-	switch name {
-	case "", "us-ascii", "ascii", "utf-8", "utf8", "unicode-1-1-utf-8", "x-unknown", "unknown-8bit":
-		return decodeUTF8(b, strings.Contains(name, "utf"))
-	case "utf-7", "unicode-1-1-utf-7", "x-unicode-2-0-utf-7":
+// decodeText turns bytes in the named charset into UTF-8. The problem is empty if the bytes are valid in the charset. Hints
+// may be nil.
+func decodeText(b []byte, name string, hints *charsetHints) (text string, problem DefectKind) {
+	if isUTF7(name) {
 		return decodeUTF7(b)
 	}
-	enc := lookupCharset(name)
-	if enc == nil {
-		text, _ = decodeUTF8(b, false)
-		return text, CharsetUnknown
-	}
-	decoded, err := enc.NewDecoder().Bytes(b)
-	if err != nil {
-		problem = CharsetBroken
-	}
-	return strings.ToValidUTF8(string(decoded), "\uFFFD"), problem
+	enc, problem := charsetOf(b, name, hints)
+	return transcode(b, enc, false), problem
 }
 
-// decodeUTF8 reads ASCII and UTF-8, and tolerates what claims to be one and is not.
+// charsetOf finds the encoding of bytes for which a charset is declared; nil if they are UTF-8.
 //
-// QUIRK: bytes above 127 without a charset, or with that of ASCII, are UTF-8 where they are valid UTF-8, and else
-// Windows-1252, as in a browser. So are bytes that claim to be UTF-8 and have no single sequence of it. Samples:
-// charset-undeclared, charset-wrong.
-func decodeUTF8(b []byte, declared bool) (text string, problem DefectKind) {
+// QUIRK: bytes above 127 without a charset, or with that of ASCII, are UTF-8 where they are valid UTF-8, and else in
+// the charset that detectCharset finds. So are bytes that claim to be UTF-8 and have no single sequence of it. ISO-2022-JP is
+// often not declared, since it is 7-bit. Samples: charset-undeclared, charset-wrong, charset-escapes.
+func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encoding, problem DefectKind) {
+	var declared encoding.Encoding
+	name = charsetName(name)
+	switch {
+	case isUTF8(name):
+		declared = unicode.UTF8
+	case !saysNothing(name):
+		if declared = lookupCharset(name); declared == nil {
+			problem = CharsetUnknown
+		}
+	}
+	if declared != nil && declared != unicode.UTF8 {
+		return declared, ""
+	}
 	ascii, multibyte, valid := scanUTF8(b)
 	switch {
-	case ascii:
-		return string(b), ""
-	case valid:
-		if !declared {
-			problem = CharsetBroken
+	case ascii && !isISO2022JP(b):
+		return nil, problem
+	case valid && !ascii:
+		if declared == nil {
+			problem = cmp.Or(problem, CharsetBroken)
 		}
-		return string(b), problem
-	case declared && multibyte:
-		return strings.ToValidUTF8(string(b), "\uFFFD"), CharsetBroken
+		return nil, problem
+	case declared != nil && multibyte:
+		return declared, CharsetBroken
 	}
-	decoded, _ := charmap.Windows1252.NewDecoder().Bytes(b) // has a character for every byte
-	return string(decoded), CharsetBroken
+	return lookupCharset(detectCharset(b, hints.named(), "")), cmp.Or(problem, CharsetBroken)
+}
+
+// bodyCharset is charsetOf for the text of a part, of which there is enough to find out that the declaration is wrong.
+//
+// QUIRK: programs declare what they were set to and write something else: UTF-8 or Big5 as iso-8859-1, GBK as Big5. What
+// looks like another charset, and not at all like the declared one, is read as the other. Sample: charset-lie.
+func bodyCharset(b []byte, name string, hints *charsetHints) (enc encoding.Encoding, problem DefectKind) {
+	enc, problem = charsetOf(b, name, hints)
+	if enc == nil || problem != "" {
+		return enc, problem
+	}
+	ascii, _, valid := scanUTF8(b)
+	switch declared := canonicalCharset(enc); {
+	case declared == "" || ascii:
+		return enc, ""
+	case valid:
+		return nil, CharsetBroken
+	default:
+		if found := detectCharset(b, hints.named(), declared); found != declared {
+			return lookupCharset(found), CharsetBroken
+		}
+		return enc, ""
+	}
+}
+
+// charsetName is the form in which charset names are compared.
+//
+// QUIRK: "charset=charset=utf-8", "win-1251" and "iso-utf-8" occur. Sample: charset-names.
+func charsetName(name string) string {
+	name = strings.ToLower(strings.Trim(name, " \t\"'"))
+	name = strings.TrimPrefix(name, "charset=")
+	if number, found := strings.CutPrefix(name, "win-"); found {
+		name = "windows-" + number
+	}
+	return strings.Replace(name, "iso-utf-8", "utf-8", 1)
+}
+
+// saysNothing reports whether a charset name is one that programs write who do not know it.
+func saysNothing(name string) bool {
+	switch name {
+	case "", "us-ascii", "ascii", "x-unknown", "unknown-8bit":
+		return true
+	default:
+		return false
+	}
+}
+
+func isUTF8(name string) bool {
+	return name == "utf-8" || name == "utf8" || name == "unicode-1-1-utf-8"
+}
+
+func isUTF7(name string) bool {
+	switch charsetName(name) {
+	case "utf-7", "unicode-1-1-utf-7", "x-unicode-2-0-utf-7":
+		return true
+	default:
+		return false
+	}
 }
 
 func scanUTF8(b []byte) (ascii, multibyte, valid bool) {

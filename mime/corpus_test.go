@@ -72,7 +72,9 @@ func TestCorpusConsensus(t *testing.T) {
 		compare("subject", want.Subject.Votes, words(want.Subject.Value), words(got.Subject))
 		compare("from", want.From.Votes, normal(want.From.Value), pairs(got.From))
 		compare("to", want.To.Votes, normal(want.To.Value), pairs(got.To))
-		compare("named", want.Named.Votes, normal(want.Named.Value), normal(named(got)))
+		if want.Path != namedAgainstAll {
+			compare("named", want.Named.Votes, normal(want.Named.Value), normal(named(got)))
+		}
 		date := int64(0)
 		if want.Date.Value != nil {
 			date = int64(*want.Date.Value)
@@ -84,6 +86,10 @@ func TestCorpusConsensus(t *testing.T) {
 		require.Greater(t, compared[field], 250, field)
 	}
 }
+
+// namedAgainstAll has "Content-Disposition: ; filename=image001.png": the others take the name for the disposition, and
+// lose it.
+const namedAgainstAll = "stalwart-mail-parser/malformed/017.eml"
 
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
@@ -117,19 +123,29 @@ func named(m *mime.Message) [][2]string {
 	return l
 }
 
-// eachMail calls f with every file of the corpora of mail.
+// eachMail calls f with the samples of this repository and with every file of the corpora of mail, where they are.
 func eachMail(t *testing.T, f func(path string, raw []byte)) {
 	t.Helper()
-	for _, name := range []string{"01-mime-parse", "05-spam-news"} {
-		err := filepath.WalkDir(corpus(t, name), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
+	dirs := []string{"testdata", "../gmail/gmailtest/sample/messages"}
+	if _, err := os.Stat(corpora); err == nil {
+		dirs = append(dirs, filepath.Join(corpora, "01-mime-parse"), filepath.Join(corpora, "05-spam-news"))
+	} else {
+		t.Logf("tested against the samples alone, and not against real mail: %v", err)
+	}
+	for i, dir := range dirs {
+		found := 0
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			isSample := i < 2 // beside other files
+			if err != nil || d.IsDir() || isSample && filepath.Ext(path) != ".eml" {
 				return err
 			}
 			raw, err := os.ReadFile(path)
 			f(path, raw)
+			found++
 			return err
 		})
 		require.NoError(t, err)
+		require.Greater(t, found, 50, dir)
 	}
 }
 
@@ -147,7 +163,7 @@ func TestCorpusBuildsWhatWasRead(t *testing.T) {
 		m, err := mime.ParseBytes(raw, nil)
 		require.NoError(t, err, path)
 		o := mime.Outgoing{
-			From: mime.Address{Email: "ada@example.com"}, To: []mime.Address{{Email: "bob@example.org"}},
+			From: []mime.Address{{Email: "ada@example.com"}}, To: []mime.Address{{Email: "bob@example.org"}},
 			Subject: m.Subject, Text: "x" + m.Text, HTML: m.HTML,
 		}
 		for _, a := range m.Attachments {

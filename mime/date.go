@@ -110,6 +110,8 @@ func (d *dateParser) number(s string) {
 	case err != nil:
 	case len(s) > 3 && d.year < 0:
 		d.year = n
+	case len(s) == 3 && s[0] == '0' && d.day == 0: // QUIRK: a day of three digits. Sample: date-day.
+		d.day = n
 	case len(s) == 3 && d.year < 0:
 		d.year = 1900 + n
 	case d.year >= 0 && d.month == 0 && d.day == 0:

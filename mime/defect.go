@@ -15,11 +15,13 @@ const (
 	BareCR DefectKind = "bare_cr"
 	// HeaderIndented: the first field is indented; it is read as a field.
 	HeaderIndented DefectKind = "header_indented"
-	// HeaderNotFolded: a line within the header is no field and not indented; it continues the field before it.
+	// HeaderNotFolded: a line within the header is no field and not indented; it continues the field before it if that
+	// ends in a comma or semicolon, and is left out otherwise.
 	HeaderNotFolded DefectKind = "header_not_folded"
 	// HeaderNotEnded: the header ends without a blank line, at a delimiter or what is no field; the body begins there.
 	HeaderNotEnded DefectKind = "header_not_ended"
-	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8; they are read in the section's charset.
+	// HeaderRaw8Bit: a field has bytes that are neither ASCII nor UTF-8, or ISO-2022-JP; they are read in the section's
+	// charset, or in one that they look like.
 	HeaderRaw8Bit DefectKind = "header_raw_8bit"
 	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or characters that may not stand
 	// in one; it is read as far as possible.
@@ -43,14 +45,19 @@ const (
 	EncodingUnknown DefectKind = "encoding_unknown"
 	// EncodingBroken: base64, quoted-printable or uuencoded content is broken; what can be decoded is kept.
 	EncodingBroken DefectKind = "encoding_broken"
-	// CharsetUnknown: the charset is not known; the text is read as UTF-8, or else as Windows-1252.
+	// CharsetUnknown: the charset is not known; the text is read as UTF-8, or else in what it looks like.
 	CharsetUnknown DefectKind = "charset_unknown"
-	// CharsetBroken: the text is not in the charset it declares, or has bytes above 127 and declares none.
+	// CharsetBroken: the text is not in the charset it declares, or has bytes above 127 and declares none; it is read as
+	// UTF-8, or else in what it looks like, which is Windows-1252 when nothing else is likely.
 	CharsetBroken DefectKind = "charset_broken"
 	// MessageEncoded: an attached message has a transfer encoding, which it may not have; it is decoded and read.
 	MessageEncoded DefectKind = "message_encoded"
 	// NotOpened: an attached message is wrapped in too many transfer encodings; its content is there, unread.
 	NotOpened DefectKind = "not_opened"
+	// LimitExceeded: the message exceeds one of the [Limits], which the detail names; what is beyond is kept unread.
+	LimitExceeded DefectKind = "limit_exceeded"
+	// MoreDefects: there are more defects than are listed; it is the last.
+	MoreDefects DefectKind = "more_defects"
 )
 
 // A Defect is one fault of a message that was tolerated.
@@ -84,7 +91,17 @@ type reporter struct {
 	part string
 }
 
+// maxDefects is how many defects one message lists: they say that it is broken, and how, long before.
+const maxDefects = 1000
+
 func (r reporter) report(kind DefectKind, field, detail string) {
+	switch n := len(*r.to); {
+	case n > maxDefects:
+		return
+	case n == maxDefects:
+		*r.to = append(*r.to, Defect{Kind: MoreDefects})
+		return
+	}
 	*r.to = append(*r.to, Defect{Kind: kind, Part: r.part, Field: field, Detail: excerpt(detail)})
 }
 
@@ -92,7 +109,7 @@ func (r reporter) report(kind DefectKind, field, detail string) {
 func excerpt(s string) string {
 	const limit = 80
 	if len(s) > limit {
-		s = s[:limit] + "…"
+		s = s[:limit] + "…" // a string of its own, which does not keep the whole of s in memory
 	}
 	return singleLine(strings.TrimSpace(s))
 }

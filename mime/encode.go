@@ -12,8 +12,20 @@ const (
 	maxLine  = 998 // bytes in a line without its CRLF (RFC 5322, section 2.1.1)
 	softLine = 76  // where lines are folded if they can be
 	maxToken = 900 // what stands without a blank, so that it fits into a line behind a field name of 70
-	wordText = 60  // encoded text in one encoded-word or parameter section, so that it stays below 76
+	wordText = 60  // encoded text in one encoded-word or parameter section at most, so that it stays below 76
+	wordLess = 20  // encoded text in one encoded-word at least
+	wordMore = len("=?utf-8?q??=")
 )
+
+// wordRoom is how much encoded text an encoded-word may have in a field, so that one fits behind its name: no line with
+// an encoded-word is longer than 76 (RFC 2047, section 2). Behind a long name the line is folded.
+func wordRoom(name string) int {
+	room := softLine - len(name) - len(": ") - wordMore - len(",")
+	if room < wordLess {
+		return wordText
+	}
+	return min(room, wordText)
+}
 
 // fold writes a header field. Lines are folded in front of blanks, which unfolding leaves as they were; value must
 // not have more than maxToken bytes between two blanks.
@@ -27,7 +39,7 @@ func fold(name, value string) []byte {
 		} else {
 			end = len(chunk)
 		}
-		if line+end > softLine && line > len(name)+1 {
+		if line+end > softLine && (line > len(name)+1 || strings.HasPrefix(chunk, " =?")) {
 			out = append(out, "\r\n"...)
 			line = 0
 		}
@@ -39,11 +51,11 @@ func fold(name, value string) []byte {
 }
 
 // encodeText is the form of a text in an unstructured field: as it is, or in encoded-words.
-func encodeText(s string) string {
+func encodeText(s string, room int) string {
 	if isPlain(s) {
 		return s
 	}
-	return encodeWords(s)
+	return encodeWords(s, room)
 }
 
 // isPlain reports whether a text can stand in a header and be read back as it is: printable ASCII that does not look
@@ -66,8 +78,8 @@ func isPlain(s string) bool {
 }
 
 // encodeWords makes encoded-words (RFC 2047) of all of a text, in whichever of the two encodings is shorter, never
-// cutting a character.
-func encodeWords(s string) string {
+// cutting a character. Room is how much encoded text may be in one.
+func encodeWords(s string, room int) string {
 	q, b := 0, (len(s)+2)/3*4
 	for i := range len(s) {
 		q += len(qByte(s[i]))
@@ -81,7 +93,7 @@ func encodeWords(s string) string {
 		n := 0
 		for n < len(s) {
 			_, size := utf8.DecodeRuneInString(s[n:])
-			if n > 0 && len(encode(s[:n+size])) > wordText {
+			if n > 0 && len(encode(s[:n+size])) > room {
 				break
 			}
 			n += size
@@ -112,18 +124,10 @@ func qByte(c byte) string {
 	}
 }
 
-// encodeAddress is the form of an address in a header.
-func encodeAddress(a Address) string {
-	if a.Name == "" {
-		return a.Email
-	}
-	return encodePhrase(a.Name) + " <" + a.Email + ">"
-}
-
 // encodePhrase is the form of a display name: a phrase of atoms, a quoted-string, or encoded-words.
-func encodePhrase(name string) string {
+func encodePhrase(name string, room int) string {
 	if !isPlain(name) || len(name) > maxToken/2 { // quoting may double it
-		return encodeWords(name)
+		return encodeWords(name, room)
 	}
 	for word := range strings.SplitSeq(name, " ") {
 		if !isDotAtom(word) || strings.Contains(word, ".") {

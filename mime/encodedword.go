@@ -27,6 +27,9 @@ func cutWord(s string) (w word, rest string, found bool) {
 	if name <= 0 || len(s) < name+5 || s[name+4] != '?' || strings.ContainsAny(s[2:2+name], " \t\"<>@") {
 		return w, s, false
 	}
+	if !strings.ContainsRune("bBqQ", rune(s[name+3])) {
+		return w, s, false // before its end is looked for, which may be far away each time
+	}
 	text, rest, found := strings.Cut(s[name+5:], "?=")
 	if !found {
 		return w, s, false
@@ -34,11 +37,9 @@ func cutWord(s string) (w word, rest string, found bool) {
 	w.charset, _, _ = strings.Cut(s[2:2+name], "*") // RFC 2231, section 5: a language may follow
 	switch s[name+3] {
 	case 'b', 'B':
-		w.b, w.ok = decodeBase64([]byte(text))
-	case 'q', 'Q':
-		w.b, w.ok = appendOctets(nil, []byte(strings.ReplaceAll(text, "_", " ")))
+		w.b, w.ok = decodeLetters([]byte(text))
 	default:
-		return w, s, false
+		w.b, w.ok = appendOctets(nil, []byte(strings.ReplaceAll(text, "_", " ")))
 	}
 	w.ok = w.ok && isASCII(text) && !strings.ContainsAny(text, " ?")
 	if !isASCII(text) {
@@ -53,6 +54,9 @@ func cutWord(s string) (w word, rest string, found bool) {
 // QUIRK: words are also decoded where they touch other text, and the octets of neighbours in one charset are joined
 // before they are read, since many senders cut characters in two. Sample: encoded-word-cut.
 func decodeWords(s string) (text string, ok bool) {
+	if !strings.Contains(s, "=?") {
+		return s, true
+	}
 	d := wordDecoder{ok: true}
 	// Nothing behind the last "?=" is a word. To know it keeps the search for a word's end from being repeated in vain.
 	for lastEnd := strings.LastIndex(s, "?="); ; {
@@ -101,7 +105,7 @@ func (d *wordDecoder) text(s string) {
 }
 
 func (d *wordDecoder) flush() {
-	text, problem := decodeText(d.run.b, d.run.charset)
+	text, problem := decodeText(d.run.b, d.run.charset, nil)
 	d.out.WriteString(text)
 	d.ok = d.ok && problem == ""
 	d.inRun, d.run = false, word{}

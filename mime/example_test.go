@@ -1,7 +1,6 @@
 package mime_test
 
 import (
-	"errors"
 	"fmt"
 	"log"
 	"strings"
@@ -24,7 +23,7 @@ func ExampleParse() {
 		"1,2"
 	m, err := mime.Parse(strings.NewReader(raw), nil)
 	if err != nil {
-		log.Fatal(err) // the reader failed, or the message exceeds a limit
+		log.Fatal(err) // the reader failed
 	}
 	fmt.Println("from:", m.From[0].Name, m.From[0].Email)
 	fmt.Println("text:", mime.TextFromHTML(m.HTML))
@@ -43,17 +42,20 @@ func ExampleParse() {
 
 func ExampleParse_limits() {
 	raw := "Subject: hi\r\n\r\n" + strings.Repeat("x", 1000)
-	_, err := mime.Parse(strings.NewReader(raw), &mime.Limits{Size: 512})
-	fmt.Println(errors.Is(err, mime.ErrLimit))
-	fmt.Println(err)
+	m, err := mime.Parse(strings.NewReader(raw), &mime.Limits{Size: 512})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(m.Subject, len(m.Text))
+	fmt.Println(m.Defects)
 	// Output:
-	// true
-	// mime: message exceeds Size, which is 512: raise Limits.Size to read it
+	// hi 497
+	// [limit_exceeded in the message: Limits.Size is 512]
 }
 
 func ExampleOutgoing_Build() {
 	o := mime.Outgoing{
-		From:       mime.Address{Name: "Ada", Email: "ada@example.com"},
+		From:       []mime.Address{{Name: "Ada", Email: "ada@example.com"}},
 		To:         []mime.Address{{Name: "Jürgen", Email: "juergen@example.com"}},
 		Subject:    "Re: The rates",
 		InReplyTo:  "m1@example.com",
@@ -80,7 +82,7 @@ func ExampleOutgoing_Build() {
 
 func ExampleOutgoing_Build_injection() {
 	o := mime.Outgoing{
-		From:    mime.Address{Email: "ada@example.com"},
+		From:    []mime.Address{{Email: "ada@example.com"}},
 		To:      []mime.Address{{Email: "bob@example.org"}},
 		Subject: "Hello\r\nBcc: eve@evil.example",
 		Text:    "Hello Bob.\n",

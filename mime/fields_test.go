@@ -72,6 +72,7 @@ func TestParseDate(t *testing.T) {
 		"comment never ends":  {"Sat, 21 Nov 2026 03:28:31 +0100 (CET", "2026-11-21T03:28:31+01:00"},
 		"two digits, new":     {"21 Nov 26 03:28:31 +0000", "2026-11-21T03:28:31Z"},
 		"two digits, old":     {"21 Nov 97 03:28:31 +0000", "1997-11-21T03:28:31Z"},
+		"day of three digits": {"Thu, 029 Oct 2026 03:28:31 +0000", "2026-10-29T03:28:31Z"},
 		"three digits":        {"21 Nov 126 03:28:31 +0000", "2026-11-21T03:28:31Z"},
 		"dashes":              {"Saturday, 21-Nov-26 03:28:31 GMT", "2026-11-21T03:28:31Z"},
 		"whole month":         {"21 November 2026 03:28:31 +0000", "2026-11-21T03:28:31Z"},
@@ -108,6 +109,15 @@ func TestParseDate(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestParseAddressesKeepsGroups(t *testing.T) {
+	got, ok := mime.ParseAddresses(`a@x, "The =?utf-8?q?Fr=C3=BChen?=": Bob <b@x>, c@x; d@x, empty:;, Next: e@x`)
+	require.True(t, ok)
+	require.Equal(t, []mime.Address{
+		{Email: "a@x"}, {Name: "Bob", Email: "b@x", Group: "The Fr\u00fchen"}, {Email: "c@x", Group: "The Fr\u00fchen"}, {Email: "d@x"},
+		{Email: "e@x", Group: "Next"},
+	}, got)
 }
 
 func TestParseMessageIDs(t *testing.T) {

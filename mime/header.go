@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // A Field is one header field (RFC 5322, section 2.2).
@@ -58,8 +61,8 @@ func (h Header) raw(name string) string {
 
 // A rawField is a field as it was cut from the message.
 type rawField struct {
-	name  string
-	value []byte // folded
+	name, value []byte // the value is folded
+	unfolded    int    // length of the value when it is not
 }
 
 // cutField takes the name off a line, if it is the first line of a field: printable ASCII, then a colon.
@@ -79,36 +82,75 @@ func cutField(line []byte) (f rawField, found bool) {
 			return f, false
 		}
 	}
-	return rawField{name: string(name), value: line[colon+1:]}, true
+	return rawField{name: name, value: line[colon+1:]}, true
 }
 
-// decodeHeader makes the fields readable.
-func decodeHeader(fields []rawField, r reporter) Header {
+// decodeHeader makes the fields readable. All of them share one string, which most values are a piece of.
+// Body is what follows the section, and may tell the charset of fields that are not ASCII.
+func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporter) Header {
+	size := 0
+	for _, f := range fields {
+		size += len(f.name) + len(f.value)
+	}
+	var section strings.Builder
+	section.Grow(size)
+	for i := range fields {
+		f := &fields[i]
+		section.Write(f.name)
+		at := section.Len()
+		unfold(&section, f.value)
+		f.unfolded = section.Len() - at
+	}
 	header := make(Header, len(fields))
-	charset := sync.OnceValue(func() string { return declaredCharset(fields) })
+	whole := section.String()
+	charset := sync.OnceValue(func() encoding.Encoding { return headerCharset(fields, whole, body, hints) })
+	text := whole
 	for i, f := range fields {
-		value := unfold(f.value)
-		text := string(value)
-		if !utf8.Valid(value) {
-			// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532) or else in the charset that the section declares for its
-			// body. Sample: header-8bit.
-			text, _ = decodeText(value, charset())
-			r.report(HeaderRaw8Bit, f.name, text)
+		name, value := text[:len(f.name)], text[len(f.name):len(f.name)+f.unfolded]
+		text = text[len(name)+len(value):]
+		if !utf8.ValidString(value) || strings.Contains(value, "\x1b$") {
+			value = transcode([]byte(value), charset(), false)
+			r.report(HeaderRaw8Bit, name, value)
 		}
-		decoded, ok := decodeWords(text)
+		decoded, ok := decodeWords(value)
 		if !ok {
-			r.report(EncodedWordBroken, f.name, text)
+			r.report(EncodedWordBroken, name, value)
 		}
-		header[i] = Field{Name: f.name, Value: singleLine(decoded), raw: singleLine(text)}
+		header[i] = Field{Name: name, Value: singleLine(decoded), raw: singleLine(value)}
 	}
 	return header
 }
 
+// headerCharset finds the charset of the fields that are not UTF-8.
+//
+// QUIRK: raw 8-bit in a header is UTF-8 (RFC 6532) or else in the charset that the section declares for its body, or
+// that all such fields and the beginning of the body look like; ISO-2022-JP stands there as well. Sample: header-8bit.
+func headerCharset(fields []rawField, text string, body []byte, hints *charsetHints) encoding.Encoding {
+	enc := lookupCharset(declaredCharset(fields))
+	if enc != nil && enc != unicode.UTF8 {
+		return enc
+	}
+	var sample []byte
+	for _, f := range fields {
+		value := text[len(f.name) : len(f.name)+f.unfolded]
+		text = text[len(f.name)+f.unfolded:]
+		if len(sample) < maxSample && (!utf8.ValidString(value) || strings.Contains(value, "\x1b$")) {
+			sample = append(append(sample, value[:min(len(value), maxSample)]...), '\n')
+		}
+	}
+	if enc == nil {
+		sample = append(sample, hints.lend(body)...)
+	}
+	return lookupCharset(detectCharset(sample, hints.named(), ""))
+}
+
 func declaredCharset(fields []rawField) string {
 	for _, f := range fields {
-		if strings.EqualFold(f.name, "Content-Type") {
-			_, params, _ := parseParams(strings.ToValidUTF8(string(unfold(f.value)), "\uFFFD"))
-			return params["charset"]
+		if strings.EqualFold(string(f.name), "Content-Type") {
+			var value strings.Builder
+			unfold(&value, f.value)
+			_, params, _ := parseParams(strings.ToValidUTF8(value.String(), "\uFFFD"), maxItems)
+			return charsetName(params["charset"])
 		}
 	}
 	return ""
@@ -117,23 +159,25 @@ func declaredCharset(fields []rawField) string {
 // unfold joins the lines of a field's value (RFC 5322, section 2.2.3) and takes off the blanks around it.
 //
 // QUIRK: Outlook and others put a tab where they fold, in place of the blank that was there. Sample: fold-tab.
-func unfold(value []byte) []byte {
+func unfold(out *strings.Builder, value []byte) {
 	value = bytes.Trim(value, " \t\r\n")
 	if bytes.IndexByte(value, '\n') < 0 {
-		return value
+		out.Write(value)
+		return
 	}
-	var out []byte
+	isFirst := true
 	for line := range bytes.Lines(value) {
 		switch {
-		case len(out) == 0:
+		case isFirst:
+			isFirst = false
 		case line[0] == '\t':
-			out, line = append(out, ' '), line[1:]
+			out.WriteByte(' ')
+			line = line[1:]
 		case line[0] != ' ': // see the QUIRK of splitter.header
-			out = append(out, ' ')
+			out.WriteByte(' ')
 		}
-		out = append(out, bytes.TrimRight(line, "\r\n")...)
+		out.Write(bytes.TrimRight(line, "\r\n"))
 	}
-	return out
 }
 
 // singleLine makes decoded text fit to stand in one line: an encoded-word can say CR, LF and NUL, and a

@@ -1,155 +1,144 @@
 package mime
 
 import (
+	"slices"
 	"strings"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
-// TextFromHTML returns the text of HTML: blocks become lines, list items get a dash, table cells are set apart,
-// images give their alternative text. Styles, scripts and whatever else is not meant to be read are left out. Its
-// time is linear in the size of the input, and every input is accepted.
+// An HTMLText is what a page of HTML says: to the person who sees it, and apart from that to whoever reads its source.
+type HTMLText struct {
+	// Text is what a person sees. Blocks are lines, with an empty line where browsers leave one; items of lists have a dash or
+	// their number; cells of a table's row are set apart by a blank; pictures give their alternative text, buttons their label.
+	// Preformatted text keeps its blanks; elsewhere they are collapsed, non-breaking ones too.
+	Text string
+
+	// Hidden are the texts that a person does not see, in the order of the source. There are at most 1000; the last holds what
+	// would be more. Style sheets and scripts are not among them.
+	Hidden []HiddenText
+
+	// Links are the links, in the order of the source; the first 1000.
+	Links []Link
+
+	// Incomplete reports that the style sheets were too large or too intricate to be applied whole, so that Text may hold text
+	// that a person does not see. No page that was made to be read is.
+	Incomplete bool
+}
+
+// A HiddenText is a text that the source holds and a person does not see.
+type HiddenText struct {
+	Text   string
+	By     HiddenBy
+	Offset int // of its beginning in the source, in bytes
+}
+
+// HiddenBy says what hides a text.
+type HiddenBy string
+
+// What hides text. Where several things do, it is the outermost.
+const (
+	// HiddenByDisplay: display: none, or the attribute hidden.
+	HiddenByDisplay HiddenBy = "display"
+	// HiddenByVisibility: visibility: hidden or collapse, or content-visibility: hidden.
+	HiddenByVisibility HiddenBy = "visibility"
+	// HiddenByOpacity: an opacity of less than a tenth, with all elements around.
+	HiddenByOpacity HiddenBy = "opacity"
+	// HiddenBySize: a font of at most one pixel.
+	HiddenBySize HiddenBy = "size"
+	// HiddenByColor: a color that cannot be told from the background, a contrast under 1.15. Before a picture none is.
+	HiddenByColor HiddenBy = "color"
+	// HiddenByPosition: a place to the left of the page, above it, or far to the right.
+	HiddenByPosition HiddenBy = "position"
+	// HiddenByClipping: a box without height or width that cuts its content off, a clip path, or a scale of 0.
+	HiddenByClipping HiddenBy = "clipping"
+	// HiddenByCharacter: characters without width, soft hyphens, marks of direction, fillers, and tags (as the ASCII that they
+	// spell). They stand within the text that is seen; joiners and selectors that its script needs are not counted.
+	HiddenByCharacter HiddenBy = "character"
+	// HiddenByElement: an element that mail clients do not show, as title, template, iframe and video.
+	HiddenByElement HiddenBy = "element"
+	// HiddenByComment: a comment.
+	HiddenByComment HiddenBy = "comment"
+	// HiddenByCondition: a comment whose content only Outlook on Windows shows.
+	HiddenByCondition HiddenBy = "conditional_comment"
+)
+
+// A hiding is a HiddenBy in a byte, since each style has one.
+type hiding uint8
+
+const (
+	notHidden hiding = iota
+	hiddenByDisplay
+	hiddenByVisibility
+	hiddenByOpacity
+	hiddenBySize
+	hiddenByColor
+	hiddenByPosition
+	hiddenByClipping
+	hiddenByCharacter
+	hiddenByElement
+	hiddenByComment
+	hiddenByCondition
+)
+
+var hidings = [...]HiddenBy{
+	"", HiddenByDisplay, HiddenByVisibility, HiddenByOpacity, HiddenBySize, HiddenByColor, HiddenByPosition, HiddenByClipping,
+	HiddenByCharacter, HiddenByElement, HiddenByComment, HiddenByCondition,
+}
+
+// A Link is an address that a person can open: the href of an a element.
+type Link struct {
+	URL string // as written, with character references decoded and blanks around it left out
+	// Text[Start:End] of the [HTMLText] is what stands for it; empty for a picture without alternative text, and for a link
+	// that is hidden.
+	Start, End int
+}
+
+const (
+	maxHidden    = 1000
+	maxPageLinks = 1000
+)
+
+// ReadHTML reads a page of HTML, as the text/html parts of a message give it; see [Message.HTML]. It applies the rules of the
+// page's own style sheets and the styles of its elements, as a browser does in a window of 1280 by 800 pixels with scripts
+// turned off, pictures and sheets from elsewhere not loaded.
 //
-// The result holds the text of the markup, which is not always what a browser shows: text that styles hide is part of it.
-func TextFromHTML(source string) string {
-	w := textWriter{}
-	tokens := html.NewTokenizer(strings.NewReader(source))
-	for {
-		switch tokens.Next() {
-		case html.ErrorToken: // the end: a strings.Reader has no other error
-			return strings.TrimSpace(w.out.String())
-		case html.TextToken:
-			w.text(strings.ReplaceAll(string(tokens.Text()), "\u00A0", " "))
-		case html.StartTagToken, html.SelfClosingTagToken:
-			w.start(tokens.Token())
-		case html.EndTagToken:
-			w.end(tokens.Token().DataAtom)
+// Every input is accepted. Time grows linearly with its size, and all that is allocated stays under four times its size and
+// 256 KiB. What is not UTF-8 counts as the U+FFFD that it becomes.
+func ReadHTML(source string) HTMLText {
+	r := newHTMLReader(source)
+	r.read()
+	return r.result()
+}
+
+// TextFromHTML returns the text of HTML that a person sees: the Text of [ReadHTML].
+func TextFromHTML(source string) string { return ReadHTML(source).Text }
+
+// result trims the text and makes the places of links fit it.
+func (r *htmlReader) result() HTMLText {
+	all := string(r.seen.out)
+	text := strings.TrimRight(all, " \n\t")
+	text = strings.TrimLeft(text, "\n")
+	skipped := len(strings.TrimRight(all, " \n\t")) - len(text)
+	for i := range r.links {
+		l := &r.links[i]
+		l.Start, l.End = max(0, l.Start-skipped), max(0, l.End-skipped)
+		l.End = min(l.End, len(text))
+		l.Start = min(l.Start, l.End)
+	}
+	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Links: r.links, Incomplete: r.sheet.overfull || r.matcher.budget < 0}
+}
+
+func (r *htmlReader) hiddenTexts() []HiddenText {
+	if len(r.pieces) == 0 {
+		return nil
+	}
+	lost := string(r.lost.out)
+	texts := make([]HiddenText, len(r.pieces))
+	for i, p := range r.pieces {
+		end := len(lost)
+		if i+1 < len(r.pieces) {
+			end = r.pieces[i+1].begin
 		}
+		texts[i] = HiddenText{Text: strings.TrimRight(lost[p.begin:end], "\n"), By: hidings[p.by], Offset: p.offset}
 	}
-}
-
-// A textWriter writes text with blanks collapsed and breaks between blocks.
-type textWriter struct {
-	out    strings.Builder
-	breaks int  // line breaks due before the next text
-	blank  bool // a blank is due before the next text
-	bullet bool // a dash is due before the next text
-	pre    int  // depth of elements that keep blanks
-	// silent is the element whose content is left out until it ends; 0 when none is.
-	silent atom.Atom
-}
-
-func (w *textWriter) start(t html.Token) {
-	if w.silent != 0 {
-		return
-	}
-	switch t.DataAtom {
-	case atom.Script, atom.Style, atom.Title, atom.Template, atom.Noframes, atom.Iframe, atom.Textarea, atom.Select:
-		if t.Type == html.StartTagToken {
-			w.silent = t.DataAtom
-		}
-	case atom.Br:
-		w.lineBreak(w.breaks + 1)
-	case atom.Hr:
-		w.lineBreak(1)
-		w.text("---")
-		w.lineBreak(1)
-	case atom.Li:
-		w.lineBreak(1)
-		w.bullet = true
-	case atom.Td, atom.Th:
-		w.blank = true
-	case atom.Img:
-		w.text(attribute(t, "alt"))
-	case atom.Pre:
-		w.lineBreak(2)
-		w.pre++
-	default:
-		w.lineBreak(breaksAround(t.DataAtom))
-	}
-}
-
-func (w *textWriter) end(a atom.Atom) {
-	if w.silent != 0 {
-		if a == w.silent {
-			w.silent = 0
-		}
-		return
-	}
-	switch a {
-	case atom.Pre:
-		w.pre = max(0, w.pre-1)
-		w.lineBreak(2)
-	case atom.Td, atom.Th:
-		w.blank = true
-	case atom.Li:
-		w.lineBreak(1)
-	default:
-		w.lineBreak(breaksAround(a))
-	}
-}
-
-// breaksAround returns the number of line breaks before and after an element; 2 leave an empty line.
-func breaksAround(a atom.Atom) int {
-	switch a {
-	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Blockquote, atom.Ul, atom.Ol, atom.Dl,
-		atom.Table:
-		return 2
-	case atom.Div, atom.Tr, atom.Dt, atom.Dd, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav,
-		atom.Aside, atom.Address, atom.Figure, atom.Figcaption, atom.Center, atom.Form, atom.Fieldset, atom.Caption,
-		atom.Body:
-		return 1
-	default:
-		return 0
-	}
-}
-
-// lineBreak makes at least n line breaks due, and never more than an empty line.
-func (w *textWriter) lineBreak(n int) {
-	w.breaks = max(w.breaks, min(n, 2))
-}
-
-func (w *textWriter) text(s string) {
-	if w.silent != 0 {
-		return
-	}
-	if w.pre > 0 {
-		w.flush()
-		w.out.WriteString(s)
-		return
-	}
-	for word := range strings.FieldsSeq(s) {
-		w.blank = w.blank || isSpace(s[0])
-		w.flush()
-		w.out.WriteString(word)
-		w.blank = true
-	}
-	w.blank = s != "" && isSpace(s[len(s)-1]) || w.blank && strings.TrimSpace(s) == ""
-}
-
-func isSpace(c byte) bool { return isBlank(c) || c == '\f' }
-
-// flush writes the breaks or the blank that are due.
-func (w *textWriter) flush() {
-	switch {
-	case w.out.Len() == 0:
-	case w.breaks > 0:
-		w.out.WriteString("\n\n"[:w.breaks])
-	case w.blank:
-		w.out.WriteByte(' ')
-	}
-	if w.bullet {
-		w.out.WriteString("- ")
-	}
-	w.breaks, w.blank, w.bullet = 0, false, false
-}
-
-func attribute(t html.Token, name string) string {
-	for _, a := range t.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
+	return slices.Clip(texts)
 }

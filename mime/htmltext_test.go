@@ -1,6 +1,7 @@
 package mime_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,27 +15,288 @@ func TestTextFromHTML(t *testing.T) {
 		"plain":               {"Hello", "Hello"},
 		"blanks collapse":     {" a \n\t b&nbsp;<b> c</b>d ", "a b cd"},
 		"blank between tags":  {"<b>a</b>&nbsp;<i>b</i>", "a b"},
+		"word over tags":      {"<b>un</b>sub<span style='color:red'>scr</span>ibe", "unsubscribe"},
 		"paragraphs":          {"<p>One.</p><p>Two.</p>", "One.\n\nTwo."},
 		"divisions and lines": {"<div>a</div><div>b<br>c</div>", "a\nb\nc"},
 		"two breaks":          {"a<br><br>b<br><br><br>c", "a\n\nb\n\nc"},
 		"list":                {"<ul><li>one<li><p>two</p></ul>end", "- one\n\n- two\n\nend"},
+		"ordered list":        {"<ol start=3><li>a<li>b<li value=9>c<li>d</ol>", "3. a\n4. b\n9. c\n10. d"},
+		"list in a list":      {"<ul><li>a<ol><li>b</ol><li>c</ul>", "- a\n\n  1. b\n\n- c"},
+		"item without text":   {"<ul><li></li></ul><p>a", "a"},
+		"terms":               {"<dl><dt>a<dd>b<dt>c</dl>", "a\nb\nc"},
 		"table":               {"<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"},
+		"table without ends":  {"<table><tr><td>a<td>b<tr><td>c</table>d", "a b\nc\n\nd"},
+		"text in a table":     {"<table>a<tr>b<td>c</table>", "a\nb c"},
+		"cell without table":  {"<div style='color:red'><td hidden>a</td></div>", "a"},
 		"headings and rule":   {"<h1>Title</h1>text<hr>more", "Title\n\ntext\n---\nmore"},
-		"preformatted":        {"<pre>a\n  b</pre>c", "a\n  b\n\nc"},
+		"preformatted":        {"<pre>\na\n  b\r\n</pre>c", "a\n  b\n\n\nc"},
+		"white-space":         {"<div style='white-space:pre-line'>a  b\nc</div>", "a b\nc"},
 		"images":              {`see <img src=x alt="the photo"> and <img src=y>.`, "see the photo and ."},
-		"entities":            {"&lt;b&gt; &amp; &euro;&#8364;", "<b> & \u20ac\u20ac"},
+		"image, size 0":       {`<td style="font-size:0"><p style="font-size:0"><img alt="logo">`, "logo"},
+		"forms":               {"<input value=Name><input type=hidden value=x><button>Send</button><textarea>\nno</textarea>", "NameSendno"},
+		"entities":            {"&lt;b&gt; &amp; &euro;&#8364; &copy &notit; &bogus;", "<b> & \u20ac\u20ac \u00a9 \u00acit; &bogus;"},
 		"styles and scripts":  {"<head><title>t</title><style>p{}</style></head><script>x<p></script>text", "text"},
+		"script in comment":   {"<script><!-- <script></script> a </script>b", "b"},
 		"template and iframe": {"<template><p>a</p></template><iframe>b</iframe>c", "c"},
+		"noscript":            {"<noscript>a</noscript>b", "ab"},
 		"style never closed":  {"text<style>p{}", "text"},
-		"comments":            {"a<!-- b -->c<![CDATA[d]]>", "ac"},
-		"conditional comment": {"<!--[if mso]>a<![endif]-->b", "b"},
+		"comments":            {"a<!-- b -->c<![CDATA[d]]><!-->e<!--->f<!-- --!>g<!-- -- --->h<?x?>i</ x>j", "acefghij"},
+		"conditional comment": {"<!--[if mso]>a<![endif]-->b<!--[if !mso]><!-->c<!--<![endif]--><![if !mso]>d<![endif]>", "bcd"},
 		"cut off":             {"a<p", "a"},
+		"no tags":             {"1 < 2, a<3, <", "1 < 2, a<3, <"},
 		"end without start":   {"</pre></td></li>a</p>", "a"},
 		"quote":               {"<blockquote>a</blockquote>b", "a\n\nb"},
+		"styled as blocks":    {"<span style='display:block'>a</span>b<div style='display:inline'>c</div>d", "a\nbcd"},
+		"joiners":             {"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001F469\u200d\U0001F4BB \u2764\ufe0f", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001F469\u200d\U0001F4BB \u2764\ufe0f"},
+		"soft hyphens":        {"un&shy;sub\u200bscribe", "unsubscribe"},
+		"not UTF-8":           {"a\xff\xfe\x80b", "a\ufffd\ufffdb"},
+		"picture":             {"a<svg><title>b</title><style>c</style><text>d</text><title/></svg>e", "ade"},
+		"text ends a picture": {"c<svg><p>a</svg>b", "c\n\nab"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, c.text, mime.TextFromHTML(c.html))
+		})
+	}
+}
+
+// noQuirks begins a page that browsers show by today's rules, with a sheet.
+const noQuirks = "<!doctype html><style>"
+
+// afterHidden stands behind each text that is hidden, and is seen.
+const afterHidden = "</p><center style='display:block!important;font-size:16px!important;color:black!important'>seen"
+
+// hiddenTexts are pages that hide the text "lost", each in another way.
+var hiddenTexts = map[string]struct {
+	html string
+	by   mime.HiddenBy
+}{
+	"display":                   {"<p style='display:none'>lost</p>", mime.HiddenByDisplay},
+	"display, capitals":         {"<P STYLE='DISPLAY : NONE'>lost</P>", mime.HiddenByDisplay},
+	"display, escaped":          {`<p style='d\69 splay:n\6fne'>lost</p>`, mime.HiddenByDisplay},
+	"display, references":       {"<p style='display&#58;none'>lost</p>", mime.HiddenByDisplay},
+	"display, comment":          {"<p style='display/**/:/*;*/none'>lost</p>", mime.HiddenByDisplay},
+	"display, more important":   {"<p style='display:none!important;display:block'>lost</p>", mime.HiddenByDisplay},
+	"display, not valid later":  {"<p style='display:none;display:nonsense'>lost</p>", mime.HiddenByDisplay},
+	"display, around blocks":    {"<div style='display:none'><p>lo<p>st</div>", mime.HiddenByDisplay},
+	"display, not ended by it":  {"<span style='display:none'><div></span>lost</div></span>", mime.HiddenByDisplay},
+	"display within visible":    {"<p style='display:none'><b style='display:inline'>lost</b></p>", mime.HiddenByDisplay},
+	"hidden":                    {"<p hidden>lost</p>", mime.HiddenByDisplay},
+	"dialog":                    {"<dialog>lost</dialog>", mime.HiddenByDisplay},
+	"visibility":                {"<p style='visibility:hidden'>lost</p>", mime.HiddenByVisibility},
+	"visibility, collapse":      {"<p style='visibility:collapse'>lost</p>", mime.HiddenByVisibility},
+	"content-visibility":        {"<p style='content-visibility:hidden'>lost</p>", mime.HiddenByVisibility},
+	"opacity":                   {"<p style='opacity:.01'>lost</p>", mime.HiddenByOpacity},
+	"opacity, product":          {"<p style='opacity:30%'><b style='opacity:.3'>lost</b></p>", mime.HiddenByOpacity},
+	"filter":                    {"<p style='filter:opacity(0)'>lost</p>", mime.HiddenByOpacity},
+	"size":                      {"<p style='font-size:0'>lost</p>", mime.HiddenBySize},
+	"size, shorthand":           {"<p style='font:bold 0px/1.2 Arial'>lost</p>", mime.HiddenBySize},
+	"size, a pixel":             {"<p style='font-size:1px'>lost</p>", mime.HiddenBySize},
+	"size, of the size around":  {"<p style='font-size:2px'><b style='font-size:30%'>lost</b></p>", mime.HiddenBySize},
+	"size, hardly any":          {"<p style='font-size:0.000000001em'>lost</p>", mime.HiddenBySize},
+	"size, number in quirks":    {"<p style='font-size:1'>lost</p>", mime.HiddenBySize},
+	"color":                     {"<font color=white>lost</font>", mime.HiddenByColor},
+	"color, near":               {"<p style='color:#fdfdfd'>lost</p>", mime.HiddenByColor},
+	"color on bgcolor":          {"<table bgcolor=#000080><tr><td style='color:navy'>lost</table>", mime.HiddenByColor},
+	"color, over tags":          {"<table bgcolor=red><tr><td><div><font color='#ff0000'><p>lost</table>", mime.HiddenByColor},
+	"color, all functions":      {"<p style='background:rgb(0 0 255);color:hsl(240,100%,50%)'>lost</p>", mime.HiddenByColor},
+	"color, transparent":        {"<p style='color:transparent'>lost</p>", mime.HiddenByColor},
+	"color, nearly so":          {"<p style='color:rgba(0,0,0,.02)'>lost</p>", mime.HiddenByColor},
+	"color of fill":             {"<p style='-webkit-text-fill-color:#fff'>lost</p>", mime.HiddenByColor},
+	"color of links":            {"<body link=white><a href=x>lost</a></body>", mime.HiddenByColor},
+	"color of the page":         {"<body text=red bgcolor=#f00>lost</body>", mime.HiddenByColor},
+	"color, goes on":            {"<p><font color=white></p><p>lost</p></font>", mime.HiddenByColor},
+	"position":                  {"<div style='position:absolute;left:-9999px'>lost</div>", mime.HiddenByPosition},
+	"position, inset":           {"<div style='position:fixed;inset:-2000px 0 0 0'>lost</div>", mime.HiddenByPosition},
+	"position, em":              {"<div style='position:relative;top:-100em'>lost</div>", mime.HiddenByPosition},
+	"position, far right":       {"<div style='position:absolute;left:99999px'>lost</div>", mime.HiddenByPosition},
+	"position, margin":          {"<div style='margin:0 0 0 -9999px'>lost</div>", mime.HiddenByPosition},
+	"position, indent":          {"<div style='text-indent:-9999px'>lost</div>", mime.HiddenByPosition},
+	"clipping, height":          {"<div style='height:0;overflow:hidden'>lost</div>", mime.HiddenByClipping},
+	"clipping, greatest height": {"<div style='max-height:0px;overflow:hidden;mso-hide:all'>lost</div>", mime.HiddenByClipping},
+	"clipping, width":           {"<span style='display:inline-block;width:0;overflow:hidden'>lost</span>", mime.HiddenByClipping},
+	"clipping, line":            {"<div style='line-height:0;overflow:hidden'>lost</div>", mime.HiddenByClipping},
+	"clipping, floating":        {"<b style='float:left;width:1px;height:1px;overflow:hidden'>lost</b>", mime.HiddenByClipping},
+	"clip":                      {"<b style='position:absolute;clip:rect(0,0,0,0)'>lost</b>", mime.HiddenByClipping},
+	"clip, blanks":              {"<b style='position:absolute;clip:rect(0 0 0 0)'>lost</b>", mime.HiddenByClipping},
+	"clip-path":                 {"<b style='clip-path:inset(50%)'>lost</b>", mime.HiddenByClipping},
+	"scale":                     {"<div style='transform:scale(0)'>lost</div>", mime.HiddenByClipping},
+	"title":                     {"<title>lost</title>", mime.HiddenByElement},
+	"template":                  {"<template><p>lost</template>", mime.HiddenByElement},
+	"iframe":                    {"<iframe>lost</iframe>", mime.HiddenByElement},
+	"video":                     {"<video>lost</video>", mime.HiddenByElement},
+	"comment":                   {"<!-- lost -->", mime.HiddenByComment},
+	"for Outlook":               {"<!--[if gte mso 9]>lost<![endif]-->", mime.HiddenByCondition},
+	"tags of Unicode":           {"<b>\U000E006C\U000E006F\U000E0073\U000E0074</b>", mime.HiddenByCharacter},
+	"picture":                   {"<img alt=lost style='display:none'>", mime.HiddenByDisplay},
+
+	"sheet":                      {noQuirks + "p{display:none}</style><p>lost</p>", mime.HiddenByDisplay},
+	"sheet behind":               {"<p class=a>lost</p><style>.a{display:none}</style>", mime.HiddenByDisplay},
+	"sheet, list":                {noQuirks + "td,h1,p{display:none}</style><p>lost</p>", mime.HiddenByDisplay},
+	"sheet, class":               {noQuirks + ".a.b{display:none}</style><p class=' b\ta c'>lost</p>", mime.HiddenByDisplay},
+	"sheet, class in quirks":     {"<style>.AB{display:none}</style><p class=ab>lost</p>", mime.HiddenByDisplay},
+	"sheet, id":                  {noQuirks + "p#a{font-size:0}</style><p id=a>lost</p>", mime.HiddenBySize},
+	"sheet, attribute":           {noQuirks + "[data-x^='a']{font-size:0}</style><p data-x=ab>lost</p>", mime.HiddenBySize},
+	"sheet, attribute, any case": {noQuirks + "[data-x*='lIe' i]{font-size:0}</style><p data-x=baLiEf>lost</p>", mime.HiddenBySize},
+	"sheet, bare attribute, i":   {noQuirks + "[data-x=Ab I]{font-size:0}</style><p data-x=aB>lost</p>", mime.HiddenBySize},
+	"sheet, descendant":          {noQuirks + "div .a b{font-size:0}</style><div><p class=a><i><b>lost</b></i></div>", mime.HiddenBySize},
+	"sheet, child":               {noQuirks + "body>div>p{font-size:0}</style><div><p>lost</p></div>", mime.HiddenBySize},
+	"sheet, implied parts":       {noQuirks + "table>tbody>tr>td{font-size:0}</style><table><tr><td>lost</table>", mime.HiddenBySize},
+	"sheet, next":                {noQuirks + "u+div{font-size:0}</style><p><u></u><div>lost</div>", ""},
+	"sheet, sibling":             {noQuirks + "u+b{font-size:0}</style><p><u></u><b>lost</b>", mime.HiddenBySize},
+	"sheet, first child":         {noQuirks + "b:first-child{font-size:0}</style><p><b>lost</b>", mime.HiddenBySize},
+	"sheet, not":                 {noQuirks + "b:not(.a){font-size:0}</style><p><b>lost</b>", mime.HiddenBySize},
+	"sheet, any element":         {noQuirks + "*{font-size:0}</style><p>lost", mime.HiddenBySize},
+	"sheet, unknown element":     {noQuirks + "o\\:p{font-size:0}</style><o:p>lost</o:p>", mime.HiddenBySize},
+	"sheet, more specific":       {noQuirks + "p.a{display:none}p{display:block}</style><p class=a>lost</p>", mime.HiddenByDisplay},
+	"sheet, later":               {noQuirks + ".b{display:block}.a{display:none}</style><p class='a b'>lost</p>", mime.HiddenByDisplay},
+	"sheet, important":           {noQuirks + "p{display:none!important}</style><p style='display:block'>lost</p>", mime.HiddenByDisplay},
+	"sheet, for screens":         {noQuirks + "@media only screen and (min-width:600px){p{display:none}}</style><p>lost</p>", mime.HiddenByDisplay},
+	"sheet, behind unknown":      {noQuirks + "@font-face{a:b}@x y;@keyframes z{from{a:b}}p{display:none}</style><p>lost</p>", mime.HiddenByDisplay},
+	"sheet, in comment marks":    {noQuirks + "<!-- /* } */ p{display:none} --></style><p>lost</p>", mime.HiddenByDisplay},
+	"sheet, escaped class":       {noQuirks + `.a\:b{display:none}</style><p class="a:b">lost</p>`, mime.HiddenByDisplay},
+	"sheet, background":          {noQuirks + ".a{background:#123456}.b{color:#123456}</style><div class=a><p class=b>lost</div>", mime.HiddenByColor},
+	"sheet, moved out of tables": {noQuirks + "div{font-size:0}</style><table><div>lost</div></table>", mime.HiddenBySize},
+}
+
+func TestHiddenText(t *testing.T) {
+	for name, c := range hiddenTexts {
+		t.Run(name, func(t *testing.T) {
+			page := mime.ReadHTML(c.html + afterHidden)
+			if c.by == "" {
+				require.Contains(t, page.Text, "lost")
+				return
+			}
+			require.Equal(t, "seen", page.Text)
+			require.Len(t, page.Hidden, 1)
+			require.Equal(t, c.by, page.Hidden[0].By)
+			require.Equal(t, "lost", strings.ReplaceAll(page.Hidden[0].Text, "\n\n", ""))
+			require.Contains(t, c.html[page.Hidden[0].Offset:], c.html[page.Hidden[0].Offset:][:2])
+			require.False(t, page.Incomplete)
+		})
+	}
+}
+
+// seenTexts are pages whose text looks hidden to a careless reader, and is seen.
+var seenTexts = map[string]string{
+	"display taken back":         "<p style='display:none;display:block'>seen</p>",
+	"display, not valid":         "<p style=\"display:'none'\">seen</p>",
+	"display in a string":        `<p style="font-family:'a;display:none'">seen</p>`,
+	"hidden overruled":           "<p hidden style='display:block'>seen</p>",
+	"visible within hidden":      "<p style='visibility:hidden'><b style='visibility:visible'>seen</b></p>",
+	"larger within 0":            "<p style='font-size:0'><b style='font-size:14px'>seen</b></p>",
+	"small, of the default":      "<p style='font-size:.2em'><b style='font-size:30%'>seen</b></p>",
+	"size without unit":          "<!doctype html><p style='font-size:1'>seen</p>",
+	"table begins anew":          "<div style='font-size:0'><table><tr><td>seen</table></div>",
+	"link on its color":          "<font color=white><a href=x>seen</a></font>",
+	"white on a picture":         "<div style='background:url(x.png)'><font color=white>seen</font></div>",
+	"white on an old picture":    "<table background=x.png><tr><td style='color:#fff'>seen</table>",
+	"white on a gradient":        "<div style='background-image:linear-gradient(red,blue)'><font color=white>seen</font></div>",
+	"white on blue":              "<table bgcolor=blue><tr><td><font color=#fff>seen</table>",
+	"white on blue, sheet":       noQuirks + ".a{background:#00f}</style><div class=a style='color:white'>seen</div>",
+	"color said twice":           "<p style='color:white;color:red'>seen</p>",
+	"color of a marker":          "<body bgcolor=yellow><p style='color:yellow'><mark>seen</mark>",
+	"clipped, inline":            "<span style='height:0;overflow:hidden'>seen</span>",
+	"clipped, cell":              "<table><tr><td style='height:0;max-height:0;overflow:hidden'>seen</table>",
+	"clipped, least height":      "<div style='height:0;min-height:20px;overflow:hidden'>seen</div>",
+	"clipped, padding":           "<div style='height:0;overflow:hidden;padding:0 0 30px'>seen</div>",
+	"height without overflow":    "<div style='height:0;line-height:0'>seen</div>",
+	"clip without position":      "<div style='clip:rect(0,0,0,0)'>seen</div>",
+	"left without position":      "<div style='left:-9999px'>seen</div>",
+	"small margin":               "<div style='margin-left:-2px;text-indent:-.02in'>seen</div>",
+	"second line of an indent":   "<div style='text-indent:-9999px'><br>seen</div>",
+	"mso-hide":                   "<div style='mso-hide:all'>seen</div>",
+	"format ended in a block":    "<font color=white><div></font>seen</div>",
+	"format ended over a span":   "<i><span style='display:none'><div></i>seen</div>",
+	"paragraph ended by a block": "<p style='display:none'><div>seen</div>",
+	"cell ends its formats":      "<table><tr><td><font color=white></td><td>seen</table>",
+	"cell outside of tables":     "<td style='display:none'>seen</td>",
+	"text before its table":      "<table style='display:none'>seen<tr><td></table>",
+	"sheet, for print":           noQuirks + "@media print{p{display:none}}</style><p>seen</p>",
+	"sheet, for telephones":      noQuirks + "@media screen and (max-width:480px){p{display:none!important}}</style><p>seen</p>",
+	"sheet, not for screens":     noQuirks + "@media not screen{p{display:none}}</style><p>seen</p>",
+	"sheet, media attribute":     "<style media=print>p{display:none}</style><p>seen</p>",
+	"sheet, another type":        "<style type=text/less>p{display:none}</style><p>seen</p>",
+	"sheet in a comment":         "<!-- <style>p{display:none}</style> --><p>seen</p>",
+	"sheet in a template":        "<template><style>p{display:none}</style></template><p>seen</p>",
+	"sheet for others":           noQuirks + "@-moz-document url(){p{display:none}}</style><p>seen</p>",
+	"sheet, on hover":            noQuirks + "p:hover,p::before{display:none}</style><p>seen</p>",
+	"sheet, not a selector":      noQuirks + "p,{display:none}p,:nonsense{display:none}p..a{display:none}</style><p class=a>seen</p>",
+	"sheet, class of other case": noQuirks + ".AB{display:none}</style><p class=ab>seen</p>",
+	"sheet, part of a class":     noQuirks + ".a{display:none}</style><p class=ab>seen</p>",
+	"sheet, child of another":    noQuirks + "div>p{display:none}</style><div><b><p>seen</p></b></div>",
+	"sheet, less specific":       noQuirks + "#a{display:block}p.b{display:none}</style><p id=a class=b>seen</p>",
+	"sheet, last child perhaps":  noQuirks + "p:last-child{display:none}</style><p>seen</p><b></b>",
+	"sheet, revealed perhaps":    noQuirks + ".a{display:none}u~.a{display:block}</style><u></u><p class=a>seen</p>",
+	"sheet, over attribute":      noQuirks + "p{display:block}</style><p hidden>seen</p>",
+	"sheet, attribute's case":    noQuirks + "[data-x='AB' s]{display:none}[data-x='ABi']{display:none}</style><p data-x=ab>seen</p>",
+	"sheet, in quotes":           noQuirks + "a[title='}p{display:none}']{color:red}</style><p>seen</p>",
+	"style attribute wins":       noQuirks + "#a{display:none}</style><p id=a style='display:block'>seen</p>",
+}
+
+func TestSeenText(t *testing.T) {
+	for name, html := range seenTexts {
+		t.Run(name, func(t *testing.T) {
+			page := mime.ReadHTML(html)
+			require.Equal(t, "seen", page.Text, "%+v", page.Hidden)
+			for _, hidden := range page.Hidden {
+				require.Equal(t, mime.HiddenByComment, hidden.By)
+			}
+		})
+	}
+}
+
+func TestHiddenTextHasItsPlace(t *testing.T) {
+	const html = "<p>a<b hidden>one <i>two</i><p>three</p></b> b\u200bc<span style='font-size:0'>four</span>\u200dd<!-- five -->"
+	page := mime.ReadHTML(html)
+	require.Equal(t, "a\n\nbcd", page.Text)
+	require.Equal(t, []mime.HiddenText{
+		{Text: "one two\n\nthree", By: mime.HiddenByDisplay, Offset: strings.Index(html, "one")},
+		{Text: "\u200b", By: mime.HiddenByCharacter, Offset: strings.Index(html, " b\u200b")},
+		{Text: "four", By: mime.HiddenBySize, Offset: strings.Index(html, "four")},
+		{Text: "\u200d", By: mime.HiddenByCharacter, Offset: strings.Index(html, "\u200dd")},
+		{Text: "five", By: mime.HiddenByComment, Offset: strings.Index(html, " five")},
+	}, page.Hidden)
+}
+
+func TestLinks(t *testing.T) {
+	page := mime.ReadHTML(` <p>See <a href=" https://example.com/?a=1&amp;b=2&copy=3 ">the <b>offer</b></a>, <a href=#x><img></a>` +
+		`<a href=/y style="display:none">y</a> or <a name=z>not</a> <a href=u>one<a href=v>two`)
+	require.Equal(t, "See the offer, or not onetwo", page.Text)
+	var links []string
+	for _, l := range page.Links {
+		links = append(links, l.URL+" "+page.Text[l.Start:l.End])
+	}
+	require.Equal(t, []string{"https://example.com/?a=1&b=2&copy=3 the offer", "#x ", "/y ", "u one", "v two"}, links)
+}
+
+func TestBody(t *testing.T) {
+	const story = "The quick brown fox jumps over that lazy dog, while seven wizards watch from their towers."
+	for name, c := range map[string]struct {
+		plain, html string
+		want        mime.Body
+		disagree    bool
+	}{
+		"nothing": {},
+		"plain": {"One\n two\u200b ", "", mime.Body{
+			Text: "One\n two", Hidden: []mime.HiddenText{{Text: "\u200b", By: mime.HiddenByCharacter}},
+		}, false},
+		"HTML":       {" ", "<p>One", mime.Body{Text: "One", FromHTML: true}, false},
+		"both":       {"One more", "<p>One time", mime.Body{Text: "One time", FromHTML: true, Words: mime.BodyWords{Both: 1, OnlyPlain: 1, OnlyHTML: 1}}, false},
+		"empty HTML": {"One", "<p> <img>", mime.Body{Text: "One", Words: mime.BodyWords{OnlyPlain: 1}}, false},
+		"the same": {
+			story + "\nhttps://example.com/unsubscribe/please", "<h1>" + strings.ToUpper(story) + "</h1>",
+			mime.Body{Text: strings.ToUpper(story), FromHTML: true, Words: mime.BodyWords{Both: 16}}, false,
+		},
+		"another": {
+			"Please read this in a mail client that shows HTML.", story,
+			mime.Body{Text: story, FromHTML: true, Words: mime.BodyWords{Both: 1, OnlyPlain: 7, OnlyHTML: 15}}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &mime.Message{Text: c.plain, HTML: c.html}
+			require.Equal(t, c.want, m.Body())
+			require.Equal(t, c.disagree, m.Body().Words.Disagree())
 		})
 	}
 }

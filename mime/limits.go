@@ -1,43 +1,29 @@
 package mime
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
-// ErrLimit reports that the message exceeds one of the [Limits]; the error is a [*LimitError], which names it.
-var ErrLimit = errors.New("message exceeds a limit")
-
-// Limits bound the cost of reading one message. A nil *Limits and a zero field use the defaults; a negative field is an
-// error.
+// Limits bound the cost of reading one message. What is beyond them stays in the message as it came, and
+// [Message.Defects] says so: no message is refused. A nil *Limits and a zero field use the defaults; a negative field is
+// an error.
 type Limits struct {
-	// Size bounds the raw message, in bytes. Default 64 MiB; Gmail takes 50 MB in and 35 MiB out.
+	// Size bounds how much of the raw message is read, in bytes; what is behind it is left out. Default 64 MiB; Gmail
+	// takes 50 MB in and 35 MiB out.
 	Size int
-	// Depth bounds how deep multiparts and attached messages may nest. Default 100.
+	// Depth bounds how deep multiparts and attached messages may nest. What is deeper is one part: see [Part.IsOpaque].
+	// Default 100.
 	Depth int
-	// Parts bounds the parts of the message and of all messages attached to it. Default 10,000.
+	// Parts bounds the parts of the message and of all messages attached to it. What follows is one part more in each
+	// multipart that goes on: see [Part.IsOpaque]. Default 10,000.
 	Parts int
-	// HeaderBytes bounds all header sections of the message together. Default 8 MiB.
+	// HeaderBytes bounds all header sections of the message together. Behind it only the fields are read that Message
+	// and Part are made of, the first of each name, and of each its first 64 KiB. Default 2 MiB; Gmail takes 500 KB.
 	HeaderBytes int
-	// HeaderFields bounds the fields of all header sections together. Default 50,000.
+	// HeaderFields bounds the fields of all header sections together, and the parameters, addresses and ids in them. What
+	// is behind it is treated as for HeaderBytes; of a list, the first of its addresses or ids are read. Default 50,000.
 	HeaderFields int
 }
 
-var defaultLimits = Limits{Size: 64 << 20, Depth: 100, Parts: 10_000, HeaderBytes: 8 << 20, HeaderFields: 50_000}
-
-// A LimitError says which bound a message exceeds. It matches [ErrLimit].
-type LimitError struct {
-	Field string // the field of Limits to raise: Size, Depth, Parts, HeaderBytes or HeaderFields
-	Value int    // the value of the bound
-}
-
-// Error names the bound, its value and the field to raise.
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("mime: message exceeds %s, which is %d: raise Limits.%s to read it", e.Field, e.Value, e.Field)
-}
-
-// Is matches [ErrLimit].
-func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+var defaultLimits = Limits{Size: 64 << 20, Depth: 100, Parts: 10_000, HeaderBytes: 2 << 20, HeaderFields: 50_000}
 
 // Validate returns an error that names the first field that is negative; nil when there is none.
 func (l *Limits) Validate() error {
@@ -77,39 +63,61 @@ type meter struct {
 
 	parts, headerBytes, headerFields int
 
-	// decoded counts the bytes of attached messages that had to be copied because they came in a transfer encoding.
-	decoded int
+	fields []rawField // of the section that is being read; one memory for all sections
+
+	decoded int // bytes of attached messages that had to be copied because they came in a transfer encoding
+	shown   int // bytes of the texts of messages that are shown within others
 	size    int
+
+	hints charsetHints
 }
 
-func (m *meter) addPart(depth int) error {
-	m.parts++
-	if m.parts > m.limits.Parts {
-		return &LimitError{Field: "Parts", Value: m.limits.Parts}
+// shut names the limit that keeps a multipart or a message at a depth from being opened; empty when none does.
+func (m *meter) shut(depth int) string {
+	switch {
+	case depth >= m.limits.Depth:
+		return exceeded("Depth", m.limits.Depth)
+	case m.parts >= m.limits.Parts:
+		return exceeded("Parts", m.limits.Parts)
+	default:
+		return ""
 	}
-	if depth > m.limits.Depth {
-		return &LimitError{Field: "Depth", Value: m.limits.Depth}
-	}
-	return nil
 }
 
-func (m *meter) addHeader(fields, bytes int) error {
-	m.headerFields += fields
-	m.headerBytes += bytes
-	if m.headerFields > m.limits.HeaderFields {
-		return &LimitError{Field: "HeaderFields", Value: m.limits.HeaderFields}
-	}
-	if m.headerBytes > m.limits.HeaderBytes {
-		return &LimitError{Field: "HeaderBytes", Value: m.limits.HeaderBytes}
-	}
-	return nil
+// exceeded is the detail of a [LimitExceeded].
+func exceeded(field string, bound int) string { return fmt.Sprintf("Limits.%s is %d", field, bound) }
+
+// overHeader reports whether a limit keeps more of the header from being read.
+func (m *meter) overHeader() bool {
+	return m.headerFields > m.limits.HeaderFields || m.headerBytes > m.limits.HeaderBytes
 }
 
-// copies bounds the decoding of attached messages, in multiples of the size of the message. A chain of base64
-// stays below 4; quoted-printable, which need not shrink, would otherwise cost its size again at every level.
-const copies = 4
+// fieldRoom is how many bytes of a field are read: as many as HeaderBytes allows, and a few when that is used up.
+func (m *meter) fieldRoom() int {
+	const few = 64 << 10
+	return max(few, m.limits.HeaderBytes-m.headerBytes)
+}
 
+// items is how many parameters, addresses or ids of one field are read: all, as far as HeaderFields allows, and
+// a few when that is used up.
+func (m *meter) items() int {
+	const few = 10
+	return max(few, m.limits.HeaderFields-m.headerFields)
+}
+
+// freely is what the copies below may cost in any message, in bytes.
+const freely = 1 << 20
+
+// mayDecode reports whether an attached message of n bytes, which came in a transfer encoding, is read. Its parts may be
+// encoded again, and its text may need three bytes for each of its own: a chain of base64 stays below 4 times the size of
+// the whole message; quoted-printable, which need not shrink, would otherwise cost its size again at every level.
 func (m *meter) mayDecode(n int) bool {
 	m.decoded += n
-	return m.decoded <= copies*m.size
+	return m.decoded <= freely || m.decoded+4*n <= 4*m.size
+}
+
+// mayShow reports whether the texts of a message, n bytes, are repeated in the message around it.
+func (m *meter) mayShow(n int) bool {
+	m.shown += n
+	return m.shown <= freely
 }

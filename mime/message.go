@@ -3,7 +3,6 @@ package mime
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 )
@@ -40,49 +39,48 @@ type Message struct {
 	// Defects are the faults of the message that had to be interpreted. An attached message has its own.
 	Defects []Defect
 
-	// Size is the length of the raw message in bytes.
+	// Size is the length of the raw message in bytes, as far as it was read: see [Limits].
 	Size int
 
 	shown int // how deep messages are shown within this one
 }
 
-// Parse reads a whole message. A malformed message is no error: [Message.Defects] lists what was wrong with it. The errors
-// are those of r, a [*LimitError] for a message beyond the limits, and one that names a negative limit. Nil limits are the
-// defaults.
+// Parse reads a whole message. A malformed message is no error, nor is one beyond the limits: [Message.Defects] lists what
+// was wrong with it. The errors are those of r, and one that names a negative limit. Nil limits are the defaults.
 func Parse(r io.Reader, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, int64(bounds.Size)+1))
+	raw, err := readAll(io.LimitReader(r, int64(bounds.Size)+1), sizeOf(r, bounds.Size))
 	if err != nil {
 		return nil, fmt.Errorf("mime: read message: %w", err)
 	}
 	return ParseBytes(raw, &bounds)
 }
 
-// ParseBytes is [Parse] for a message that is in memory. The contents of parts share memory with raw.
+// ParseBytes is [Parse] for a message that is in memory. The contents of parts share memory with raw. The error is that
+// of a negative limit.
 func ParseBytes(raw []byte, limits *Limits) (*Message, error) {
 	bounds, err := limits.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if len(raw) > bounds.Size {
-		return nil, &LimitError{Field: "Size", Value: bounds.Size}
-	}
 	var defects []Defect
-	src := lineFeeds(raw, reporter{to: &defects})
-	m, _, err := newSplitter(src, &meter{limits: bounds, size: len(raw)}).message(1)
-	if err != nil {
-		return nil, err
+	r := reporter{to: &defects}
+	if len(raw) > bounds.Size {
+		r.report(LimitExceeded, "", exceeded("Size", bounds.Size))
+		raw = raw[:bounds.Size]
 	}
+	meter := &meter{limits: bounds, size: len(raw), hints: charsetHints{raw: raw}}
+	m, _ := newSplitter(lineFeeds(raw, r), meter).message(1)
 	m.Defects = append(defects, m.Defects...)
 	m.Size = len(raw)
 	return m, nil
 }
 
 // fill takes the message's own fields from its structure.
-func (m *Message) fill() {
+func (m *Message) fill(meter *meter) {
 	r := reporter{to: &m.Defects}
 	m.checkRepeated(r)
 	m.Subject = m.Header.Get("Subject")
@@ -94,9 +92,10 @@ func (m *Message) fill() {
 	} {
 		var ok bool
 		value := m.Header.raw(list.name)
-		if *list.to, ok = ParseAddresses(value); !ok {
+		if *list.to, ok = parseAddresses(value, meter.items()); !ok {
 			r.report(AddressBroken, list.name, value)
 		}
+		meter.headerFields += len(*list.to)
 	}
 	if value := m.Header.raw("Date"); value != "" {
 		var ok bool
@@ -104,10 +103,11 @@ func (m *Message) fill() {
 			r.report(DateBroken, "Date", value)
 		}
 	}
-	m.MessageID = first(ParseMessageIDs(m.Header.raw("Message-ID")))
-	m.InReplyTo = first(ParseMessageIDs(m.Header.raw("In-Reply-To")))
-	m.References = ParseMessageIDs(m.Header.raw("References"))
-	m.fillBodies()
+	m.MessageID = first(parseMessageIDs(m.Header.raw("Message-ID"), 1))
+	m.InReplyTo = first(parseMessageIDs(m.Header.raw("In-Reply-To"), 1))
+	m.References = parseMessageIDs(m.Header.raw("References"), meter.items())
+	meter.headerFields += len(m.References)
+	m.fillBodies(meter)
 }
 
 func first(ids []string) string {
@@ -119,17 +119,22 @@ func first(ids []string) string {
 
 // once are the fields that may stand once (RFC 5322, section 3.6; RFC 2045, section 3) and that we read.
 var once = []string{
-	"from", "sender", "reply-to", "to", "cc", "bcc", "subject", "date", "message-id", "in-reply-to", "references",
-	"content-type", "content-transfer-encoding", "content-disposition", "content-id",
+	"From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Subject", "Date", "Message-ID", "In-Reply-To", "References",
+	"Content-Type", "Content-Transfer-Encoding", "Content-Disposition", "Content-ID",
 }
 
 func (m *Message) checkRepeated(r reporter) {
-	seen := map[string]bool{}
-	for _, f := range m.Header {
-		name := strings.ToLower(f.Name)
-		if seen[name] && slices.Contains(once, name) {
-			r.report(FieldRepeated, f.Name, f.Value)
+	for _, name := range once {
+		seen := false
+		for i := range m.Header {
+			f := &m.Header[i]
+			if len(f.Name) != len(name) || !strings.EqualFold(f.Name, name) {
+				continue
+			}
+			if seen {
+				r.report(FieldRepeated, f.Name, f.Value)
+			}
+			seen = true
 		}
-		seen[name] = true
 	}
 }

@@ -1,20 +1,32 @@
 package mime
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // ParseMessageIDs reads the ids of a References, In-Reply-To or Message-ID field (RFC 5322, section 3.6.4), without
 // their angle brackets and the blanks inside.
 //
 // QUIRK: where there are no brackets at all, each word is an id. Text around bracketed ids, which old mail has in
 // In-Reply-To, is left out. Sample: ids-odd.
-func ParseMessageIDs(value string) []string {
-	var ids []string
+//
+// It reads 100,000 ids at most.
+func ParseMessageIDs(value string) []string { return parseMessageIDs(value, maxItems) }
+
+func parseMessageIDs(value string, limit int) (ids []string) {
 	if !strings.Contains(value, "<") {
-		return append(ids, strings.Fields(strings.ReplaceAll(value, ">", " "))...)
+		for id := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '>' || unicode.IsSpace(r) }) {
+			if len(ids) == limit {
+				break
+			}
+			ids = append(ids, id)
+		}
+		return ids
 	}
 	for {
 		_, rest, found := strings.Cut(value, "<")
-		if !found {
+		if !found || len(ids) == limit {
 			return ids
 		}
 		var id string
@@ -26,5 +38,8 @@ func ParseMessageIDs(value string) []string {
 }
 
 func stripBlanks(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsSpace) {
+		return s
+	}
 	return strings.Join(strings.Fields(s), "")
 }

@@ -3,19 +3,16 @@ package mime
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"strings"
+	"io"
+	"slices"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
-// The errors of [Outgoing.Build]; test for them with errors.Is. All but the first two are wrapped in a [*FieldError].
+// The errors of [Outgoing.Build] and [Outgoing.WriteTo]; test for them with errors.Is. All but the first are wrapped in a
+// [*FieldError].
 var (
-	// ErrNoRecipient reports that To, Cc and Bcc are all empty.
-	ErrNoRecipient = errors.New("no recipient: To, Cc or Bcc must name one")
-	// ErrNoContent reports that there is no text, no HTML and no attachment.
-	ErrNoContent = errors.New("no content: Text, HTML or an attachment is needed")
+	// ErrNoRecipient reports that To, Cc and Bcc are all empty, and the message is no draft.
+	ErrNoRecipient = errors.New("no recipient: To, Cc or Bcc must name one, unless it is a Draft")
 	// ErrLineBreak reports that a value contains CR, LF or NUL, with which it could inject a header.
 	ErrLineBreak = errors.New("has CR, LF or NUL in it")
 	// ErrInvalid reports that a value is not valid in its field.
@@ -35,32 +32,74 @@ func (e *FieldError) Error() string { return "mime: build message: " + e.Field +
 // Unwrap returns the cause.
 func (e *FieldError) Unwrap() error { return e.Err }
 
-// An Outgoing is a message to build. From, a recipient, and a text or an attachment are required; other empty fields are
-// left out of the message.
+// An Outgoing is a message to build. From and a recipient are required, unless it is a draft; other empty fields are left out
+// of the message.
 type Outgoing struct {
-	From    Address
+	// From are the authors. Several need a Sender (RFC 5322, section 3.6.2).
+	From []Address
+	// Sender is who sends the message for the authors. Zero leaves it out.
+	Sender  Address
 	ReplyTo []Address
 	To      []Address
 	Cc      []Address
-	// Bcc is written into the message: Gmail delivers to it and takes it out. Other ways of sending may not.
+	// Bcc is written into the message, unless OmitBcc is set: Gmail delivers to it and takes it out. Who sends by SMTP must
+	// omit it, and send to all of [Outgoing.Recipients].
 	Bcc     []Address
+	OmitBcc bool
 	Subject string
 
 	// Date is when the message was written. Zero leaves it to the server that submits it (RFC 6409, section 8.2).
 	Date time.Time
 	// MessageID, InReplyTo and References are ids with or without angle brackets; blanks around and in them are
-	// dropped. An empty MessageID leaves it to the server (RFC 6409, section 8.3).
+	// dropped. An empty MessageID leaves it to the server (RFC 6409, section 8.3). See [Outgoing.Answer].
 	MessageID  string
 	InReplyTo  string
 	References []string
 
-	// Header holds further fields, in order, such as Auto-Submitted. Fields that Build writes itself are refused.
+	// ListUnsubscribe are the ways to leave a list (RFC 2369, section 3.2): https, http or mailto. OneClick promises that a
+	// POST to the https one does it at once (RFC 8058).
+	ListUnsubscribe []string
+	OneClick        bool
+	// ReceiptTo asks for a receipt to these addresses (Disposition-Notification-To; RFC 8098, section 2.1).
+	ReceiptTo []Address
+
+	// Header holds further fields, in order, such as Auto-Submitted. Fields that Build writes itself are refused. Those
+	// that hold addresses, such as Resent-To, are taken apart, and only the names in them are encoded.
 	Header []Field
 
-	// Text and HTML are the body, in UTF-8 with lines ending in LF or CRLF; both make a multipart/alternative.
-	Text        string
-	HTML        string
+	// Text and HTML are the body, in UTF-8 with lines ending in LF or CRLF; both make a multipart/alternative. A message
+	// without any content has an empty text.
+	Text string
+	HTML string
+	// Calendar is an invitation, or an answer to one, as another form of the body: calendar programs read it from there.
+	Calendar *Calendar
+	// Bounce makes the message a delivery report (RFC 3464), and Receipt a disposition notification (RFC 8098): at most
+	// one of them, without Calendar and Attachments. Text says the same to a person. A report must carry Auto-Submitted and
+	// have an empty envelope sender. Of a Bounce, what a reader concludes (Format, Reason, Code) is not written.
+	Bounce  *Bounce
+	Receipt *Receipt
+	// Returned is the message that the report is about, or its header alone. It takes the place of Bounce.Original.
+	Returned []byte
+
 	Attachments []Attachment
+
+	// Draft allows a message without recipients and authors, as mail programs keep it until it is sent.
+	Draft bool
+	// SMTPUTF8 writes international addresses as they are (RFC 6532), for which every server on the way must be able to take
+	// them (RFC 6531). By default domains are written in ASCII (RFC 5891), and a local part beyond ASCII is refused.
+	SMTPUTF8 bool
+	// Boundary is what boundaries are made of: at most 60 letters, digits and "'()+_,-./:=?", which must not occur in
+	// attached messages. Empty makes it of the content, by a hash.
+	Boundary string
+}
+
+// A Calendar is an iCalendar object (RFC 5545) to be sent with an [Outgoing].
+type Calendar struct {
+	// Method is that of the object (RFC 5546), such as REQUEST. Empty takes it from the object; another than the object's
+	// is refused (RFC 6047, section 2.4).
+	Method string
+	// Text is the object.
+	Text string
 }
 
 // An Attachment is a file to be sent with an [Outgoing].
@@ -68,6 +107,9 @@ type Attachment struct {
 	Filename    string // shown to the recipient; empty is allowed
 	ContentType string // with parameters, if any; empty means application/octet-stream
 	Content     []byte
+	// Open, in place of Content, gives a file that is read while the message is written, so that it need not be in memory.
+	// It is called once, and twice for message types, which must give the same bytes both times.
+	Open func() (io.ReadCloser, error)
 	// Inline asks for the file to be shown within the message instead of behind it. With a ContentID, which the HTML
 	// refers to as cid:ContentID (RFC 2392), it becomes part of a multipart/related.
 	Inline    bool
@@ -77,183 +119,37 @@ type Attachment struct {
 // RawURL encodes a message in base64url without padding, as the Gmail API expects a raw message.
 func RawURL(message []byte) string { return base64.RawURLEncoding.EncodeToString(message) }
 
-// validate checks everything that Build writes into a header.
-func (o *Outgoing) validate() error {
-	if len(o.To)+len(o.Cc)+len(o.Bcc) == 0 {
-		return fmt.Errorf("mime: build message: %w", ErrNoRecipient)
+// Recipients are the addresses in To, Cc and Bcc, each once, in the form of an SMTP envelope (RFC 5321). The error is that
+// of Build.
+func (o *Outgoing) Recipients() ([]string, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
-	if o.Text == "" && o.HTML == "" && len(o.Attachments) == 0 {
-		return fmt.Errorf("mime: build message: %w", ErrNoContent)
-	}
-	v := validator{}
-	v.address("From", o.From)
-	for _, list := range o.addressLists() {
-		for i, a := range list.addresses {
-			v.address(fmt.Sprintf("%s[%d]", list.field, i), a)
+	var recipients []string
+	seen := map[string]bool{"": true} // no recipient is without an address
+	for _, a := range slices.Concat(o.To, o.Cc, o.Bcc) {
+		if email, _ := o.encodeEmail(a.Email); !seen[email] {
+			seen[email] = true
+			recipients = append(recipients, email)
 		}
 	}
-	v.text("Subject", o.Subject)
-	v.id("MessageID", o.MessageID)
-	v.id("InReplyTo", o.InReplyTo)
-	for i, id := range o.References {
-		v.id(fmt.Sprintf("References[%d]", i), id)
-	}
-	for i, f := range o.Header {
-		v.headerName(fmt.Sprintf("Header[%d].Name", i), f.Name)
-		v.text(fmt.Sprintf("Header[%d].Value", i), f.Value)
-	}
-	v.encoded("Text", o.Text)
-	v.encoded("HTML", o.HTML)
-	for i, a := range o.Attachments {
-		field := fmt.Sprintf("Attachments[%d].", i)
-		v.text(field+"Filename", a.Filename)
-		v.mediaType(field+"ContentType", a.ContentType)
-		v.id(field+"ContentID", a.ContentID)
-	}
-	return v.err
+	return recipients, nil
 }
 
-// An addressList is one of the address fields of an Outgoing.
-type addressList struct {
-	field, header string
-	addresses     []Address
-}
+// maxReferences is how many ids Answer keeps of a thread; the oldest, which begins it, is one of them.
+const maxReferences = 50
 
-func (o *Outgoing) addressLists() []addressList {
-	return []addressList{
-		{"ReplyTo", "Reply-To", o.ReplyTo}, {"To", "To", o.To}, {"Cc", "Cc", o.Cc}, {"Bcc", "Bcc", o.Bcc},
+// Answer sets InReplyTo and References so that the message belongs behind m (RFC 5322, section 3.6.4).
+func (o *Outgoing) Answer(m *Message) {
+	references := m.References
+	if len(references) == 0 && m.InReplyTo != "" {
+		references = []string{m.InReplyTo}
 	}
-}
-
-// A validator keeps the first error.
-type validator struct{ err error }
-
-func (v *validator) fail(field string, err error) {
-	if v.err == nil {
-		v.err = &FieldError{Field: field, Err: err}
+	if m.MessageID != "" {
+		references = append(slices.Clone(references), m.MessageID)
 	}
-}
-
-func (v *validator) invalid(field, value, want string) {
-	v.fail(field, fmt.Errorf("%w: %q is not %s", ErrInvalid, excerpt(value), want))
-}
-
-func (v *validator) encoded(field, value string) {
-	if !utf8.ValidString(value) {
-		v.invalid(field, value, "UTF-8")
+	if n := len(references); n > maxReferences {
+		references = append(references[:1:1], references[n-maxReferences+1:]...)
 	}
-}
-
-func (v *validator) text(field, value string) {
-	if strings.ContainsAny(value, "\r\n\x00") {
-		v.fail(field, fmt.Errorf("%w: %.100q", ErrLineBreak, value))
-	}
-	v.encoded(field, value)
-}
-
-func (v *validator) address(field string, a Address) {
-	v.text(field+".Name", a.Name)
-	v.text(field+".Email", a.Email)
-	if !isAddrSpec(a.Email) {
-		v.invalid(field+".Email", a.Email, "an address like name@example.com")
-	}
-}
-
-func (v *validator) id(field, value string) {
-	v.text(field, value)
-	id := cleanID(value)
-	if len(id) > maxToken || strings.ContainsAny(id, "<>") || strings.ContainsFunc(id, unicode.IsControl) {
-		v.invalid(field, value, fmt.Sprintf("one id of at most %d bytes", maxToken))
-	}
-}
-
-func (v *validator) headerName(field, name string) {
-	v.text(field, name)
-	for _, c := range []byte(name) {
-		if c <= ' ' || c >= 0x7f || c == ':' {
-			v.invalid(field, name, "a field name: printable ASCII without blanks and colons (RFC 5322, section 2.2)")
-		}
-	}
-	lower := strings.ToLower(name)
-	switch {
-	case name == "" || len(name) > 70:
-		v.invalid(field, name, "a field name of 1 to 70 bytes")
-	case ownFields[lower] || strings.HasPrefix(lower, "content-"):
-		v.fail(field, fmt.Errorf("%w: %s is written by Build; set the field of Outgoing instead", ErrInvalid, name))
-	}
-}
-
-var ownFields = map[string]bool{
-	"from": true, "reply-to": true, "to": true, "cc": true, "bcc": true, "subject": true, "date": true, "message-id": true,
-	"in-reply-to": true, "references": true, "mime-version": true,
-}
-
-func (v *validator) mediaType(field, value string) {
-	v.text(field, value)
-	if value == "" {
-		return
-	}
-	name, params, ok := parseParams(value)
-	if kind, subtype, _ := strings.Cut(name, "/"); !ok || !isToken(kind) || !isToken(subtype) || kind == "multipart" {
-		v.invalid(field, value, "a media type such as text/csv; charset=utf-8")
-	}
-	for name := range params {
-		if !isToken(name) {
-			v.invalid(field, value, "a media type with parameters")
-		}
-	}
-}
-
-func isToken(s string) bool { return s != "" && len(s) <= 127 && token(s) == s }
-
-// cleanID takes off the angle brackets and all blanks.
-func cleanID(id string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(stripBlanks(id), "<"), ">")
-}
-
-// isAddrSpec reports whether an address is one of RFC 5322, section 3.4.1, in its plain form, or of RFC 6532 with
-// characters beyond ASCII.
-func isAddrSpec(email string) bool {
-	const limit = 320 // RFC 5321, section 4.5.3.1: 64 bytes, an @, 255 bytes
-	at := strings.LastIndexByte(email, '@')
-	if at <= 0 || len(email) > limit {
-		return false
-	}
-	local, domain := email[:at], email[at+1:]
-	if strings.HasPrefix(domain, "[") && strings.HasSuffix(domain, "]") {
-		domain = strings.Map(func(r rune) rune {
-			if r == ':' {
-				return 'x' // an address literal (RFC 5321, section 4.1.3)
-			}
-			return r
-		}, domain[1:len(domain)-1])
-	}
-	return isDotAtom(domain) && (isDotAtom(local) || isQuotedLocal(local))
-}
-
-func isDotAtom(s string) bool {
-	for atom := range strings.SplitSeq(s, ".") {
-		if atom == "" || strings.ContainsFunc(atom, func(r rune) bool { return !isAtomRune(r) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// isAtomRune reports whether r may stand in an atom (RFC 5322, section 3.2.3; RFC 6532, section 3.2).
-func isAtomRune(r rune) bool {
-	switch {
-	case r >= utf8.RuneSelf:
-		return r != utf8.RuneError && !unicode.IsSpace(r) && !unicode.IsControl(r)
-	default:
-		return isBase64(byte(r)) || strings.ContainsRune("!#$%&'*-=?^_`{|}~", r) // letters, digits, + and /
-	}
-}
-
-func isQuotedLocal(s string) bool {
-	if !strings.HasPrefix(s, `"`) {
-		return false
-	}
-	text, rest, closed := cutQuoted(s)
-	return closed && rest == "" && text != "" && !strings.ContainsFunc(text, unicode.IsControl)
+	o.InReplyTo, o.References = m.MessageID, references
 }

@@ -9,14 +9,18 @@ import (
 
 // parseParams takes apart a value with parameters (RFC 2045, section 5.1, with RFC 2231): Content-Type and
 // Content-Disposition. The value and the names of parameters are in lower case; ok is false where rules were broken.
-func parseParams(s string) (value string, params map[string]string, ok bool) {
-	p := paramParser{s: s, ok: true}
+// It reads so many parameters at most.
+func parseParams(s string, limit int) (value string, params map[string]string, ok bool) {
+	p := paramParser{s: s, ok: true, semicolon: len(s) + 1}
 	value = strings.ToLower(p.value())
-	for p.skip(); p.s != ""; p.skip() {
+	for p.skip(); p.s != "" && len(p.found) < limit; p.skip() {
 		p.param()
 	}
-	return value, p.params(), p.ok
+	return value, p.params(), p.ok && p.s == ""
 }
+
+// maxItems bounds the parameters, addresses or ids of one field where no [Limits] do.
+const maxItems = 100_000
 
 // A paramParser holds what is left to read and the parameters so far, in order.
 type paramParser struct {
@@ -24,7 +28,10 @@ type paramParser struct {
 	ok    bool
 	found []param
 
-	unclosed bool // a comment does not end; none is looked for again, which keeps hostile input linear
+	// What keeps hostile input linear: a comment that does not end, after which none is looked for again, and the bytes from the last
+	// semicolon that was found to the end.
+	unclosed  bool
+	semicolon int
 }
 
 // A param is one parameter as it stands in the header.
@@ -39,12 +46,16 @@ type param struct {
 //
 // QUIRK: the semicolon behind the type may be missing: "multipart/mixed boundary=x". Sample: param-semicolon.
 func (p *paramParser) value() string {
-	p.skip()
+	p.blanks()
 	end := strings.IndexAny(p.s, "; \t(")
 	if end < 0 {
 		end = len(p.s)
 	}
 	value := p.s[:end]
+	if strings.Contains(value, "=") {
+		p.ok = false // a parameter; the value is missing
+		return ""
+	}
 	p.s = p.s[end:]
 	p.blanks()
 	p.ok = p.ok && (p.s == "" || p.s[0] == ';')
@@ -87,11 +98,12 @@ func (p *paramParser) param() {
 	} else {
 		value = p.unquoted()
 	}
-	if name == "" {
+	q := newParam(name, value)
+	if q.name == "" { // "=x", "*=x", "*0=x"
 		p.ok = false
 		return
 	}
-	p.found = append(p.found, newParam(name, value))
+	p.found = append(p.found, q)
 }
 
 // quoted reads a quoted-string.
@@ -113,11 +125,11 @@ func (p *paramParser) quoted() string {
 // QUIRK: blanks and special characters, which need quotes, occur without: "name=my file.pdf". So the token ends at a
 // semicolon, or where a blank and the next "name=" follow. Samples: param-blanks, param-no-semicolon.
 func (p *paramParser) unquoted() string {
-	end := strings.IndexByte(p.s, ';')
-	if end < 0 {
-		end = len(p.s)
+	if p.semicolon > len(p.s) { // that one is passed
+		before, _, _ := strings.Cut(p.s, ";")
+		p.semicolon = len(p.s) - len(before)
 	}
-	value := p.s[:end]
+	value := p.s[:len(p.s)-p.semicolon]
 	if strings.ContainsAny(value, " \t=\"()<>@,:\\/[]?") {
 		p.ok = false
 		if next := nextParam.FindStringIndex(value); next != nil {
@@ -147,6 +159,9 @@ func newParam(name, value string) param {
 
 // params puts the parameters together. An extended one wins over a plain one (RFC 6266, section 4.3), then the first.
 func (p *paramParser) params() map[string]string {
+	if len(p.found) == 0 {
+		return nil
+	}
 	sectioned := map[string][]param{}
 	values := map[string]string{}
 	extended := map[string]bool{}
@@ -204,7 +219,7 @@ func (p *paramParser) join(sections []param) string {
 	if !extended {
 		return p.plain(sections[0].name, string(octets))
 	}
-	text, problem := decodeText(octets, charset)
+	text, problem := decodeText(octets, charset, nil)
 	p.ok = p.ok && (problem == "" || charset == "")
 	return singleLine(text)
 }

@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 )
@@ -29,28 +30,39 @@ type Part struct {
 	Message *Message
 
 	encoding string
+	opaque   bool
+	reported bool // within a multipart/report, behind its text
+	hints    *charsetHints
 }
 
-func newPart(header Header, r reporter, defaultType string) *Part {
-	p := &Part{Path: r.part, Header: header, encoding: encodingName(header.raw("Content-Transfer-Encoding"))}
-	value, params, ok := parseParams(header.raw("Content-Type"))
-	if !ok {
-		r.report(ParameterBroken, "Content-Type", header.raw("Content-Type"))
+func newPart(header Header, r reporter, defaultType string, m *meter) *Part {
+	p := &Part{
+		Path: r.part, Header: header, encoding: encodingName(header.raw("Content-Transfer-Encoding")), hints: &m.hints,
 	}
+	parse := func(field string) (value string, params map[string]string) {
+		raw := header.raw(field)
+		value, params, ok := parseParams(raw, m.items())
+		if !ok {
+			r.report(ParameterBroken, field, raw)
+		}
+		m.headerFields += len(params)
+		return value, params
+	}
+	value, params := parse("Content-Type")
 	p.ContentType, p.Params = mediaType(value, defaultType), params
-	disposition, dispositionParams, ok := parseParams(header.raw("Content-Disposition"))
-	if !ok {
-		r.report(ParameterBroken, "Content-Disposition", header.raw("Content-Disposition"))
-	}
+	disposition, dispositionParams := parse("Content-Disposition")
 	p.Disposition = disposition
 	p.Filename = cmp.Or(dispositionParams["filename"], params["name"])
-	if p.ContentType == "" {
+	switch {
+	case p.ContentType == "":
 		r.report(ParameterBroken, "Content-Type", value)
 		p.ContentType = untyped(p.Filename)
+	case value == "" && len(params) > 0:
+		// QUIRK: "Content-Type: ; name=x.zip" has parameters and no type. Sample: content-type-none.
+		r.report(ParameterBroken, "Content-Type", header.raw("Content-Type"))
+		p.ContentType = untyped(p.Filename)
 	}
-	if ids := ParseMessageIDs(header.raw("Content-ID")); len(ids) > 0 {
-		p.ContentID = ids[0]
-	}
+	p.ContentID = first(parseMessageIDs(header.raw("Content-ID"), 1))
 	return p
 }
 
@@ -98,8 +110,12 @@ func isTokenRune(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune("()<>@,;:\\\"/[]?=", r)
 }
 
-// IsMultipart reports whether the part consists of parts.
-func (p *Part) IsMultipart() bool { return strings.HasPrefix(p.ContentType, "multipart/") }
+// IsMultipart reports whether the part consists of parts. An opaque multipart does not.
+func (p *Part) IsMultipart() bool { return !p.opaque && strings.HasPrefix(p.ContentType, "multipart/") }
+
+// IsOpaque reports whether the part is a multipart or a message that was not opened, or what is left of a multipart,
+// because of the [Limits] or a [NotOpened]. Its Content is as it came, with the parts in it. It counts as attached.
+func (p *Part) IsOpaque() bool { return p.opaque }
 
 func (p *Part) isMessage() bool {
 	return p.ContentType == "message/rfc822" || p.ContentType == "message/global"
@@ -113,15 +129,24 @@ func (p *Part) defaultType() string {
 	return "text/plain"
 }
 
+// setContent undoes the transfer encoding. A text keeps what stands behind its base64: a list's footer is meant to be read.
 func (p *Part) setContent(body []byte, r reporter) {
-	var problem DefectKind
-	if p.Content, problem = decodeTransfer(body, p.encoding); problem != "" {
+	content, tail, problem := decodeTransfer(body, p.encoding)
+	if problem != "" {
 		r.report(problem, "Content-Transfer-Encoding", p.encoding)
 	}
+	if strings.HasPrefix(p.ContentType, "text/") && len(tail) > 0 {
+		if !bytes.HasSuffix(content, []byte{'\n'}) {
+			content = append(content, '\n')
+		}
+		content = append(content, tail...)
+	}
+	p.Content = content
 }
 
-// Text is the content as UTF-8 with lines ending in LF. It is meant for text types; bytes that are no text of the
-// declared charset are replaced, never left out.
+// Text is the content as UTF-8 with lines ending in LF, and with paragraphs that were broken for transport (RFC 3676,
+// format=flowed) in one line each. It is meant for text types; bytes that are no text of the charset are replaced, never
+// left out. The charset is the declared one, unless the text cannot be in it.
 func (p *Part) Text() string {
 	text, _ := p.text()
 	return text
@@ -132,6 +157,14 @@ func (p *Part) text() (text string, problem DefectKind) {
 	if charset == "" && p.ContentType == "text/html" {
 		charset = sniffHTML(p.Content)
 	}
-	text, problem = decodeText(p.Content, charset)
-	return strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), problem
+	if isUTF7(charset) {
+		text, problem = decodeUTF7(p.Content)
+		return strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), problem
+	}
+	enc, problem := bodyCharset(p.Content, charset, p.hints)
+	content := p.Content
+	if p.ContentType == "text/plain" && strings.EqualFold(p.Params["format"], "flowed") {
+		content = unflow(content, strings.EqualFold(p.Params["delsp"], "yes"))
+	}
+	return transcode(content, enc, true), problem
 }

@@ -2,6 +2,8 @@ package mime_test
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,14 +42,23 @@ func requireLines(t require.TestingT, raw []byte) {
 		}
 		require.NotContains(t, string(line), "\n")
 	}
+	header, _, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
+	for line := range bytes.Lines(header) {
+		if encodedWord.Match(line) {
+			require.LessOrEqual(t, len(bytes.TrimSpace(line))+1, 77, "%s", line) // RFC 2047, section 2
+		}
+	}
 }
 
+var encodedWord = regexp.MustCompile(`=\?utf-8\?[bq]\?`)
+
 func requireSame(t require.TestingT, o *mime.Outgoing, m *mime.Message) {
-	require.Equal(t, []mime.Address{o.From}, m.From)
-	require.Equal(t, o.To, m.To)
-	require.Equal(t, o.Cc, m.Cc)
-	require.Equal(t, o.Bcc, m.Bcc)
-	require.Equal(t, o.ReplyTo, m.ReplyTo)
+	require.Equal(t, inASCII(o.From), m.From)
+	require.Equal(t, inASCII(o.To), m.To)
+	require.Equal(t, inASCII(o.Cc), m.Cc)
+	require.Equal(t, inASCII(o.Bcc), m.Bcc)
+	require.Equal(t, inASCII(o.ReplyTo), m.ReplyTo)
+	require.Equal(t, inASCII(o.ReceiptTo), m.Header.ReceiptTo())
 	require.Equal(t, o.Subject, m.Subject)
 	require.True(t, o.Date.Equal(m.Date), "date %v became %v", o.Date, m.Date)
 	require.Equal(t, o.MessageID, m.MessageID)
@@ -71,13 +82,23 @@ func requireSame(t require.TestingT, o *mime.Outgoing, m *mime.Message) {
 	}
 }
 
+// inASCII is the form in which international addresses arrive.
+func inASCII(list []mime.Address) []mime.Address {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Email = strings.NewReplacer("例子", "xn--fsqu00a", "mueller@b\u00fccher", "mueller@xn--bcher-kva").Replace(list[i].Email)
+	}
+	return list
+}
+
 func drawOutgoing(t *rapid.T) *mime.Outgoing {
 	o := &mime.Outgoing{
-		From:       drawAddress(t),
+		From:       []mime.Address{drawAddress(t)},
 		To:         rapid.SliceOfN(rapid.Custom(drawAddress), 1, 5).Draw(t, "to"),
 		Cc:         drawSlice(t, "cc", drawAddress),
 		Bcc:        drawSlice(t, "bcc", drawAddress),
 		ReplyTo:    drawSlice(t, "reply-to", drawAddress),
+		ReceiptTo:  drawSlice(t, "receipt-to", drawAddress),
 		Subject:    drawLine(t),
 		MessageID:  drawID(t),
 		InReplyTo:  rapid.OneOf(rapid.Just(""), rapid.Custom(drawID)).Draw(t, "in-reply-to"),
@@ -88,9 +109,6 @@ func drawOutgoing(t *rapid.T) *mime.Outgoing {
 		HTML:       drawBody(t),
 	}
 	o.Attachments = drawSlice(t, "attachments", drawAttachment)
-	if o.Text+o.HTML == "" && len(o.Attachments) == 0 {
-		o.Text = "x"
-	}
 	return o
 }
 
@@ -119,9 +137,10 @@ func drawAddress(t *rapid.T) mime.Address {
 	email := rapid.OneOf(
 		rapid.StringMatching(`[a-z0-9!#$%&'*+/=?^_{|}~-]{1,20}(\.[a-z0-9]{1,5})?@[a-z0-9-]{1,20}\.example`),
 		rapid.StringMatching(`"[ -!#-\[\]-~]{1,20}"@\[192\.0\.2\.[0-9]\]`),
-		rapid.Just("用户@例子.example"),
+		rapid.Just("user@例子.example"),
 	).Draw(t, "email")
-	return mime.Address{Name: strings.TrimSpace(drawLine(t)), Email: email}
+	group := rapid.SampledFrom([]string{"", "", "Friends", "Fr\u00fchaufsteher, alle"}).Draw(t, "group")
+	return mime.Address{Name: strings.TrimSpace(drawLine(t)), Email: email, Group: group}
 }
 
 func drawID(t *rapid.T) string {

@@ -25,46 +25,42 @@ type delimiter struct {
 }
 
 // message reads a message up to the next delimiter around it.
-func (s *splitter) message(depth int) (*Message, delimiter, error) {
+func (s *splitter) message(depth int) (*Message, delimiter) {
 	m := &Message{}
 	s.leading(reporter{to: &m.Defects})
-	root, end, err := s.part(reporter{to: &m.Defects}, depth, "text/plain")
-	if err != nil {
-		return nil, end, err
-	}
+	root, end := s.part(reporter{to: &m.Defects}, depth, "text/plain")
 	m.Root, m.Header = root, root.Header
-	m.fill()
-	return m, end, nil
+	m.fill(s.meter)
+	return m, end
 }
 
 // part reads one part: its header, and its body up to the next delimiter around it.
-func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delimiter, error) {
-	if err := s.meter.addPart(depth); err != nil {
-		return nil, delimiter{}, err
-	}
-	fields, err := s.header(r)
-	if err != nil {
-		return nil, delimiter{}, err
-	}
-	p := newPart(decodeHeader(fields, r), r, defaultType)
+func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delimiter) {
+	s.meter.parts++
+	fields := s.header(r)
+	p := newPart(decodeHeader(fields, s.src[s.pos:], &s.meter.hints, r), r, defaultType, s.meter)
 	var end delimiter
+	start, shut := s.pos, s.meter.shut(depth)
 	switch {
+	case shut != "" && (p.IsMultipart() || p.isMessage()):
+		r.report(LimitExceeded, "", shut)
+		p.opaque = true
+		end = s.nextDelimiter()
+		p.setContent(s.between(start, end), r)
 	case p.IsMultipart():
-		end, err = s.multipart(p, r, depth)
+		end = s.multipart(p, r, depth)
 	case p.isMessage() && isIdentity(p.encoding):
-		start := s.pos
-		p.Message, end, err = s.message(depth + 1)
+		p.Message, end = s.message(depth + 1)
 		p.Content = s.between(start, end)
-		p.sizeMessage()
+		p.Message.Size = len(p.Content)
 	default:
-		start := s.pos
 		end = s.nextDelimiter()
 		p.setContent(s.between(start, end), r)
 		if p.isMessage() {
-			err = s.openEncoded(p, r, depth)
+			s.openEncoded(p, r, depth)
 		}
 	}
-	return p, end, err
+	return p, end
 }
 
 func (s *splitter) between(start int, end delimiter) []byte {
@@ -75,23 +71,15 @@ func (s *splitter) between(start int, end delimiter) []byte {
 //
 // QUIRK: RFC 2046, section 5.2.1, allows no encoding there; Exchange and others use base64 all the same. Sample:
 // attached-base64.
-func (s *splitter) openEncoded(p *Part, r reporter, depth int) error {
+func (s *splitter) openEncoded(p *Part, r reporter, depth int) {
 	r.report(MessageEncoded, "Content-Transfer-Encoding", p.encoding)
 	if !s.meter.mayDecode(len(p.Content)) {
+		p.opaque = true
 		r.report(NotOpened, "", "")
-		return nil
+		return
 	}
-	inner := newSplitter(p.Content, s.meter)
-	var err error
-	p.Message, _, err = inner.message(depth + 1)
-	p.sizeMessage()
-	return err
-}
-
-func (p *Part) sizeMessage() {
-	if p.Message != nil {
-		p.Message.Size = len(p.Content)
-	}
+	p.Message, _ = newSplitter(p.Content, s.meter).message(depth + 1)
+	p.Message.Size = len(p.Content)
 }
 
 func newSplitter(src []byte, m *meter) *splitter {
@@ -102,60 +90,86 @@ func newSplitter(src []byte, m *meter) *splitter {
 //
 // QUIRK: boundaries are missing, or are declared otherwise than they are used. The first line that looks like a
 // delimiter and has a Content- field behind it says what was meant. Without one the body is taken as text, so that
-// nothing is lost. Samples: boundary-wrong, boundary-none.
-func (s *splitter) multipart(p *Part, r reporter, depth int) (delimiter, error) {
+// nothing is lost, but for the delimiters in it. Samples: boundary-wrong, boundary-none, boundary-first-missing.
+func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	start := s.pos
-	end, err := s.parts(p, r, depth, p.Params["boundary"])
-	if err != nil || len(p.Parts) > 0 {
-		return end, err
+	end := s.readParts(p, r, depth, p.Params["boundary"])
+	if len(p.Parts) > 0 {
+		return end
 	}
 	body := s.between(start, end)
 	r.report(BoundaryMissing, "Content-Type", p.Params["boundary"])
 	if boundary := guessBoundary(body); boundary != "" && !s.guessing {
 		s.pos, s.guessing = start, true
-		end, err = s.parts(p, r, depth, boundary)
+		end = s.readParts(p, r, depth, boundary)
 		s.guessing = false
 	}
-	if err == nil && len(p.Parts) == 0 {
+	if len(p.Parts) == 0 {
 		p.ContentType = "text/plain"
-		p.setContent(body, r)
+		p.setContent(withoutDelimiters(body, p.Params["boundary"]), r)
 	}
-	return end, err
+	return end
 }
 
-// parts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
+// withoutDelimiters takes a closing delimiter off the end of a text that has no parts.
+func withoutDelimiters(body []byte, boundary string) []byte {
+	closing := []byte("--" + boundary + "--")
+	i := bytes.LastIndex(body, closing)
+	if boundary == "" || i < 0 || i > 0 && body[i-1] != '\n' || len(bytes.TrimSpace(body[i+len(closing):])) > 0 {
+		return body
+	}
+	return trimLineBreak(body[:i])
+}
+
+// readParts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
 // up to that.
-func (s *splitter) parts(p *Part, r reporter, depth int, boundary string) (delimiter, error) {
+func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) delimiter {
 	boundary = strings.TrimRight(boundary, " \t") // see the QUIRK of delimiter
 	if boundary == "" {
-		return s.nextDelimiter(), nil
+		return s.nextDelimiter()
 	}
 	outer, reused := s.open[boundary]
 	s.open[boundary] = depth
-	closeBoundary := func() {
-		delete(s.open, boundary)
-		if reused {
-			s.open[boundary] = outer
-		}
-	}
+	start := s.pos
 	end := s.nextDelimiter()
-	for end.depth == depth && !end.closing {
-		path := strings.TrimPrefix(r.part+"."+strconv.Itoa(len(p.Parts)+1), ".")
-		child, next, err := s.part(reporter{to: r.to, part: path}, depth+1, p.defaultType())
-		if err != nil {
-			return end, err
-		}
-		p.Parts = append(p.Parts, child)
-		end = next
+	if end.depth == depth && end.closing && beginsPart(s.between(start, end)) {
+		r.report(BoundaryMissing, "Content-Type", boundary)
+		body := s.between(start, end)
+		s.pos, end.closing = start+len(body)-len(bytes.TrimLeft(body, " \t\r\n")), false // the first delimiter is what is missing
 	}
-	closeBoundary()
+	for end.depth == depth && !end.closing {
+		var child *Part
+		inner := reporter{to: r.to, part: strings.TrimPrefix(r.part+"."+strconv.Itoa(len(p.Parts)+1), ".")}
+		if s.meter.parts < s.meter.limits.Parts {
+			child, end = s.part(inner, depth+1, p.defaultType())
+		} else {
+			child, end = s.rest(inner, depth)
+		}
+		child.reported = p.ContentType == "multipart/report" && len(p.Parts) > 0
+		p.Parts = append(p.Parts, child)
+	}
+	delete(s.open, boundary)
+	if reused {
+		s.open[boundary] = outer
+	}
 	if end.depth == depth {
-		return s.nextDelimiter(), nil
+		return s.nextDelimiter()
 	}
 	if len(p.Parts) > 0 {
 		r.report(BoundaryNotClosed, "", boundary)
 	}
-	return end, nil
+	return end
+}
+
+// rest makes one part of what is left of the multipart at a depth, delimiters and all.
+func (s *splitter) rest(r reporter, depth int) (*Part, delimiter) {
+	r.report(LimitExceeded, "", exceeded("Parts", s.meter.limits.Parts))
+	start := s.pos
+	end := s.nextDelimiter()
+	for end.depth == depth && !end.closing {
+		end = s.nextDelimiter()
+	}
+	return &Part{Path: r.part, ContentType: "application/octet-stream", Content: s.between(start, end), opaque: true}, end
 }
 
 // nextDelimiter moves behind the next delimiter of an open multipart, or to the end.
@@ -228,6 +242,12 @@ func guessBoundary(body []byte) string {
 		}
 	}
 	return ""
+}
+
+// beginsPart reports whether a body begins with the header of a part.
+func beginsPart(body []byte) bool {
+	f, isField := cutField(bytes.TrimLeft(body, " \t\r\n"))
+	return isField && len(f.name) > 8 && strings.EqualFold(string(f.name[:8]), "Content-")
 }
 
 func trimLineBreak(b []byte) []byte {

@@ -1,58 +1,157 @@
 package mime
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // header reads a header section and the blank line behind it.
 //
 // QUIRK: a delimiter ends a header as well, since parts that are a header alone are often sent without the blank
-// line. So does a line that is no field, unless it can only be the rest of the field before it. A first line that is
-// indented is a field. Samples: delimiter-ends-header, header-not-ended, header-not-folded, header-indented.
-func (s *splitter) header(r reporter) ([]rawField, error) {
-	var fields []rawField
+// line. So does a line that is no field, unless a field follows: then it is the rest of the field before it, if that ends
+// in a comma or a semicolon, and else it is left out, so that no name or subject grows by it. A first line that is
+// indented is a field. Samples: delimiter-ends-header, header-not-ended, header-not-folded, header-no-colon,
+// header-indented.
+func (s *splitter) header(r reporter) []rawField {
+	h := headerReader{splitter: s, r: r, fields: s.meter.fields[:0]}
 	for s.pos < len(s.src) {
-		start, before := s.pos, len(fields)
+		start := s.pos
 		line := s.nextLine()
 		_, isDelimiter := s.delimiter(line)
+		isDelimiter = isDelimiter || bytes.HasPrefix(line, []byte("--")) && beginsPart(s.peekLine())
 		if !isDelimiter && s.endsHeader(line) {
-			return fields, nil
+			break
 		}
-		if isDelimiter || !s.headerLine(&fields, line, r) {
+		if isDelimiter || !h.line(line) {
 			r.report(HeaderNotEnded, "", string(line))
 			s.pos = start
-			return fields, nil
-		}
-		if err := s.meter.addHeader(len(fields)-before, len(line)); err != nil {
-			return nil, err
+			break
 		}
 	}
-	return fields, nil
+	s.meter.fields = h.fields[:0]
+	return h.fields
 }
 
-// headerLine adds a line to the fields; false when it belongs to the body.
-func (s *splitter) headerLine(fields *[]rawField, line []byte, r reporter) bool {
+// A headerReader gathers the fields of one section.
+type headerReader struct {
+	*splitter
+	r      reporter
+	fields []rawField
+	room   int  // how much more of the field is read
+	left   bool // the field, or what is left of it, is not read, since it is beyond the limits
+	over   bool // that was reported
+	seen   int  // the fields of once that are there, a bit each, as needs found them
+}
+
+// line adds a line to the fields; false when it belongs to the body.
+func (h *headerReader) line(line []byte) bool {
 	if f, isField := cutField(line); isField {
-		*fields = append(*fields, f)
+		h.add(f)
 		return true
 	}
 	indented := isBlank(line[0])
-	if len(*fields) == 0 {
+	if len(h.fields) == 0 && !h.left {
 		f, isField := cutField(bytes.TrimLeft(line, " \t"))
 		if !isField {
 			return false
 		}
-		r.report(HeaderIndented, f.name, "")
-		*fields = append(*fields, f)
+		h.r.report(HeaderIndented, string(f.name), "")
+		h.add(f)
 		return true
 	}
-	last := &(*fields)[len(*fields)-1]
-	if !indented {
-		if !s.atField() {
-			return false
-		}
-		r.report(HeaderNotFolded, last.name, string(line))
+	if !indented && !h.atField() {
+		return false
 	}
-	last.value = last.value[:len(last.value)+len(line)] // the line stands right behind it in the message
+	if h.left {
+		return true
+	}
+	last := &h.fields[len(h.fields)-1]
+	if !indented {
+		h.r.report(HeaderNotFolded, string(last.name), string(line))
+		if !goesOn(last.value) {
+			h.left = true
+			return true
+		}
+	}
+	n := h.take(len(line))
+	last.value = last.value[:len(last.value)+n] // the line stands right behind it in the message
 	return true
+}
+
+// take counts n bytes more of the field that is being read, and returns how many of them are read.
+func (h *headerReader) take(n int) int {
+	room := max(0, h.room)
+	h.room -= n
+	h.meter.headerBytes += n
+	if n > room {
+		h.left = true
+		h.exceed()
+	}
+	return min(n, room)
+}
+
+// exceed reports the limit that the header is beyond, once.
+func (h *headerReader) exceed() {
+	if h.over {
+		return
+	}
+	h.over = true
+	bounds := h.meter.limits
+	if h.meter.headerFields > bounds.HeaderFields {
+		h.r.report(LimitExceeded, "", exceeded("HeaderFields", bounds.HeaderFields))
+	} else {
+		h.r.report(LimitExceeded, "", exceeded("HeaderBytes", bounds.HeaderBytes))
+	}
+}
+
+// goesOn reports whether a field cannot end here: it lacks a parameter, or an item of a list.
+func goesOn(value []byte) bool {
+	value = bytes.TrimRight(value, " \t\r\n")
+	return bytes.HasSuffix(value, []byte{';'}) || bytes.HasSuffix(value, []byte{','})
+}
+
+// add begins a field. Beyond the limits only those are read without which nobody knows what the mail is, so that no
+// number of fields in front of them can hide the sender.
+func (h *headerReader) add(f rawField) {
+	h.room = h.meter.fieldRoom()
+	h.left = false
+	h.meter.headerFields++
+	h.meter.headerBytes += len(f.name)
+	f.value = f.value[:h.take(len(f.value))]
+	if h.meter.overHeader() {
+		h.exceed()
+		if !h.needs(f.name) {
+			h.left = true
+			return
+		}
+	}
+	if len(h.fields) == cap(h.fields) {
+		h.fields = slices.Grow(h.fields, max(32, len(h.fields))) // doubles; append would grow large ones in many steps
+	}
+	h.fields = append(h.fields, f)
+}
+
+// needs reports whether a field is one of those that are always read, and the first of its name.
+func (h *headerReader) needs(name []byte) bool {
+	if h.seen == 0 { // the first field beyond the limits
+		h.seen = 1 << len(once)
+		for _, f := range h.fields {
+			h.see(f.name)
+		}
+	}
+	return h.see(name)
+}
+
+// see notes a field. It reports whether it is the first of one of those that are always read.
+func (h *headerReader) see(name []byte) bool {
+	i := slices.IndexFunc(once, func(other string) bool { return len(other) == len(name) && strings.EqualFold(other, string(name)) })
+	if i < 0 {
+		return false
+	}
+	isFirst := h.seen&(1<<i) == 0
+	h.seen |= 1 << i
+	return isFirst
 }
 
 // endsHeader reports whether a line is the blank one behind a header.

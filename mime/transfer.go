@@ -2,7 +2,6 @@ package mime
 
 import (
 	"bytes"
-	"encoding/base64"
 	"strings"
 )
 
@@ -16,33 +15,40 @@ func isIdentity(encoding string) bool {
 	}
 }
 
-// decodeTransfer undoes a transfer encoding. It decodes what can be decoded; the problem is empty when all could.
-// Content without an encoding is returned as it is, not copied.
-func decodeTransfer(b []byte, encoding string) (content []byte, problem DefectKind) {
+// decodeTransfer undoes a transfer encoding. It decodes what can be decoded; the problem is empty when all could. Tail is
+// text that stands behind base64 and is none. Content without an encoding is returned as it is, not copied.
+func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem DefectKind) {
 	var ok bool
 	switch encoding {
 	case "base64":
-		content, ok = decodeBase64(b)
+		content, tail, ok = decodeBase64(b)
 	case "quoted-printable":
 		content, ok = decodeQuotedPrintable(b)
 	case "x-uuencode", "x-uue", "uuencode":
 		content, ok = decodeUU(b)
 	default:
 		if isIdentity(encoding) {
-			return b, ""
+			return b, nil, ""
 		}
-		return b, EncodingUnknown
+		return b, nil, EncodingUnknown
 	}
 	if !ok {
 		problem = EncodingBroken
 	}
-	return content, problem
+	return content, tail, problem
 }
 
 // encodingName is the transfer encoding that a field's value names, in lower case.
 //
-// QUIRK: "7bit and more", "base64;", "7-bit" and comments occur. Sample: encoding-odd.
+// QUIRK: "7bit and more", "base64;", "7-bit" and comments in front or behind occur. Sample: encoding-odd.
 func encodingName(value string) string {
+	for strings.HasPrefix(value, "(") {
+		_, rest, closed := cutComment(value)
+		if !closed {
+			break
+		}
+		value = strings.TrimLeft(rest, " \t")
+	}
 	name := strings.ToLower(strings.Trim(value, " \t\"'"))
 	if i := strings.IndexAny(name, " \t;(,"); i >= 0 {
 		name = name[:i]
@@ -55,74 +61,6 @@ func encodingName(value string) string {
 	default:
 		return name
 	}
-}
-
-func isBase64(c byte) bool {
-	return 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '+' || c == '/'
-}
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
-
-// decodeBase64 reads RFC 2045, section 6.8.
-//
-// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, several encoded
-// pieces may follow each other, and a list's plain footer may stand behind the last one: what follows padding is read
-// only when all of it is base64. Samples: base64-junk, base64-pieces, base64-footer.
-func decodeBase64(b []byte) (content []byte, ok bool) {
-	lastJunk := len(b) - 1
-	for lastJunk >= 0 && (isBase64(b[lastJunk]) || isBlank(b[lastJunk]) || b[lastJunk] == '=') {
-		lastJunk--
-	}
-	ok = lastJunk < 0
-	clean := make([]byte, 0, len(b))
-	pieces := 0 // how much of clean is whole pieces, padded to full quanta
-	for i, c := range b {
-		switch {
-		case isBase64(c):
-			ok = ok && (pieces == 0 || len(clean) > pieces)
-			clean = append(clean, c)
-		case c != '=' || len(clean) == pieces:
-			continue
-		case lastJunk > i:
-			return decodeQuanta(clean), false
-		default:
-			clean, ok = padQuantum(clean, ok)
-			pieces = len(clean)
-		}
-	}
-	if len(clean)%4 != 0 {
-		ok = false
-	}
-	return decodeQuanta(clean), ok
-}
-
-// padQuantum ends a piece at its padding. A lone letter, six bits, is no byte and is dropped.
-func padQuantum(clean []byte, ok bool) (padded []byte, stillOK bool) {
-	switch len(clean) % 4 {
-	case 1:
-		return clean[:len(clean)-1], false
-	case 2:
-		return append(clean, '=', '='), ok
-	case 3:
-		return append(clean, '='), ok
-	default:
-		return clean, ok
-	}
-}
-
-// decodeQuanta decodes letters; padding may stand at the end of any quantum.
-func decodeQuanta(clean []byte) []byte {
-	clean, _ = padQuantum(clean, true)
-	out := make([]byte, 0, base64.StdEncoding.DecodedLen(len(clean)))
-	for len(clean) > 0 {
-		piece := clean
-		if pad := bytes.IndexByte(clean, '='); pad >= 0 {
-			piece = clean[:pad+4-pad%4]
-		}
-		clean = clean[len(piece):]
-		out, _ = base64.StdEncoding.AppendDecode(out, piece) // cannot fail: alphabet and padding are right by now
-	}
-	return out
 }
 
 // decodeQuotedPrintable reads RFC 2045, section 6.7.

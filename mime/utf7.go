@@ -1,47 +1,69 @@
 package mime
 
 import (
-	"encoding/base64"
+	"bytes"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // decodeUTF7 reads RFC 2152, which old Outlook and Exchange still send: base64 of UTF-16 between "+" and whatever
 // is no base64, where a "-" at the end belongs to it.
 func decodeUTF7(b []byte) (text string, problem DefectKind) {
-	var out strings.Builder
-	for s := string(b); s != ""; {
-		plus := strings.IndexByte(s, '+')
+	out := make([]byte, 0, len(b)+len(b)/4)
+	for len(b) > 0 {
+		plus := bytes.IndexByte(b, '+')
 		if plus < 0 {
-			out.WriteString(s)
+			out = append(out, b...)
 			break
 		}
-		out.WriteString(s[:plus])
-		s = s[plus+1:]
+		out = append(out, b[:plus]...)
+		b = b[plus+1:]
 		n := 0
-		for n < len(s) && isBase64(s[n]) {
+		for n < len(b) && isBase64(b[n]) {
 			n++
 		}
-		if n == 0 {
-			out.WriteByte('+')
-		} else if !writeUTF16(&out, s[:n]) {
+		var ok bool
+		if out, ok = appendUTF16(out, b[:n]); !ok {
 			problem = CharsetBroken
 		}
-		s = strings.TrimPrefix(s[n:], "-")
+		b = bytes.TrimPrefix(b[n:], []byte{'-'})
 	}
-	return strings.ToValidUTF8(out.String(), "\uFFFD"), problem
+	return strings.ToValidUTF8(string(out), "\uFFFD"), problem
 }
 
-func writeUTF16(out *strings.Builder, encoded string) (ok bool) {
-	whole := encoded
-	if len(whole)%4 == 1 { // six bits are no byte
-		whole = whole[:len(whole)-1]
+// appendUTF16 appends what UTF-16 in base64 says; a plus sign if it is empty. Bits that are no whole unit must be padding.
+func appendUTF16(out, encoded []byte) (appended []byte, ok bool) {
+	if len(encoded) == 0 {
+		return append(out, '+'), true
 	}
-	b, err := base64.RawStdEncoding.DecodeString(whole)
-	units := make([]uint16, len(b)/2)
-	for i := range units {
-		units[i] = uint16(b[2*i])<<8 | uint16(b[2*i+1])
+	var bits uint64
+	var high rune // the first of a pair
+	n := 0
+	for _, c := range encoded {
+		bits, n = bits<<6|uint64(sextets[c]), n+6
+		if n < 16 {
+			continue
+		}
+		n -= 16
+		unit := rune(bits >> n & 0xffff)
+		switch {
+		case high != 0 && utf16.DecodeRune(high, unit) != utf8.RuneError:
+			out = utf8.AppendRune(out, utf16.DecodeRune(high, unit))
+			high = 0
+			continue
+		case high != 0:
+			out = utf8.AppendRune(out, utf8.RuneError)
+		}
+		high = 0
+		if unit >= 0xd800 && unit < 0xdc00 {
+			high = unit
+			continue
+		}
+		out = utf8.AppendRune(out, unit) // U+FFFD for a second that has no first
 	}
-	out.WriteString(string(utf16.Decode(units)))
-	return err == nil && whole == encoded
+	if high != 0 {
+		out = utf8.AppendRune(out, utf8.RuneError)
+	}
+	return out, n < 6
 }

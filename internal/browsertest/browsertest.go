@@ -1,0 +1,59 @@
+// Package browsertest opens pages in a real browser, for tests.
+package browsertest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// NewTab opens a tab of a headless Chromium that goes with the test, or after two minutes. Without Chromium the test is
+// skipped, except under CI, where it fails.
+func NewTab(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(Chromium(t)), chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox, // nothing is loaded but the test's own pages, and root has no sandbox
+		chromedp.DisableGPU, chromedp.NoFirstRun,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+	)
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(stop)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	return ctx
+}
+
+// Chromium returns the path of the browser. Without one the test is skipped, except under CI, where it fails.
+func Chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			return found
+		}
+	}
+	message := "pages are not tested in a browser: install Chromium, as by apt-get install chromium"
+	if os.Getenv("CI") != "" {
+		require.Fail(t, message)
+	}
+	t.Skip(message)
+	return ""
+}
+
+// Until asks the page again and again until an expression is true, also on the pages that come after this one, and on those that
+// run no scripts.
+func Until(tab context.Context, t *testing.T, expression string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		value, err := chromedp.Run(tab, chromedp.Evaluate[bool](expression))
+		return err == nil && value
+	}, 20*time.Second, 20*time.Millisecond, expression)
+}

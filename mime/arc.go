@@ -1,0 +1,126 @@
+package mime
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ARC is the Authenticated Received Chain of a message (RFC 8617): what each server on its way says that it found before it
+// changed or forwarded the message. No signature is checked here, so that all of it is claims: rely on a chain only when the
+// "arc" result of [Header.Authentication] is "pass", and on a set only when its Domain is one that you trust.
+type ARC struct {
+	// Sets are in the order of the chain: the first one's server saw the message first.
+	Sets []ARCSet
+	// Broken says why the chain cannot be valid, whatever its signatures (RFC 8617, section 5.2); empty when its structure is
+	// right, or when there is no chain.
+	Broken string
+}
+
+// An ARCSet is what one server added.
+type ARCSet struct {
+	Instance int    // from 1
+	Chain    string // how the server found the chain before it: "none", "pass" or "fail"
+	Domain   string // that of the seal, in lower case
+	Selector string // that of the seal
+	// Sealed is when the server says that it sealed; zero when it does not.
+	Sealed time.Time
+	// Claims is what the server says that it found.
+	Claims AuthResults
+}
+
+// maxARCSets bounds a chain (RFC 8617, section 4.2.1).
+const maxARCSets = 50
+
+// ARC reads the chain; the zero ARC for a message without one.
+func (h Header) ARC() ARC {
+	sets := map[int]*arcFields{}
+	highest, broken := 0, ""
+	for i := range h {
+		f := &h[i]
+		kind := arcFieldKind(strings.ToLower(f.Name))
+		if kind < 0 {
+			continue
+		}
+		instance := arcInstance(f.text())
+		if instance == 0 {
+			broken = f.Name + " without an instance from 1 to " + strconv.Itoa(maxARCSets)
+			continue
+		}
+		highest = max(highest, instance)
+		if sets[instance] == nil {
+			sets[instance] = &arcFields{}
+		}
+		if sets[instance][kind] != nil {
+			broken = "instance " + strconv.Itoa(instance) + " has two of " + f.Name
+			continue
+		}
+		sets[instance][kind] = f
+	}
+	return readChain(sets, highest, broken)
+}
+
+// arcFields are the three fields of a set, by arcFieldKind.
+type arcFields [3]*Field
+
+// arcFieldKind is the place of a field in its set, by name in lower case; -1 for a field that is none of ARC.
+func arcFieldKind(name string) int {
+	switch name {
+	case "arc-seal":
+		return 0
+	case "arc-message-signature":
+		return 1
+	case "arc-authentication-results":
+		return 2
+	default:
+		return -1
+	}
+}
+
+// arcInstance reads the tag "i" of any of the fields; 0 when it is none.
+func arcInstance(value string) int {
+	for pair := range strings.SplitSeq(value, ";") {
+		name, number, _ := strings.Cut(pair, "=")
+		if strings.EqualFold(strings.TrimSpace(name), "i") {
+			n, err := strconv.Atoi(strings.TrimSpace(number))
+			if err != nil || n < 1 || n > maxARCSets {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+func readChain(sets map[int]*arcFields, highest int, broken string) ARC {
+	chain := ARC{Broken: broken}
+	for instance := 1; instance <= highest; instance++ {
+		fields := sets[instance]
+		if fields == nil || fields[0] == nil || fields[1] == nil || fields[2] == nil {
+			chain.Broken = "instance " + strconv.Itoa(instance) + " is not complete"
+			continue
+		}
+		set := readARCSet(instance, fields)
+		if instance == 1 && set.Chain != "none" || instance > 1 && set.Chain != "pass" {
+			chain.Broken = "instance " + strconv.Itoa(instance) + " has cv=" + excerpt(set.Chain)
+		}
+		chain.Sets = append(chain.Sets, set)
+	}
+	return chain
+}
+
+func readARCSet(instance int, fields *arcFields) ARCSet {
+	seal := tags(fields[0].text())
+	set := ARCSet{
+		Instance: instance, Chain: strings.ToLower(seal["cv"]), Domain: strings.ToLower(seal["d"]), Selector: seal["s"],
+	}
+	if seconds, err := strconv.ParseInt(seal["t"], 10, 64); err == nil && seconds > 0 && seconds < maxSealed {
+		set.Sealed = time.Unix(seconds, 0).UTC()
+	}
+	_, results, _ := strings.Cut(fields[2].text(), ";")
+	set.Claims, _ = ParseAuthResults(results)
+	return set
+}
+
+// maxSealed is the end of the year 9999, in seconds since 1970.
+const maxSealed = 253_402_300_800

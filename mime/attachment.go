@@ -1,0 +1,63 @@
+package mime
+
+import (
+	"slices"
+	"strings"
+)
+
+// An AttachmentKind says what an attached part is to the person who reads the message.
+type AttachmentKind string
+
+// The kinds of attachments. Only files are what a person calls an attachment; see [Message.HasAttachment].
+const (
+	// KindFile is a file, an attached message, and whatever is none of the others.
+	KindFile AttachmentKind = "file"
+	// KindPicture is an image with a Content-ID that is not marked as an attachment: the HTML shows it.
+	KindPicture AttachmentKind = "picture"
+	// KindSignature is a detached signature: S/MIME (RFC 8551) or OpenPGP (RFC 3156).
+	KindSignature AttachmentKind = "signature"
+	// KindReport is what a multipart/report (RFC 6522) carries behind its text: the report, and the message or header it
+	// is about.
+	KindReport AttachmentKind = "report"
+	// KindCalendar is an invitation or an answer to one (RFC 5546).
+	KindCalendar AttachmentKind = "calendar"
+)
+
+var kindsOfTypes = map[string]AttachmentKind{
+	"application/pkcs7-signature":             KindSignature,
+	"application/x-pkcs7-signature":           KindSignature,
+	"application/pgp-signature":               KindSignature,
+	"message/delivery-status":                 KindReport,
+	"message/global-delivery-status":          KindReport,
+	"message/disposition-notification":        KindReport,
+	"message/global-disposition-notification": KindReport,
+	"message/feedback-report":                 KindReport,
+	"text/rfc822-headers":                     KindReport,
+	"message/global-headers":                  KindReport,
+	"text/calendar":                           KindCalendar,
+	"application/ics":                         KindCalendar,
+}
+
+// Kind tells what the part is when it is attached.
+func (p *Part) Kind() AttachmentKind {
+	kind, found := kindsOfTypes[p.ContentType]
+	switch {
+	case found:
+		return kind
+	case p.reported:
+		return KindReport
+	case strings.HasPrefix(p.ContentType, "image/") && p.ContentID != "" && p.Disposition != "attachment":
+		return KindPicture
+	default:
+		return KindFile
+	}
+}
+
+// HasAttachment reports whether a file is attached. Pictures of the HTML, signatures, reports and calendars do not count,
+// unless their kinds are asked for: m.HasAttachment(mime.KindCalendar).
+func (m *Message) HasAttachment(also ...AttachmentKind) bool {
+	return slices.ContainsFunc(m.Attachments, func(p *Part) bool {
+		kind := p.Kind()
+		return kind == KindFile || slices.Contains(also, kind)
+	})
+}

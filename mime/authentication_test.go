@@ -1,0 +1,188 @@
+package mime_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/mime"
+)
+
+// The forms of RFC 8601, sections 2.2 and B, and what the wild makes of them.
+func TestParseAuthResults(t *testing.T) {
+	for name, test := range map[string]struct {
+		value string
+		id    string
+		want  []string
+	}{
+		"none":                      {"example.org 1; none", "example.org", nil},
+		"nothing":                   {"example.org", "example.org", nil},
+		"case":                      {"Example.ORG; SPF=Pass smtp.MailFrom=Ada@Example.com", "example.org", []string{"spf=pass smtp.mailfrom=Ada@Example.com"}},
+		"several":                   {"x; auth=pass (cram-md5) smtp.auth=a@x; spf=fail smtp.mailfrom=x", "x", []string{"auth=pass (cram-md5) smtp.auth=a@x", "spf=fail smtp.mailfrom=x"}},
+		"comments everywhere":       {"x (a(b)) 1 (c); (d) dkim (e) / (f) 1 (g) = (h) fail (i) policy (j) . (k) expired (l) = (m) 123", "x", []string{"dkim=fail (i) policy.expired=123"}},
+		"reason":                    {`x; dkim=fail reason="bad; (really) = signature" header.d=y`, "x", []string{`dkim=fail reason="bad; (really) = signature" header.d=y`}},
+		"quoted id":                 {`"x;y"; spf=pass`, "x;y", []string{"spf=pass"}},
+		"semicolon in comment":      {"x; spf=pass (y; dmarc=pass) smtp.mailfrom=z", "x", []string{"spf=pass (y; dmarc=pass) smtp.mailfrom=z"}},
+		"method of a later version": {"x; spf/2=pass; dkim/1=pass", "x", []string{"dkim=pass"}},
+		"no result":                 {"x; spf; =pass; dkim=; dmarc=pass", "x", []string{"dmarc=pass"}},
+		"property without dot":      {"x; spf=pass action=none smtp.mailfrom=y", "x", []string{"spf=pass smtp.mailfrom=y"}},
+		"open comment":              {"x; spf=pass (y dmarc=pass", "x", []string{"spf=pass"}},
+		"open quote":                {`x; spf=pass reason="y dmarc=pass`, "x", []string{`spf=pass reason="y dmarc=pass"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, ok := mime.ParseAuthResults(test.value)
+			require.True(t, ok)
+			require.Equal(t, test.id, got.ServID)
+			var results []string
+			for _, r := range got.Results {
+				results = append(results, showResult(r))
+			}
+			require.Equal(t, test.want, results)
+		})
+	}
+	for _, refused := range []string{"", ";", "spf=pass smtp.mailfrom=x", "(comment)", "example.org 2; spf=pass"} {
+		_, ok := mime.ParseAuthResults(refused)
+		require.False(t, ok, refused)
+	}
+}
+
+const pass = "Authentication-Results: mx.example.org; dmarc=pass header.from=shop.example\n"
+
+// Where results stand decides whether they are the server's.
+func TestAuthenticationTrustsPlaces(t *testing.T) {
+	outside := "Received: from shop.example (x [192.0.2.1]) by mx.example.org with ESMTP; Mon, 5 Jan 2026 09:00:00 +0000\n"
+	inside := "Received: from mx.example.org by store.example.org with LMTP; Mon, 5 Jan 2026 09:00:01 +0000\n"
+	foreign := "Received: from a by mx.other.example; Mon, 5 Jan 2026 09:00:00 +0000\n"
+	server := mime.AuthServer{ID: "mx.example.org", Internal: []string{"store.example.org"}}
+	below := mime.AuthServer{ID: "mx.example.org", Below: true}
+	for name, test := range map[string]struct {
+		server mime.AuthServer
+		header string
+		want   string
+	}{
+		"above":                               {server, pass + outside, "pass"},
+		"above, several":                      {server, "Authentication-Results: mx.example.org; spf=fail\n" + pass + outside, "pass"},
+		"above, behind an internal hop":       {server, inside + pass + outside, "pass"},
+		"below, behind a hop without from":    {below, "Received: by mx.example.org with SMTP id x\n" + outside + pass, "pass"},
+		"behind a hop that is not named":      {mime.AuthServer{ID: "mx.example.org"}, inside + pass + outside, ""},
+		"below":                               {server, outside + pass, ""},
+		"below, of one that writes there":     {below, outside + pass, "pass"},
+		"above wins over below":               {below, "Authentication-Results: mx.example.org; dmarc=fail\n" + outside + pass, "fail"},
+		"below, not right below":              {below, outside + "Subject: x\n" + pass, ""},
+		"below, behind another's":             {below, outside + "Authentication-Results: other; none\n" + pass, ""},
+		"above the next Received":             {below, outside + foreign + pass, ""},
+		"below a Received of another":         {below, foreign + pass + outside + pass, ""},
+		"of another server":                   {server, strings.ReplaceAll(pass, "mx.example.org", "mx.other.example") + outside, ""},
+		"of a server with a longer name":      {server, strings.ReplaceAll(pass, "mx.example.org", "mx.example.org.evil.example") + outside, ""},
+		"a client that calls itself by":       {below, "Received: from by (by mx.example.org) by mx.other.example\n" + pass, ""},
+		"a client that calls itself as we do": {below, "Received: from mx.example.org by mx.other.example\n" + pass, ""},
+		"host and id differ":                  {mime.AuthServer{ID: "example.org", Host: "in.example.net", Below: true}, "Received: from a by in.example.net\nAuthentication-Results: example.org; dmarc=pass\n", "pass"},
+		"no id":                               {mime.AuthServer{}, pass + outside, ""},
+		"no Received":                         {below, pass, ""},
+		"another's case":                      {server, strings.ReplaceAll(pass, "mx.example.org", "MX.Example.Org") + outside, "pass"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := mime.ParseBytes([]byte(test.header+"From: a@shop.example\n\nx"), nil)
+			require.NoError(t, err)
+			require.Equal(t, test.want, m.Header.Authentication(test.server).Result("dmarc"))
+		})
+	}
+}
+
+// A domain is verified by DMARC, or by SPF or DKIM in alignment.
+func TestVerifies(t *testing.T) {
+	for name, test := range map[string]struct {
+		from    string
+		results string
+		want    bool
+	}{
+		"dmarc":                           {"a@shop.example", "dmarc=pass header.from=shop.example", true},
+		"dmarc of another domain":         {"a@shop.example", "dmarc=pass header.from=evil.example", false},
+		"dmarc of the parent":             {"a@mail.shop.example", "dmarc=pass header.from=shop.example", false},
+		"dmarc without domain":            {"a@shop.example", "dmarc=pass", false},
+		"dmarc fails, spf aligned":        {"a@shop.example", "dmarc=fail header.from=shop.example; spf=pass smtp.mailfrom=shop.example", false},
+		"two results of dmarc":            {"a@shop.example", "dmarc=pass header.from=shop.example; dmarc=fail header.from=shop.example", false},
+		"no policy, spf aligned":          {"a@shop.example", "dmarc=none header.from=shop.example; spf=pass smtp.mailfrom=b@bounce.shop.example", true},
+		"no policy, dkim aligned":         {"a@news.shop.example", "dkim=pass header.d=shop.example", true},
+		"dkim by identity":                {"a@shop.example", "dkim=pass header.i=@mail.shop.example", true},
+		"dkim of the provider":            {"a@shop.example", "dkim=pass header.d=esp.example", false},
+		"second dkim":                     {"a@shop.example", "dkim=pass header.d=esp.example; dkim=pass header.d=shop.example", true},
+		"spf softfail":                    {"a@shop.example", "spf=softfail smtp.mailfrom=shop.example", false},
+		"spf of helo":                     {"a@shop.example", "spf=pass smtp.helo=shop.example", false},
+		"under a public suffix":           {"a@one.co.uk", "spf=pass smtp.mailfrom=two.co.uk", false},
+		"under a private suffix":          {"a@one.github.io", "dkim=pass header.d=two.github.io", false},
+		"idn":                             {"a@B\u00dcCHER.example", "dmarc=pass header.from=xn--bcher-kva.example", true},
+		"case":                            {"a@Shop.Example", "dmarc=pass header.from=SHOP.example", true},
+		"two ats":                         {"news@shop.example@evil.example", "dmarc=pass header.from=shop.example", false},
+		"no domain":                       {"postmaster", "spf=pass smtp.mailfrom=postmaster", false},
+		"exchange guesses":                {"a@shop.example", "dmarc=bestguesspass header.from=shop.example; spf=pass smtp.mailfrom=shop.example", true},
+		"exchange guesses without a base": {"a@shop.example", "dmarc=bestguesspass header.from=shop.example", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parsed, ok := mime.ParseAuthResults("x; " + test.results)
+			require.True(t, ok)
+			a := mime.Authentication{Results: parsed.Results}
+			require.Equal(t, test.want, a.Verifies(mime.Address{Email: test.from}))
+		})
+	}
+}
+
+func TestVerifiedFromWantsOneSender(t *testing.T) {
+	header := pass + "Received: from a by mx.example.org\n"
+	server := mime.AuthServer{ID: "mx.example.org"}
+	for from, want := range map[string]bool{
+		"From: a@shop.example\n":                           true,
+		"From: a@shop.example, b@shop.example\n":           false,
+		"From: a@shop.example\nFrom: eve@evil.example\n":   false,
+		"From: \"a@shop.example\" <eve@evil.example>\n":    false,
+		"From: eve@evil.example (a@shop.example)\n":        false,
+		"Sender: a@shop.example\nFrom: eve@evil.example\n": false,
+	} {
+		m, err := mime.ParseBytes([]byte(header+from+"\nx"), nil)
+		require.NoError(t, err)
+		_, ok := m.VerifiedFrom(server)
+		require.Equal(t, want, ok, from)
+	}
+}
+
+func TestOrganizationalDomain(t *testing.T) {
+	for domain, want := range map[string]string{
+		"mail.shop.example.com": "example.com", "a@b.example.co.uk": "example.co.uk", "co.uk": "co.uk", "localhost": "localhost",
+		"X.Example.COM.": "example.com", "a.b.github.io": "b.github.io", "": "",
+	} {
+		require.Equal(t, want, mime.OrganizationalDomain(domain), domain)
+	}
+}
+
+// A chain whose structure is wrong is told from one that only its signatures can refute.
+func TestARCBroken(t *testing.T) {
+	set := func(i, cv string) string {
+		return "ARC-Seal: i=" + i + "; cv=" + cv + "; d=x.example; s=s\nARC-Message-Signature: i=" + i + "; d=x.example\n" +
+			"ARC-Authentication-Results: i=" + i + "; x.example; spf=pass\n"
+	}
+	for name, test := range map[string]struct {
+		header string
+		sets   int
+		broken string
+	}{
+		"none":                {"", 0, ""},
+		"one":                 {set("1", "none"), 1, ""},
+		"three, in any order": {set("2", "pass") + set("3", "pass") + set("1", "none"), 3, ""},
+		"gap":                 {set("3", "pass") + set("1", "none"), 2, "instance 2 is not complete"},
+		"twice":               {set("1", "none") + set("1", "none"), 1, "instance 1 has two of ARC-Authentication-Results"},
+		"first passes":        {set("1", "pass"), 1, "instance 1 has cv=pass"},
+		"second says none":    {set("2", "none") + set("1", "none"), 2, "instance 2 has cv=none"},
+		"failed":              {set("2", "fail") + set("1", "none"), 2, "instance 2 has cv=fail"},
+		"too long":            {set("51", "pass"), 0, "ARC-Authentication-Results without an instance from 1 to 50"},
+		"seal alone":          {"ARC-Seal: i=1; cv=none\n", 0, "instance 1 is not complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := mime.ParseBytes([]byte(test.header+"From: a@shop.example\n\nx"), nil)
+			require.NoError(t, err)
+			chain := m.Header.ARC()
+			require.Len(t, chain.Sets, test.sets)
+			require.Equal(t, test.broken, chain.Broken)
+		})
+	}
+}

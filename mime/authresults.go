@@ -1,0 +1,177 @@
+package mime
+
+import "strings"
+
+// AuthResults is what one server says about the authentication of a message: the value of an Authentication-Results field
+// (RFC 8601, section 2.2). Anyone can write one; [Header.Authentication] returns those that can be trusted.
+type AuthResults struct {
+	// ServID names the server that says so; in lower case.
+	ServID  string
+	Results []AuthResult
+}
+
+// An AuthResult is the result of one method.
+type AuthResult struct {
+	Method string // in lower case: "spf", "dkim", "dmarc", "arc" and others
+	Result string // in lower case: "pass", "fail", "softfail", "neutral", "none", "temperror", "permerror" and others
+	Reason string
+	// Comment is the first comment behind the result. Gmail and others put there what has no place in the standard, such as
+	// the policy of DMARC. It is for people.
+	Comment    string
+	Properties []AuthProperty
+}
+
+// An AuthProperty is what a result is about, such as smtp.mailfrom or header.d.
+type AuthProperty struct {
+	Type  string // in lower case: "smtp", "header", "body" or "policy"
+	Name  string // in lower case
+	Value string
+}
+
+// Property returns the value of the first property of the type and name, both in lower case; empty when there is none.
+func (r AuthResult) Property(kind, name string) string {
+	for _, p := range r.Properties {
+		if p.Type == kind && p.Name == name {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+// maxAuthResults bounds the results and the properties of one field.
+const maxAuthResults = 200
+
+// maxAuthName bounds, in bytes, how much of a name is put together from its pieces.
+const maxAuthName = 200
+
+// ParseAuthResults reads the value of an Authentication-Results field, not decoded. It returns false for a value that has no
+// authserv-id or is of a version that is not known. Results that cannot be read are left out.
+//
+// QUIRK: Exchange writes fields without an authserv-id; nobody can tell whose they are. Sample: auth-no-id.
+func ParseAuthResults(value string) (AuthResults, bool) {
+	l := authLexer{s: value}
+	var results AuthResults
+	id, isWord := l.value()
+	if !isWord || strings.Contains(id, "=") {
+		return AuthResults{}, false
+	}
+	results.ServID = strings.ToLower(id)
+	if version, given := l.value(); given && version != "1" {
+		return AuthResults{}, false
+	}
+	for l.next() && len(results.Results) < maxAuthResults {
+		if r, ok := l.result(); ok {
+			results.Results = append(results.Results, r)
+		}
+	}
+	return results, true
+}
+
+// An authLexer holds what is left to read of a field.
+type authLexer struct {
+	s       string
+	comment string // the last one that was skipped
+}
+
+// blanks skips white space and comments. A comment that does not end takes the rest.
+func (l *authLexer) blanks() {
+	for {
+		l.s = strings.TrimLeft(l.s, " \t\r\n")
+		if !strings.HasPrefix(l.s, "(") {
+			return
+		}
+		text, rest, closed := cutComment(l.s)
+		if !closed {
+			l.s = ""
+			return
+		}
+		l.s, l.comment = rest, text
+	}
+}
+
+// next goes to the next part behind a semicolon.
+func (l *authLexer) next() bool {
+	for l.blanks(); l.s != ""; l.blanks() {
+		if l.s[0] == ';' {
+			l.s = l.s[1:]
+			return true
+		}
+		if _, ok := l.value(); !ok {
+			l.s = l.s[1:]
+		}
+	}
+	return false
+}
+
+// value reads a token or a quoted-string (RFC 2045, section 5.1).
+func (l *authLexer) value() (text string, ok bool) {
+	l.blanks()
+	if strings.HasPrefix(l.s, `"`) {
+		text, rest, closed := cutQuoted(l.s)
+		if !closed {
+			text, rest = l.s[1:], ""
+		}
+		l.s = rest
+		return text, true
+	}
+	return l.word(" \t\r\n;(")
+}
+
+// word reads up to one of the characters.
+func (l *authLexer) word(end string) (text string, ok bool) {
+	i := strings.IndexAny(l.s, end)
+	if i < 0 {
+		i = len(l.s)
+	}
+	text, l.s = l.s[:i], l.s[i:]
+	return text, i > 0
+}
+
+// pair reads name=value; blanks and comments may stand on both sides of the sign, and around dots and slashes in the name.
+func (l *authLexer) pair() (name, value string, ok bool) {
+	for {
+		l.blanks()
+		if strings.HasPrefix(l.s, "=") {
+			l.s = l.s[1:]
+			value, ok = l.value()
+			return strings.ToLower(name), value, ok && name != ""
+		}
+		more, isWord := l.word(" \t\r\n;(=")
+		if !isWord || name != "" && !glued(name, more) || len(name) > maxAuthName {
+			return "", "", false
+		}
+		name += more
+	}
+}
+
+func glued(before, after string) bool {
+	return strings.HasSuffix(before, ".") || strings.HasSuffix(before, "/") || after[0] == '.' || after[0] == '/'
+}
+
+// result reads one result with its reason and properties (RFC 8601, section 2.2, resinfo).
+func (l *authLexer) result() (AuthResult, bool) {
+	var r AuthResult
+	method, result, ok := l.pair()
+	method, version, _ := strings.Cut(method, "/")
+	if !ok || version != "" && version != "1" {
+		return r, false
+	}
+	r.Method, r.Result = method, strings.ToLower(result)
+	l.comment = ""
+	l.blanks()
+	r.Comment = cutDiagnostic(l.comment)
+	for l.blanks(); l.s != "" && l.s[0] != ';' && len(r.Properties) < maxAuthResults; l.blanks() {
+		before := len(l.s)
+		name, value, ok := l.pair()
+		kind, property, isProperty := strings.Cut(name, ".")
+		switch {
+		case !ok && len(l.s) == before:
+			l.s = l.s[1:]
+		case ok && name == "reason":
+			r.Reason = value
+		case ok && isProperty:
+			r.Properties = append(r.Properties, AuthProperty{Type: kind, Name: property, Value: value})
+		}
+	}
+	return r, true
+}

@@ -1,0 +1,167 @@
+package mime
+
+import (
+	"bytes"
+	"encoding/base64"
+)
+
+// sextets are the values of the letters of base64 (RFC 2045, section 6.8); notBase64 marks other bytes.
+var sextets = func() (table [256]byte) {
+	for i := range table {
+		table[i] = notBase64
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		table[c] = byte(i)
+	}
+	return table
+}()
+
+const notBase64 = 0xff
+
+func isBase64(c byte) bool { return sextets[c] != notBase64 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// decodeBase64 reads RFC 2045, section 6.8. What is no base64 at all is returned as it is.
+//
+// QUIRK: bytes outside the alphabet are skipped (the RFC asks for it), the padding may be missing, and several encoded
+// pieces may follow each other. A mailing list's plain footer may stand behind the last one: it is the tail. Programs
+// also declare base64 and send plain text. Samples: base64-junk, base64-pieces, base64-footer, base64-not.
+func decodeBase64(b []byte) (content, tail []byte, ok bool) {
+	const fullLine = 60 // letters: no text has so many without a blank
+	d := base64Decoder{out: make([]byte, 0, len(b)/4*3+3), ok: true}
+	letters, end := 0, len(b) // end is where the tail begins
+	for at := 0; at < len(b); {
+		line := b[at:]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i+1]
+		}
+		if end == len(b) {
+			if n := d.wholeLine(line); n > 0 {
+				letters, at = letters+n, at+len(line)
+				continue
+			}
+		}
+		n, isEncoded := base64Letters(line)
+		switch {
+		case n == 0 && isEncoded: // blank
+		case isEncoded && (end == len(b) && (!d.padded || n%4 == 0 || line[0] == '=') || n >= fullLine):
+			letters, end = letters+n, len(b) // what was taken for a tail stands in between, and is left out
+			d.decode(line)
+		default:
+			end, d.ok = min(end, at), false
+		}
+		at += len(line)
+	}
+	isWord := letters < fullLine && !d.padded && (letters%4 == 1 || letters%4 > 0 && end < len(b))
+	if letters == 0 || isWord {
+		return b, nil, letters == 0 && end == len(b)
+	}
+	d.end()
+	return d.out, b[end:], d.ok
+}
+
+// decodeLetters decodes what is base64, and skips other bytes.
+func decodeLetters(b []byte) (content []byte, ok bool) {
+	d := base64Decoder{out: make([]byte, 0, len(b)/4*3+3), ok: true}
+	d.decode(b)
+	d.end()
+	return d.out, d.ok
+}
+
+// A base64Decoder gathers letters to quanta of four.
+type base64Decoder struct {
+	out     []byte
+	quantum uint32
+	n       int // letters in quantum
+	padded  bool
+	ok      bool
+}
+
+// wholeLine decodes a line that is as most are, of whole quanta without padding, and returns its letters; 0 for others.
+func (d *base64Decoder) wholeLine(line []byte) int {
+	line = trimLineBreak(line)
+	if len(line) == 0 || len(line)%4 != 0 || line[len(line)-1] == '=' || d.n > 0 || d.padded {
+		return 0
+	}
+	before := len(d.out)
+	out, err := base64.StdEncoding.AppendDecode(d.out, line)
+	if err != nil {
+		d.out = out[:before]
+		return 0
+	}
+	d.out = out
+	return len(line)
+}
+
+func (d *base64Decoder) decode(b []byte) {
+	for _, c := range b {
+		switch sextet := sextets[c]; {
+		case sextet != notBase64:
+			d.letter(sextet)
+		case c == '=':
+			d.pad()
+		case !isBlank(c):
+			d.ok = false
+		}
+	}
+}
+
+func (d *base64Decoder) letter(sextet byte) {
+	d.ok = d.ok && !d.padded // another piece
+	d.padded = false
+	d.quantum = d.quantum<<6 | uint32(sextet)
+	if d.n++; d.n == 4 {
+		d.out = append(d.out, byte(d.quantum>>16), byte(d.quantum>>8), byte(d.quantum))
+		d.quantum, d.n = 0, 0
+	}
+}
+
+func (d *base64Decoder) pad() {
+	if d.n == 0 {
+		return // the second of two
+	}
+	d.ok = d.ok && d.n > 1
+	d.flush()
+	d.padded = true
+}
+
+// end ends the whole, which may lack its padding.
+func (d *base64Decoder) end() {
+	d.ok = d.ok && d.n == 0
+	d.flush()
+}
+
+// flush ends a piece. A lone letter, six bits, is no byte and is dropped.
+func (d *base64Decoder) flush() {
+	switch d.n {
+	case 2:
+		d.out = append(d.out, byte(d.quantum>>4))
+	case 3:
+		d.out = append(d.out, byte(d.quantum>>10), byte(d.quantum>>2))
+	}
+	d.quantum, d.n = 0, 0
+}
+
+// base64Letters counts the letters and the padding of a line, and reports whether it may be base64: nearly all of it is,
+// and it has no words.
+func base64Letters(line []byte) (n int, isEncoded bool) {
+	junk, words, inWord := 0, 0, false
+	for _, c := range line {
+		switch {
+		case isBlank(c):
+			inWord = false
+			continue
+		case isBase64(c) || c == '=':
+			n++
+		default:
+			junk++
+		}
+		if !inWord {
+			words++
+		}
+		inWord = true
+	}
+	const longWord = 20
+	return n, junk*4 <= n && (words <= 1 || n/words >= longWord)
+}

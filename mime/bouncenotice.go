@@ -1,0 +1,282 @@
+package mime
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The bounds of what is read of a notice in plain words.
+const (
+	maxNotice           = 64 << 10 // bytes
+	maxNoticeLine       = 1000     // bytes; a longer line names no recipient
+	maxNoticeRecipients = 1000
+)
+
+// bounceNotice reads a notice that has no report for machines, as old and odd mail servers send it.
+//
+// QUIRK: qmail has a format of its own (QSBMF), and every other program has words of its own. A notice is one if its words are
+// known, or if a mail server sent it and it gives an SMTP reply. Samples: bounce-qmail, bounce-exim, bounce-postfix,
+// bounce-sendmail, bounce-exchange, bounce-office365, bounce-yahoo, bounce-gmail, bounce-other.
+func (m *Message) bounceNotice() *Bounce {
+	failed := m.failedRecipients()
+	if len(failed) == 0 && !m.fromDaemon() && !m.hasNullSender() {
+		return nil
+	}
+	text := m.noticeText()
+	said := strings.ToLower(strings.ReplaceAll(text, "\u2019", "'"))
+	format := noticeFormat(said)
+	if format == BounceOther && len(failed) == 0 && (!m.fromDaemon() || !replied.MatchString(text)) {
+		return nil
+	}
+	if m.Root.ContentType == "multipart/report" && m.leaf("message/disposition-notification", "message/feedback-report") != nil {
+		return nil
+	}
+	n := noticeReader{bounce: &Bounce{Format: format}}
+	rest := n.read(text)
+	for _, address := range failed {
+		n.begin(address, -1)
+	}
+	if len(n.bounce.Recipients) == 0 {
+		n.sentence(text)
+	}
+	n.finish(noticeAction(said), text)
+	if len(n.bounce.Recipients) == 0 {
+		return nil
+	}
+	n.bounce.Original = quotedHeader(rest)
+	return n.bounce
+}
+
+// failedRecipients reads X-Failed-Recipients, which Exim and Gmail write.
+func (m *Message) failedRecipients() []string {
+	var found []string
+	m.Header.each("X-Failed-Recipients", func(f *Field) {
+		addresses, _ := ParseAddresses(f.text())
+		for _, a := range addresses {
+			found = append(found, a.Email)
+		}
+	})
+	return found
+}
+
+// noticeText is the first text of the message: a returned message that is shown inline is not part of it.
+func (m *Message) noticeText() string {
+	text := ""
+	if p := m.leaf("text/plain"); p != nil {
+		text = p.Text()
+	} else if p = m.leaf("text/html"); p != nil {
+		text = TextFromHTML(p.Text())
+	}
+	if len(text) > maxNotice {
+		text = strings.ToValidUTF8(text[:maxNotice], "")
+	}
+	return textLines.Replace(text)
+}
+
+// textLines makes lines end in LF alone, and leaves none a character that no line may have.
+var textLines = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\uFFFD")
+
+// noticeWords begin the notices of each program, in lower case.
+var noticeWords = []struct {
+	format BounceFormat
+	words  []string
+}{
+	{BounceQmail, []string{"this is the qmail-send program", "i'm afraid i wasn't able to deliver your message"}},
+	{BounceYahoo, []string{"message from yahoo.com", "sorry, we were unable to deliver your message to the following address"}},
+	{BounceExim, []string{"this message was created automatically by mail delivery software"}},
+	{BouncePostfix, []string{"this is the postfix program at host", "this is the mail system at host"}},
+	{BounceSendmail, []string{
+		"the following addresses had permanent fatal errors", "the following addresses had transient non-fatal errors",
+		"transcript of session follows",
+	}},
+	{BounceSES, []string{"an error occurred while trying to deliver the mail to the following recipients"}},
+	{BounceGmail, []string{
+		"delivery to the following recipient failed permanently", "delivery to the following recipients failed permanently",
+		"delivery to the following recipient has been delayed", "** address not found **", "** message blocked **",
+		"** message not delivered **", "** delivery incomplete **", "** recipient inbox full **", "your message wasn't delivered to",
+	}},
+	{BounceExchange, []string{
+		"did not reach some or all of the intended recipients", "delivery has failed to these recipients or",
+		"the following recipient(s) could not be reached", "the following recipient(s) cannot be reached",
+		"couldn't be delivered.", "delivery to these recipients or groups is delayed",
+	}},
+}
+
+func noticeFormat(said string) BounceFormat {
+	for _, program := range noticeWords {
+		if slices.ContainsFunc(program.words, func(words string) bool { return strings.Contains(said, words) }) {
+			return program.format
+		}
+	}
+	return BounceOther
+}
+
+var delayWords = []string{
+	"has been delayed", "not yet been delivered", "warning message only", "delivery incomplete", "transient non-fatal errors",
+	"no action is required on your part", "do not need to resend", "groups is delayed", "will continue to try", "will keep trying",
+}
+
+func noticeAction(said string) BounceAction {
+	if slices.ContainsFunc(delayWords, func(words string) bool { return strings.Contains(said, words) }) {
+		return BounceDelayed
+	}
+	return BounceFailed
+}
+
+// A noticeReader collects recipients from the lines of a notice: a line that begins with an address names one, and what
+// follows up to the next is why.
+type noticeReader struct {
+	bounce *Bounce
+	// known finds recipients by address. why holds the lines about each; indent is that of the line which named the last.
+	known  map[string]int
+	why    [][]string
+	last   int
+	indent int
+}
+
+// read returns the part of the text that quotes the original message, from the line on that says so.
+func (n *noticeReader) read(text string) (rest string) {
+	n.last = -1
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		trimmed := strings.TrimSpace(line)
+		if endsNotice(trimmed) {
+			return line + "\n" + text
+		}
+		indent := len(line) - len(strings.TrimLeft(line, " \t"))
+		if address, why, ok := noticeRecipient(trimmed); ok && (n.last < 0 || indent <= n.indent) && n.begin(address, indent) {
+			trimmed = why
+		}
+		n.tell(trimmed)
+	}
+	return ""
+}
+
+// begin makes the address the one that the next lines are about. It reports whether the address is new.
+func (n *noticeReader) begin(address string, indent int) bool {
+	key := strings.ToLower(address)
+	if n.known == nil {
+		n.known = map[string]int{}
+	}
+	if i, known := n.known[key]; known {
+		n.last = i
+		return false
+	}
+	if len(n.bounce.Recipients) == maxNoticeRecipients {
+		return false
+	}
+	n.last, n.indent = len(n.bounce.Recipients), indent
+	n.known[key] = n.last
+	n.bounce.Recipients = append(n.bounce.Recipients, BounceRecipient{Final: address})
+	n.why = append(n.why, nil)
+	return true
+}
+
+func (n *noticeReader) tell(line string) {
+	if n.last < 0 {
+		return
+	}
+	n.why[n.last] = append(n.why[n.last], line)
+	if found := generatedFrom.FindStringSubmatch(line); found != nil && n.bounce.Recipients[n.last].Original == "" {
+		n.bounce.Recipients[n.last].Original = found[1]
+	}
+}
+
+// sentence reads a notice that names its recipient within a sentence.
+func (n *noticeReader) sentence(text string) {
+	for _, found := range namedInSentence.FindAllStringSubmatch(text, maxNoticeRecipients) {
+		n.begin(strings.TrimRight(found[1], ".,"), 0)
+	}
+}
+
+// finish gives each recipient its diagnostic. One of whom nothing is said, but for the notice as a whole, has that of the notice.
+func (n *noticeReader) finish(action BounceAction, text string) {
+	whole := sync.OnceValue(func() string { return diagnosticLines(strings.Split(text, "\n")) })
+	for i := range n.bounce.Recipients {
+		r := &n.bounce.Recipients[i]
+		r.Action = action
+		if r.Diagnostic = diagnosticLines(n.why[i]); r.Diagnostic == "" {
+			r.Diagnostic = whole()
+		}
+	}
+}
+
+var (
+	noticeAddress = `<?([^\s<>()@:;,"']+@[^\s<>()@:;,"'\]\[]+[^\s<>()@:;,"'\]\[.])>?`
+	// startsWithAddress is a line that names a recipient, as each program writes it: alone, before a colon (qmail, Postfix, Yahoo),
+	// dots (sendmail) or a date (Exchange), behind a name (Outlook, Office 365).
+	startsWithAddress = regexp.MustCompile(`^` + noticeAddress + `(?:\s*\([^()]*\))?(?:$|\s*[:;]\s*(.*)$|\s*\.\.\.\s*(.*)$|\s+on\s+(?:[A-Za-z]{2,4},?\s+)?[0-9].*$)`)
+	behindName        = regexp.MustCompile(`^[^<>@()]{1,100}[(<]` + noticeAddress + `(?:<mailto:[^<>]*>)?[)>]$`)
+	namedInSentence   = regexp.MustCompile(`(?i)\bmessage (?:to|(?:was|could)(?:n['\x{2019}]t| not) (?:be )?delivered to)\s+` + noticeAddress)
+	generatedFrom     = regexp.MustCompile(`\((?:ultimately )?(?:generated|expanded) from:? <?([^\s<>()]+@[^\s<>()]+)>?\)`)
+)
+
+// noticeRecipient reads a line that names a recipient, and what it says behind that.
+func noticeRecipient(line string) (address, why string, ok bool) {
+	if len(line) > maxNoticeLine || !strings.Contains(line, "@") {
+		return "", "", false
+	}
+	if found := startsWithAddress.FindStringSubmatch(line); found != nil {
+		why = found[2] + found[3]
+		if generated := generatedFrom.FindString(line); generated != "" {
+			why = generated + " " + why
+		}
+		return found[1], why, true
+	}
+	if found := behindName.FindStringSubmatch(line); found != nil && !strings.Contains(found[0], ":\u0020") {
+		return found[1], "", true
+	}
+	return "", "", false
+}
+
+// endsNotice reports whether a line says that the original message follows, or what else is not for people.
+func endsNotice(line string) bool {
+	if len(line) < 5 || len(line) > 100 {
+		return false
+	}
+	line = strings.ToLower(line)
+	if strings.HasPrefix(line, "reporting-mta:") || strings.HasPrefix(line, "original message headers:") ||
+		strings.HasPrefix(line, "message-id:") || strings.HasPrefix(line, "return-path: <") {
+		return true
+	}
+	if !strings.HasPrefix(line, "--") || !strings.Contains(line, "message") && !strings.Contains(line, "header") {
+		return false
+	}
+	return slices.ContainsFunc([]string{"copy", "original", "below", "follow", "returned", "header", "unsent"}, func(word string) bool {
+		return strings.Contains(line, word)
+	})
+}
+
+// diagnosticLines picks the line with the reply of a server and what it wraps to, else the paragraph that is announced as its
+// words, else the first that says anything.
+func diagnosticLines(lines []string) string {
+	begin := slices.IndexFunc(lines, func(line string) bool { return replied.MatchString(line) || enhancedCode(line) != "" })
+	if begin < 0 {
+		begin = 1 + slices.IndexFunc(lines, func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), " was:") })
+	}
+	var kept []string
+	for _, line := range lines[begin:] {
+		line = strings.TrimSpace(line)
+		if line == "" && len(kept) == 0 {
+			continue
+		}
+		if line == "" || len(kept) > 10 || endsNotice(line) {
+			break
+		}
+		kept = append(kept, line)
+	}
+	return cutDiagnostic(strings.Join(kept, " "))
+}
+
+// quotedHeader reads the header of a message that is quoted in a notice.
+func quotedHeader(text string) Header {
+	for _, group := range headerGroups([]byte(text)) {
+		if group.Get("Message-ID") != "" || group.Get("Received") != "" || group.Get("Subject") != "" && group.Get("From") != "" {
+			return group
+		}
+	}
+	return nil
+}

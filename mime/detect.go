@@ -1,0 +1,315 @@
+package mime
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+)
+
+// How a charset is found that nobody declares.
+//
+// The text is read in each of the charsets below, and each reading gets a mark: how much it looks like a text of that
+// language. A character that is frequent there is worth +100 for each byte that it took, one that does not belong there
+// costs up to 600: bytes that mean nothing, symbols, a capital behind a small letter, a Thai vowel sign without a
+// consonant. The mark is the mean over all bytes of characters beyond ASCII. The best wins if it is good, and better than the
+// mark of the same bytes as a Western text, in which such bytes stand alone between ASCII letters. A charset that the
+// message names somewhere else (another part, an encoded-word, a meta tag) has an advantage.
+//
+// It depends on nothing but the bytes, costs at most maxSample bytes for each charset, and knows no words.
+// The test of accuracy has a table of how often it is right.
+const (
+	maxSample  = 4096
+	goodEnough = 35 // a mark that a text has in its own charset even when it is odd
+	clearly    = 25 // how much better it must be than the Western reading
+	advantage  = 60 // of a charset that is named elsewhere, or is declared
+	fewBytes   = 4  // beyond ASCII, with which a charset may be found that is not named
+
+	enoughBytes = 20 // beyond ASCII, with which a declaration may be found wrong
+)
+
+// A candidate is one charset that may be found.
+type candidate struct {
+	name string // as lookupCharset knows it
+	enc  encoding.Encoding
+	mark func(prev, r rune) int // for each byte of the character
+}
+
+var candidates = []candidate{
+	{"gb18030", simplifiedchinese.GB18030, han(frequentSimplified, false)},
+	{"big5", traditionalchinese.Big5, han(frequentTraditional, false)},
+	{"shift_jis", japanese.ShiftJIS, han(frequentKanji, true)},
+	{"euc-jp", japanese.EUCJP, han(frequentKanji, true)},
+	{"euc-kr", korean.EUCKR, hangul(frequentHangul)},
+	{"windows-1251", charmap.Windows1251, cyrillic},
+	{"koi8-r", charmap.KOI8R, cyrillic},
+	{"windows-874", charmap.Windows874, thai},
+}
+
+const (
+	frequent = 100
+	usual    = 50
+	odd      = -50
+	foreign  = -150
+	nonsense = -600
+)
+
+// western is what a text is in when nothing else is likely, as in a browser.
+const western = "windows-1252"
+
+// detectCharset finds the charset of a text that is not UTF-8. Named are the charsets that the message names elsewhere;
+// declared is the one that the text itself declares, if any, against which others must be clearly better.
+func detectCharset(b []byte, named []string, declared string) string {
+	if isISO2022JP(b) {
+		return "iso-2022-jp"
+	}
+	sample := sampleOf(b)
+	westernMark, high := markWestern(sample)
+	best, bestMark := western, max(goodEnough, westernMark+clearly)
+	few := fewBytes
+	if declared != "" {
+		mark := westernMark
+		if declared != western {
+			mark = markOf(sample, declared)
+		}
+		best, bestMark, few = declared, max(goodEnough, mark+advantage), enoughBytes
+		if high >= few && westernMark > bestMark {
+			best, bestMark = western, westernMark
+		}
+	}
+	for i := range candidates {
+		c := &candidates[i]
+		isNamed := slices.Contains(named, c.name)
+		if c.name == declared || high < few && !isNamed {
+			continue
+		}
+		mark := c.markOf(sample)
+		if isNamed {
+			mark += advantage
+		}
+		if mark > bestMark {
+			best, bestMark = c.name, mark
+		}
+	}
+	return best
+}
+
+func markOf(sample []byte, name string) int {
+	for i := range candidates {
+		if candidates[i].name == name {
+			return candidates[i].markOf(sample)
+		}
+	}
+	return nonsense
+}
+
+// isISO2022JP looks for the escape sequences of RFC 1468, which are 7-bit.
+func isISO2022JP(b []byte) bool {
+	return bytes.Contains(b, []byte("\x1b$B")) || bytes.Contains(b, []byte("\x1b$@"))
+}
+
+// sampleOf is the first piece of text with characters beyond ASCII, or several such lines.
+func sampleOf(b []byte) []byte {
+	if len(b) <= maxSample {
+		return b
+	}
+	var sample []byte
+	for len(b) > 0 && len(sample) < maxSample {
+		high := bytes.IndexFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
+		if high < 0 {
+			break
+		}
+		start := bytes.LastIndexByte(b[:high], '\n') + 1
+		start = max(start, high-80)
+		end := len(b)
+		if i := bytes.IndexByte(b[high:], '\n'); i >= 0 {
+			end = high + i + 1
+		}
+		end = min(end, start+maxSample-len(sample))
+		sample, b = append(sample, b[start:end]...), b[end:]
+	}
+	return sample
+}
+
+// markOf is the mean mark of the bytes beyond ASCII.
+func (c *candidate) markOf(sample []byte) int {
+	decoder := c.enc.NewDecoder()
+	decoded, _ := decoder.Bytes(sample) // what cannot be read is U+FFFD
+	total, n, prev := 0, 0, ' '
+	for _, r := range string(decoded) {
+		if r >= utf8.RuneSelf {
+			size := 1
+			if isWide(r) {
+				size = 2
+			}
+			total, n = total+size*c.markRune(prev, r), n+size
+		}
+		prev = r
+	}
+	if n == 0 {
+		return nonsense
+	}
+	return total / n
+}
+
+func (c *candidate) markRune(prev, r rune) int {
+	switch {
+	case r == utf8.RuneError || unicode.Is(unicode.Co, r) || unicode.IsControl(r):
+		return nonsense
+	case strings.ContainsRune("«»“”„‘’–—…•·°№§\u00a0", r):
+		return usual / 2
+	default:
+		return c.mark(prev, r)
+	}
+}
+
+// isWide reports whether a character takes two bytes in the charsets that have it: ideographs, syllables, kana, and the
+// forms and symbols that go with them.
+func isWide(r rune) bool { return r >= 0x2e80 && (r < 0xff61 || r > 0xff9f) }
+
+// han marks Chinese and Japanese.
+func han(frequentOnes string, isJapanese bool) func(prev, r rune) int {
+	table := setOf(frequentOnes)
+	return func(_, r rune) int {
+		switch {
+		case table[r]:
+			return frequent
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana) && !isJapanese, r > 0xffff:
+			return foreign
+		case r >= 0xff61 && r <= 0xff9f: // half width
+			return odd
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			return frequent
+		case r >= 0x3000 && r < 0x3030 || r == 'ー' || r >= 0xff00: // punctuation, full width
+			return usual
+		case r >= 0x4e00 && r < 0xa000:
+			return 0
+		default:
+			return foreign
+		}
+	}
+}
+
+// hangul marks Korean.
+func hangul(frequentOnes string) func(prev, r rune) int {
+	table := setOf(frequentOnes)
+	return func(_, r rune) int {
+		switch {
+		case table[r]:
+			return frequent
+		case unicode.Is(unicode.Hangul, r) && r >= 0xac00:
+			return 0
+		case r >= 0x3000 && r < 0x3030 || r >= 0xff00:
+			return usual / 2
+		case unicode.Is(unicode.Han, r):
+			return odd
+		default:
+			return foreign
+		}
+	}
+}
+
+func setOf(s string) map[rune]bool {
+	set := make(map[rune]bool, utf8.RuneCountInString(s))
+	for _, r := range s {
+		set[r] = true
+	}
+	return set
+}
+
+// cyrillic marks Russian. The two charsets have capitals where the other has small letters, so that a capital behind a
+// small letter tells them apart.
+func cyrillic(prev, r rune) int {
+	lower := unicode.ToLower(r)
+	switch {
+	case lower != 'ё' && (lower < 'а' || lower > 'я') || prev < utf8.RuneSelf && unicode.IsLetter(prev):
+		return foreign
+	case r != lower && isCyrillic(prev) && unicode.IsLower(prev):
+		return foreign
+	case r != lower && isCyrillic(prev):
+		return 0 // words in capitals are rare, and most words are in the other charset
+	case strings.ContainsRune(frequentCyrillic, lower):
+		return frequent
+	case strings.ContainsRune(rareCyrillic, lower):
+		return 0
+	default:
+		return usual
+	}
+}
+
+func isCyrillic(r rune) bool { return r >= 'А' && r <= 'я' }
+
+// thai marks Thai, which has an order: a sign above or below stands behind its consonant, and a leading vowel before one.
+func thai(prev, r rune) int {
+	isConsonant := r >= 'ก' && r <= 'ฮ'
+	afterLeading := prev >= 'เ' && prev <= 'ไ'
+	switch {
+	case r < 'ก' || r > '๎' || afterLeading && !isConsonant:
+		return foreign
+	case unicode.Is(unicode.Mn, r) || r == 'ะ' || r == 'า' || r == 'ำ':
+		carried := prev >= 'ก' && prev <= 'ฮ' || unicode.Is(unicode.Mn, prev) && prev != r
+		if !carried {
+			return foreign
+		}
+	}
+	switch {
+	case strings.ContainsRune(frequentThai, r):
+		return frequent
+	case strings.ContainsRune(rareThai, r):
+		return odd
+	default:
+		return usual / 2
+	}
+}
+
+// markWestern is the mark of a text in windows-1252, and how many bytes beyond ASCII it has.
+func markWestern(sample []byte) (mark, high int) {
+	text, _ := charmap.Windows1252.NewDecoder().Bytes(sample)
+	runes := []rune(string(text))
+	total := 0
+	at := func(i int) rune {
+		if i < 0 || i >= len(runes) {
+			return ' '
+		}
+		return runes[i]
+	}
+	for i, r := range runes {
+		if r < utf8.RuneSelf {
+			continue
+		}
+		high++
+		total += westernRune(at(i-1), r, at(i+1))
+	}
+	return total / max(1, high), high
+}
+
+func westernRune(prev, r, next rune) int {
+	isHigh := func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }
+	switch {
+	case unicode.IsControl(r):
+		return nonsense
+	case !unicode.IsLetter(r):
+		if prev >= utf8.RuneSelf || next >= utf8.RuneSelf {
+			return odd
+		}
+		return usual
+	case isHigh(prev) && isHigh(next):
+		return foreign
+	case unicode.IsUpper(r) && unicode.IsLower(prev):
+		return foreign
+	case isHigh(prev) || isHigh(next):
+		return 0
+	case strings.ContainsRune(frequentWestern, r):
+		return frequent
+	default:
+		return usual
+	}
+}

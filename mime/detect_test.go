@@ -1,0 +1,166 @@
+package mime
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding"
+)
+
+// samples are the texts of a language and the charsets that mail in it comes in.
+var samples = []struct {
+	file     string
+	charsets []string
+}{
+	{"zh-Hans", []string{"gb18030"}},
+	{"zh-Hant", []string{"big5"}},
+	{"ja", []string{"shift_jis", "euc-jp", "iso-2022-jp"}},
+	{"ko", []string{"euc-kr"}},
+	{"ru", []string{"windows-1251", "koi8-r"}},
+	{"th", []string{"windows-874"}},
+	{"western", []string{"windows-1252"}},
+}
+
+func sampleText(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "charsets", name+".txt"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// pieces are all pieces of so many characters that begin at every third one, in a charset. Those without characters
+// beyond ASCII, which need no charset, are left out.
+func pieces(t testing.TB, text, charset string, size int) (found [][]byte) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		runes := []rune(strings.TrimSpace(line))
+		for at := 0; at+size <= len(runes) || at == 0; at += 3 {
+			piece := runes[at:min(len(runes), at+size)]
+			if !slices.ContainsFunc(piece, func(r rune) bool { return r >= utf8.RuneSelf }) {
+				continue
+			}
+			b, err := encoding.ReplaceUnsupported(lookupCharset(charset).NewEncoder()).Bytes([]byte(string(piece)))
+			require.NoError(t, err)
+			found = append(found, b)
+		}
+	}
+	return found
+}
+
+// TestCharsetAccuracy says how often a charset is found: read testdata/charsets/accuracy.txt.
+func TestCharsetAccuracy(t *testing.T) {
+	var table strings.Builder
+	header := "%-14s %-13s %8s %8s %8s %8s %8s %8s\n"
+	fmt.Fprintf(&table, header, "text", "charset", "4", "8", "16", "32", "a line", "named")
+	row := func(file, charset string, right func(b []byte, size int) string) {
+		line := []any{file, charset}
+		for _, size := range []int{4, 8, 16, 32, 1000, -4} {
+			found := pieces(t, sampleText(t, file), charset, max(size, -size))
+			good := 0
+			for _, b := range found {
+				if right(b, size) == charset {
+					good++
+				}
+			}
+			line = append(line, fmt.Sprintf("%.1f %%", 100*float64(good)/float64(len(found))))
+		}
+		fmt.Fprintf(&table, header, line...)
+	}
+	for _, s := range samples {
+		for _, charset := range s.charsets {
+			row(s.file, charset, func(b []byte, size int) string {
+				if size < 0 {
+					return detectCharset(b, []string{charset}, "")
+				}
+				return detectCharset(b, nil, "")
+			})
+		}
+	}
+	table.WriteString("\nThe columns are the number of characters in a piece of text; in the last, four, and the message names the charset elsewhere.\n")
+	golden := filepath.Join("testdata", "charsets", "accuracy.txt")
+	if flag.Lookup("update").Value.String() == "true" {
+		require.NoError(t, os.WriteFile(golden, []byte(table.String()), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), table.String())
+}
+
+// A whole text is always found, and the declaration of another charset does not keep it from being read rightly.
+func TestCharsetOfWholeTexts(t *testing.T) {
+	for _, s := range samples {
+		text := sampleText(t, s.file)
+		for _, charset := range s.charsets {
+			b, err := lookupCharset(charset).NewEncoder().Bytes([]byte(text))
+			require.NoError(t, err)
+			require.Equal(t, charset, detectCharset(b, nil, ""), s.file)
+			if charset == "iso-2022-jp" {
+				continue // 7-bit: only what is declared as nothing or as UTF-8 can be it
+			}
+			for _, declared := range []string{"iso-8859-1", "gb2312", "big5", "shift_jis", "euc-jp", "euc-kr", "windows-1251", "koi8-r", "tis-620"} {
+				p := &Part{Content: b, Params: map[string]string{"charset": declared}, ContentType: "text/plain"}
+				require.Equal(t, text, p.Text(), "%s in %s, declared as %s", s.file, charset, declared)
+			}
+		}
+	}
+}
+
+// UTF-8 that is declared as something else is read as UTF-8.
+func TestCharsetOfUTF8(t *testing.T) {
+	for _, s := range samples {
+		text := sampleText(t, s.file)
+		for _, declared := range []string{"", "us-ascii", "iso-8859-1", "gb2312", "big5", "koi8-r", "none-such"} {
+			p := &Part{Content: []byte(text), Params: map[string]string{"charset": declared}, ContentType: "text/plain"}
+			require.Equal(t, text, p.Text(), "%s declared as %q", s.file, declared)
+		}
+	}
+}
+
+// A charset that is named in another part, or in an encoded-word, is found in a text too short to be sure of.
+func TestCharsetNamedElsewhere(t *testing.T) {
+	const short = "\xc4\xfa\xba\xc3" // two characters of GBK, or four letters of anything
+	require.Equal(t, western, detectCharset([]byte("\xc4\xfa"), nil, ""))
+	for name, head := range map[string]string{
+		"in an encoded-word": "X-Note: =?GB2312?B?xPo=?=\n\n",
+		"in another part":    "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/csv; charset=\"gbk\"\n\n1\n--b\n\n",
+		"in a meta tag":      "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<meta charset=gb18030>\n--b\n\n",
+	} {
+		m, err := ParseBytes([]byte("Subject: \xc4\xfa\n"+head+short[:2]), nil)
+		require.NoError(t, err)
+		require.Equal(t, "\u60a8", strings.TrimSpace(m.Text), name)
+		require.Equal(t, "\u60a8", m.Subject, name)
+	}
+}
+
+func TestSampleOfLargeTexts(t *testing.T) {
+	b := []byte(strings.Repeat("only ASCII\n", 10_000) + strings.Repeat("x", 500) + "\xcf\xf0\xe8\xe2\xe5\xf2\n" + strings.Repeat("ASCII\n", 1000))
+	sample := sampleOf(b)
+	require.Less(t, len(sample), 100)
+	require.True(t, bytes.HasSuffix(sample, []byte("\xcf\xf0\xe8\xe2\xe5\xf2\n")))
+	require.Equal(t, "windows-1251", detectCharset(b, nil, ""))
+	require.Len(t, sampleOf(bytes.Repeat([]byte("\xcf\xf0\n"), maxSample)), maxSample)
+	require.Empty(t, sampleOf(bytes.Repeat([]byte("x"), 2*maxSample)))
+}
+
+func FuzzDetectCharset(f *testing.F) {
+	for _, s := range samples {
+		b, err := encoding.ReplaceUnsupported(lookupCharset(s.charsets[0]).NewEncoder()).Bytes([]byte(sampleText(f, s.file)))
+		require.NoError(f, err)
+		f.Add(b, s.charsets[0])
+	}
+	f.Fuzz(func(t *testing.T, b []byte, declared string) {
+		found := detectCharset(b, []string{declared}, "")
+		require.NotNil(t, lookupCharset(found))
+		require.Equal(t, found, detectCharset(bytes.Clone(b), []string{declared}, ""), "the same bytes, the same charset")
+		p := &Part{Content: b, Params: map[string]string{"charset": declared}, ContentType: "text/plain"}
+		require.True(t, utf8.ValidString(p.Text()))
+	})
+}

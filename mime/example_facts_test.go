@@ -1,0 +1,68 @@
+package mime_test
+
+import (
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/postroom-go/postroom/mime"
+)
+
+func parse(raw string) *mime.Message {
+	m, err := mime.Parse(strings.NewReader(raw), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return m
+}
+
+func ExampleHeader_Automatic() {
+	m := parse("From: Ada <ada@example.com>\nSubject: Out of office\nAuto-Submitted: auto-replied\n\nI am away.")
+	if signs := m.Header.Automatic(); len(signs) > 0 {
+		fmt.Println("no reply:", signs[0])
+	}
+	// Output: no reply: auto_reply: Auto-Submitted: auto-replied
+}
+
+func ExampleHeader_List() {
+	m := parse("From: news@shop.example\nList-Unsubscribe: <mailto:leave@shop.example>, <https://shop.example/u?id=1>\n" +
+		"List-Unsubscribe-Post: List-Unsubscribe=One-Click\n\nSocks.")
+	u := m.Header.List().Unsubscribe
+	fmt.Println("POST to", u.OneClick)
+	fmt.Println("or write to", u.Mail[0].To[0])
+	// Output:
+	// POST to https://shop.example/u?id=1
+	// or write to leave@shop.example
+}
+
+func ExampleMessage_Bounce() {
+	m := parse("From: MAILER-DAEMON@mx.example.org\nSubject: failure notice\n\n" +
+		"Hi. This is the qmail-send program at mx.example.org.\n\n" +
+		"<bob@example.net>:\n550 5.1.1 no such user here\n\n" +
+		"--- Below this line is a copy of the message.\n\nMessage-ID: <lunch@example.com>\n")
+	if b := m.Bounce(); b != nil {
+		r := b.Recipients[0]
+		fmt.Println(b.OriginalMessageID, r.Address(), r.Action, r.Reason, r.Hard())
+	}
+	// Output: lunch@example.com bob@example.net failed no_such_user true
+}
+
+func ExampleMessage_VerifiedFrom() {
+	server := mime.AuthServer{ID: "mx.example.org"} // of Gmail: gmail.AuthServer()
+	m := parse("Authentication-Results: mx.example.org; dmarc=pass header.from=shop.example\n" +
+		"Received: from mail.shop.example by mx.example.org; Mon, 5 Jan 2026 09:00:00 +0000\n" +
+		"From: news@shop.example\n\nSocks.")
+	from, ok := m.VerifiedFrom(server)
+	fmt.Println(from.Email, ok)
+	// Output: news@shop.example true
+}
+
+func ExampleMessage_Reply() {
+	m := parse("From: ada@example.com\n\nTen is fine.\n\nAm Mo., 5. Jan. 2026 um 10:00 Uhr schrieb Bob <bob@example.net>:\n> Zehn?\n\n-- \nAda\n")
+	reply := m.Reply()
+	fmt.Println(reply.Written())
+	fmt.Println(reply.Quoted())
+	// Output:
+	// Ten is fine.
+	// > Zehn?
+}

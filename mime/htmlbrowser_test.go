@@ -1,0 +1,166 @@
+package mime_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/browsertest"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// What a browser shows is what is seen, and nothing else is: of every page of these tests.
+func TestBrowserSeesTheSame(t *testing.T) {
+	pages := map[string]string{}
+	for name, c := range hiddenTexts {
+		pages["hidden: "+name] = c.html + afterHidden
+	}
+	for name, html := range seenTexts {
+		pages["seen: "+name] = html
+	}
+	files, err := filepath.Glob("testdata/html/*.html")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		pages[file] = string(source)
+	}
+	shown := showPages(t, pages)
+	for name, source := range pages {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, letters(shown[name]), letters(withoutMarks(source)))
+		})
+	}
+}
+
+// withoutMarks is the text of a page without what is no text in a browser: pictures' texts, marks of lists, and rules.
+func withoutMarks(source string) string {
+	source = regexp.MustCompile(`\salt="[^"]*"`).ReplaceAllString(source, "")
+	return regexp.MustCompile(`(?m)^ *(-|\d+\.) |^---$`).ReplaceAllString(mime.TextFromHTML(source), "")
+}
+
+// letters leaves out blanks and what is drawn as nothing.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// showPages returns the text that a headless Chromium shows of each page. Without Chromium the test is skipped, except under CI,
+// where it fails.
+func showPages(t *testing.T, pages map[string]string) map[string]string {
+	t.Helper()
+	chromium := browsertest.Chromium(t)
+	var names []string
+	for name := range pages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if i, err := strconv.Atoi(strings.Trim(r.URL.Path, "/")); err == nil && i < len(names) {
+			fmt.Fprint(w, pages[names[i]])
+			return
+		}
+		fmt.Fprintf(w, lookAtPages, len(names))
+	}))
+	defer server.Close()
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
+		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=60000", "--dump-dom", server.URL).Output()
+	require.NoError(t, err)
+	_, result, ok := strings.Cut(string(out), "RESULT:")
+	require.True(t, ok, "%s", out)
+	result, _, _ = strings.Cut(result, ":END")
+	result, err = url.QueryUnescape(result)
+	require.NoError(t, err)
+	var texts []string
+	require.NoError(t, json.Unmarshal([]byte(result), &texts))
+	require.Len(t, texts, len(names))
+	shown := map[string]string{}
+	for i, name := range names {
+		shown[name] = texts[i]
+	}
+	return shown
+}
+
+// lookAtPages shows each page in a frame in which no scripts run, and writes down the texts that a person could see: those with a
+// place on the page that nothing clips away, in a size, an opacity and a color that can be told from the background.
+const lookAtPages = `<!doctype html><body><script>
+const count = %d, frames = [], texts = [];
+const rgba = (color) => { const v = color.match(/[\d.]+/g).map(Number); return v.length > 3 ? v : [...v, 1]; };
+const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+const luminance = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const background = (e, view) => {
+  if (!e) return [255, 255, 255, 1];
+  const style = view.getComputedStyle(e);
+  if (style.backgroundImage !== "none") return null;
+  const color = rgba(style.backgroundColor);
+  if (color[3] === 1) return color;
+  const below = background(e.parentElement, view);
+  return below && over(color, below);
+};
+const lost = (e, style, view) => {
+  const below = background(e, view);
+  if (!below) return false;
+  const top = over(rgba(style.webkitTextFillColor), below), [a, b] = [luminance(top), luminance(below)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 1.15 && [0, 1, 2].every((i) => Math.abs(top[i] - below[i]) <= 40);
+};
+const isSeen = (node, view) => {
+  const e = node.parentElement, style = view.getComputedStyle(e);
+  if (e.closest("script,style,title,iframe,template,noframes,noembed") || !e.checkVisibility()) return false;
+  if (style.visibility !== "visible" || style.contentVisibility === "hidden" || parseFloat(style.fontSize) <= 1 || lost(e, style, view)) return false;
+  const range = node.ownerDocument.createRange();
+  range.selectNodeContents(node);
+  let boxes = [...range.getClientRects()].map((r) => ({ l: r.left, r: r.right, t: r.top, b: r.bottom })), opacity = 1, absolute = false;
+  for (let p = e; p && p !== p.ownerDocument.body; p = p.parentElement) {
+    const s = view.getComputedStyle(p), r = p.getBoundingClientRect();
+    opacity *= parseFloat(s.opacity) * (s.filter === "opacity(0)" ? 0 : 1);
+    const isOut = absolute && s.position === "static"; // such a box does not clip
+    if (!isOut && s.display !== "inline" && s.overflowX !== "visible")
+      boxes = boxes.map((q) => ({ l: Math.max(q.l, r.left), r: Math.min(q.r, r.right), t: Math.max(q.t, r.top), b: Math.min(q.b, r.bottom) }));
+    if (s.clipPath.startsWith("inset(50") || s.position === "absolute" && s.clip === "rect(0px, 0px, 0px, 0px)") boxes = [];
+    absolute = (absolute && isOut) || s.position === "absolute" || s.position === "fixed";
+  }
+  boxes = boxes.filter((q) => q.r - q.l > 1 && q.b - q.t > 1 && q.r > 0 && q.b > 0 && q.l < 5000);
+  return opacity >= 0.1 && boxes.length > 0;
+};
+for (let i = 0; i < count; i++) {
+  const frame = document.createElement("iframe");
+  Object.assign(frame, { width: 1280, height: 800, src: "/" + i });
+  frame.setAttribute("sandbox", "allow-same-origin");
+  frames.push(frame);
+  document.body.append(frame);
+}
+onload = () => {
+  for (const frame of frames) {
+    const page = frame.contentDocument, walker = page.createTreeWalker(page.documentElement, NodeFilter.SHOW_TEXT);
+    let text = "";
+    while (walker.nextNode()) if (walker.currentNode.data.trim() && isSeen(walker.currentNode, frame.contentWindow)) text += walker.currentNode.data;
+    texts.push(text);
+  }
+  document.body.textContent = "RESULT:" + encodeURIComponent(JSON.stringify(texts)) + ":END";
+};
+</script>`

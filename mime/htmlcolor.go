@@ -1,0 +1,202 @@
+package mime
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A htmlColor is red, green, blue and alpha, each 0 to 255.
+type htmlColor struct{ r, g, b, a uint8 }
+
+var (
+	black = htmlColor{a: 255}
+	white = htmlColor{255, 255, 255, 255}
+	// linkColor is that of links which no style colours.
+	linkColor = htmlColor{b: 0xee, a: 255}
+)
+
+// over is the color that is seen where c lies on another.
+func (c htmlColor) over(below htmlColor) htmlColor {
+	if c.a == 255 {
+		return c
+	}
+	mix := func(top, bottom uint8) uint8 {
+		return uint8((int(top)*int(c.a) + int(bottom)*(255-int(c.a)) + 127) / 255)
+	}
+	return htmlColor{mix(c.r, below.r), mix(c.g, below.g), mix(c.b, below.b), 255}
+}
+
+// Text is taken for hidden below this contrast (WCAG 2, relative luminance), which people do not notice, if no channel differs
+// by more than maxDistance.
+const (
+	minContrast = 1.15
+	maxDistance = 40
+)
+
+// isLost reports whether text of the color is not seen on the background.
+func (c htmlColor) isLost(background htmlColor) bool {
+	c = c.over(background)
+	if distance(c.r, background.r) > maxDistance || distance(c.g, background.g) > maxDistance || distance(c.b, background.b) > maxDistance {
+		return false
+	}
+	a, b := c.luminance(), background.luminance()
+	return (max(a, b)+.05)/(min(a, b)+.05) < minContrast
+}
+
+func distance(a, b uint8) uint8 { return max(a, b) - min(a, b) }
+
+func (c htmlColor) luminance() float64 {
+	return .2126*linearLight[c.r] + .7152*linearLight[c.g] + .0722*linearLight[c.b]
+}
+
+// linearLight is the light that a channel's value gives, as sRGB defines it.
+var linearLight = func() (table [256]float64) {
+	for i := range table {
+		v := float64(i) / 255
+		if v <= .03928 {
+			table[i] = v / 12.92
+		} else {
+			table[i] = math.Pow((v+.055)/1.055, 2.4)
+		}
+	}
+	return table
+}()
+
+// parseColor reads a color of CSS; s is in lower case.
+func parseColor(s string) (htmlColor, bool) {
+	if strings.HasPrefix(s, "#") {
+		return parseHexColor(s[1:])
+	}
+	name, rest, isFunction := strings.Cut(s, "(")
+	if !isFunction {
+		c, ok := colorNames[s]
+		return htmlColor{uint8(c >> 16), uint8(c >> 8), uint8(c), uint8(c >> 24)}, ok
+	}
+	args := strings.FieldsFunc(strings.TrimSuffix(rest, ")"), func(r rune) bool {
+		return r == ',' || r == '/' || isHTMLSpace(byte(r))
+	})
+	if len(args) < 3 || len(args) > 4 {
+		return htmlColor{}, false
+	}
+	alpha := float64(1)
+	if len(args) == 4 {
+		var ok bool
+		if alpha, ok = parseChannel(args[3], 1); !ok {
+			return htmlColor{}, false
+		}
+	}
+	switch name {
+	case "rgb", "rgba":
+		return rgbColor(args, alpha)
+	case "hsl", "hsla":
+		return hslColor(args, alpha)
+	default:
+		return htmlColor{}, false
+	}
+}
+
+func parseHexColor(s string) (htmlColor, bool) {
+	v, err := strconv.ParseUint(s, 16, 32)
+	if err != nil {
+		return htmlColor{}, false
+	}
+	switch len(s) {
+	case 3:
+		v = v<<4 | 0xf
+		fallthrough
+	case 4:
+		return htmlColor{uint8(v>>12&15) * 17, uint8(v>>8&15) * 17, uint8(v>>4&15) * 17, uint8(v&15) * 17}, true
+	case 6:
+		v = v<<8 | 0xff
+		fallthrough
+	case 8:
+		return htmlColor{uint8(v >> 24), uint8(v >> 16), uint8(v >> 8), uint8(v)}, true
+	default:
+		return htmlColor{}, false
+	}
+}
+
+// parseChannel reads a number up to whole, or a percentage of it; what is beyond is cut.
+func parseChannel(s string, whole float64) (float64, bool) {
+	number, isPercentage := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, false
+	}
+	if isPercentage {
+		v = v * whole / 100
+	}
+	return max(0, min(v, whole)), true
+}
+
+func rgbColor(args []string, alpha float64) (htmlColor, bool) {
+	var v [3]float64
+	for i := range v {
+		var ok bool
+		if v[i], ok = parseChannel(args[i], 255); !ok {
+			return htmlColor{}, false
+		}
+	}
+	return htmlColor{toByte(v[0]), toByte(v[1]), toByte(v[2]), toByte(alpha * 255)}, true
+}
+
+func hslColor(args []string, alpha float64) (htmlColor, bool) {
+	hue, err := strconv.ParseFloat(strings.TrimSuffix(args[0], "deg"), 64)
+	saturation, ok := parseChannel(args[1], 1)
+	lightness, ok2 := parseChannel(args[2], 1)
+	if err != nil || !ok || !ok2 || math.IsNaN(hue) || math.IsInf(hue, 0) {
+		return htmlColor{}, false
+	}
+	channel := func(n float64) uint8 {
+		k := math.Mod(math.Mod(n+hue/30, 12)+12, 12)
+		return toByte(255 * (lightness - saturation*min(lightness, 1-lightness)*max(-1, min(k-3, 9-k, 1))))
+	}
+	return htmlColor{channel(0), channel(8), channel(4), toByte(alpha * 255)}, true
+}
+
+func toByte(v float64) uint8 { return uint8(max(0, min(math.Round(v), 255))) }
+
+// parseLegacyColor reads the value of a color attribute, where nearly everything is a color (WHATWG HTML, section 2.3.6).
+func parseLegacyColor(s string) (htmlColor, bool) {
+	s = strings.ToLower(strings.Trim(s, " \t\r\n\f"))
+	if s == "" || s == "transparent" {
+		return htmlColor{}, false
+	}
+	if c, ok := colorNames[s]; ok {
+		return htmlColor{uint8(c >> 16), uint8(c >> 8), uint8(c), 255}, true
+	}
+	if len(s) == 4 && s[0] == '#' {
+		if c, ok := parseHexColor(s[1:]); ok {
+			return c, true
+		}
+	}
+	digits := []byte(strings.TrimPrefix(s[:min(len(s), 128)], "#"))
+	for i, c := range digits {
+		if !isHexDigit(c) {
+			digits[i] = '0'
+		}
+	}
+	for len(digits) == 0 || len(digits)%3 != 0 {
+		digits = append(digits, '0')
+	}
+	third := len(digits) / 3
+	var v [3]uint8
+	skip := max(0, third-8)
+	for skip < third-2 && digits[skip] == '0' && digits[third+skip] == '0' && digits[2*third+skip] == '0' {
+		skip++
+	}
+	for i := range v {
+		part := digits[i*third+skip : (i+1)*third]
+		n, err := strconv.ParseUint(string(part[:min(2, len(part))]), 16, 8)
+		if err != nil {
+			return htmlColor{}, false
+		}
+		v[i] = uint8(n)
+	}
+	return htmlColor{v[0], v[1], v[2], 255}, true
+}
+
+func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }

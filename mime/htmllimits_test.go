@@ -1,0 +1,203 @@
+package mime_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/mime"
+)
+
+// hostileHTML makes careless readers of HTML quadratic, or large; each is a function of a size.
+var hostileHTML = map[string]func(n int) string{
+	"text":                    func(n int) string { return strings.Repeat("word ", n/5) },
+	"characters":              func(n int) string { return strings.Repeat("\u65e5", n/3) },
+	"bytes":                   func(n int) string { return strings.Repeat("\xffa", n/2) },
+	"references":              func(n int) string { return strings.Repeat("&lt;", n/4) },
+	"ampersands":              func(n int) string { return strings.Repeat("&", n) },
+	"references in addresses": func(n int) string { return "<a href='" + strings.Repeat("&amp", n/4) + "'>" },
+	"open tags":               func(n int) string { return strings.Repeat("<div><table><a <b ", n/18) },
+	"less than":               func(n int) string { return strings.Repeat("<", n) },
+	"open comments":           func(n int) string { return strings.Repeat("<!--", n/4) },
+	"dashes":                  func(n int) string { return "<!--" + strings.Repeat("-", n) },
+	"open quotes":             func(n int) string { return strings.Repeat("<a b='", n/6) },
+	"open scripts":            func(n int) string { return strings.Repeat("<script><!--", n/12) },
+	"ends of titles":          func(n int) string { return "<title>" + strings.Repeat("</titl", n/6) },
+	"attributes":              func(n int) string { return "<p " + strings.Repeat("a ", n/2) + ">" },
+	"deep":                    func(n int) string { return strings.Repeat("<div>", n/5) + "x" },
+	"deep, ends of others":    func(n int) string { return strings.Repeat("<div>", 600) + strings.Repeat("</li></p>", n/9) },
+	"deep, scoped":            func(n int) string { return strings.Repeat("<li><div>", 300) + strings.Repeat("</p><li>", n/8) },
+	"deep tables":             func(n int) string { return strings.Repeat("<table><tr><td>", n/15) },
+	"tables in tables":        func(n int) string { return strings.Repeat("<table>x<b>", n/11) },
+	"formats":                 func(n int) string { return strings.Repeat("<b><p>", n/6) },
+	"formats that go on": func(n int) string {
+		return strings.Repeat("<font color=red id=", 1) + strings.Repeat("x><i class=b><p>y</p>", n/21)
+	},
+	"different formats": func(n int) string {
+		var out strings.Builder
+		for i := range 100 {
+			out.WriteString("<font size=" + strings.Repeat("1", i) + ">")
+		}
+		return out.String() + strings.Repeat("<p>x</p>", n/8)
+	},
+	"formats ended from outside": func(n int) string {
+		return strings.Repeat(strings.Repeat("<b>", 3)+strings.Repeat("<div>", 40)+strings.Repeat("</b>x", 3), n/224)
+	},
+	"links":               func(n int) string { return strings.Repeat("<a href=x>y", n/11) },
+	"items":               func(n int) string { return strings.Repeat("<ol>", 9) + strings.Repeat("<li>x", n/5) },
+	"items, large":        func(n int) string { return "<ol start=9999>" + strings.Repeat("<li>x", n/5) },
+	"rules":               func(n int) string { return strings.Repeat("<hr>", n/4) },
+	"hidden pieces":       func(n int) string { return strings.Repeat("<b hidden>x</b>y", n/16) },
+	"invisible":           func(n int) string { return strings.Repeat("\u200b<b>x", n/7) },
+	"style attributes":    func(n int) string { return strings.Repeat("<p style=top:0>", n/15) },
+	"style of many":       func(n int) string { return "<p style='" + strings.Repeat("top:0;", n/6) + "'>x" },
+	"style of brackets":   func(n int) string { return "<p style='top:" + strings.Repeat("(", n) + "'>x" },
+	"style of quotes":     func(n int) string { return "<p style='" + strings.Repeat("a:\";", n/4) + "'>x" },
+	"style of comments":   func(n int) string { return "<p style='" + strings.Repeat("/**/", n/4) + "'>x" },
+	"style of escapes":    func(n int) string { return "<p style='color:" + strings.Repeat(`\61 `, n/4) + "'>x" },
+	"margins":             func(n int) string { return "<p style='margin:" + strings.Repeat("0 ", n/2) + "'>x" },
+	"sheet of rules":      func(n int) string { return "<style>" + strings.Repeat("a{top:0}", n/8) },
+	"sheet of selectors":  func(n int) string { return "<style>" + strings.Repeat("a,", n/2) + "a{top:0}" },
+	"sheet of classes":    func(n int) string { return "<style>" + strings.Repeat(".a", n/2) + "{top:0}</style><p class=a>" },
+	"sheet, nested":       func(n int) string { return "<style>" + strings.Repeat("@media all{", n/11) + "a{top:0}" },
+	"sheet, nots":         func(n int) string { return "<style>" + strings.Repeat(":not(", n/5) + "{top:0}" },
+	"sheet, open":         func(n int) string { return "<style>" + strings.Repeat("a[b='", n/5) },
+	"sheets":              func(n int) string { return strings.Repeat("<style>a{top:0}</style>", n/23) },
+	"sheet of supports":   func(n int) string { return "<style>" + strings.Repeat("@supports (a){", n/14) },
+	"sheet of media":      func(n int) string { return "<style>@media " + strings.Repeat("(a) and ", n/8) + "{a{top:0}}" },
+	"matching":            matchingHTML("* ", "<p>"),
+	"matching ancestors":  matchingHTML("p>* ", "<div><p>"),
+	"matching classes":    matchingHTML(".a.a ", "<p class='a b c d e f g h'>"),
+	"matching attributes": matchingHTML("[a*=b] ", "<p a=aaaaaaaaaaaaaaaa>"),
+	"one bucket": func(n int) string {
+		return "<style>" + strings.Repeat("p{top:0}", n/16) + "</style>" + strings.Repeat("<p>", n/6)
+	},
+}
+
+// matchingHTML is a page of elements deep within each other, each of which every selector of a large sheet may match.
+func matchingHTML(step, tag string) func(n int) string {
+	return func(n int) string {
+		rule := strings.Repeat(step, 8) + "p{top:0}"
+		return "<style>" + strings.Repeat(rule, n/2/len(rule)) + "</style>" + strings.Repeat(tag, n/2/len(tag))
+	}
+}
+
+// A page of a megabyte takes at most a second of the processor's time, whatever it is made of: it is a fraction of that for most.
+func TestHostileHTMLTakesLinearTime(t *testing.T) {
+	measured(t)
+	for name, build := range hostileHTML {
+		t.Run(name, func(t *testing.T) {
+			source := build(1 << 20)
+			took := cpuTime(func() { mime.ReadHTML(source) })
+			require.Less(t, took, time.Second)
+		})
+	}
+}
+
+// All that is allocated, garbage too, is less than four times the source.
+func TestMemoryOfHTMLIsBounded(t *testing.T) {
+	measured(t)
+	for name, build := range hostileHTML {
+		t.Run(name, func(t *testing.T) {
+			source := build(512 << 10)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			page := mime.ReadHTML(source)
+			runtime.ReadMemStats(&after)
+			require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(4*len(strings.ToValidUTF8(source, "\ufffd"))))
+			requireSoundHTML(t, source, page)
+		})
+	}
+}
+
+// requireSoundHTML checks what holds for the reading of every page.
+func requireSoundHTML(t require.TestingT, source string, page mime.HTMLText) {
+	require.True(t, utf8.ValidString(page.Text))
+	require.Equal(t, strings.TrimRight(page.Text, " \n"), page.Text)
+	require.LessOrEqual(t, len(page.Hidden), 1000)
+	last := 0
+	for _, h := range page.Hidden {
+		require.True(t, utf8.ValidString(h.Text))
+		require.NotEmpty(t, h.By)
+		require.GreaterOrEqual(t, h.Offset, last)
+		last = h.Offset
+	}
+	require.LessOrEqual(t, last, len(source))
+	for _, l := range page.Links {
+		require.LessOrEqual(t, l.Start, l.End)
+		_ = page.Text[l.Start:l.End]
+	}
+}
+
+// Whatever the source is, reading it ends, and what it gives is sound. What is hidden is hidden wherever it stands: in a page
+// of its own, and within another.
+func FuzzReadHTML(f *testing.F) {
+	for _, build := range hostileHTML {
+		f.Add(build(400))
+	}
+	for _, source := range []string{
+		"<style>p:not(.a)>b~i,[x|='y' i]{display:none!important}@media print{a{b:c}}</style><p class=a><b>c</b>",
+		"<table><tr><td>a<p><font color=white>b</table>c", "<svg><title>a</title><p>b", "<ol start=3><li value=9>a<ul><li>b",
+		"<pre>\n a\r\n b</pre><textarea>\n&lt;</textarea><xmp><b></xmp><plaintext><b>", "a\U000E0041\u200d\u2764\ufe0f",
+		"<div style='position:absolute;left:calc(-9999px);clip:rect(0 0 0 0);font:0/1 a;background:url(x) #fff'>x",
+	} {
+		f.Add(source)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		requireSoundHTML(t, source, mime.ReadHTML(source))
+		hidden := mime.ReadHTML("<template>" + strings.ReplaceAll(source, "<", "&lt;") + "</template>")
+		require.Empty(t, hidden.Text)
+	})
+}
+
+// No part of a page that is hidden is seen, and no part that is seen is hidden, wherever they stand in one another.
+func TestHiddenAndSeenStayApart(t *testing.T) {
+	hide := []string{
+		"<div style='display:none'>%</div>", "<span hidden>%</span>", "<div class=h>%</div>", "<div style='opacity:0'>%</div>",
+		"<table class=h><tr><td>%</table>", "<div style='position:absolute;left:-900px'>%</div>", "<div style='max-height:0;overflow:hidden'>%</div>",
+	}
+	wrap := []string{
+		"<div>%</div>", "<table><tr><td>%</td></tr></table>", "<ul><li>%</ul>", "<b>%</b>", "<p>a</p>%", "<font color=red>%</font>", "% %",
+		"<center class=x>%</center>", "<!-- c -->%<br>",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var page func(depth int, hidden bool) string
+	page = func(depth int, hidden bool) string {
+		if depth == 0 {
+			if hidden {
+				return "LOST"
+			}
+			return "SEEN"
+		}
+		frames := wrap
+		if random.IntN(4) == 0 {
+			frames, hidden = hide, true
+		}
+		frame := frames[random.IntN(len(frames))]
+		var out strings.Builder
+		for part := range strings.SplitAfterSeq(frame, "%") {
+			out.WriteString(strings.TrimSuffix(part, "%"))
+			if strings.HasSuffix(part, "%") {
+				out.WriteString(page(depth-1-random.IntN(min(depth, 2)), hidden))
+			}
+		}
+		return out.String()
+	}
+	for range 2000 {
+		source := "<!doctype html><style>.h{display:none}</style>" + page(1+random.IntN(8), false) + page(1+random.IntN(8), false)
+		read := mime.ReadHTML(source)
+		require.NotContains(t, read.Text, "LOST", source)
+		require.Equal(t, strings.Count(source, "SEEN"), strings.Count(read.Text, "SEEN"), source)
+		lost := 0
+		for _, h := range read.Hidden {
+			lost += strings.Count(h.Text, "LOST")
+			require.NotContains(t, h.Text, "SEEN", source)
+		}
+		require.Equal(t, strings.Count(source, "LOST"), lost, source)
+	}
+}

@@ -1,0 +1,79 @@
+package mime
+
+import (
+	"html"
+	"strings"
+	"unicode/utf8"
+)
+
+// appendReference appends what a character reference of text stands for: a reference with its semicolon, if there is one. The usual
+// ones are decoded without further ado.
+func appendReference(b []byte, reference string) []byte {
+	switch reference {
+	case "&":
+		return append(b, '&')
+	case "&nbsp;":
+		return append(b, "\u00a0"...)
+	case "&amp;":
+		return append(b, '&')
+	case "&zwnj;":
+		return append(b, "\u200c"...)
+	}
+	if r := decimalReference(reference); r > 0 {
+		return utf8.AppendRune(b, r)
+	}
+	return append(b, html.UnescapeString(reference)...)
+}
+
+// decimalReference decodes a decimal reference; it returns 0 for any other, and for those that do not stand for their number.
+func decimalReference(reference string) rune {
+	if len(reference) > len("&#1114111;") || !strings.HasPrefix(reference, "&#") || !strings.HasSuffix(reference, ";") {
+		return 0
+	}
+	var r rune
+	for _, c := range []byte(reference[2 : len(reference)-1]) {
+		if !isDigit(c) {
+			return 0
+		}
+		r = 10*r + rune(c-'0')
+	}
+	if r < 0xa0 || !utf8.ValidRune(r) {
+		return 0
+	}
+	return r
+}
+
+// unescapeAttribute decodes character references. In attributes, those without a semicolon before a letter, a digit or
+// an equals sign are none: they are parameters of addresses.
+func unescapeAttribute(s string) string {
+	next := strings.IndexByte(s, '&')
+	if next < 0 {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for ; next >= 0; next = strings.IndexByte(s, '&') {
+		out = append(out, s[:next]...)
+		end := next + 1
+		for end < len(s) && (isLetter(s[end]) || isDigit(s[end]) || s[end] == '#') {
+			end++
+		}
+		isEnded := end < len(s) && s[end] == ';'
+		if isEnded {
+			end++
+		}
+		reference := s[next:end]
+		if isEnded || strings.HasPrefix(reference, "&#") || isReference(reference) && (end == len(s) || s[end] != '=') {
+			out = appendReference(out, reference)
+		} else {
+			out = append(out, reference...)
+		}
+		s = s[end:]
+	}
+	return string(append(out, s...))
+}
+
+// isReference reports whether all of s is one reference without a semicolon.
+func isReference(s string) bool {
+	decoded := html.UnescapeString(s)
+	return decoded != s && !strings.HasSuffix(decoded, s[len(s)-1:])
+}

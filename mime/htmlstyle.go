@@ -1,0 +1,280 @@
+package mime
+
+const (
+	defaultFontSize = 16
+	// minFontSize is the size in pixels up to which text is taken for hidden. Sizes that are relative to the default size are not
+	// made so small by browsers.
+	minFontSize = 1
+	noFontSize  = 1e-7 // but this is none
+	// minOpacity is the opacity below which it is.
+	minOpacity = .1
+	// farAway is how many pixels to the left or above text is out of sight; farRight to the right, where windows can be
+	// scrolled.
+	farAway  = 500
+	farRight = 5000
+)
+
+// A textStyle is what styles say about the text in an element.
+type textStyle struct {
+	// Inherited.
+	color      htmlColor
+	background htmlColor // that is seen behind the text
+	isPicture  bool      // the background is a picture, so that no color is known to be lost on it
+	anyColor   bool      // the color is not known
+	invisible  bool
+	fontSize   float32
+	isFixed    bool    // the size goes back to one in pixels
+	lineHeight float32 // in pixels; negative when it is that of the font
+	indent     float32
+	opacity    float32
+	keep       cssWord
+	// boxed is why all that the element holds is hidden, whatever is said within.
+	boxed hiding
+
+	// The element's own.
+	display cssWord
+	// why is the reason why its text is hidden; empty when it is seen.
+	why hiding
+}
+
+// rootStyle is that of a page without styles.
+func rootStyle() textStyle {
+	return textStyle{
+		color: black, background: white, fontSize: defaultFontSize, lineHeight: -1, opacity: 1, keep: wordNone, display: wordBlock,
+	}
+}
+
+// A cascade collects what counts for one element, the weakest first.
+type cascade struct {
+	has    uint32
+	values [propCount]cssValue
+}
+
+func (c *cascade) set(prop cssProp, v cssValue) {
+	c.has |= 1 << prop
+	c.values[prop] = v
+}
+
+// add adds declarations that are important, or those that are not.
+func (c *cascade) add(decls []cssDecl, important bool) {
+	for i := range decls {
+		if decls[i].important == important {
+			c.set(decls[i].prop, decls[i].value)
+		}
+	}
+}
+
+// addRevealing adds only what shows text.
+func (c *cascade) addRevealing(decls []cssDecl, important bool) {
+	for i := range decls {
+		d := &decls[i]
+		shows := false
+		switch d.prop {
+		case propDisplay:
+			shows = d.value.word != wordNone
+		case propVisibility:
+			shows = d.value.word == wordVisible
+		case propOpacity:
+			shows = d.value.number >= minOpacity
+		case propFontSize, propMaxHeight, propHeight, propMaxWidth, propWidth:
+			shows = d.value.word == wordNone || d.value.number > minFontSize
+		}
+		if shows && d.important == important {
+			c.set(d.prop, d.value)
+		}
+	}
+}
+
+// get returns a value that is said; what is said to be as around it, or as by default, is not among them.
+func (c *cascade) get(prop cssProp) (cssValue, bool) {
+	if c.has&(1<<prop) == 0 {
+		return cssValue{}, false
+	}
+	v := c.values[prop]
+	return v, v.word != wordInherit && v.word != wordInitial
+}
+
+// is reports whether a property has the word.
+func (c *cascade) is(prop cssProp, word cssWord) bool {
+	return c.has&(1<<prop) != 0 && c.values[prop].word == word
+}
+
+// apply computes the style of an element from that around it.
+func (c *cascade) apply(around *textStyle, traits elementTraits) textStyle {
+	s := *around
+	s.display = wordInline
+	if traits&(block|tableContent) != 0 {
+		s.display = wordBlock
+	}
+	if c.has != 0 {
+		c.applyDisplay(&s, around)
+		c.applyText(&s, around)
+		c.applyColors(&s)
+		c.applyBox(&s, traits)
+	}
+	if traits&unseen != 0 && s.boxed == notHidden {
+		s.boxed = hiddenByElement
+	}
+	if s.display == wordNone && s.boxed == notHidden {
+		s.boxed = hiddenByDisplay
+	}
+	s.why = s.reason()
+	return s
+}
+
+func (s *textStyle) reason() hiding {
+	switch {
+	case s.boxed != notHidden:
+		return s.boxed
+	case s.invisible:
+		return hiddenByVisibility
+	case s.fontSize <= minFontSize && (s.isFixed || s.fontSize < noFontSize):
+		return hiddenBySize
+	case s.indent <= -farAway:
+		return hiddenByPosition
+	case !s.anyColor && !s.isPicture && s.color.isLost(s.background):
+		return hiddenByColor
+	default:
+		return notHidden
+	}
+}
+
+func (c *cascade) applyDisplay(s, around *textStyle) {
+	if v, ok := c.get(propDisplay); ok {
+		s.display = v.word
+	} else if c.is(propDisplay, wordInherit) {
+		s.display = around.display
+	} else if c.is(propDisplay, wordInitial) {
+		s.display = wordInline
+	}
+	floats := c.is(propFloat, wordBlock) || c.is(propPosition, wordAbsolute)
+	if floats && (s.display == wordInline || s.display == wordInlineBlock) {
+		s.display = wordBlock
+	}
+}
+
+func (c *cascade) applyText(s, around *textStyle) {
+	if v, ok := c.get(propVisibility); ok {
+		s.invisible = v.word == wordHidden
+	} else if c.is(propVisibility, wordInitial) {
+		s.invisible = false
+	}
+	if v, ok := c.get(propFontSize); ok {
+		s.fontSize = v.inPixels(around.fontSize, 0)
+		s.isFixed = v.unit == unitPixel || around.isFixed
+	} else if c.is(propFontSize, wordInitial) {
+		s.fontSize, s.isFixed = defaultFontSize, false
+	}
+	if v, ok := c.get(propLineHeight); ok {
+		s.lineHeight = -1
+		if v.word == 0 && v.unit == unitNumber {
+			s.lineHeight = v.number * s.fontSize
+		} else if v.word == 0 {
+			s.lineHeight = v.inPixels(s.fontSize, 0)
+		}
+	}
+	if v, ok := c.get(propTextIndent); ok {
+		s.indent = v.inPixels(s.fontSize, windowWidth)
+	}
+	if v, ok := c.get(propWhiteSpace); ok {
+		s.keep = v.word
+	}
+	if v, ok := c.get(propOpacity); ok {
+		s.opacity *= v.number
+	}
+}
+
+func (c *cascade) applyColors(s *textStyle) {
+	if v, ok := c.get(propBackground); ok && v.word == 0 && v.color.a > 0 {
+		if v.color.a == 255 {
+			s.isPicture = false
+		}
+		s.background = v.color.over(s.background)
+	} else if ok && v.word == wordUnknown {
+		s.isPicture = true
+	}
+	if v, ok := c.get(propBackgroundImage); ok && v.word == wordUnknown {
+		s.isPicture = true
+	}
+	for _, prop := range []cssProp{propColor, propFillColor} {
+		if v, ok := c.get(prop); ok {
+			s.anyColor = v.word == wordUnknown
+			s.color = v.color
+		} else if c.is(prop, wordInitial) && prop == propColor {
+			s.color, s.anyColor = black, false
+		}
+	}
+}
+
+// applyBox finds what hides all that is in the element: opacity, position and clipping.
+func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
+	if s.boxed != notHidden || s.display == wordContents || s.display == wordNone {
+		return
+	}
+	// The boxes of tables, of their parts and of the page grow with what they hold, and those of inline elements have no size.
+	isBox := s.display == wordInlineBlock ||
+		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
+	switch {
+	case s.opacity < minOpacity || c.is(propFilter, wordHidden):
+		s.boxed = hiddenByOpacity
+	case c.is(propContentVisibility, wordHidden) && isBox:
+		s.boxed = hiddenByVisibility
+	case c.is(propClip, wordHidden), c.is(propClip, wordAbsolute) && c.is(propPosition, wordAbsolute):
+		s.boxed = hiddenByClipping
+	case c.is(propTransform, wordHidden) && s.display != wordInline:
+		s.boxed = hiddenByClipping
+	case c.isOffScreen(s):
+		s.boxed = hiddenByPosition
+	case isBox && c.is(propOverflow, wordHidden) && c.isFlat(s):
+		s.boxed = hiddenByClipping
+	}
+}
+
+// isOffScreen reports whether the element is moved to where nobody looks.
+func (c *cascade) isOffScreen(s *textStyle) bool {
+	moved := func(prop cssProp) float32 {
+		if v, ok := c.get(prop); ok && v.word == 0 {
+			return v.inPixels(s.fontSize, windowWidth)
+		}
+		return 0
+	}
+	if c.is(propPosition, wordAbsolute) || c.is(propPosition, wordRelative) {
+		if moved(propLeft) <= -farAway || moved(propTop) <= -farAway || moved(propLeft) >= farRight || moved(propRight) <= -farRight {
+			return true
+		}
+		if c.is(propPosition, wordRelative) && (moved(propRight) >= farRight || moved(propBottom) >= farRight) {
+			return true
+		}
+	}
+	if moved(propMarginLeft) <= -farAway {
+		return true
+	}
+	return moved(propMarginTop) <= -farAway && s.display != wordInline
+}
+
+// isFlat reports whether the element's box has no height or no width to speak of.
+func (c *cascade) isFlat(s *textStyle) bool {
+	size := func(prop cssProp) (size float32, said bool) {
+		v, ok := c.get(prop)
+		if !ok || v.word != 0 || v.unit == unitPercent {
+			return 0, false
+		}
+		return v.inPixels(s.fontSize, 0), true
+	}
+	flat := func(of, highest, least cssProp) bool {
+		if v, ok := size(least); ok && v > minFontSize {
+			return false
+		}
+		v, said := size(of)
+		bound, bounded := size(highest)
+		return said && v <= minFontSize || bounded && bound <= minFontSize
+	}
+	if flat(propWidth, propMaxWidth, propMinWidth) {
+		return true
+	}
+	if padding, ok := size(propPaddingBottom); ok && padding > minFontSize {
+		return false // what does not fit into the box is seen there
+	}
+	_, hasHeight := size(propHeight)
+	return flat(propHeight, propMaxHeight, propMinHeight) || !hasHeight && s.lineHeight >= 0 && s.lineHeight <= minFontSize
+}

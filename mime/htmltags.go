@@ -1,0 +1,377 @@
+package mime
+
+import (
+	"slices"
+	"strings"
+)
+
+// startTag opens an element, after closing those that it ends (WHATWG HTML, section 13.2.6).
+func (r *htmlReader) startTag() {
+	s := &r.scanner
+	r.dropNewline = false
+	self := identity{tag: s.tag, name: s.name, attrs: s.attrs}
+	set := &s.set
+	if set.has&(1<<attrID|1<<attrClass) != 0 {
+		self.id, self.class = set.get(attrID), set.get(attrClass)
+	}
+	if r.open[tagSVG]+r.open[tagMath] > 0 && r.embedded(self) {
+		return
+	}
+	traits := elements[self.tag].traits
+	if traits&tableContent != 0 {
+		r.tablePart(self, set)
+		return
+	}
+	if traits&closesP != 0 && (r.open[tagP] > 0) {
+		r.closeElement(tagP, inButtonScope)
+	}
+	switch {
+	case traits&formatting != 0:
+		r.startFormat(self, set)
+	case self.tag == 0 || traits&(block|special) == 0:
+		r.reopenFormats()
+		r.push(self, set)
+	default:
+		r.startSpecial(self, set, traits)
+	}
+}
+
+func (r *htmlReader) startFormat(self identity, set *attrSet) {
+	if self.tag == tagA || self.tag == tagNobr {
+		for i := len(r.formats) - 1; i >= 0 && r.formats[i].self.tag != 0; i-- {
+			if r.formats[i].self.tag == self.tag {
+				r.endFormat(self.tag, self.name)
+				break
+			}
+		}
+	}
+	r.reopenFormats()
+	node := r.format(self, set)
+	if self.tag == tagA {
+		r.startLink(node, set)
+	}
+}
+
+// startLink remembers a link, whose text begins with what is written next.
+func (r *htmlReader) startLink(node *htmlNode, set *attrSet) {
+	if set.has&(1<<attrHref) == 0 || len(r.links) == maxPageLinks {
+		return
+	}
+	if r.links == nil {
+		r.links = make([]Link, 0, 8)
+	}
+	r.links = append(r.links, Link{URL: strings.TrimSpace(set.get(attrHref)), Start: -1})
+	node.link = len(r.links)
+}
+
+// startSpecial opens an element with rules of its own.
+func (r *htmlReader) startSpecial(self identity, set *attrSet, traits elementTraits) {
+	switch self.tag {
+	case tagHTML, tagHead, tagBody, tagFrameset:
+		r.page(self, set)
+		return
+	case tagLi, tagDd, tagDt:
+		r.closeItem(self.tag)
+	case tagH1, tagH2, tagH3, tagH4, tagH5, tagH6:
+		if elements[r.top().self.tag].is(heading) {
+			r.pop()
+		}
+	case tagButton:
+		r.closeElement(tagButton, inScope)
+	case tagForm:
+		if r.formOpen {
+			return
+		}
+		r.formOpen = true
+	case tagOption, tagOptgroup:
+		if r.top().self.tag == tagOption {
+			r.pop()
+		}
+	case tagTable:
+		r.startTable()
+	}
+	if traits&(closesP|rawContent) == 0 && self.tag != tagTable {
+		r.reopenFormats()
+	}
+	r.openSpecial(self, set, traits)
+}
+
+// openSpecial opens the element, or does what one without content does.
+func (r *htmlReader) openSpecial(self identity, set *attrSet, traits elementTraits) {
+	if traits&void != 0 {
+		r.voidElement(self)
+		return
+	}
+	if self.tag == tagStyle || self.tag == tagScript {
+		return // what they hold is no text, and ends with them
+	}
+	node := r.push(self, set)
+	r.breakAround(node)
+	if traits&marksFormats != 0 {
+		r.addFormat(htmlFormat{})
+	}
+	switch self.tag {
+	case tagLi:
+		r.item(&node.style)
+	case tagOl:
+		node.number = 1
+		if set.has&(1<<attrStart) != 0 {
+			node.number = listNumber(set.get(attrStart), 1)
+		}
+	case tagPre, tagListing, tagTextarea:
+		r.dropNewline = true
+	}
+}
+
+// voidElement does what an element without content does.
+func (r *htmlReader) voidElement(self identity) {
+	switch self.tag {
+	case tagBr:
+		r.lineEnd(self)
+	case tagHr:
+		if style := r.style(&self, &r.scanner.set, r.parent(false)); style.boxed == notHidden && !style.invisible {
+			r.breakLine(1)
+			r.pieceOpen = false
+			r.seen.text("---", wordNone)
+			r.breakLine(1)
+		}
+	case tagImg, tagImage:
+		r.image(self)
+	case tagInput:
+		r.input(self)
+	}
+	r.addChild(r.parent(false), &self)
+}
+
+// lineEnd ends a line; text that an indent moved out of sight goes on in sight on the next.
+func (r *htmlReader) lineEnd(self identity) {
+	style := r.style(&self, &r.scanner.set, r.parent(false))
+	if style.display == wordNone || style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
+		return
+	}
+	r.breakLine(min(r.seen.breaks+1, 2))
+	for i := len(r.stack) - 1; i > 0 && r.stack[i].style.indent <= -farAway; i-- {
+		r.stack[i].style.indent = 0
+		r.stack[i].style.why = r.stack[i].style.reason()
+	}
+}
+
+// page takes the attributes of html and body elements; those that come again add what was not said.
+func (r *htmlReader) page(self identity, set *attrSet) {
+	place := 1
+	switch {
+	case self.tag == tagHTML:
+		place = 0
+	case self.tag != tagBody:
+		return
+	}
+	node := &r.stack[place]
+	if node.self.attrs != "" {
+		return
+	}
+	node.self = self
+	if link, ok := parseLegacyColor(set.get(attrLink)); ok && place == 1 {
+		r.linkColor = link
+	}
+	for i := place; i < len(r.stack); i++ {
+		r.restyle(i)
+	}
+}
+
+// closeItem closes the item of a list or the term that a new one ends.
+func (r *htmlReader) closeItem(tag htmlTag) {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		t := r.stack[i].self.tag
+		if t == tag || tag != tagLi && (t == tagDd || t == tagDt) {
+			r.popTo(i)
+			break
+		}
+		if elements[t].is(special) && t != tagAddress && t != tagDiv && t != tagP {
+			break
+		}
+	}
+	r.closeElement(tagP, inButtonScope)
+}
+
+// tableContext is the place of the innermost table or part of one; negative outside of tables.
+func (r *htmlReader) tableContext() int {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		switch t := r.stack[i].self.tag; {
+		case t == tagTable || elements[t].is(tableContent):
+			return i
+		case t == tagTemplate || t == tagSVG:
+			return -1
+		}
+	}
+	return -1
+}
+
+// startTable closes a table that the new one stands directly in.
+func (r *htmlReader) startTable() {
+	if !r.quirks {
+		r.closeElement(tagP, inButtonScope)
+	}
+	if context := r.tableContext(); context >= 0 && elements[r.stack[context].self.tag].is(clearsTable) {
+		r.closeElement(tagTable, inTableScope)
+	}
+}
+
+// tablePart opens a part of a table, with those around it that are left out. Outside of a table it is nothing.
+func (r *htmlReader) tablePart(self identity, set *attrSet) {
+	context := r.tableContext()
+	if context < 0 {
+		return
+	}
+	if t := r.stack[context].self.tag; t == tagTd || t == tagTh || t == tagCaption {
+		if r.find(tagTable, inTableScope) < 0 {
+			return
+		}
+		r.popTo(context)
+		r.clearFormats()
+	}
+	switch self.tag {
+	case tagTd, tagTh:
+		r.clearTo(tagTr)
+		r.imply(tagTbody, tagTable)
+		r.imply(tagTr, tagTbody, tagThead, tagTfoot)
+	case tagTr:
+		r.clearTo(tagTbody)
+		r.imply(tagTbody, tagTable)
+	default:
+		r.clearTo(tagTable)
+	}
+	if elements[self.tag].is(void) {
+		return
+	}
+	node := r.push(self, set)
+	r.breakAround(node)
+	if elements[self.tag].is(marksFormats) {
+		r.addFormat(htmlFormat{})
+	}
+}
+
+// clearTo closes all up to the innermost part of a table that may hold what comes next: a row, a group of rows, or the table.
+func (r *htmlReader) clearTo(part htmlTag) {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		t := r.stack[i].self.tag
+		isGroup := t == tagTbody || t == tagThead || t == tagTfoot
+		if t == tagTable || t == tagTemplate || isGroup && part != tagTable || t == tagTr && part == tagTr {
+			r.popTo(i + 1)
+			return
+		}
+	}
+}
+
+// imply opens an element that was left out, when the innermost is one of those that it stands in.
+func (r *htmlReader) imply(tag htmlTag, in ...htmlTag) {
+	if slices.Contains(in, r.top().self.tag) {
+		r.set.has = 0
+		r.push(identity{tag: tag, name: elements[tag].name}, &r.set)
+	}
+}
+
+// embedded handles a tag within a picture or a formula; it reports whether that is all that is to be done. Elements of text end
+// pictures.
+func (r *htmlReader) embedded(self identity) bool {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		switch r.stack[i].self.tag {
+		case tagForeignObject:
+			return false
+		case tagSVG, tagMath:
+			if elements[self.tag].is(breaksOut) {
+				r.popTo(i)
+				return false
+			}
+			r.scanner.raw = 0
+			if !r.scanner.selfClosing {
+				node := r.push(self, &r.scanner.set)
+				if self.tag == tagTitle || strings.EqualFold(self.name, "desc") || self.tag == tagStyle || self.tag == tagScript {
+					node.style.boxed, node.style.why = hiddenByElement, hiddenByElement
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// endTag closes an element.
+func (r *htmlReader) endTag(tag htmlTag, name string) {
+	traits := elements[tag].traits
+	switch {
+	case tag == tagBody || tag == tagHTML || tag == tagHead || tag == tagStyle && r.open[tagStyle] == 0:
+	case tag == tagBr:
+		r.scanner.set.has = 0
+		r.lineEnd(identity{tag: tagBr, name: "br"})
+	case tag == tagP:
+		if !r.closeElement(tagP, inButtonScope) {
+			r.breakLine(2)
+		}
+	case traits&heading != 0:
+		r.endHeading()
+	case tag == tagForm:
+		r.endForm()
+	case traits&formatting != 0:
+		r.endFormat(tag, name)
+	case tag == tagTable || traits&tableContent != 0:
+		r.closeElement(tag, inTableScope)
+	case tag == tagLi:
+		r.closeElement(tag, inListScope)
+	case traits&(block|special) != 0 && traits&void == 0 && tag != tagOption && tag != tagOptgroup:
+		r.closeElement(tag, inScope)
+	case traits&void == 0:
+		r.endOther(tag, name)
+	}
+}
+
+func (r *htmlReader) endHeading() {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		t := r.stack[i].self.tag
+		if elements[t].is(heading) {
+			r.popTo(i)
+			return
+		}
+		if inScope(t) {
+			return
+		}
+	}
+}
+
+// endForm takes the form out of the stack; what is open in it stays open.
+func (r *htmlReader) endForm() {
+	if !r.formOpen {
+		return
+	}
+	r.formOpen = false
+	i := r.find(tagForm, inScope)
+	if i < 0 {
+		return
+	}
+	r.breakAround(&r.stack[i])
+	if i == len(r.stack)-1 {
+		r.pop()
+		return
+	}
+	r.open[tagForm]--
+	r.stack = append(r.stack[:i], r.stack[i+1:]...)
+	for ; i < len(r.stack); i++ {
+		r.restyle(i)
+	}
+}
+
+// endOther closes an element that has no rules, unless a special one is open in it.
+func (r *htmlReader) endOther(tag htmlTag, name string) {
+	if r.open[tag] == 0 {
+		return
+	}
+	for i := len(r.stack) - 1; i > 1; i-- {
+		self := &r.stack[i].self
+		if self.tag == tag && (tag != 0 || strings.EqualFold(self.name, name)) {
+			r.popTo(i)
+			return
+		}
+		if elements[self.tag].is(special) {
+			return
+		}
+	}
+}

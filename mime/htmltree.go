@@ -1,0 +1,315 @@
+package mime
+
+import "slices"
+
+// An htmlNode is an open element.
+type htmlNode struct {
+	self identity
+	// before is the element just before it in its parent, and last that which was opened in it last; both are kept only where a
+	// sheet asks for them.
+	before, last *identity
+	hasChild     bool
+	style        textStyle
+	serial       int32 // not 0: the element is in the list of formats
+	number       int   // of the next item of an ordered list
+	link         int   // 1 + its place among the links; 0 for none
+}
+
+// An htmlFormat is an element that goes on behind the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a mark
+// that none goes on across.
+type htmlFormat struct {
+	self   identity // the tag is 0 for a mark
+	serial int32
+	isOpen bool
+}
+
+// Elements that are deeper stand beside each other, as in browsers.
+const maxOpen = 512
+
+// maxFormats bounds the formats that go on in a cell or the like.
+const maxFormats = 64
+
+// top is the innermost open element.
+func (r *htmlReader) top() *htmlNode { return &r.stack[len(r.stack)-1] }
+
+// parent is the place of the element that a text or an element comes to stand in. What does not belong into a table, and is not
+// in a cell, stands before it.
+func (r *htmlReader) parent(inTable bool) int {
+	last := len(r.stack) - 1
+	if inTable || !elements[r.stack[last].self.tag].is(clearsTable) {
+		return last
+	}
+	for i := last; i > 0; i-- {
+		if r.stack[i].self.tag == tagTable {
+			return i - 1
+		}
+	}
+	return last
+}
+
+// push opens an element.
+func (r *htmlReader) push(self identity, set *attrSet) *htmlNode {
+	if len(r.stack) == maxOpen {
+		r.pop()
+	}
+	node := htmlNode{self: self}
+	if len(r.stack) == 0 {
+		node.style = r.styleIn(&node.self, set, nil, nil)
+	} else {
+		parent := r.parent(elements[self.tag].is(tableContent))
+		node.style = r.style(&node.self, set, parent)
+		node.before = r.stack[parent].last
+		r.addChild(parent, &self)
+	}
+	r.stack = append(r.stack, node)
+	r.open[self.tag]++
+	return r.top()
+}
+
+// style computes the style of an element in the parent; it says whether it is the first there.
+func (r *htmlReader) style(self *identity, set *attrSet, parent int) textStyle {
+	self.first = !r.stack[parent].hasChild
+	return r.styleIn(self, set, r.stack[:parent+1], r.stack[parent].last)
+}
+
+// addChild remembers the last element that was opened in another.
+func (r *htmlReader) addChild(parent int, self *identity) {
+	node := &r.stack[parent]
+	node.hasChild = true
+	if r.sheet.asksSiblings {
+		last := *self
+		node.last = &last
+	}
+}
+
+// pop closes the innermost element.
+func (r *htmlReader) pop() {
+	node := r.top()
+	if node.serial != 0 {
+		for i := range r.formats {
+			if r.formats[i].serial == node.serial {
+				r.formats[i].isOpen = false
+			}
+		}
+	}
+	r.close(node)
+	r.open[node.self.tag]--
+	r.stack = r.stack[:len(r.stack)-1]
+}
+
+// close ends the line that a block stands on, and the link.
+func (r *htmlReader) close(node *htmlNode) {
+	if node.link > 0 {
+		r.endLink(&r.links[node.link-1])
+	}
+	if node.self.tag == tagLi {
+		r.seen.bullet.due = false
+	}
+	r.breakAround(node)
+}
+
+func (r *htmlReader) endLink(l *Link) {
+	if l.End = len(r.seen.out); l.Start < 0 {
+		l.Start = l.End
+	}
+}
+
+// breakAround breaks the line before and after a block.
+func (r *htmlReader) breakAround(node *htmlNode) {
+	if node.style.display == wordNone || node.style.boxed == hiddenByDisplay || node.style.boxed == hiddenByElement {
+		return
+	}
+	traits := elements[node.self.tag].traits
+	switch {
+	case traits&cell == cell && node.style.display == wordBlock && node.self.tag != tagCaption:
+		r.seen.blank = true
+		if r.pieceOpen {
+			r.lost.blank = true
+		}
+	case node.style.display == wordTable && traits&tableContent == 0:
+		r.breakLine(1)
+	case node.style.display == wordBlock && traits&apart != 0:
+		r.breakLine(2)
+	case node.style.display == wordBlock && traits&(special|tableContent) != special|tableContent, traits&tableRow == tableRow:
+		r.breakLine(1)
+	}
+}
+
+// popTo closes elements until n are left; the page itself stays.
+func (r *htmlReader) popTo(n int) {
+	for len(r.stack) > max(n, 2) {
+		r.pop()
+	}
+}
+
+// find returns the place of the innermost element with the tag, within the scope that the limits bound; negative when there is
+// none.
+func (r *htmlReader) find(tag htmlTag, limits func(htmlTag) bool) int {
+	if r.open[tag] == 0 {
+		return -1
+	}
+	for i := len(r.stack) - 1; i > 0; i-- {
+		switch t := r.stack[i].self.tag; {
+		case t == tag:
+			return i
+		case limits(t):
+			return -1
+		}
+	}
+	return -1
+}
+
+func inScope(t htmlTag) bool       { return elements[t].is(limitsScope) && t != tagButton }
+func inButtonScope(t htmlTag) bool { return elements[t].is(limitsScope) }
+func inListScope(t htmlTag) bool   { return inScope(t) || t == tagOl || t == tagUl }
+func inTableScope(t htmlTag) bool  { return t == tagTable || t == tagTemplate }
+
+// closeElement closes the innermost element with the tag in the scope, with all within it; it reports whether there was one.
+func (r *htmlReader) closeElement(tag htmlTag, limits func(htmlTag) bool) bool {
+	i := r.find(tag, limits)
+	if i < 0 {
+		return false
+	}
+	r.popTo(i)
+	if elements[tag].is(marksFormats) {
+		r.clearFormats()
+	}
+	return true
+}
+
+// clearFormats forgets formats up to the last mark, and the mark.
+func (r *htmlReader) clearFormats() {
+	for len(r.formats) > 0 {
+		last := r.formats[len(r.formats)-1]
+		r.formats = r.formats[:len(r.formats)-1]
+		if last.self.tag == 0 {
+			return
+		}
+	}
+}
+
+// format opens an element that goes on behind those it is closed in.
+func (r *htmlReader) format(self identity, set *attrSet) *htmlNode {
+	node := r.push(self, set)
+	r.serial++
+	node.serial = r.serial
+	same, first := 0, 0
+	for i := len(r.formats) - 1; i >= 0 && r.formats[i].self.tag != 0; i-- {
+		if f := &r.formats[i].self; f.tag == self.tag && f.attrs == self.attrs {
+			same, first = same+1, i
+		}
+	}
+	if same >= 3 { // the standard's "Noah's Ark": of equal ones, three go on
+		r.formats = slices.Delete(r.formats, first, first+1)
+	} else if begin := len(r.formats) - maxFormats; begin >= 0 && !slices.ContainsFunc(r.formats[begin:], isMark) {
+		r.formats = slices.Delete(r.formats, begin, begin+1)
+	}
+	r.addFormat(htmlFormat{self: self, serial: r.serial, isOpen: true})
+	return node
+}
+
+func isMark(f htmlFormat) bool { return f.self.tag == 0 }
+
+// addFormat adds a format or a mark. When there are more than the open elements and what goes on can make, the older half goes.
+func (r *htmlReader) addFormat(f htmlFormat) {
+	if len(r.formats) == maxOpen+maxFormats {
+		r.formats = slices.Delete(r.formats, 0, len(r.formats)/2)
+	}
+	r.formats = append(r.formats, f)
+}
+
+// anyToReopen reports whether formats were closed with an element that they were opened in, and go on.
+func (r *htmlReader) anyToReopen() bool {
+	last := len(r.formats) - 1
+	return last >= 0 && r.formats[last].self.tag != 0 && !r.formats[last].isOpen
+}
+
+// reopenFormats opens the formats that go on.
+func (r *htmlReader) reopenFormats() {
+	if !r.anyToReopen() {
+		return
+	}
+	first := len(r.formats) - 1
+	for first > 0 && r.formats[first-1].self.tag != 0 && !r.formats[first-1].isOpen {
+		first--
+	}
+	for i := first; i < len(r.formats); i++ {
+		f := &r.formats[i]
+		r.set.read(f.self.attrs)
+		r.matcher.budget -= len(f.self.attrs)
+		node := r.push(f.self, &r.set)
+		r.serial++
+		node.serial, f.serial, f.isOpen = r.serial, r.serial, true
+		if f.self.tag == tagA {
+			r.startLink(node, &r.set)
+		}
+	}
+}
+
+// endFormat ends a formatting element: the standard's adoption agency. Blocks that were opened within it stay open, without it.
+func (r *htmlReader) endFormat(tag htmlTag, name string) {
+	format := len(r.formats) - 1
+	for format >= 0 && r.formats[format].self.tag != tag && r.formats[format].self.tag != 0 {
+		format--
+	}
+	if format < 0 || r.formats[format].self.tag == 0 {
+		r.endOther(tag, name)
+		return
+	}
+	f := r.formats[format]
+	r.formats = slices.Delete(r.formats, format, format+1)
+	if !f.isOpen {
+		return
+	}
+	i := len(r.stack) - 1
+	for r.stack[i].serial != f.serial {
+		if inScope(r.stack[i].self.tag) {
+			return // the element is outside of a cell or the like
+		}
+		i--
+	}
+	if r.stack[i].link > 0 {
+		r.endLink(&r.links[r.stack[i].link-1])
+		r.stack[i].link = 0
+	}
+	r.takeOut(i)
+}
+
+// takeOut takes the element at i out of the stack, with the elements in it up to the innermost block, as far as they are no
+// formats; what is left is styled anew.
+func (r *htmlReader) takeOut(i int) {
+	lastBlock := len(r.stack) - 1
+	for lastBlock > i && !elements[r.stack[lastBlock].self.tag].is(special) {
+		lastBlock--
+	}
+	if lastBlock == i {
+		r.popTo(i)
+		return
+	}
+	r.popTo(lastBlock + 1)
+	kept := i
+	for j := i; j <= lastBlock; j++ {
+		node := &r.stack[j]
+		if j == i || !elements[node.self.tag].is(special) && node.serial == 0 {
+			r.open[node.self.tag]--
+			continue
+		}
+		r.stack[kept] = *node
+		kept++
+	}
+	r.stack = r.stack[:kept]
+	for j := i; j < kept; j++ {
+		r.restyle(j)
+	}
+}
+
+// restyle computes the style of an open element again, when those around it have changed.
+func (r *htmlReader) restyle(i int) {
+	node := &r.stack[i]
+	r.matcher.budget -= 4 + len(node.self.attrs)
+	if r.matcher.budget < 0 {
+		return
+	}
+	r.set.read(node.self.attrs)
+	node.style = r.styleIn(&node.self, &r.set, r.stack[:i], node.before)
+}

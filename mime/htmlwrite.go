@@ -1,0 +1,170 @@
+package mime
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A textWriter lays text out: blanks are collapsed, breaks stand between blocks, and what cannot be seen is left out.
+type textWriter struct {
+	out []byte
+	// expected is the length of a text that is not exceeded as a rule.
+	expected int
+	begin    int  // of the text that breaks and blanks are written within
+	breaks   int  // line breaks due before the next text
+	blank    bool // a blank is due before the next text
+	bullet   listMark
+	// room is how many bytes of indents and numbers may still be written. It is far beyond what lists need whose items say
+	// something, and keeps those that do not from growing.
+	room int
+	// removed collects the invisible characters that were left out.
+	removed []byte
+}
+
+// A listMark is what stands before an item of a list.
+type listMark struct {
+	due    bool
+	depth  int // lists around the list
+	number int // 0 for a dash
+}
+
+// write appends s. Space is doubled, up to what is expected at most: the smaller steps of append would cost a large text five
+// times its size.
+func (w *textWriter) write(s string) {
+	if needed := len(w.out) + len(s); needed > cap(w.out) {
+		size := max(2*cap(w.out), needed, 64)
+		if needed <= w.expected {
+			size = min(size, w.expected)
+		}
+		w.out = append(make([]byte, 0, size), w.out...)
+	}
+	w.out = append(w.out, s...)
+}
+
+// text writes the text of one style. keep says which blanks and lines stay as they are.
+func (w *textWriter) text(s string, keep cssWord) {
+	for i := 0; i < len(s); {
+		length := plainLength(s[i:])
+		if length > 0 {
+			w.flush()
+			w.write(s[i : i+length])
+			i += length
+			continue
+		}
+		i += w.other(s[i:], keep)
+	}
+}
+
+// plainLength is the number of bytes before the next that may be more than a visible character of ASCII.
+func plainLength(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// other writes the first character, which is a blank, a control or none of ASCII; it returns its length.
+func (w *textWriter) other(s string, keep cssWord) int {
+	switch c := s[0]; {
+	case c < utf8.RuneSelf && isHTMLSpace(c):
+		w.space(s, keep)
+		return 1
+	case c < ' ' || c == 0x7f:
+		return 1 // browsers show nothing or a box
+	}
+	r, length := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && length == 1:
+		for length < len(s) && !utf8.RuneStart(s[length]) {
+			length++
+		}
+		w.flush()
+		w.write(string(utf8.RuneError))
+	case isWideBlank(r):
+		if keep == wordKeep {
+			w.flush()
+			w.write(" ")
+		} else {
+			w.blank = true
+		}
+	case isInvisible(r) && !w.belongs(r, s[length:]):
+		if w.removed == nil {
+			w.removed = make([]byte, 0, 128)
+		}
+		if len(w.removed) < maxRemoved {
+			w.removed = appendInvisible(w.removed, r)
+		}
+	default:
+		w.flush()
+		w.write(s[:length])
+	}
+	return length
+}
+
+// space writes a blank of ASCII.
+func (w *textWriter) space(s string, keep cssWord) {
+	isLine := s[0] == '\n' || s[0] == '\r' && !strings.HasPrefix(s, "\r\n")
+	switch {
+	case s[0] == '\r' && !isLine && keep != wordNone:
+	case keep == wordKeep:
+		w.flush()
+		if isLine {
+			w.write("\n")
+		} else {
+			w.write(s[:1])
+		}
+	case keep == wordKeepLines && isLine:
+		w.lineBreak(w.breaks + 1)
+	default:
+		w.blank = true
+	}
+}
+
+// lineBreak makes at least n line breaks due, and never more than an empty line.
+func (w *textWriter) lineBreak(n int) {
+	w.breaks = max(w.breaks, min(n, 2))
+}
+
+// maxIndent is how many lists within each other are indented.
+const maxIndent = 3
+
+// flush writes the breaks, the blank and the mark that are due.
+func (w *textWriter) flush() {
+	if len(w.out) > w.begin {
+		if w.breaks > 0 {
+			w.write("\n\n"[:w.breaks])
+		} else if w.blank {
+			w.write(" ")
+		}
+	}
+	if w.bullet.due {
+		w.mark()
+	}
+	w.breaks, w.blank = 0, false
+}
+
+// mark writes what stands before an item of a list.
+func (w *textWriter) mark() {
+	w.bullet.due = false
+	if w.room -= 2 * min(w.bullet.depth, maxIndent); w.room > 0 {
+		w.write("      "[:2*min(w.bullet.depth, maxIndent)])
+	}
+	var buffer [8]byte
+	mark := buffer[:0]
+	if w.bullet.number > 0 {
+		mark = append(strconv.AppendInt(mark, int64(w.bullet.number), 10), '.')
+	}
+	if w.room -= len(mark); len(mark) == 0 || w.room <= 0 {
+		mark = append(buffer[:0], '-')
+	}
+	w.write(string(append(mark, ' ')))
+}
+
+// restart begins a text that has nothing to do with what was written before.
+func (w *textWriter) restart() {
+	w.begin = len(w.out)
+	w.breaks, w.blank, w.bullet.due = 0, false, false
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package mime_test
+
+const raceDetector = false

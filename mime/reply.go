@@ -1,0 +1,326 @@
+package mime
+
+import (
+	"slices"
+	"strings"
+)
+
+// A PassageKind says what a passage of a message's text is.
+type PassageKind string
+
+// The kinds of passages.
+const (
+	// Written: the sender's own new text.
+	Written PassageKind = "written"
+	// Attribution: the line, or the block of header fields, that says whose text follows: "On Monday Ada wrote:".
+	Attribution PassageKind = "attribution"
+	// Quoted: another's text, from an earlier message or a forwarded one.
+	Quoted PassageKind = "quoted"
+	// Signature: the sender's signature, or that of the sender's device.
+	Signature PassageKind = "signature"
+	// Footer: what a mailing list put below.
+	Footer PassageKind = "footer"
+)
+
+// A Passage is a run of lines of one kind.
+type Passage struct {
+	Kind PassageKind
+	Text string // whole lines, with their line ends
+}
+
+// A Reply is a text taken apart. Its passages one after the other are the text.
+type Reply []Passage
+
+// Written returns what the sender wrote anew: the passages of that kind, each without the blank lines around it, an empty line
+// between them.
+func (r Reply) Written() string { return r.join(Written) }
+
+// Quoted returns the quoted passages like Written, with their quote marks.
+func (r Reply) Quoted() string { return r.join(Quoted) }
+
+// Signature returns the signatures like Written.
+func (r Reply) Signature() string { return r.join(Signature) }
+
+func (r Reply) join(kind PassageKind) string {
+	var texts []string
+	for _, p := range r {
+		if text := trimBlankLines(p.Text); p.Kind == kind && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+func trimBlankLines(s string) string {
+	for {
+		line, rest, found := strings.Cut(s, "\n")
+		if !found || strings.TrimSpace(line) != "" {
+			return strings.TrimRight(s, " \t\r\n")
+		}
+		s = rest
+	}
+}
+
+// SplitReply takes a plain text apart, with lines ending in LF: new text, quotations with the lines that introduce them, and
+// signatures, as the usual mail programs write them in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish,
+// Danish, Norwegian, Finnish, Polish, Russian, Japanese, Chinese and Korean. New lines between quoted ones stay the sender's.
+//
+// It is a judgement, and when in doubt a line counts as written: nothing that a person wrote is to be lost. A signature
+// without a delimiter is written text. Time is linear in the size of the text, of which the first
+// 512 KiB are judged.
+func SplitReply(text string) Reply {
+	var s replySplitter
+	for line := range strings.Lines(text) {
+		s.add(line, Written)
+	}
+	return s.split()
+}
+
+// Reply takes the text of the message apart, as [SplitReply] does; where the message has HTML alone, that of the HTML, with the
+// help of the marks that mail programs leave in it.
+func (m *Message) Reply() Reply {
+	if strings.TrimSpace(m.Text) == "" {
+		return SplitReplyHTML(m.HTML)
+	}
+	return SplitReply(m.Text)
+}
+
+// A replyLine is a line, with and without the blanks around it, and what it was found to be.
+type replyLine struct {
+	raw, text string
+	kind      PassageKind
+}
+
+// maxReply bounds the text that is judged, in bytes, since lines cost more memory than text. What is beyond belongs to the last
+// passage.
+const maxReply = 512 << 10
+
+type replySplitter struct {
+	lines []replyLine
+	size  int
+	tail  strings.Builder // what is beyond maxReply
+}
+
+func (s *replySplitter) add(line string, kind PassageKind) {
+	s.size += len(line)
+	if s.size > maxReply {
+		s.tail.WriteString(line)
+		return
+	}
+	s.lines = append(s.lines, replyLine{raw: line, text: strings.Trim(line, " \t\r\n\u00A0\u200B\uFEFF"), kind: kind})
+}
+
+func (s *replySplitter) split() Reply {
+	s.markQuotes()
+	s.markIntroductions()
+	s.markSignatures()
+	return s.passages()
+}
+
+// markQuotes marks the lines with a quote mark.
+//
+// QUIRK: mbox files put one before a "From" that begins a line; alone it is no quotation. Sample: reply-mbox-from.
+func (s *replySplitter) markQuotes() {
+	for i := range s.lines {
+		line := &s.lines[i]
+		if line.kind != Written || !isQuoteMark(line.text) || i > 0 && closesBracket(s.lines[i-1].text, line.text) {
+			continue
+		}
+		alone := (i == 0 || !isQuoteMark(s.lines[i-1].text)) && (i+1 == len(s.lines) || !isQuoteMark(s.lines[i+1].text))
+		if alone && strings.HasPrefix(line.text, ">From ") {
+			continue
+		}
+		line.kind = Quoted
+	}
+}
+
+func isQuoteMark(text string) bool {
+	return strings.HasPrefix(text, ">") || strings.HasPrefix(text, "\uFF1E")
+}
+
+// closesBracket reports whether a line begins with the bracket that ends an address in the line before it.
+//
+// QUIRK: Gmail wraps "Bob <bob@example.net>:" in front of the bracket. Sample: reply-bracket-wrapped.
+func closesBracket(before, line string) bool {
+	return strings.LastIndexByte(before, '<') > strings.LastIndexByte(before, '>') && strings.Contains(before, "@") &&
+		endsAttribution(line)
+}
+
+// markIntroductions finds what introduces quotations: lines of attribution, separators, blocks of header fields. Where the text
+// behind one has no quote marks, all of it is quoted.
+func (s *replySplitter) markIntroductions() {
+	for i := 0; i < len(s.lines); {
+		n := s.introduction(i)
+		if n == 0 {
+			i++
+			continue
+		}
+		s.mark(i, i+n, Attribution)
+		i += n
+		if next := s.skipBlank(i); next < len(s.lines) && s.lines[next].kind != Quoted && s.introduction(next) == 0 {
+			s.mark(i, len(s.lines), Quoted)
+			return
+		}
+	}
+}
+
+func (s *replySplitter) mark(from, to int, kind PassageKind) {
+	for i := from; i < to; i++ {
+		s.lines[i].kind = kind
+	}
+}
+
+// skipBlank returns the first line from i on that is not blank.
+func (s *replySplitter) skipBlank(i int) int {
+	for i < len(s.lines) && s.lines[i].text == "" {
+		i++
+	}
+	return i
+}
+
+// introduction returns how many lines from i on introduce a quotation; 0 when they do not.
+func (s *replySplitter) introduction(i int) int {
+	if s.lines[i].text == "" || s.lines[i].kind != Written {
+		return 0
+	}
+	if n := s.rule(i); n > 0 {
+		return n
+	}
+	if isSeparator(s.lines[i].text) {
+		block := s.skipBlank(i + 1)
+		if block < len(s.lines) {
+			if n := s.headerBlock(block, 2); n > 0 {
+				return block + n - i
+			}
+		}
+		return 1
+	}
+	if n := s.headerBlock(i, 3); n > 0 {
+		return n
+	}
+	return s.attribution(i)
+}
+
+// rule takes a line of underscores, dashes or equal signs and the header fields below it, as Outlook and others write them.
+func (s *replySplitter) rule(i int) int {
+	text := s.lines[i].text
+	if len(text) < 4 || strings.Trim(text, "_-=") != "" {
+		return 0
+	}
+	block := s.skipBlank(i + 1)
+	if block == len(s.lines) {
+		return 0
+	}
+	if n := s.headerBlock(block, 3); n > 0 {
+		return block + n - i
+	}
+	return 0
+}
+
+// maxBlock bounds the lines of a block of header fields, and maxFolded those of one field.
+const maxBlock, maxFolded = 30, 4
+
+// headerBlock returns the length of a block of header fields that begins at line i: at least so many different ones, From among
+// them. Fields may be folded, and blank lines may stand between them.
+func (s *replySplitter) headerBlock(i, atLeast int) int {
+	if fieldClass(s.lines[i].text) == 0 {
+		return 0
+	}
+	var found fieldSet
+	end, folded := i, 0
+	for j := i; j < len(s.lines) && j < i+maxBlock; j++ {
+		text := s.lines[j].text
+		switch class := fieldClass(text); {
+		case class != 0:
+			found |= class
+			end, folded = j+1, 0
+		case text == "" && found.count() >= atLeast && found&fieldFrom != 0, folded >= maxFolded:
+			j = len(s.lines)
+		case text == "":
+			folded += 2
+		default:
+			folded++
+			if j == end && strings.HasSuffix(s.lines[j-1].text, ",") {
+				end = j + 1
+			}
+		}
+	}
+	if found&fieldFrom == 0 || found.count() < atLeast {
+		return 0
+	}
+	return end - i
+}
+
+// maxAttribution bounds the lines, and maxAttributionLength the bytes, of a line of attribution that is wrapped.
+const maxAttribution, maxAttributionLength = 4, 400
+
+// attribution returns how many lines from i on say who wrote what follows.
+func (s *replySplitter) attribution(i int) int {
+	var joined strings.Builder
+	for n := 1; n <= maxAttribution && i+n <= len(s.lines); n++ {
+		line := s.lines[i+n-1]
+		if line.text == "" || line.kind != Written || joined.Len()+len(line.text) > maxAttributionLength {
+			return 0
+		}
+		if n > 1 {
+			joined.WriteByte(' ')
+		}
+		joined.WriteString(line.text)
+		if !endsAttribution(line.text) {
+			continue
+		}
+		next := s.skipBlank(i + n)
+		isQuoted := next < len(s.lines) && s.lines[next].kind == Quoted && next-(i+n) <= 2
+		if !isAttribution(joined.String(), isQuoted) || n > 1 && !s.wraps(i, n) {
+			return 0
+		}
+		return n
+	}
+	return 0
+}
+
+// wraps reports whether an attribution of n lines needs its first: that one says who or when, and the others alone would not do.
+func (s *replySplitter) wraps(i, n int) bool {
+	var rest []string
+	for _, line := range s.lines[i+1 : i+n] {
+		rest = append(rest, line.text)
+	}
+	begin := s.lines[i].text
+	if !beginsAttribution(begin) {
+		return false
+	}
+	return strings.HasSuffix(begin, ",") && clockOrDate.MatchString(begin) || !isAttribution(strings.Join(rest, " "), false)
+}
+
+// passages joins the lines of a kind. Blank lines belong to what stands before them, but for those on top.
+func (s *replySplitter) passages() Reply {
+	for i := range s.lines {
+		if s.lines[i].text == "" && i > 0 && s.lines[i].kind == Written {
+			s.lines[i].kind = s.lines[i-1].kind
+		}
+	}
+	if top := s.skipBlank(0); top < len(s.lines) {
+		s.mark(0, top, s.lines[top].kind)
+	}
+	var reply Reply
+	for i := 0; i < len(s.lines); {
+		end := i + slices.IndexFunc(s.lines[i:], func(l replyLine) bool { return l.kind != s.lines[i].kind })
+		if end < i {
+			end = len(s.lines)
+		}
+		var text strings.Builder
+		for _, line := range s.lines[i:end] {
+			text.WriteString(line.raw)
+		}
+		reply = append(reply, Passage{Kind: s.lines[i].kind, Text: text.String()})
+		i = end
+	}
+	switch {
+	case s.tail.Len() == 0:
+	case len(reply) == 0:
+		reply = Reply{{Kind: Written, Text: s.tail.String()}}
+	default:
+		reply[len(reply)-1].Text += s.tail.String()
+	}
+	return reply
+}

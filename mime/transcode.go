@@ -1,0 +1,85 @@
+package mime
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
+)
+
+// large is a text of which the length in UTF-8 is counted before it is written, so that it is in memory once.
+const large = 32 << 10
+
+// transcode turns bytes in a charset, or in UTF-8 if it is nil, into UTF-8. With unixLines, lines that end in CRLF end in
+// LF, and a byte order mark is taken off.
+func transcode(b []byte, enc encoding.Encoding, unixLines bool) string {
+	var decoder transform.Transformer = transform.Nop
+	if enc != nil {
+		decoder = enc.NewDecoder()
+	}
+	var out strings.Builder
+	w := pourer{unixLines: unixLines}
+	if len(b) > large {
+		size := 0
+		w.pour(b, decoder, func(text []byte) { size += len(text) })
+		out.Grow(size)
+		decoder.Reset()
+		w = pourer{unixLines: unixLines}
+	}
+	w.pour(b, decoder, func(text []byte) { out.Write(text) })
+	return out.String()
+}
+
+// A pourer turns a text into another in small pieces.
+type pourer struct {
+	unixLines bool
+	begun     bool
+	cr        bool // a CR is held back until it is known what follows
+}
+
+func (p *pourer) pour(b []byte, decoder transform.Transformer, write func([]byte)) {
+	piece := make([]byte, 1+min(4<<10, 3*len(b)+utf8.UTFMax)) // and a CR that was held back
+	for {
+		nDst, nSrc, err := decoder.Transform(piece[1:], b, true)
+		b = b[nSrc:]
+		write(p.lines(piece, nDst))
+		if !errors.Is(err, transform.ErrShortDst) || nSrc+nDst == 0 {
+			break
+		}
+	}
+	if p.cr {
+		write([]byte{'\r'})
+	}
+}
+
+// lines is the text of n bytes behind the first of piece, as it is to be written.
+func (p *pourer) lines(piece []byte, n int) []byte {
+	text := piece[1 : 1+n]
+	if !p.unixLines || n == 0 {
+		return text
+	}
+	if !p.begun {
+		p.begun = true
+		text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	}
+	if p.cr && !bytes.HasPrefix(text, []byte{'\n'}) {
+		piece[0] = '\r' // text begins at 1, since a mark is only in the first piece
+		text = piece[:1+n]
+	}
+	if p.cr = bytes.HasSuffix(text, []byte{'\r'}); p.cr {
+		text = text[:len(text)-1]
+	}
+	if bytes.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	out := text[:0]
+	for i, c := range text {
+		if c != '\r' || i+1 == len(text) || text[i+1] != '\n' {
+			out = append(out, c)
+		}
+	}
+	return out
+}
