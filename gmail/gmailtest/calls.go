@@ -1,23 +1,28 @@
 package gmailtest
 
 import (
+	"io"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A Call is one request that reached the server.
 type Call struct {
-	Method Method
-	Verb   string // of HTTP
-	Path   string
-	Query  string
-	Status int  // of the answer; 0 when nothing was done
-	Units  int  // spent of the quota; 0 when the call was refused
-	Cut    bool // the caller got no answer
+	Method  Method    `json:"method"`
+	Account string    `json:"account"` // the address of the mailbox; empty when the token was refused
+	At      time.Time `json:"at"`      // when it arrived
+	Verb    string    `json:"verb"`    // of HTTP
+	Path    string    `json:"path"`
+	Query   string    `json:"query"`
+	Body    string    `json:"body"`   // of the request: its first 4,096 bytes
+	Status  int       `json:"status"` // of the answer; 0 when nothing was done
+	Units   int       `json:"units"`  // spent of the quota; 0 when the call was refused
+	Cut     bool      `json:"cut"`    // the caller got no answer
 }
 
-// maxCalls bounds the log of calls; counts go on.
+// maxCalls bounds the logs of calls and of pushes; counts go on.
 const maxCalls = 10_000
 
 type callLog struct {
@@ -39,6 +44,21 @@ func (l *callLog) add(call Call) {
 	}
 	l.counts[call.Method]++
 	l.units += call.Units
+}
+
+// maxBody bounds what is kept of a request.
+const maxBody = 4096
+
+// A heard body keeps the beginning of what is read of it.
+type heard struct {
+	io.ReadCloser
+	beginning []byte
+}
+
+func (h *heard) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	h.beginning = append(h.beginning, p[:min(n, maxBody-len(h.beginning))]...)
+	return n, err
 }
 
 // Calls returns the last calls in the order in which they were answered: at least 5,000, if there were as many.

@@ -17,8 +17,8 @@ const (
 )
 
 // changeLabels is the one way in which a message gains and loses labels. A change that changes nothing leaves no history.
-func changeLabels(ctx context.Context, tx queue.Tx, id string, add, remove []string) (messageRow, error) {
-	m, err := loadMessage(ctx, tx, id)
+func changeLabels(ctx context.Context, tx queue.Tx, account int64, id string, add, remove []string) (messageRow, error) {
+	m, err := loadMessage(ctx, tx, account, id)
 	if err != nil {
 		return m, err
 	}
@@ -28,12 +28,12 @@ func changeLabels(ctx context.Context, tx queue.Tx, id string, add, remove []str
 		return m, nil
 	}
 	for _, label := range add {
-		if _, err := tx.ExecContext(ctx, insertMessageLabel, id, label); err != nil {
+		if _, err := tx.ExecContext(ctx, insertMessageLabel, m.Seq, label, m.Account, m.InternalDate); err != nil {
 			return m, err
 		}
 	}
 	for _, label := range remove {
-		if _, err := tx.ExecContext(ctx, deleteMessageLabel, id, label); err != nil {
+		if _, err := tx.ExecContext(ctx, deleteMessageLabel, m.Seq, label); err != nil {
 			return m, err
 		}
 	}
@@ -42,7 +42,10 @@ func changeLabels(ctx context.Context, tx queue.Tx, id string, add, remove []str
 }
 
 // checkChange refuses what Gmail refuses, before anything is changed.
-func checkChange(ctx context.Context, tx queue.Tx, add, remove []string) error {
+func checkChange(ctx context.Context, tx queue.Tx, account int64, add, remove []string) error {
+	if len(add) == 0 && len(remove) == 0 {
+		return invalidArgument("No label add or removes specified")
+	}
 	if len(add) > maxLabelChanges || len(remove) > maxLabelChanges {
 		return invalidArgument("Too many labels: at most %d can be added or removed", maxLabelChanges)
 	}
@@ -54,49 +57,49 @@ func checkChange(ctx context.Context, tx queue.Tx, add, remove []string) error {
 			return invalidArgument("Cannot both add and remove the same label: %s", id)
 		}
 	}
-	return checkLabels(ctx, tx, slices.Concat(add, remove))
+	return checkLabels(ctx, tx, account, slices.Concat(add, remove))
 }
 
-func (s *Server) modifyMessage(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) modifyMessage(ctx context.Context, r *request) (any, error) {
 	var request gmail.ModifyMessageRequest
-	if err := readJSON(r, &request); err != nil {
+	if err := r.readJSON(&request); err != nil {
 		return nil, err
 	}
 	return s.changeOne(ctx, r, request.AddLabelIds, request.RemoveLabelIds)
 }
 
-func (s *Server) changeOne(ctx context.Context, r *http.Request, add, remove []string) (any, error) {
+func (s *Server) changeOne(ctx context.Context, r *request, add, remove []string) (any, error) {
 	var m messageRow
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if err := checkChange(ctx, tx, add, remove); err != nil {
+		if err := checkChange(ctx, tx, r.account.id, add, remove); err != nil {
 			return err
 		}
-		m, err = changeLabels(ctx, tx, r.PathValue("id"), add, remove)
+		m, err = changeLabels(ctx, tx, r.account.id, r.param("id"), add, remove)
 		return err
 	})
 	return m.ref(), err
 }
 
-func (s *Server) trashMessage(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) trashMessage(ctx context.Context, r *request) (any, error) {
 	return s.changeOne(ctx, r, []string{labelTrash}, []string{labelInbox})
 }
 
-func (s *Server) untrashMessage(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) untrashMessage(ctx context.Context, r *request) (any, error) {
 	return s.changeOne(ctx, r, nil, []string{labelTrash})
 }
 
 // batchModify passes over messages that do not exist, as Gmail does.
-func (s *Server) batchModify(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) batchModify(ctx context.Context, r *request) (any, error) {
 	var request gmail.BatchModifyMessagesRequest
-	if err := readJSON(r, &request); err != nil {
+	if err := r.readJSON(&request); err != nil {
 		return nil, err
 	}
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := checkChange(ctx, tx, request.AddLabelIds, request.RemoveLabelIds); err != nil {
+		if err := checkChange(ctx, tx, r.account.id, request.AddLabelIds, request.RemoveLabelIds); err != nil {
 			return err
 		}
 		return each(request.Ids, func(id string) error {
-			_, err := changeLabels(ctx, tx, id, request.AddLabelIds, request.RemoveLabelIds)
+			_, err := changeLabels(ctx, tx, r.account.id, id, request.AddLabelIds, request.RemoveLabelIds)
 			return err
 		})
 	})
@@ -111,6 +114,11 @@ func each(ids []string, do func(id string) error) error {
 		return invalidArgument("Too many message ids: at most %d", maxBatch)
 	}
 	for _, id := range ids {
+		if err := checkID(id); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
 		if err := do(id); err != nil && asAPIError(err).status != http.StatusNotFound {
 			return err
 		}
@@ -118,28 +126,28 @@ func each(ids []string, do func(id string) error) error {
 	return nil
 }
 
-func (s *Server) deleteMessage(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) deleteMessage(ctx context.Context, r *request) (any, error) {
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return removeMessage(ctx, tx, r.PathValue("id"))
+		return removeMessage(ctx, tx, r.account.id, r.param("id"))
 	})
 }
 
-func (s *Server) batchDelete(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) batchDelete(ctx context.Context, r *request) (any, error) {
 	var request gmail.BatchDeleteMessagesRequest
-	if err := readJSON(r, &request); err != nil {
+	if err := r.readJSON(&request); err != nil {
 		return nil, err
 	}
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return each(request.Ids, func(id string) error { return removeMessage(ctx, tx, id) })
+		return each(request.Ids, func(id string) error { return removeMessage(ctx, tx, r.account.id, id) })
 	})
 }
 
-func removeMessage(ctx context.Context, tx queue.Tx, id string) error {
-	m, err := loadMessage(ctx, tx, id)
+func removeMessage(ctx context.Context, tx queue.Tx, account int64, id string) error {
+	m, err := loadMessage(ctx, tx, account, id)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, deleteMessage, id); err != nil {
+	if _, err := tx.ExecContext(ctx, deleteMessage, m.Seq); err != nil {
 		return err
 	}
 	return m.record(ctx, tx, kindDeleted, nil, nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 )
@@ -16,6 +17,7 @@ type apiError struct {
 	reason     string
 	message    string
 	retryAfter time.Duration // for the header of that name; zero leaves it out
+	challenge  string        // for the header WWW-Authenticate; empty leaves it out
 }
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.status, e.reason, e.message) }
@@ -30,6 +32,12 @@ func notFound() error {
 	return &apiError{status: http.StatusNotFound, reason: "notFound", message: "Requested entity was not found."}
 }
 
+// notImplemented names the method, so that nobody takes the answer for that of a message which is gone.
+func notImplemented(method Method) error {
+	message := fmt.Sprintf("gmailtest does not implement gmail.users.%s.", method)
+	return &apiError{status: http.StatusNotImplemented, reason: "notImplemented", message: message}
+}
+
 func labelExists() error {
 	return &apiError{status: http.StatusConflict, reason: "aborted", message: "Label name exists or conflicts"}
 }
@@ -38,6 +46,14 @@ func unauthenticated() error {
 	return &apiError{
 		status: http.StatusUnauthorized, reason: "authError",
 		message: "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+	}
+}
+
+// invalidCredentials is for a token that was issued once, and is expired or revoked, or never was.
+func invalidCredentials() error {
+	return &apiError{
+		status: http.StatusUnauthorized, reason: "authError", challenge: `Bearer realm="https://accounts.google.com/", error="invalid_token"`,
+		message: "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
 	}
 }
 
@@ -67,6 +83,7 @@ var (
 		http.StatusConflict:            "ABORTED",
 		http.StatusTooManyRequests:     "RESOURCE_EXHAUSTED",
 		http.StatusInternalServerError: "INTERNAL",
+		http.StatusNotImplemented:      "UNIMPLEMENTED",
 		http.StatusServiceUnavailable:  "UNAVAILABLE",
 		http.StatusGatewayTimeout:      "DEADLINE_EXCEEDED",
 	}
@@ -80,8 +97,8 @@ var (
 	}
 )
 
-// write sends the error in the form of the Gmail API.
-func (e *apiError) write(w http.ResponseWriter) {
+// reply gives the error in the form of the Gmail API.
+func (e *apiError) reply(query url.Values) reply {
 	type item struct {
 		Message string `json:"message"`
 		Domain  string `json:"domain"`
@@ -102,11 +119,19 @@ func (e *apiError) write(w http.ResponseWriter) {
 	if e.reason == "failedPrecondition" {
 		body.Error.Status = "FAILED_PRECONDITION"
 	}
+	text, err := json.Marshal(&body)
+	if err != nil {
+		text = []byte("{}")
+	}
+	p := newReply(e.status, jsonType, pretty(query, text))
 	if e.retryAfter > 0 {
 		seconds := int64((e.retryAfter + time.Second - 1) / time.Second)
-		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+		p.header.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
-	writeJSON(w, e.status, &body)
+	if e.challenge != "" {
+		p.header.Set("WWW-Authenticate", e.challenge)
+	}
+	return p
 }
 
 func (e *apiError) domain() string {
@@ -116,14 +141,4 @@ func (e *apiError) domain() string {
 	default:
 		return "global"
 	}
-}
-
-func writeJSON(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		status, text = http.StatusInternalServerError, []byte(`{}`)
-	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.WriteHeader(status)
-	_, _ = w.Write(text)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
-// A server with the sample mailbox, and the real client on it. Tests use New, which needs no Close.
+// A server with the sample mailbox, and the real client on it. Tests use NewServer, which needs no Close.
 func Example() {
 	ctx := context.Background()
 	server, err := gmailtest.Open(ctx, gmailtest.Config{})

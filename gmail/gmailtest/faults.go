@@ -1,7 +1,6 @@
 package gmailtest
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,12 +19,14 @@ const (
 
 // A Fault is a failure of some calls.
 //
-// A call that meets a fault first passes its Gate, then is cut or answered with its Status. A fault with none of
+// A call that meets a fault first passes its Gate and Delay, then is cut or answered with its Status. A fault with none of
 // these lets its calls pass; in a script it stands for calls that go well.
 type Fault struct {
-	// Method and Path choose calls: of this method, with this text in the path. Both empty: every call.
+	// Method and Path choose calls: of this method, with this text in the path. Both empty: every call, those of OAuth included.
 	Method Method
 	Path   string
+	// Account chooses calls to the mailbox of this address. Empty: of all.
+	Account string
 
 	// Nth is the first of the chosen calls that fails, counted from 1 since the fault was set. Zero means 1.
 	Nth int
@@ -44,6 +45,12 @@ type Fault struct {
 
 	// Cut closes the connection in place of an answer.
 	Cut Cut
+
+	// Truncate sends the first half of the answer, which says that it is whole, and closes the connection.
+	Truncate bool
+
+	// Delay holds the call for the time, or until the caller gives up. A Gate needs no time.
+	Delay time.Duration
 
 	// Gate holds the call until it is opened, or the caller gives up.
 	Gate *Gate
@@ -84,12 +91,12 @@ func (f *faults) clear() {
 }
 
 // due gives the fault of a call; one that does nothing when all is well.
-func (f *faults) due(method Method, path string) Fault {
+func (f *faults) due(method Method, path, account string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var found *countedFault
 	for _, fault := range f.list {
-		if fault.count(method, path) && found == nil {
+		if fault.count(method, path, account) && found == nil {
 			found = fault
 		}
 	}
@@ -100,8 +107,8 @@ func (f *faults) due(method Method, path string) Fault {
 }
 
 // count counts the call and reports whether it fails.
-func (f *countedFault) count(method Method, path string) bool {
-	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) {
+func (f *countedFault) count(method Method, path, account string) bool {
+	if f.Method != "" && f.Method != method || !strings.Contains(path, f.Path) || f.Account != "" && !strings.EqualFold(f.Account, account) {
 		return false
 	}
 	f.seen++
@@ -121,17 +128,25 @@ func (f Fault) apiError() error {
 	return e
 }
 
-// write sends the answer of a call.
-func (f Fault) write(w http.ResponseWriter, status int, answer any, err error) {
-	switch {
-	case err != nil && f.Body != "":
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, f.Body)
-	case err != nil:
-		asAPIError(err).write(w)
-	case answer == nil:
-		w.WriteHeader(status)
-	default:
-		writeJSON(w, status, answer)
+// hold holds a call; it is false when the caller gave up, or the server closed the connection.
+func (f Fault) hold(r *http.Request) bool {
+	if f.Gate == nil && f.Delay <= 0 {
+		return true
+	}
+	readAhead(r)
+	ctx := r.Context()
+	if !f.Gate.wait(ctx) {
+		return false
+	}
+	if f.Delay <= 0 {
+		return true
+	}
+	timer := time.NewTimer(f.Delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

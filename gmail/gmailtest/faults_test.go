@@ -2,9 +2,14 @@ package gmailtest_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
@@ -137,10 +142,10 @@ func TestQuota(t *testing.T) {
 		"403": {403, 403, "Quota exceeded for quota metric 'Queries'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clock := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+			clock := gmailtest.NewClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 			server, err := gmailtest.Open(t.Context(), gmailtest.Config{
 				Quota: gmailtest.Quota{PerMinute: 12, Status: test.status},
-				Now:   func() time.Time { return clock },
+				Now:   clock.Now,
 			})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, server.Close()) }()
@@ -154,7 +159,7 @@ func TestQuota(t *testing.T) {
 			require.Contains(t, api.Message, test.text)
 			_, err = users.History.List("me").StartHistoryId(1000).Do() // 2 units
 			require.NoError(t, err, "a refused call costs nothing")
-			clock = clock.Add(time.Minute)
+			clock.Move(time.Minute)
 			_, err = users.Messages.List("me").Do()
 			require.NoError(t, err)
 			require.Equal(t, 17, server.Units())
@@ -171,4 +176,62 @@ func TestConfigIsChecked(t *testing.T) {
 		_, err := gmailtest.Open(t.Context(), cfg)
 		require.ErrorContains(t, err, field)
 	}
+}
+
+// A call whose body nobody has read yet is held like any other: until its caller gives up, or the server is closed.
+func TestAHeldCallEnds(t *testing.T) {
+	message := &gmail.Message{Raw: encoded("To: a@example.com\n\n" + strings.Repeat("x", 100_000))}
+	for name, end := range map[string]func(server *gmailtest.Server, giveUp func()){
+		"the caller gives up":  func(_ *gmailtest.Server, giveUp func()) { giveUp() },
+		"the server is closed": func(server *gmailtest.Server, _ func()) { assert.NoError(t, server.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, err := gmailtest.Open(t.Context(), gmailtest.Config{})
+			require.NoError(t, err)
+			users := client(t, server)
+			gate := gmailtest.NewGate()
+			server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Gate: gate}, gmailtest.Fault{Method: gmailtest.OAuthToken, Delay: time.Hour})
+			ctx, giveUp := context.WithCancel(t.Context())
+			defer giveUp()
+			ended := make(chan error, 2)
+			go func() {
+				_, err := users.Messages.Send("me", message).Context(ctx).Do()
+				ended <- err
+			}()
+			go func() {
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.OAuthEndpoint().TokenURL, strings.NewReader("grant_type=refresh_token"))
+				if err == nil {
+					_, err = noRedirect.Do(request) //nolint:bodyclose // there is no answer
+				}
+				ended <- err
+			}()
+			<-gate.Arrived()
+			end(server, giveUp)
+			require.Error(t, <-ended)
+			giveUp()
+			require.Error(t, <-ended)
+			require.NoError(t, server.Close(), "it does not wait for the gate")
+		})
+	}
+}
+
+// The calls of OAuth are noted and truncated as others are.
+func TestFaultsOfOAuth(t *testing.T) {
+	clock := gmailtest.NewClock(noon)
+	server := open(t, gmailtest.Config{Now: clock.Now})
+	server.Fault(gmailtest.Fault{Truncate: true})
+	post := func() error {
+		response, err := noRedirect.PostForm(server.OAuthEndpoint().TokenURL, url.Values{"client_id": {"app"}, "grant_type": {"x"}})
+		require.NoError(t, err)
+		defer response.Body.Close()
+		_, err = io.ReadAll(response.Body)
+		return err
+	}
+	require.ErrorIs(t, post(), io.ErrUnexpectedEOF)
+	require.NoError(t, post())
+	want := gmailtest.Call{Method: gmailtest.OAuthToken, At: noon, Verb: "POST", Path: "/token", Body: "client_id=app&grant_type=x", Status: 400}
+	calls := server.Calls()
+	require.Equal(t, want, calls[1])
+	want.Cut = true
+	require.Equal(t, want, calls[0])
 }

@@ -3,7 +3,6 @@ package gmailtest
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,16 +24,34 @@ const (
 // record writes one change of the message into the history; m is as the change left it.
 func (m *messageRow) record(ctx context.Context, tx queue.Tx, kind string, added, removed []string) error {
 	var err error
-	if m.HistoryID, err = nextHistory(ctx, tx); err != nil {
+	if m.HistoryID, err = nextHistory(ctx, tx, m.Account); err != nil {
 		return fmt.Errorf("history of message %s: %w", m.ID, err)
 	}
 	_, err = tx.ExecContext(ctx, insertHistory,
-		m.HistoryID, kind, m.ID, m.ThreadID, m.Labels, textList(added), textList(removed))
+		m.Account, m.HistoryID, kind, m.ID, m.ThreadID, m.Labels, textList(added), textList(removed))
 	if err != nil {
 		return fmt.Errorf("history of message %s: %w", m.ID, err)
 	}
-	_, err = tx.ExecContext(ctx, updateMessageHistory, m.HistoryID, m.ID)
+	if _, err := tx.ExecContext(ctx, updateMessageHistory, m.HistoryID, m.hidden(), m.Seq); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, insertNotification, m.HistoryID, slices.Concat(m.Labels, removed), m.Account)
 	return err
+}
+
+// The bounds of an account's history: what is newest, and up to where it is forgotten.
+type historyBounds struct {
+	Newest uint64 `db:"history_id"`
+	Floor  uint64 `db:"history_floor"`
+}
+
+func (s *Server) historyBounds(ctx context.Context, a *Account) (historyBounds, error) {
+	var b historyBounds
+	err := dbquery.Get(ctx, s.db.Reader(), &b, selectHistoryBounds, a.id)
+	if err != nil {
+		err = fmt.Errorf("read history of %s: %w", a.email, err)
+	}
+	return b, err
 }
 
 type historyRow struct {
@@ -89,8 +106,8 @@ func (q *historyQuery) wants(historyType string) bool {
 	return len(q.types) == 0 || slices.Contains(q.types, historyType)
 }
 
-func (s *Server) listHistory(ctx context.Context, r *http.Request) (any, error) {
-	query := r.URL.Query()
+func (s *Server) listHistory(ctx context.Context, r *request) (any, error) {
+	query := r.query
 	start, err := strconv.ParseUint(query.Get("startHistoryId"), 10, 63)
 	if err != nil {
 		return nil, invalidArgument("Missing/invalid parameter: startHistoryId")
@@ -99,28 +116,32 @@ func (s *Server) listHistory(ctx context.Context, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	// The profile is read before the rows: a change in between is seen again, not lost.
-	profile, err := s.profile(ctx)
+	// The bounds are read before the rows: a change in between is seen again, not lost.
+	bounds, err := s.historyBounds(ctx, r.account)
 	if err != nil {
 		return nil, err
 	}
-	if start < profile.HistoryFloor {
+	if start < bounds.Floor {
 		return nil, notFound()
+	}
+	if start > bounds.Newest {
+		return nil, invalidArgument("Invalid startHistoryId: the mailbox is at %d and not yet at %d", bounds.Newest, start)
 	}
 	if token := query.Get("pageToken"); token != "" {
 		if start, err = strconv.ParseUint(token, 10, 63); err != nil {
 			return nil, invalidArgument("Invalid pageToken")
 		}
 	}
-	rows, next, err := s.selectHistory(ctx, &q, start)
-	response := &gmail.ListHistoryResponse{HistoryId: profile.HistoryID, NextPageToken: next}
+	rows, next, err := s.selectHistory(ctx, r.account, &q, start)
+	response := &gmail.ListHistoryResponse{HistoryId: bounds.Newest, NextPageToken: next}
 	for _, row := range rows {
 		response.History = append(response.History, row.api(&q))
 	}
 	return response, err
 }
 
-func (s *Server) selectHistory(ctx context.Context, q *historyQuery, start uint64) (rows []historyRow, next string, err error) {
+func (s *Server) selectHistory(ctx context.Context, a *Account, q *historyQuery, start uint64) (rows []historyRow, next string, err error) {
+	q.add("account = %s", a.id)
 	q.add("id > %s", start)
 	limit := q.arg(q.limit + 1)
 	err = dbquery.Select(ctx, s.db.Reader(), &rows,
@@ -156,12 +177,12 @@ func (h *historyRow) api(q *historyQuery) *gmail.History {
 
 // ForgetHistory forgets what happened so far, as Gmail does after about a week: from then on, history.list answers 404 to
 // any id older than the present one.
-func (s *Server) ForgetHistory(ctx context.Context) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if _, err := tx.ExecContext(ctx, forgetHistory); err != nil {
+func (a *Account) ForgetHistory(ctx context.Context) error {
+	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if _, err := tx.ExecContext(ctx, forgetHistory, a.id); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, deleteHistory)
+		_, err := tx.ExecContext(ctx, deleteHistory, a.id)
 		return err
 	})
 }

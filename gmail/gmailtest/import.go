@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,14 +30,15 @@ const (
 // one that was deleted here does not come back. Its id follows from that identity.
 //
 // Labels and threads are those of Google Takeout where the mailbox has them; user labels are created. Other messages are
-// in the inbox and unread, but for what the flags say. A message with a Problem is kept aside, see [Server.Refused].
+// in the inbox and unread, but for what the flags say. A message with a Problem is kept aside, see [Account.Refused].
 //
 // progress, which may be nil, is called after each batch with the number of messages read.
-func (s *Server) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
+func (a *Account) Import(ctx context.Context, source mailbox.Source, progress func(done int)) (added int, err error) {
+	defer a.server.publisher.ring()
 	if err := fields.Required("gmailtest: Import: source", source, "a mailbox, such as sample.Mailbox or one that package mailbox opens"); err != nil {
 		return 0, err
 	}
-	in := importer{server: s, mailbox: source.Name(), copies: map[[sha256.Size]byte]int{}, progress: progress}
+	in := importer{account: a, mailbox: source.Name(), copies: map[[sha256.Size]byte]int{}, progress: progress}
 	if err := in.forgetRefused(ctx); err != nil {
 		return 0, fmt.Errorf("gmailtest: import: %w", err)
 	}
@@ -57,7 +59,7 @@ func (s *Server) Import(ctx context.Context, source mailbox.Source, progress fun
 
 // An importer brings in one mailbox.
 type importer struct {
-	server   *Server
+	account  *Account
 	mailbox  string
 	progress func(done int)
 	copies   map[[sha256.Size]byte]int // how often each message was seen
@@ -78,8 +80,8 @@ type pending struct {
 
 // forgetRefused lets what was refused before be looked at again: a file may be readable by now.
 func (in *importer) forgetRefused(ctx context.Context) error {
-	return in.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, forgetRefused, in.mailbox)
+	return in.account.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, forgetRefused, in.account.id, in.mailbox)
 		return err
 	})
 }
@@ -129,7 +131,7 @@ func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, erro
 		ids[i] = batch[i].id
 	}
 	var known []string
-	if err := dbquery.Select(ctx, in.server.db.Reader(), &known, selectImported, textList(ids)); err != nil {
+	if err := dbquery.Select(ctx, in.account.server.db.Reader(), &known, selectImported, in.account.id, textList(ids)); err != nil {
 		return nil, err
 	}
 	seen := make(map[string]bool, len(known))
@@ -147,12 +149,12 @@ func (in *importer) fresh(ctx context.Context, batch []pending) ([]pending, erro
 
 func (in *importer) commit(ctx context.Context, batch []pending) (added int, err error) {
 	for i := range batch {
-		batch[i].prepare()
+		batch[i].prepare(in.account.id)
 	}
-	err = in.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	err = in.account.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		added = 0
 		for i := range batch {
-			isNew, err := batch[i].commit(ctx, tx, in.mailbox)
+			isNew, err := batch[i].commit(ctx, tx, in.account.id, in.mailbox)
 			if err != nil {
 				return fmt.Errorf("message %d: %w", batch[i].Position, err)
 			}
@@ -166,13 +168,13 @@ func (in *importer) commit(ctx context.Context, batch []pending) (added int, err
 }
 
 // prepare does what needs no transaction. A message with a problem does not arrive.
-func (p *pending) prepare() {
+func (p *pending) prepare(account int64) {
 	if p.Problem != "" {
 		header, _ := rawmail.Split(p.Raw)
 		p.subject = strings.ReplaceAll(rawmail.DecodeText(header.Get("Subject")), "\x00", "\uFFFD")
 		return
 	}
-	p.arrival = &arrival{id: p.id, raw: p.Raw, received: p.Received, threadID: takeoutThread(p.ThreadID)}
+	p.arrival = &arrival{account: account, id: p.id, raw: p.Raw, received: p.Received, threadID: takeoutThread(p.ThreadID)}
 	if p.Raw == nil {
 		p.arrival.raw = []byte{} // an empty message, not the absence of one
 	}
@@ -183,12 +185,12 @@ func (p *pending) prepare() {
 }
 
 // commit records the origin of the message and inserts it. isNew is false if another process has imported it meanwhile.
-func (p *pending) commit(ctx context.Context, tx queue.Tx, from string) (isNew bool, err error) {
-	rows, err := dbquery.Exec(ctx, tx, insertImport, p.id, from, p.Position, p.Name, p.Problem, p.subject)
+func (p *pending) commit(ctx context.Context, tx queue.Tx, account int64, from string) (isNew bool, err error) {
+	rows, err := dbquery.Exec(ctx, tx, insertImport, account, p.id, from, p.Position, p.Name, p.Problem, p.subject)
 	if err != nil || rows == 0 || p.arrival == nil {
 		return false, err
 	}
-	if p.arrival.labels, err = p.labelIDs(ctx, tx); err != nil {
+	if p.arrival.labels, err = p.labelIDs(ctx, tx, account); err != nil {
 		return false, err
 	}
 	_, err = p.arrival.insert(ctx, tx)
@@ -204,14 +206,14 @@ func takeoutThread(decimal string) string {
 	return strconv.FormatUint(n, 16)
 }
 
-func (p *pending) labelIDs(ctx context.Context, tx queue.Tx) ([]string, error) {
+func (p *pending) labelIDs(ctx context.Context, tx queue.Tx, account int64) ([]string, error) {
 	names := p.Labels
 	if !p.Labeled {
 		names = labelsOfFlags(p.Flags)
 	}
 	var ids []string
 	for _, name := range names {
-		id, err := importedLabel(ctx, tx, name)
+		id, err := importedLabel(ctx, tx, account, name)
 		if err != nil {
 			return nil, fmt.Errorf("label %q: %w", name, err)
 		}
@@ -243,7 +245,7 @@ func labelsOfFlags(f mailbox.Flags) []string {
 }
 
 // importedLabel gives the id behind a name in X-Gmail-Labels; empty for one that is no label.
-func importedLabel(ctx context.Context, tx queue.Tx, name string) (string, error) {
+func importedLabel(ctx context.Context, tx queue.Tx, account int64, name string) (string, error) {
 	key := strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(name), " ", "_"))
 	if id, ok := takeoutNames[strings.ToLower(strings.TrimSpace(name))]; ok {
 		key = id
@@ -256,8 +258,18 @@ func importedLabel(ctx context.Context, tx queue.Tx, name string) (string, error
 			return id, nil
 		}
 	}
-	if runes := []rune(name); len(runes) > maxLabelName {
-		name = string(runes[:maxLabelName])
+	return ensureLabel(ctx, tx, account, storableName(name))
+}
+
+// storableName makes a name of Takeout one that a label can have: QUIRK: exports of other programs have slashes at the ends, names that are
+// too long, and those that Gmail keeps for itself.
+func storableName(name string) string {
+	parts := slices.DeleteFunc(strings.Split(name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
+	if name = strings.Join(parts, "/"); slices.Contains(reservedLabels, nameKey(name)) || name == "" {
+		name = "_" + name
 	}
-	return ensureLabel(ctx, tx, name)
+	if runes := []rune(name); len(runes) > maxLabelName {
+		name = strings.TrimRight(string(runes[:maxLabelName]), "/ ")
+	}
+	return name
 }

@@ -15,13 +15,13 @@ var ErrNoMessage = errors.New("gmailtest: no such message")
 
 // A Message describes a message in the mailbox.
 type Message struct {
-	ID        string
-	ThreadID  string
-	MessageID string    // of RFC 5322, without angle brackets; empty when it has none
-	Labels    []string  // names, sorted; a system label's name is its id
-	Received  time.Time // the internalDate
-	Mailbox   string    // the name of the source it was imported from; empty when it came by the API
-	Position  int       // its place there, from 1
+	ID        string    `json:"id"`
+	ThreadID  string    `json:"thread_id"`
+	MessageID string    `json:"message_id"` // of RFC 5322, without angle brackets; empty when it has none
+	Labels    []string  `json:"labels"`     // names, sorted; a system label's name is its id
+	Received  time.Time `json:"received"`   // the internalDate
+	Mailbox   string    `json:"mailbox"`    // the name of the source it was imported from; empty when it came by the API
+	Position  int       `json:"position"`   // its place there, from 1
 }
 
 type messageView struct {
@@ -42,9 +42,9 @@ func (v *messageView) message() Message {
 }
 
 // Message returns the message with the id, or [ErrNoMessage].
-func (s *Server) Message(ctx context.Context, id string) (Message, error) {
+func (a *Account) Message(ctx context.Context, id string) (Message, error) {
 	var v messageView
-	err := dbquery.Get(ctx, s.db.Reader(), &v, selectMessageView, id)
+	err := dbquery.Get(ctx, a.server.db.Reader(), &v, selectMessageView, a.id, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Message{}, fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
@@ -53,9 +53,9 @@ func (s *Server) Message(ctx context.Context, id string) (Message, error) {
 
 // Position returns the place of a message, from 1, in the mailbox that it was imported from, also after it was deleted. It is
 // [ErrNoMessage] for a message that was not imported.
-func (s *Server) Position(ctx context.Context, id string) (int, error) {
+func (a *Account) Position(ctx context.Context, id string) (int, error) {
 	var position int
-	err := dbquery.Get(ctx, s.db.Reader(), &position, selectPosition, id)
+	err := dbquery.Get(ctx, a.server.db.Reader(), &position, selectPosition, a.id, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("%w: %s", ErrNoMessage, id)
 	}
@@ -64,9 +64,9 @@ func (s *Server) Position(ctx context.Context, id string) (int, error) {
 
 // Snapshot returns all messages, sorted by id. Two servers into which the same mailbox was imported, and on which the same
 // was done to the same messages, have equal snapshots.
-func (s *Server) Snapshot(ctx context.Context) ([]Message, error) {
+func (a *Account) Snapshot(ctx context.Context) ([]Message, error) {
 	var views []messageView
-	if err := dbquery.Select(ctx, s.db.Reader(), &views, selectSnapshot); err != nil {
+	if err := dbquery.Select(ctx, a.server.db.Reader(), &views, selectSnapshot, a.id); err != nil {
 		return nil, fmt.Errorf("gmailtest: snapshot: %w", err)
 	}
 	messages := make([]Message, len(views))
@@ -85,17 +85,32 @@ type Refused struct {
 	Subject  string `db:"subject"` // as far as it can be read
 }
 
-// Refused lists the entries that [Server.Import] refused, by mailbox and position.
-func (s *Server) Refused(ctx context.Context) ([]Refused, error) {
+// Refused lists the entries that [Account.Import] refused, by mailbox and position.
+func (a *Account) Refused(ctx context.Context) ([]Refused, error) {
 	var refused []Refused
-	if err := dbquery.Select(ctx, s.db.Reader(), &refused, selectRefused); err != nil {
+	if err := dbquery.Select(ctx, a.server.db.Reader(), &refused, selectRefused, a.id); err != nil {
 		return nil, fmt.Errorf("gmailtest: refused messages: %w", err)
 	}
 	return refused, nil
 }
 
 // Count returns the number of messages in the mailbox.
-func (s *Server) Count(ctx context.Context) (int, error) {
-	p, err := s.profile(ctx)
-	return int(p.Messages), err
+func (a *Account) Count(ctx context.Context) (int, error) {
+	counts, err := a.counts(ctx)
+	return int(counts.Messages), err
+}
+
+// messageCounts is how much the mailbox holds.
+type messageCounts struct {
+	Messages int64 `db:"messages"`
+	Threads  int64 `db:"threads"`
+}
+
+func (a *Account) counts(ctx context.Context) (messageCounts, error) {
+	var c messageCounts
+	err := dbquery.Get(ctx, a.server.db.Reader(), &c, countMessages, a.id)
+	if err != nil {
+		err = fmt.Errorf("gmailtest: count the messages of %s: %w", a.email, err)
+	}
+	return c, err
 }

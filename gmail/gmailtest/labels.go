@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,9 +38,19 @@ var systemLabels = []string{
 // fixedLabels can be neither added nor removed.
 var fixedLabels = []string{labelSent, labelDraft, "CHAT"}
 
-const maxLabelName = 225 // in characters
+// Bounds of the labels of one mailbox.
+const (
+	maxLabelName = 225 // in characters
+	maxLabels    = 10_000
+)
+
+// reservedLabels are names, in lower case, that Gmail keeps for itself besides the ids of its labels.
+var reservedLabels = []string{
+	"all mail", "archive", "bin", "chats", "drafts", "junk", "muted", "scheduled", "sent mail", "snoozed",
+}
 
 type labelRow struct {
+	Account           int64  `db:"account"`
 	ID                string `db:"id"`
 	Name              string `db:"name"`
 	Type              string `db:"type"`
@@ -81,9 +90,12 @@ func (l *labelRow) merge(from *gmail.Label) {
 // nameKey returns the key that is equal for names that Gmail treats as one.
 func nameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-func insertSystemLabels(ctx context.Context, tx queue.Tx) error {
+func insertSystemLabels(ctx context.Context, tx queue.Tx, account int64) error {
 	for _, id := range systemLabels {
-		l := labelRow{ID: id, Name: id, Type: typeSystem, MessageVisibility: "hide", LabelVisibility: "labelHide"}
+		l := labelRow{Account: account, ID: id, Name: id, Type: typeSystem}
+		if strings.HasPrefix(id, "CATEGORY_") || id == "CHAT" || id == "IMPORTANT" {
+			l.MessageVisibility, l.LabelVisibility = "hide", "labelHide"
+		}
 		if err := l.insert(ctx, tx); err != nil {
 			return err
 		}
@@ -93,7 +105,7 @@ func insertSystemLabels(ctx context.Context, tx queue.Tx) error {
 
 func (l *labelRow) insert(ctx context.Context, tx queue.Tx) error {
 	_, err := tx.ExecContext(ctx, insertLabel,
-		l.ID, l.Name, nameKey(l.Name), l.Type, l.MessageVisibility, l.LabelVisibility, l.TextColor, l.BackgroundColor)
+		l.Account, l.ID, l.Name, nameKey(l.Name), l.Type, l.MessageVisibility, l.LabelVisibility, l.TextColor, l.BackgroundColor)
 	if err != nil {
 		return fmt.Errorf("create label %s: %w", l.Name, err)
 	}
@@ -101,26 +113,67 @@ func (l *labelRow) insert(ctx context.Context, tx queue.Tx) error {
 }
 
 // newLabel creates a user label, or fails as Gmail does.
-func newLabel(ctx context.Context, tx queue.Tx, from *gmail.Label) (labelRow, error) {
-	l := labelRow{Type: typeUser, MessageVisibility: "show", LabelVisibility: "labelShow"}
+func newLabel(ctx context.Context, tx queue.Tx, account int64, from *gmail.Label) (labelRow, error) {
+	l := labelRow{Account: account, Type: typeUser, MessageVisibility: "show", LabelVisibility: "labelShow"}
 	l.merge(from)
-	if err := l.checkName(ctx, tx); err != nil {
+	if err := l.check(ctx, tx); err != nil {
 		return l, err
 	}
 	var number int64
-	if err := dbquery.Get(ctx, tx, &number, nextLabelNumber); err != nil {
+	if err := dbquery.Get(ctx, tx, &number, nextLabelNumber, account); err != nil {
 		return l, err
+	}
+	if number > maxLabels { // fewer were never made
+		var count int
+		if err := dbquery.Get(ctx, tx, &count, countLabels, account); err != nil {
+			return l, err
+		}
+		if count >= maxLabels {
+			return l, invalidArgument("Too many labels: a mailbox has %d at most", maxLabels)
+		}
 	}
 	l.ID = fmt.Sprintf("Label_%d", number)
 	return l, l.insert(ctx, tx)
 }
 
-// checkName refuses names that are blank, too long, reserved or in use by another label.
+// check refuses what a label cannot be.
+func (l *labelRow) check(ctx context.Context, tx queue.Tx) error {
+	if err := l.checkColor(); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"show", "hide"}, l.MessageVisibility) {
+		return invalidArgument("Invalid value at 'label.message_list_visibility' (type.googleapis.com/google.gmail.v1.MessageListVisibility), %q",
+			l.MessageVisibility)
+	}
+	if !slices.Contains([]string{"labelShow", "labelShowIfUnread", "labelHide"}, l.LabelVisibility) {
+		return invalidArgument("Invalid value at 'label.label_list_visibility' (type.googleapis.com/google.gmail.v1.LabelListVisibility), %q",
+			l.LabelVisibility)
+	}
+	return l.checkName(ctx, tx)
+}
+
+// checkColor refuses colours that are not of the palette, and one without the other.
+func (l *labelRow) checkColor() error {
+	if l.TextColor == "" && l.BackgroundColor == "" {
+		return nil
+	}
+	for _, color := range []string{l.TextColor, l.BackgroundColor} {
+		if !slices.Contains(palette, strings.ToLower(color)) {
+			return invalidArgument("Label color %s is not on the allowed color palette", color)
+		}
+	}
+	return nil
+}
+
+// checkName refuses names that are blank, too long, reserved or in use by another label. A slash nests labels, so that none may be at an
+// end or beside another.
 func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
-	if l.Name == "" || utf8.RuneCountInString(l.Name) > maxLabelName || slices.Contains(systemLabels, strings.ToUpper(l.Name)) {
+	blankPart := slices.ContainsFunc(strings.Split(l.Name, "/"), func(part string) bool { return strings.TrimSpace(part) == "" })
+	reserved := slices.Contains(systemLabels, strings.ToUpper(l.Name)) || slices.Contains(reservedLabels, nameKey(l.Name))
+	if blankPart || reserved || utf8.RuneCountInString(l.Name) > maxLabelName {
 		return invalidArgument("Invalid label name")
 	}
-	other, err := labelNamed(ctx, tx, l.Name)
+	other, err := labelNamed(ctx, tx, l.Account, l.Name)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -133,23 +186,23 @@ func (l *labelRow) checkName(ctx context.Context, tx queue.Tx) error {
 	}
 }
 
-func labelNamed(ctx context.Context, q dbquery.Querier, name string) (labelRow, error) {
+func labelNamed(ctx context.Context, q dbquery.Querier, account int64, name string) (labelRow, error) {
 	var l labelRow
-	err := dbquery.Get(ctx, q, &l, selectLabelNamed, nameKey(name))
+	err := dbquery.Get(ctx, q, &l, selectLabelNamed, account, nameKey(name))
 	return l, err
 }
 
-func loadLabel(ctx context.Context, q dbquery.Querier, id string) (labelRow, error) {
+func loadLabel(ctx context.Context, q dbquery.Querier, account int64, id string) (labelRow, error) {
 	var l labelRow
-	err := dbquery.Get(ctx, q, &l, selectLabel, id)
+	err := dbquery.Get(ctx, q, &l, selectLabel, account, id)
 	return l, foundOr404(err)
 }
 
 // checkLabels refuses ids that name no label.
-func checkLabels(ctx context.Context, q dbquery.Querier, ids []string) error {
+func checkLabels(ctx context.Context, q dbquery.Querier, account int64, ids []string) error {
 	for _, id := range ids {
 		var l labelRow
-		err := dbquery.Get(ctx, q, &l, selectLabel, id)
+		err := dbquery.Get(ctx, q, &l, selectLabel, account, id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return invalidLabel(id)
 		}
@@ -160,9 +213,9 @@ func checkLabels(ctx context.Context, q dbquery.Querier, ids []string) error {
 	return nil
 }
 
-func (s *Server) listLabels(ctx context.Context, _ *http.Request) (any, error) {
+func (s *Server) listLabels(ctx context.Context, r *request) (any, error) {
 	var rows []labelRow
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, selectLabels); err != nil {
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, selectLabels, r.account.id); err != nil {
 		return nil, err
 	}
 	response := &gmail.ListLabelsResponse{}
@@ -172,8 +225,8 @@ func (s *Server) listLabels(ctx context.Context, _ *http.Request) (any, error) {
 	return response, nil
 }
 
-func (s *Server) getLabel(ctx context.Context, r *http.Request) (any, error) {
-	row, err := loadLabel(ctx, s.db.Reader(), r.PathValue("id"))
+func (s *Server) getLabel(ctx context.Context, r *request) (any, error) {
+	row, err := loadLabel(ctx, s.db.Reader(), r.account.id, r.param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +236,7 @@ func (s *Server) getLabel(ctx context.Context, r *http.Request) (any, error) {
 		UnreadMessages int64 `db:"unread_messages"`
 		UnreadThreads  int64 `db:"unread_threads"`
 	}
-	if err := dbquery.Get(ctx, s.db.Reader(), &counts, countLabel, row.ID); err != nil {
+	if err := dbquery.Get(ctx, s.db.Reader(), &counts, countLabel, row.Account, row.ID); err != nil {
 		return nil, err
 	}
 	label := row.api()
@@ -193,31 +246,31 @@ func (s *Server) getLabel(ctx context.Context, r *http.Request) (any, error) {
 	return label, nil
 }
 
-func (s *Server) createLabel(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) createLabel(ctx context.Context, r *request) (any, error) {
 	var request gmail.Label
-	if err := readJSON(r, &request); err != nil {
+	if err := r.readJSON(&request); err != nil {
 		return nil, err
 	}
 	var row labelRow
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		row, err = newLabel(ctx, tx, &request)
+		row, err = newLabel(ctx, tx, r.account.id, &request)
 		return err
 	})
 	return row.api(), err
 }
 
-func (s *Server) patchLabel(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) patchLabel(ctx context.Context, r *request) (any, error) {
 	return s.changeLabel(ctx, r, false)
 }
 
-func (s *Server) updateLabel(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) updateLabel(ctx context.Context, r *request) (any, error) {
 	return s.changeLabel(ctx, r, true)
 }
 
 // changeLabel merges what the request has into the label. An update, unlike a patch, has to name it.
-func (s *Server) changeLabel(ctx context.Context, r *http.Request, needName bool) (any, error) {
+func (s *Server) changeLabel(ctx context.Context, r *request, needName bool) (any, error) {
 	var request gmail.Label
-	if err := readJSON(r, &request); err != nil {
+	if err := r.readJSON(&request); err != nil {
 		return nil, err
 	}
 	if needName && strings.TrimSpace(request.Name) == "" {
@@ -225,55 +278,63 @@ func (s *Server) changeLabel(ctx context.Context, r *http.Request, needName bool
 	}
 	var row labelRow
 	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if row, err = loadUserLabel(ctx, tx, r.PathValue("id")); err != nil {
+		if row, err = loadUserLabel(ctx, tx, r.account.id, r.param("id")); err != nil {
 			return err
 		}
 		row.merge(&request)
-		if err := row.checkName(ctx, tx); err != nil {
+		if err := row.check(ctx, tx); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, updateLabel, row.Name, nameKey(row.Name),
-			row.MessageVisibility, row.LabelVisibility, row.TextColor, row.BackgroundColor, row.ID)
-		return err
+		return row.update(ctx, tx)
 	})
 	return row.api(), err
 }
 
+func (l *labelRow) update(ctx context.Context, tx queue.Tx) error {
+	_, err := tx.ExecContext(ctx, updateLabel, l.Name, nameKey(l.Name),
+		l.MessageVisibility, l.LabelVisibility, l.TextColor, l.BackgroundColor, l.Account, l.ID)
+	return err
+}
+
 // loadUserLabel refuses system labels, which are as they are.
-func loadUserLabel(ctx context.Context, tx queue.Tx, id string) (labelRow, error) {
-	row, err := loadLabel(ctx, tx, id)
+func loadUserLabel(ctx context.Context, tx queue.Tx, account int64, id string) (labelRow, error) {
+	row, err := loadLabel(ctx, tx, account, id)
 	if err == nil && row.Type == typeSystem {
 		err = invalidArgument("Cannot modify system label %s", id)
 	}
 	return row, err
 }
 
-// deleteLabel takes the label off its messages, one change of history each, and forgets it.
-func (s *Server) deleteLabel(ctx context.Context, r *http.Request) (any, error) {
+func (s *Server) deleteLabel(ctx context.Context, r *request) (any, error) {
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		label, err := loadUserLabel(ctx, tx, r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		var messages []string
-		if err := dbquery.Select(ctx, tx, &messages, selectMessagesLabeled, label.ID); err != nil {
-			return err
-		}
-		for _, id := range messages {
-			if _, err := changeLabels(ctx, tx, id, nil, []string{label.ID}); err != nil {
-				return err
-			}
-		}
-		_, err = tx.ExecContext(ctx, deleteLabel, label.ID)
-		return err
+		return removeLabel(ctx, tx, r.account.id, r.param("id"))
 	})
 }
 
+// removeLabel takes the label off its messages, one change of history each, and forgets it.
+func removeLabel(ctx context.Context, tx queue.Tx, account int64, id string) error {
+	label, err := loadUserLabel(ctx, tx, account, id)
+	if err != nil {
+		return err
+	}
+	var messages []string
+	if err := dbquery.Select(ctx, tx, &messages, selectMessagesLabeled, label.Account, label.ID); err != nil {
+		return err
+	}
+	for _, id := range messages {
+		if _, err := changeLabels(ctx, tx, label.Account, id, nil, []string{label.ID}); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, deleteLabel, label.Account, label.ID)
+	return err
+}
+
 // CreateLabels makes sure that the mailbox has user labels of these names.
-func (s *Server) CreateLabels(ctx context.Context, names ...string) error {
-	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+func (a *Account) CreateLabels(ctx context.Context, names ...string) error {
+	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		for _, name := range names {
-			if _, err := ensureLabel(ctx, tx, name); err != nil {
+			if _, err := ensureLabel(ctx, tx, a.id, name); err != nil {
 				return fmt.Errorf("gmailtest: create label %q: %w", name, err)
 			}
 		}
@@ -282,10 +343,10 @@ func (s *Server) CreateLabels(ctx context.Context, names ...string) error {
 }
 
 // ensureLabel gives the id of the label with the name, which it creates when it is missing.
-func ensureLabel(ctx context.Context, tx queue.Tx, name string) (string, error) {
-	l, err := labelNamed(ctx, tx, name)
+func ensureLabel(ctx context.Context, tx queue.Tx, account int64, name string) (string, error) {
+	l, err := labelNamed(ctx, tx, account, name)
 	if errors.Is(err, sql.ErrNoRows) {
-		l, err = newLabel(ctx, tx, &gmail.Label{Name: name})
+		l, err = newLabel(ctx, tx, account, &gmail.Label{Name: name})
 	}
 	return l.ID, err
 }

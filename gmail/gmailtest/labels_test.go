@@ -2,11 +2,16 @@ package gmailtest_test
 
 import (
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest"
 )
 
 func TestLabels(t *testing.T) {
@@ -80,4 +85,76 @@ func TestCreateLabelsMayBeRepeated(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Labels, 16)
 	require.Error(t, server.CreateLabels(t.Context(), ""))
+}
+
+// The palette is that of the discovery document.
+func TestPalette(t *testing.T) {
+	_, users := serve(t, nil)
+	label, err := users.Labels.Create("me", &gmail.Label{Name: "coloured"}).Do()
+	require.NoError(t, err)
+	colors := regexp.MustCompile(`#[0-9a-f]{6}`).FindAllString(colorDescription(t), -1)
+	require.Greater(t, len(colors), 100)
+	colors = slices.Compact(slices.Sorted(slices.Values(colors)))
+	require.Equal(t, colors, slices.Sorted(slices.Values(gmailtest.Palette())))
+
+	for name, color := range map[string]*gmail.LabelColor{
+		"not of the palette": {TextColor: "#123456", BackgroundColor: "#ffffff"},
+		"a name":             {TextColor: "black", BackgroundColor: "white"},
+		"text alone":         {TextColor: "#000000"},
+		"background alone":   {BackgroundColor: "#000000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := users.Labels.Patch("me", label.Id, &gmail.Label{Color: color}).Do()
+			api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+			require.Contains(t, api.Message, "is not on the allowed color palette")
+		})
+	}
+	_, err = users.Labels.Patch("me", label.Id, &gmail.Label{Color: &gmail.LabelColor{TextColor: "#000000", BackgroundColor: "#FFFFFF"}}).Do()
+	require.NoError(t, err)
+}
+
+func TestNamesOfLabels(t *testing.T) {
+	_, users := serve(t, nil)
+	for _, name := range []string{"/x", "x/", "a//b", "a/ /b", "/", "drafts", "Chats", "all mail", "important", strings.Repeat("\u00e9", 226)} {
+		t.Run("refuses "+name, func(t *testing.T) {
+			_, err := users.Labels.Create("me", &gmail.Label{Name: name}).Do()
+			api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+			require.Equal(t, "Invalid label name", api.Message)
+		})
+	}
+	for _, name := range []string{"a/b/c", "a", strings.Repeat("\u00e9", 225), "drafts/old", "\u65e5\u672c"} {
+		t.Run("takes "+name, func(t *testing.T) {
+			_, err := users.Labels.Create("me", &gmail.Label{Name: name}).Do()
+			require.NoError(t, err)
+		})
+	}
+	list, err := users.Labels.List("me").Do()
+	require.NoError(t, err)
+	require.Len(t, list.Labels, 14+5, "a child does not make its parent")
+}
+
+func TestVisibilityOfLabels(t *testing.T) {
+	_, users := serve(t, nil)
+	label, err := users.Labels.Create("me", &gmail.Label{Name: "x", LabelListVisibility: "labelShowIfUnread", MessageListVisibility: "hide"}).Do()
+	require.NoError(t, err)
+	require.Equal(t, "labelShowIfUnread", label.LabelListVisibility)
+	_, err = users.Labels.Patch("me", label.Id, &gmail.Label{LabelListVisibility: "show"}).Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+	_, err = users.Labels.Patch("me", label.Id, &gmail.Label{MessageListVisibility: "labelShow"}).Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+	got, err := users.Labels.Get("me", label.Id).Do()
+	require.NoError(t, err)
+	require.Equal(t, "hide", got.MessageListVisibility)
+}
+
+func TestTooManyLabels(t *testing.T) {
+	server, users := serve(t, nil)
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = "label " + strconv.Itoa(i)
+	}
+	require.NoError(t, server.CreateLabels(t.Context(), names...))
+	_, err := users.Labels.Create("me", &gmail.Label{Name: "one more"}).Do()
+	api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+	require.Contains(t, api.Message, "Too many labels")
 }

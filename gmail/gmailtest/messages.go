@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -15,10 +14,14 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-func (s *Server) getProfile(ctx context.Context, _ *http.Request) (any, error) {
-	p, err := s.profile(ctx)
+func (s *Server) getProfile(ctx context.Context, r *request) (any, error) {
+	bounds, err := s.historyBounds(ctx, r.account)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := r.account.counts(ctx)
 	return &gmail.Profile{
-		EmailAddress: p.Email, HistoryId: p.HistoryID, MessagesTotal: p.Messages, ThreadsTotal: p.Threads,
+		EmailAddress: r.account.email, HistoryId: bounds.Newest, MessagesTotal: counts.Messages, ThreadsTotal: counts.Threads,
 		ForceSendFields: []string{"MessagesTotal", "ThreadsTotal"},
 	}, err
 }
@@ -26,7 +29,7 @@ func (s *Server) getProfile(ctx context.Context, _ *http.Request) (any, error) {
 // A cursor is a place in a list that is sorted by time, newest first.
 type cursor struct {
 	date int64
-	id   string
+	id   string // what orders those of one instant
 }
 
 func (c cursor) token() string { return fmt.Sprintf("%d-%s", c.date, c.id) }
@@ -42,21 +45,21 @@ func parseCursor(token string) (cursor, error) {
 
 // A page holds the parameters of messages.list and threads.list.
 type page struct {
-	filter
+	search
 	limit int64
 	after *cursor // nil: from the newest
 }
 
-func (s *Server) parsePage(ctx context.Context, query url.Values) (page, error) {
+func (s *Server) parsePage(ctx context.Context, r *request) (page, error) {
 	var p page
 	var err error
-	if p.limit, err = maxResults(query.Get("maxResults"), 500); err != nil {
+	if p.limit, err = maxResults(r.query.Get("maxResults"), 500); err != nil {
 		return p, err
 	}
-	if p.filter, err = s.parseFilter(ctx, query); err != nil {
+	if p.search, err = s.parseSearch(ctx, r); err != nil {
 		return p, err
 	}
-	if token := query.Get("pageToken"); token != "" {
+	if token := r.query.Get("pageToken"); token != "" {
 		after, err := parseCursor(token)
 		if err != nil {
 			return p, err
@@ -66,34 +69,54 @@ func (s *Server) parsePage(ctx context.Context, query url.Values) (page, error) 
 	return p, nil
 }
 
-func (s *Server) listMessages(ctx context.Context, r *http.Request) (any, error) {
-	p, err := s.parsePage(ctx, r.URL.Query())
+// maxEstimate is where Gmail stops to count the results of a search.
+const maxEstimate = 201
+
+// estimate counts what there is: messages, or threads.
+func (p *page) estimate(ctx context.Context, q dbquery.Querier, what string) (count int64, err error) {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM (SELECT DISTINCT %s FROM %s\nWHERE %s\nLIMIT %d)", what, p.from, p.where(), maxEstimate)
+	err = dbquery.Get(ctx, q, &count, query, p.args...)
+	return count, err
+}
+
+func (s *Server) listMessages(ctx context.Context, r *request) (any, error) {
+	p, err := s.parsePage(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	response := &gmail.ListMessagesResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
-	count := countMessagesWhere + p.where()
-	if err := dbquery.Get(ctx, s.db.Reader(), &response.ResultSizeEstimate, count, p.args...); err != nil {
+	if response.ResultSizeEstimate, err = p.estimate(ctx, s.db.Reader(), "m.seq"); err != nil {
 		return nil, err
 	}
-	if p.after != nil {
-		p.add("(m.internal_date, m.id) < (%s, %s)", p.after.date, p.after.id)
-	}
-	limit := p.arg(p.limit + 1)
-	var rows []messageRow
-	query := selectMessagesWhere + p.where() + "\nORDER BY m.internal_date DESC, m.id DESC\nLIMIT " + limit
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, p.args...); err != nil {
+	rows, next, err := p.messages(ctx, s.db.Reader())
+	if err != nil {
 		return nil, err
 	}
-	if int64(len(rows)) > p.limit {
-		rows = rows[:p.limit]
-		last := rows[len(rows)-1]
-		response.NextPageToken = cursor{last.InternalDate, last.ID}.token()
-	}
+	response.NextPageToken = next
 	for _, row := range rows {
 		response.Messages = append(response.Messages, &gmail.Message{Id: row.ID, ThreadId: row.ThreadID})
 	}
 	return response, nil
+}
+
+// messages reads the messages of the page, newest first. A cursor names the last message and not a number of messages, so that what
+// arrives or goes between two pages moves nothing from one to the other.
+func (p *page) messages(ctx context.Context, q dbquery.Querier) (rows []messageRow, next string, err error) {
+	if p.after != nil {
+		p.add("("+p.by+".internal_date, "+p.by+".seq) < (%s, CAST(%s AS INTEGER))", p.after.date, p.after.id)
+	}
+	limit := p.arg(p.limit + 1)
+	query := selectListed + p.from + "\nWHERE " + p.where() +
+		"\nORDER BY " + p.order() + "\nLIMIT " + limit
+	if err := dbquery.Select(ctx, q, &rows, query, p.args...); err != nil {
+		return nil, "", err
+	}
+	if int64(len(rows)) > p.limit {
+		rows = rows[:p.limit]
+		last := rows[len(rows)-1]
+		next = cursor{last.InternalDate, strconv.FormatInt(last.Seq, 10)}.token()
+	}
+	return rows, next, nil
 }
 
 // A format selects the parts of a message to return.
@@ -103,7 +126,7 @@ type format struct {
 }
 
 func parseFormat(query url.Values) (format, error) {
-	f := format{name: query.Get("format"), headers: query["metadataHeaders"]}
+	f := format{name: strings.ToLower(query.Get("format")), headers: query["metadataHeaders"]}
 	switch f.name {
 	case "":
 		f.name = "full"
@@ -114,12 +137,12 @@ func parseFormat(query url.Values) (format, error) {
 	return f, nil
 }
 
-func (s *Server) getMessage(ctx context.Context, r *http.Request) (any, error) {
-	f, err := parseFormat(r.URL.Query())
+func (s *Server) getMessage(ctx context.Context, r *request) (any, error) {
+	f, err := parseFormat(r.query)
 	if err != nil {
 		return nil, err
 	}
-	row, err := loadMessage(ctx, s.db.Reader(), r.PathValue("id"))
+	row, err := loadMessage(ctx, s.db.Reader(), r.account.id, r.param("id"))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +157,7 @@ func (f format) render(ctx context.Context, q dbquery.Querier, row *messageRow) 
 	if f.name == "minimal" {
 		return m, nil
 	}
-	raw, err := loadRaw(ctx, q, row.ID)
+	raw, err := loadRaw(ctx, q, row.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -149,22 +172,26 @@ func (f format) render(ctx context.Context, q dbquery.Querier, row *messageRow) 
 	return m, nil
 }
 
-func loadRaw(ctx context.Context, q dbquery.Querier, id string) ([]byte, error) {
+func loadRaw(ctx context.Context, q dbquery.Querier, seq int64) ([]byte, error) {
 	var raw []byte
-	err := dbquery.Get(ctx, q, &raw, selectRaw, id)
+	err := dbquery.Get(ctx, q, &raw, selectRaw, seq)
 	return raw, foundOr404(err)
 }
 
-func (s *Server) getAttachment(ctx context.Context, r *http.Request) (any, error) {
-	raw, err := loadRaw(ctx, s.db.Reader(), r.PathValue("id"))
+func (s *Server) getAttachment(ctx context.Context, r *request) (any, error) {
+	row, err := loadMessage(ctx, s.db.Reader(), r.account.id, r.param("messageId"))
 	if err != nil {
 		return nil, err
 	}
-	part := findAttachment(rawmail.Parse(raw), r.PathValue("attachment"))
+	raw, err := loadRaw(ctx, s.db.Reader(), row.Seq)
+	if err != nil {
+		return nil, err
+	}
+	part := findAttachment(rawmail.Parse(raw), r.param("id"))
 	if part == nil {
 		return nil, invalidArgument("Invalid attachment token")
 	}
-	content := part.Content()
+	content := bodyOf(part)
 	return &gmail.MessagePartBody{
 		Data: base64.URLEncoding.EncodeToString(content), Size: int64(len(content)),
 		ForceSendFields: []string{"Size"},

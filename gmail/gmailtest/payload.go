@@ -21,18 +21,32 @@ func payload(p *rawmail.Part, id string) *gmail.MessagePart {
 		Body: &gmail.MessagePartBody{ForceSendFields: []string{"Size"}}, ForceSendFields: always,
 	}
 	if len(p.Parts) == 0 {
-		content := p.Content()
+		content := bodyOf(p)
 		part.Body.Size = int64(len(content))
-		if part.Filename != "" {
-			part.Body.AttachmentId = attachmentID(id)
-		} else {
+		if isInline(p) {
 			part.Body.Data = base64.URLEncoding.EncodeToString(content)
+		} else {
+			part.Body.AttachmentId = attachmentID(id)
 		}
 	}
 	for i, child := range p.Parts {
 		part.Parts = append(part.Parts, payload(child, childID(id, i)))
 	}
 	return part
+}
+
+// isInline reports whether the content of a part stands in the payload: text that is no file does, everything else is fetched by its id.
+func isInline(p *rawmail.Part) bool {
+	return p.Filename() == "" && (strings.HasPrefix(p.Type, "text/") || strings.HasPrefix(p.Type, "multipart/"))
+}
+
+// bodyOf is the content of a part, decoded. Text that stands in the payload is in UTF-8 whatever it was written in, though its
+// Content-Type still says that; a file is as it was sent.
+func bodyOf(p *rawmail.Part) []byte {
+	if isInline(p) && strings.HasPrefix(p.Type, "text/") {
+		return []byte(p.Text())
+	}
+	return p.Content()
 }
 
 func childID(id string, index int) string {

@@ -4,16 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/gmailquery"
 )
 
-// A filter chooses messages: conditions on the table m, and their arguments.
+// A filter is conditions of a statement, and their arguments.
 type filter struct {
 	conditions []string
 	args       []any
@@ -21,11 +20,16 @@ type filter struct {
 
 // add takes in a condition; each %s of it is one argument.
 func (f *filter) add(condition string, args ...any) {
+	f.conditions = append(f.conditions, f.place(condition, args...))
+}
+
+// place puts the places of the arguments into a condition.
+func (f *filter) place(condition string, args ...any) string {
 	places := make([]any, len(args))
 	for i, a := range args {
 		places[i] = f.arg(a)
 	}
-	f.conditions = append(f.conditions, fmt.Sprintf(condition, places...))
+	return fmt.Sprintf(condition, places...)
 }
 
 // arg takes in an argument and gives its place.
@@ -38,147 +42,229 @@ func (f *filter) where() string {
 	return strings.Join(append([]string{"TRUE"}, f.conditions...), "\n  AND ")
 }
 
-const hasLabel = "EXISTS (SELECT 1 FROM message_labels WHERE message_id = m.id AND label_id = %s)"
+// A search chooses messages of one account: m is the table messages, or begins with those of a label.
+type search struct {
+	filter
+	account *Account
+	labels  map[string][]string // ids by their keys in queries
+	needed  []string            // ids of labels that each message found has
+	from    string
+	by      string // the table that gives the order
+	few     bool   // a condition leads to few messages
+}
 
-// parseFilter reads labelIds, q and includeSpamTrash.
-func (s *Server) parseFilter(ctx context.Context, query url.Values) (filter, error) {
-	var f filter
-	labels := query["labelIds"]
-	if err := checkLabels(ctx, s.db.Reader(), labels); err != nil {
+// parseSearch reads labelIds, q and includeSpamTrash.
+func (s *Server) parseSearch(ctx context.Context, r *request) (search, error) {
+	f := search{account: r.account, needed: r.query["labelIds"], from: "messages m", by: "m"}
+	if err := checkLabels(ctx, s.db.Reader(), r.account.id, f.needed); err != nil {
 		return f, err
 	}
-	hidden := query.Get("includeSpamTrash") != "true"
-	for _, id := range labels {
-		f.add(hasLabel, id)
-		hidden = hidden && id != labelSpam && id != labelTrash
+	query, err := gmailquery.Parse(r.query.Get("q"), gmailquery.Options{Now: s.now(), Me: r.account.email})
+	if err != nil {
+		return f, invalidArgument("Invalid query: %v", err)
 	}
-	for _, term := range terms(query.Get("q")) {
-		shows, err := s.addTerm(ctx, &f, term)
+	hidden := !query.Hidden && !slices.Contains(f.needed, labelSpam) && !slices.Contains(f.needed, labelTrash)
+	if include, err := boolean(r.query, "includeSpamTrash"); err != nil || include {
+		hidden = false
 		if err != nil {
 			return f, err
 		}
-		hidden = hidden && !shows
 	}
-	if hidden {
-		f.add("NOT "+hasLabel, labelSpam)
-		f.add("NOT "+hasLabel, labelTrash)
-	}
-	return f, nil
-}
-
-var termPattern = regexp.MustCompile(`[^\s"]*"[^"]*"|\S+`)
-
-// terms cuts a query at its blanks, but not within quotes.
-func terms(q string) []string {
-	found := termPattern.FindAllString(q, -1)
-	for i := range found {
-		found[i] = strings.ReplaceAll(found[i], `"`, "")
-	}
-	return found
-}
-
-// addTerm takes in one operator. It reports whether the query includes spam and trash.
-func (s *Server) addTerm(ctx context.Context, f *filter, text string) (shows bool, err error) {
-	positive, negated := strings.CutPrefix(text, "-")
-	operator, value, _ := strings.Cut(positive, ":")
-	if value == "" {
-		return false, invalidArgument("gmailtest does not know how to search for %q", text)
-	}
-	one := filter{args: f.args}
-	switch operator = strings.ToLower(operator); operator {
-	case "rfc822msgid":
-		one.add("m.rfc822_id = %s", strings.Trim(value, "<>"))
-	case "after", "newer", "before", "older":
-		err = one.addDate(operator, value)
-	case "newer_than", "older_than":
-		err = one.addAge(operator, value, s.now())
-	case "in", "label", "is", "category":
-		shows, err = s.addPlace(ctx, &one, operator, strings.ToLower(value))
-	default:
-		err = invalidArgument("gmailtest does not know how to search for %q", text)
-	}
-	if err != nil {
-		return false, err
-	}
-	f.args = one.args
-	for _, condition := range one.conditions {
-		if negated {
-			condition = "NOT " + condition
+	if query.Root != nil {
+		if err := f.readLabels(ctx, s.db.Reader()); err != nil {
+			return f, err
 		}
-		f.conditions = append(f.conditions, condition)
 	}
-	return shows && !negated, nil
+	return f, f.compile(ctx, s.db.Reader(), query.Root, hidden)
 }
 
-// pacific is the time zone of Gmail's days, without daylight saving.
-var pacific = time.FixedZone("PST", -8*60*60)
-
-func (f *filter) addDate(operator, value string) error {
-	var at time.Time
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		at = time.Unix(seconds, 0)
-	} else if at, err = time.ParseInLocation("2006/1/2", strings.ReplaceAll(value, "-", "/"), pacific); err != nil {
-		return invalidArgument("gmailtest does not know the date in %q", operator+":"+value)
-	}
-	if operator == "after" || operator == "newer" {
-		f.add("m.internal_date >= %s", at.UnixMilli())
-	} else {
-		f.add("m.internal_date < %s", at.UnixMilli())
-	}
-	return nil
-}
-
-func (f *filter) addAge(operator, value string, now time.Time) error {
-	count, err := strconv.Atoi(strings.TrimRight(value, "hdmy"))
-	if err != nil || count < 0 {
-		return invalidArgument("gmailtest does not know the age in %q", operator+":"+value)
-	}
-	var since time.Time
-	switch strings.TrimLeft(value, "0123456789") {
-	case "h":
-		since = now.Add(-time.Duration(count) * time.Hour)
-	case "d":
-		since = now.AddDate(0, 0, -count)
-	case "m":
-		since = now.AddDate(0, -count, 0)
-	case "y":
-		since = now.AddDate(-count, 0, 0)
-	default:
-		return invalidArgument("gmailtest does not know the age in %q", operator+":"+value)
-	}
-	if operator == "newer_than" {
-		f.add("m.internal_date >= %s", since.UnixMilli())
-	} else {
-		f.add("m.internal_date < %s", since.UnixMilli())
-	}
-	return nil
-}
-
-// addPlace reads in:, label:, is: and category:, which all come down to a label.
-func (s *Server) addPlace(ctx context.Context, f *filter, operator, value string) (shows bool, err error) {
-	switch {
-	case operator == "in" && value == "anywhere":
-		return true, nil
-	case operator == "is" && value == "read":
-		f.add("NOT "+hasLabel, labelUnread)
+// boolean reads a parameter that is true or false.
+func boolean(query url.Values, name string) (bool, error) {
+	switch value := query.Get(name); value {
+	case "", "false":
 		return false, nil
-	case operator == "category":
-		value = "category_" + value
-	case value == "drafts":
-		value = labelDraft
+	case "true":
+		return true, nil
+	default:
+		return false, invalidArgument("Invalid value at '%s' (TYPE_BOOL), %q", name, value)
 	}
-	if id := strings.ToUpper(value); slices.Contains(systemLabels, id) {
-		f.add(hasLabel, id)
-		return id == labelSpam || id == labelTrash, nil
-	}
-	if operator != "in" && operator != "label" {
-		return false, invalidArgument("gmailtest does not know how to search for %q", operator+":"+value)
-	}
-	var ids []string
-	if err := dbquery.Select(ctx, s.db.Reader(), &ids, selectLabelSearched, value); err != nil {
-		return false, err
-	}
-	// A label that does not exist finds nothing.
-	f.add("EXISTS (SELECT 1 FROM message_labels WHERE message_id = m.id AND label_id IN (SELECT value FROM json_each(%s)))", textList(ids))
-	return false, nil
 }
+
+// readLabels learns the labels by the keys that queries have for them.
+func (f *search) readLabels(ctx context.Context, q dbquery.Querier) error {
+	var rows []labelRow
+	if err := dbquery.Select(ctx, q, &rows, selectLabels, f.account.id); err != nil {
+		return err
+	}
+	f.labels = make(map[string][]string, len(rows))
+	for _, row := range rows {
+		key := gmailquery.LabelKey(row.Name)
+		f.labels[key] = append(f.labels[key], row.ID)
+	}
+	return nil
+}
+
+// compile turns the query into conditions.
+func (f *search) compile(ctx context.Context, q dbquery.Querier, root gmailquery.Node, hidden bool) error {
+	if hidden {
+		f.add("m.hidden = 0")
+	}
+	all, isAnd := root.(gmailquery.And)
+	if !isAnd && root != nil {
+		all = gmailquery.And{root}
+	}
+	for _, n := range all {
+		if l, isLabel := n.(gmailquery.Label); isLabel && len(f.labels[l.Key]) == 1 {
+			f.needed = append(f.needed, f.labels[l.Key][0])
+			continue
+		}
+		f.conditions = append(f.conditions, f.condition(n))
+	}
+	return f.lead(ctx, q, all)
+}
+
+// manyMessages is the number from which on it pays to go through the messages in their order until a page is full, and not to begin with
+// those that a condition finds.
+const manyMessages = 2000
+
+// lead decides how the messages are gone through. SQLite keeps no count of words and labels, and would go through all messages in their
+// order for the few that a rare word finds.
+func (f *search) lead(ctx context.Context, q dbquery.Querier, all gmailquery.And) error {
+	for _, n := range all {
+		var inner filter
+		query, ok := f.found(&inner, n)
+		if !ok {
+			continue
+		}
+		var count int
+		query = fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d)", query, manyMessages)
+		if err := dbquery.Get(ctx, q, &count, query, inner.args...); err != nil {
+			return err
+		}
+		f.few = f.few || count < manyMessages
+	}
+	return f.leadByLabel(ctx, q)
+}
+
+// leadByLabel lets the rarest label that is needed lead to the messages; the others are looked up.
+func (f *search) leadByLabel(ctx context.Context, q dbquery.Querier) error {
+	rarest, least := "", 0
+	f.needed = slices.Compact(slices.Sorted(slices.Values(f.needed)))
+	for _, id := range f.needed {
+		var count int
+		if err := dbquery.Get(ctx, q, &count, countLabeledUpTo, f.account.id, id, manyMessages); err != nil {
+			return err
+		}
+		if rarest == "" || count < least {
+			rarest, least = id, count
+		}
+	}
+	if f.few && least == manyMessages {
+		rarest = "" // words lead to fewer
+	}
+	for _, id := range f.needed {
+		if id != rarest {
+			f.add(hasLabel, id)
+		}
+	}
+	if rarest != "" {
+		f.from, f.by, f.few = "message_labels l CROSS JOIN messages m ON m.seq = l.seq", "l", false
+		f.add("l.account = %s AND l.label_id = %s", f.account.id, rarest)
+		return nil
+	}
+	f.add(f.sign()+"m.account = %s", f.account.id)
+	return nil
+}
+
+// sign stands before what must not choose an index: where a condition leads to few messages, going through all of an account in their order
+// is what SQLite prefers, and is slow.
+func (f *search) sign() string {
+	if f.few {
+		return "+"
+	}
+	return ""
+}
+
+// order is how the messages are sorted: newest first.
+func (f *search) order() string {
+	return fmt.Sprintf("%[1]s%[2]s.internal_date DESC, %[1]s%[2]s.seq DESC", f.sign(), f.by)
+}
+
+const (
+	hasLabel   = "EXISTS (SELECT 1 FROM message_labels WHERE seq = m.seq AND label_id = %s)"
+	hasLabelIn = "EXISTS (SELECT 1 FROM message_labels WHERE seq = m.seq AND label_id IN (SELECT value FROM json_each(%s)))"
+
+	// The ids of Gmail's own labels do not begin so.
+	hasUserLabel = "EXISTS (SELECT 1 FROM message_labels WHERE seq = m.seq AND label_id GLOB 'Label_*')"
+)
+
+// condition is the node in SQL.
+func (f *search) condition(n gmailquery.Node) string {
+	switch n := n.(type) {
+	case gmailquery.And:
+		return f.join(n, " AND ")
+	case gmailquery.Or:
+		return f.join(n, " OR ")
+	case gmailquery.Not:
+		return "NOT " + f.condition(n.Node)
+	case gmailquery.Label:
+		return f.place(hasLabelIn, textList(f.labels[n.Key]))
+	case gmailquery.UserLabel:
+		return hasUserLabel
+	case gmailquery.Date:
+		return f.place(map[bool]string{true: "m.internal_date >= %s", false: "m.internal_date < %s"}[n.After], n.At.UnixMilli())
+	}
+	if query, ok := f.found(&f.filter, n); ok {
+		return "m.seq IN (" + query + ")"
+	}
+	return "FALSE"
+}
+
+func (f *search) join(nodes []gmailquery.Node, word string) string {
+	parts := make([]string, len(nodes))
+	for i, n := range nodes {
+		parts[i] = f.condition(n)
+	}
+	return "(" + strings.Join(parts, word) + ")"
+}
+
+// wordColumns are where the words of a field stand.
+var wordColumns = map[gmailquery.Field]struct{ table, column string }{
+	gmailquery.Anywhere:  {"message_words", "message_words"},
+	gmailquery.Sender:    {"message_words", "sender"},
+	gmailquery.Recipient: {"message_words", "recipient"},
+	gmailquery.CC:        {"message_words", "cc"},
+	gmailquery.BCC:       {"message_words", "bcc"},
+	gmailquery.Subject:   {"message_words", "subject"},
+	gmailquery.Body:      {"message_words", "body"},
+	gmailquery.Filename:  {"message_words", "filename"},
+	gmailquery.List:      {"message_keys", "list"},
+	gmailquery.Delivered: {"message_keys", "delivered"},
+}
+
+// found gives the query that finds the seqs of a node's messages by an index, with its arguments in the filter; ok is false when there is none.
+func (f *search) found(in *filter, n gmailquery.Node) (query string, ok bool) {
+	switch n := n.(type) {
+	case gmailquery.Phrase:
+		return in.words(n.Field, quotePhrase(n.Words)), true
+	case gmailquery.Around:
+		return in.words(n.Field, fmt.Sprintf("%s NEAR/%d %s", quotePhrase(n.Left), n.Between, quotePhrase(n.Right))), true
+	case gmailquery.Mark:
+		return in.place("SELECT seq FROM message_marks WHERE mark = %s", n.Name), true
+	case gmailquery.Size:
+		sign := map[bool]string{true: ">", false: "<"}[n.Larger]
+		return in.place("SELECT seq FROM messages WHERE account = %s AND size "+sign+" %s", f.account.id, n.Bytes), true
+	case gmailquery.MessageID:
+		return in.place("SELECT seq FROM messages WHERE account = %s AND rfc822_id = %s", f.account.id, n.ID), true
+	default:
+		return "", false
+	}
+}
+
+func (f *filter) words(field gmailquery.Field, expression string) string {
+	in := wordColumns[field]
+	return f.place("SELECT docid FROM "+in.table+" WHERE "+in.column+" MATCH %s", expression)
+}
+
+// quotePhrase writes words, which hold letters and digits only, as a phrase of SQLite's full-text search.
+func quotePhrase(words []string) string { return `"` + strings.Join(words, " ") + `"` }

@@ -1,8 +1,8 @@
 package gmailtest
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/oauth2"
-	"google.golang.org/api/gmail/v1"
-	"google.golang.org/api/option"
 
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -36,25 +32,47 @@ type Config struct {
 	// in Dir.
 	Email string
 
-	// Quota is enforced if its PerMinute is set. Default: no quota.
+	// Control answers requests under /gmailtest/ with which programs in other languages do what this package does in Go: faults,
+	// the log of calls, people, grants. Whoever reaches the server may use them. Default false.
+	Control bool
+
+	// Listen is the TCP address to listen on. Default 127.0.0.1:0, a free port of the loopback interface.
+	Listen string
+
+	// Quota limits what the owner of each mailbox may spend. Default: no limits.
 	Quota Quota
 
-	// Now returns the time. Default: [time.Now].
+	// OAuth configures how programs get access. The zero OAuth takes every token.
+	OAuth OAuth
+
+	// Publish publishes a notification under a topic, as Gmail does by Pub/Sub; one that it does not take is published again.
+	// Default nil: notifications go to the targets of [Server.PushTo] alone.
+	Publish func(ctx context.Context, topic string, data []byte) error
+
+	// Now returns the time; see [Clock]. Default: [time.Now].
 	Now func() time.Time
 }
 
-// A Server is a running Gmail with one mailbox. It is safe for concurrent use, and several servers, also of
+// A Server is a running Gmail: the mailbox of its owner, and those of more accounts ([Server.Account]). It is safe for concurrent use, and several servers, also of
 // several processes, may share one Dir.
 type Server struct {
 	db    *sqlite.DB
 	now   func() time.Time
-	email string
+	clock *shiftedClock // whose Now is now
+	owner *Account
 	url   string
 	http  *http.Server
 
-	faults faults
-	quota  quota
-	calls  callLog
+	faults  faults
+	quota   quota
+	calls   callLog
+	oauth   OAuth
+	signer  signer
+	uploads uploadSessions
+
+	publish   func(ctx context.Context, topic string, data []byte) error
+	publisher *publisher
+	control   http.Handler // nil: not answered
 
 	serving sync.WaitGroup // the accept loop and the calls under way
 	mu      sync.Mutex
@@ -63,21 +81,32 @@ type Server struct {
 
 // Open starts a server on a free loopback port.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
+	clock := &shiftedClock{base: cfg.Now}
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		clock.base = time.Now
 	}
-	if err := cfg.Quota.complete(); err != nil {
+	cfg.Now = clock.Now
+	if err := errors.Join(cfg.Quota.complete(), cfg.OAuth.complete()); err != nil {
 		return nil, err
+	}
+	if cfg.Email != "" {
+		if err := checkEmail(cfg.Email); err != nil {
+			return nil, fmt.Errorf("gmailtest: Config.Email: %w", err)
+		}
 	}
 	db, err := openState(ctx, cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("gmailtest: %w", err)
 	}
-	s := &Server{db: db, now: cfg.Now, quota: quota{Quota: cfg.Quota, now: cfg.Now}}
+	s := &Server{db: db, now: cfg.Now, clock: clock, oauth: cfg.OAuth, publish: cfg.Publish, quota: quota{Quota: cfg.Quota, now: cfg.Now}}
 	if err := s.prepare(ctx, cfg.Email); err != nil {
 		return nil, errors.Join(fmt.Errorf("gmailtest: %w", err), db.Close())
 	}
-	if err := s.listen(); err != nil {
+	s.publisher = newPublisher(s)
+	if cfg.Control {
+		s.control = s.controls()
+	}
+	if err := s.listen(cmp.Or(cfg.Listen, "127.0.0.1:0")); err != nil {
 		return nil, errors.Join(fmt.Errorf("gmailtest: %w", err), db.Close())
 	}
 	return s, nil
@@ -122,49 +151,28 @@ func NewServer(t TB) *Server {
 // URL returns the endpoint, for option.WithEndpoint.
 func (s *Server) URL() string { return s.url }
 
-// Email returns the address of the owner.
-func (s *Server) Email() string { return s.email }
-
-// Service returns a client of Google's library for this server.
-func (s *Server) Service(ctx context.Context) (*gmail.Service, error) {
-	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "gmailtest"})
-	return gmail.NewService(ctx, option.WithEndpoint(s.url), option.WithTokenSource(token))
-}
-
 // Close ends the calls under way and closes the mailbox.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.publisher.cancel()
 	err := s.http.Close()
 	s.serving.Wait()
 	return errors.Join(err, s.db.Close())
 }
 
-func (s *Server) listen() error {
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+func (s *Server) listen(address string) error {
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return err
 	}
 	s.url = "http://" + listener.Addr().String() + "/"
-	s.http = &http.Server{Handler: s.mux(), ReadHeaderTimeout: 10 * time.Second}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	s.serving.Go(func() { _ = s.http.Serve(listener) })
+	s.serving.Go(s.publisher.run)
+	s.publisher.ring()
 	return nil
-}
-
-func (s *Server) mux() http.Handler {
-	mux := http.NewServeMux()
-	for method, route := range s.routes() {
-		verb, path, _ := strings.Cut(route.pattern, " ")
-		mux.HandleFunc(verb+" /gmail/v1/users/{user}"+path, func(w http.ResponseWriter, r *http.Request) {
-			s.serve(w, r, method, route.handle)
-		})
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		message := fmt.Sprintf("gmailtest has no %s %s", r.Method, r.URL.Path)
-		(&apiError{status: http.StatusNotFound, reason: "notFound", message: message}).write(w)
-	})
-	return mux
 }
 
 // enter counts a call in, unless the server is closing.
@@ -178,68 +186,118 @@ func (s *Server) enter() bool {
 	return true
 }
 
-// serve answers one call, as the faults allow.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, method Method, handle handler) {
+// serve answers one request, or the requests of a batch.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		panic(http.ErrAbortHandler) // closes the connection
 	}
 	defer s.serving.Done()
-	call := Call{Method: method, Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
-	fault := s.faults.due(method, r.URL.Path)
-	if !fault.Gate.wait(r.Context()) || fault.Cut == CutBefore {
-		call.Cut = true
+	if s.control != nil && strings.HasPrefix(r.URL.Path, controlPath) {
+		s.control.ServeHTTP(w, r)
+		return
+	}
+	if s.serveOAuth(w, r) {
+		return
+	}
+	answer, body := s.call, r.Body
+	if isBatch(r) {
+		answer = s.batch
+	}
+	p, cut := answer(r)
+	if cut {
+		panic(http.ErrAbortHandler)
+	}
+	// A connection that is closed with bytes unread takes the answer with it.
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxRequest))
+	p.send(w, r)
+}
+
+// call answers one call, as the faults allow. cut means that the caller gets no answer.
+func (s *Server) call(r *http.Request) (p reply, cut bool) {
+	call := Call{Verb: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, At: s.now()}
+	body := &heard{ReadCloser: r.Body}
+	r.Body = body
+	defer func() {
+		call.Status, call.Cut, call.Body = p.status, cut || p.truncated, string(body.beginning)
 		s.calls.add(call)
-		panic(http.ErrAbortHandler)
+		s.publisher.ring()
+	}()
+	found, ok := s.route(r)
+	if !ok {
+		return noRoute(r), false
 	}
-	answer, err := s.answer(r, &call, fault, handle)
-	call.Status = http.StatusOK
-	switch {
-	case err != nil:
-		call.Status = asAPIError(err).status
-	case answer == nil:
-		call.Status = http.StatusNoContent
+	if !s.prepares(found, r) {
+		call.Method = found.id
 	}
-	call.Cut = fault.Cut == CutAfter
-	s.calls.add(call)
-	if call.Cut {
-		panic(http.ErrAbortHandler)
+	req := &request{Request: r, match: found}
+	who, refused := s.admit(req)
+	if who != nil {
+		call.Account = who.account.email
+		defer s.quota.leave(who.account)
 	}
-	fault.write(w, call.Status, answer, err)
+	fault := s.faults.due(call.Method, call.Path, call.Account)
+	if !fault.hold(r) || fault.Cut == CutBefore {
+		return reply{}, true
+	}
+	if req.session != nil {
+		readAhead(r)
+		req.session.mu.Lock()
+		defer req.session.mu.Unlock()
+	}
+	answer, err := any(nil), refused
+	if err == nil {
+		answer, err = s.answer(req, who, &call, fault)
+	}
+	p = replyTo(r.URL.Query(), req.mask, answer, err)
+	if fault.Body != "" && err != nil {
+		p.body = []byte(fault.Body)
+		p.header.Del("Content-Type")
+	}
+	p.truncated = fault.Truncate
+	if req.session != nil && call.Method != "" && err == nil {
+		req.session.finish(p)
+	}
+	return p, fault.Cut == CutAfter
 }
 
 // answer does what was asked, after all that can be wrong with the asking.
-func (s *Server) answer(r *http.Request, call *Call, fault Fault, handle handler) (any, error) {
-	if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
-		return nil, unauthenticated()
-	}
-	if user := r.PathValue("user"); user != "me" && !strings.EqualFold(user, s.email) {
-		return nil, &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Delegation denied for " + user}
-	}
+func (s *Server) answer(r *request, who *credential, call *Call, fault Fault) (answer any, err error) {
 	if fault.Status != 0 {
 		return nil, fault.apiError()
 	}
-	cost, err := s.quota.spend(call.Method)
-	if err != nil {
+	if r.handle == nil {
+		return nil, notImplemented(r.id)
+	}
+	if err := r.readQuery(); err != nil {
 		return nil, err
 	}
-	call.Units = cost
-	return handle(r.Context(), r)
+	if err := who.check(r); err != nil {
+		return nil, err
+	}
+	if r.isUpload {
+		if answer, err = s.readUpload(r); err != nil || answer != nil {
+			return answer, err
+		}
+	}
+	if call.Units, err = s.quota.spend(r.account, r.id); err != nil {
+		return nil, err
+	}
+	return r.handle(s, r.Context(), r)
 }
 
-// maxRequest bounds a request's body: the largest message, in base64, and what surrounds it.
-const maxRequest = 36_700_160*4/3 + 64<<10
-
-// readJSON reads a request's body.
-func readJSON(r *http.Request, into any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxRequest))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &apiError{status: http.StatusRequestEntityTooLarge, reason: "uploadTooLarge", message: "Request entity too large."}
+// admit finds out who asks, refuses who may not, and counts the call in. The address of an upload is a secret that says who began
+// it.
+func (s *Server) admit(r *request) (*credential, error) {
+	found := &credential{}
+	var err error
+	if r.session != nil {
+		found.account = r.session.account
+	} else if found, err = s.authenticate(r.Request); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return err
+	r.account = found.account
+	if r.session == nil {
+		err = r.account.mayBe(r.param("userId"))
 	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return &apiError{status: http.StatusBadRequest, reason: "parseError", message: "Parse Error"}
-	}
-	return nil
+	return found, errors.Join(err, s.quota.enter(r.account))
 }

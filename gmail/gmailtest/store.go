@@ -1,10 +1,13 @@
 package gmailtest
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,54 +26,35 @@ var migrations embed.FS
 // firstHistoryID is the first history id of a new mailbox.
 const firstHistoryID = 1000
 
-// prepare creates the tables, the profile and the system labels where they are missing.
+// prepare creates the tables and the owner's account where they are missing.
 func (s *Server) prepare(ctx context.Context, email string) error {
-	wanted := email
-	if email == "" {
-		email = DefaultEmail
-	}
-	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := migrate.Run(ctx, tx, string(s.db.Dialect()), "gmailtest", migrations); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, createProfile, email, firstHistoryID); err != nil {
-			return fmt.Errorf("create profile: %w", err)
+		row, err := loadAccount(ctx, tx, selectOwner)
+		if errors.Is(err, sql.ErrNoRows) {
+			row, err = ensureAccount(ctx, tx, cmp.Or(email, DefaultEmail))
 		}
-		return insertSystemLabels(ctx, tx)
+		s.owner = s.account(row)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	p, err := s.profile(ctx)
-	if err != nil {
-		return err
+	if err := s.indexAll(ctx); err != nil {
+		return fmt.Errorf("read the words of messages: %w", err)
 	}
-	if wanted != "" && !strings.EqualFold(wanted, p.Email) {
-		return fmt.Errorf("Config.Email is %s and the mailbox in this folder belongs to %s", wanted, p.Email)
+	if email != "" && !strings.EqualFold(email, s.Email()) {
+		return fmt.Errorf("Config.Email is %s and the mailbox in this folder belongs to %s", email, s.Email())
 	}
-	s.email = p.Email
 	return nil
-}
-
-type profileRow struct {
-	Email        string `db:"email"`
-	HistoryID    uint64 `db:"history_id"`
-	HistoryFloor uint64 `db:"history_floor"`
-	Messages     int64  `db:"messages"`
-	Threads      int64  `db:"threads"`
-}
-
-func (s *Server) profile(ctx context.Context) (profileRow, error) {
-	var p profileRow
-	err := dbquery.Get(ctx, s.db.Reader(), &p, selectProfile)
-	if err != nil {
-		err = fmt.Errorf("read profile: %w", err)
-	}
-	return p, err
 }
 
 // A messageRow is a message with its labels, without its bytes.
 type messageRow struct {
+	Seq          int64    `db:"seq"`
+	Account      int64    `db:"account"`
 	ID           string   `db:"id"`
 	ThreadID     string   `db:"thread_id"`
 	RFC822ID     string   `db:"rfc822_id"`
@@ -86,16 +70,39 @@ func (m *messageRow) ref() *gmail.Message {
 	return &gmail.Message{Id: m.ID, ThreadId: m.ThreadID, LabelIds: m.Labels}
 }
 
-func loadMessage(ctx context.Context, q dbquery.Querier, id string) (messageRow, error) {
+// hidden reports whether lists leave the message out unless asked for.
+func (m *messageRow) hidden() bool {
+	return slices.Contains(m.Labels, labelSpam) || slices.Contains(m.Labels, labelTrash)
+}
+
+// checkID refuses what cannot be the id of a message or a thread: they are hexadecimal numbers.
+func checkID(id string) error {
+	if _, err := strconv.ParseUint(id, 16, 64); err != nil || len(id) > 16 {
+		return invalidArgument("Invalid id value")
+	}
+	return nil
+}
+
+// loadMessageOf returns the message with the Message-ID, or sql.ErrNoRows.
+func loadMessageOf(ctx context.Context, q dbquery.Querier, account int64, rfc822ID string) (messageRow, error) {
 	var m messageRow
-	err := dbquery.Get(ctx, q, &m, selectMessage, id)
+	err := dbquery.Get(ctx, q, &m, selectMessageOf, account, rfc822ID)
+	return m, err
+}
+
+func loadMessage(ctx context.Context, q dbquery.Querier, account int64, id string) (messageRow, error) {
+	var m messageRow
+	if err := checkID(id); err != nil {
+		return m, err
+	}
+	err := dbquery.Get(ctx, q, &m, selectMessage, account, id)
 	return m, foundOr404(err)
 }
 
 // nextHistory is the id of one more change.
-func nextHistory(ctx context.Context, tx queue.Tx) (uint64, error) {
+func nextHistory(ctx context.Context, tx queue.Tx, account int64) (uint64, error) {
 	var id uint64
-	err := dbquery.Get(ctx, tx, &id, nextHistoryID)
+	err := dbquery.Get(ctx, tx, &id, nextHistoryID, account)
 	return id, err
 }
 

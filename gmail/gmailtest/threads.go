@@ -2,7 +2,8 @@ package gmailtest
 
 import (
 	"context"
-	"net/http"
+	"database/sql"
+	"errors"
 
 	"google.golang.org/api/gmail/v1"
 
@@ -18,14 +19,13 @@ type threadRow struct {
 	HistoryID uint64 `db:"history_id"`
 }
 
-func (s *Server) listThreads(ctx context.Context, r *http.Request) (any, error) {
-	p, err := s.parsePage(ctx, r.URL.Query())
+func (s *Server) listThreads(ctx context.Context, r *request) (any, error) {
+	p, err := s.parsePage(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	response := &gmail.ListThreadsResponse{ForceSendFields: []string{"ResultSizeEstimate"}}
-	count := countThreadsWhere + p.where()
-	if err := dbquery.Get(ctx, s.db.Reader(), &response.ResultSizeEstimate, count, p.args...); err != nil {
+	if response.ResultSizeEstimate, err = p.estimate(ctx, s.db.Reader(), "m.thread_id"); err != nil {
 		return nil, err
 	}
 	rows, err := s.selectThreads(ctx, &p)
@@ -38,6 +38,13 @@ func (s *Server) listThreads(ctx context.Context, r *http.Request) (any, error) 
 		response.NextPageToken = cursor{last.Date, last.ThreadID}.token()
 	}
 	for _, row := range rows {
+		err := dbquery.Get(ctx, s.db.Reader(), &row, selectThreadNewest, r.account.id, row.ThreadID)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue // it has gone meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
 		response.Threads = append(response.Threads, &gmail.Thread{Id: row.ThreadID, Snippet: row.Snippet, HistoryId: row.HistoryID})
 	}
 	return response, nil
@@ -45,7 +52,7 @@ func (s *Server) listThreads(ctx context.Context, r *http.Request) (any, error) 
 
 // selectThreads reads one row more than the page holds.
 func (s *Server) selectThreads(ctx context.Context, p *page) ([]threadRow, error) {
-	query := selectThreadsWhere + p.where() + "\nGROUP BY m.thread_id"
+	query := selectThreadsListed + p.from + "\nWHERE " + p.where() + "\nGROUP BY m.thread_id"
 	if p.after != nil {
 		query += "\nHAVING (newest, m.thread_id) < (" + p.arg(p.after.date) + ", " + p.arg(p.after.id) + ")"
 	}
@@ -55,17 +62,17 @@ func (s *Server) selectThreads(ctx context.Context, p *page) ([]threadRow, error
 	return rows, err
 }
 
-func (s *Server) getThread(ctx context.Context, r *http.Request) (any, error) {
-	f, err := parseFormat(r.URL.Query())
+func (s *Server) getThread(ctx context.Context, r *request) (any, error) {
+	f, err := parseFormat(r.query)
 	if err != nil {
 		return nil, err
 	}
-	var rows []messageRow
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, selectThread, r.PathValue("id")); err != nil {
-		return nil, err
+	if f.name == "raw" {
+		return nil, invalidArgument("Invalid value at 'format': threads are not given as raw")
 	}
-	if len(rows) == 0 {
-		return nil, notFound()
+	rows, err := loadThread(ctx, s.db.Reader(), r.account.id, r.param("id"))
+	if err != nil {
+		return nil, err
 	}
 	thread := &gmail.Thread{Id: rows[0].ThreadID}
 	for i := range rows {
@@ -79,26 +86,74 @@ func (s *Server) getThread(ctx context.Context, r *http.Request) (any, error) {
 	return thread, nil
 }
 
-// maxReferences is the number of references of a message that count, from the last.
-const maxReferences = 50
-
-// findThread gives the thread of a message that names none: the one that knows it or what it answers, else its own.
-func findThread(ctx context.Context, tx queue.Tx, id string, references []string) (string, error) {
-	var threads []string
-	if err := dbquery.Select(ctx, tx, &threads, selectThreadOf, textList(references)); err != nil {
-		return "", err
+// loadThread returns the messages of a thread, oldest first; there is one at least.
+func loadThread(ctx context.Context, q dbquery.Querier, account int64, id string) ([]messageRow, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
 	}
-	if len(threads) == 0 {
-		return id, nil
+	var rows []messageRow
+	if err := dbquery.Select(ctx, q, &rows, selectThread, account, id); err != nil {
+		return nil, err
 	}
-	return threads[0], nil
+	if len(rows) == 0 {
+		return nil, notFound()
+	}
+	return rows, nil
 }
 
-func rememberReferences(ctx context.Context, tx queue.Tx, thread string, references []string) error {
-	for _, reference := range references {
-		if _, err := tx.ExecContext(ctx, insertReference, reference, thread); err != nil {
+func (s *Server) modifyThread(ctx context.Context, r *request) (any, error) {
+	var request gmail.ModifyThreadRequest
+	if err := r.readJSON(&request); err != nil {
+		return nil, err
+	}
+	return s.changeThread(ctx, r, request.AddLabelIds, request.RemoveLabelIds)
+}
+
+func (s *Server) trashThread(ctx context.Context, r *request) (any, error) {
+	return s.changeThread(ctx, r, []string{labelTrash}, []string{labelInbox})
+}
+
+func (s *Server) untrashThread(ctx context.Context, r *request) (any, error) {
+	return s.changeThread(ctx, r, nil, []string{labelTrash})
+}
+
+// changeThread changes the labels of all messages of a thread.
+func (s *Server) changeThread(ctx context.Context, r *request, add, remove []string) (any, error) {
+	thread := &gmail.Thread{}
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := checkChange(ctx, tx, r.account.id, add, remove); err != nil {
 			return err
 		}
-	}
-	return nil
+		rows, err := loadThread(ctx, tx, r.account.id, r.param("id"))
+		if err != nil {
+			return err
+		}
+		*thread = gmail.Thread{Id: rows[0].ThreadID}
+		for _, row := range rows {
+			m, err := changeLabels(ctx, tx, row.Account, row.ID, add, remove)
+			if err != nil {
+				return err
+			}
+			thread.Messages = append(thread.Messages, m.ref())
+			thread.HistoryId = max(thread.HistoryId, m.HistoryID)
+		}
+		return nil
+	})
+	return thread, err
+}
+
+// deleteThread deletes all messages of a thread, not to the trash.
+func (s *Server) deleteThread(ctx context.Context, r *request) (any, error) {
+	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		rows, err := loadThread(ctx, tx, r.account.id, r.param("id"))
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := removeMessage(ctx, tx, row.Account, row.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

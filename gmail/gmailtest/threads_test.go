@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/api/gmail/v1"
 
+	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
 )
 
@@ -56,4 +58,65 @@ func TestThreads(t *testing.T) {
 	require.Len(t, second.Threads, 1)
 	require.Equal(t, thread("answer"), second.Threads[0].Id)
 	require.Empty(t, second.NextPageToken)
+}
+
+// threadOfThree makes a thread of three messages and gives its id.
+func threadOfThree(t *testing.T) (*gmailtest.Server, *gmail.UsersService, string) {
+	t.Helper()
+	server, users := serve(t, &box{name: "three", messages: []mailbox.Message{
+		letter("Message-ID: <1@example.com>\nSubject: x\n\n"),
+		letter("Message-ID: <2@example.com>\nReferences: <1@example.com>\nSubject: Re: x\n\n"),
+		letter("Message-ID: <3@example.com>\nReferences: <2@example.com>\nSubject: RE: x\n\n"),
+		letter("Message-ID: <4@example.com>\nReferences: <2@example.com>\nSubject: y\n\n"),
+	}})
+	id := find(t, users, "1@example.com")
+	message, err := server.Message(t.Context(), id)
+	require.NoError(t, err)
+	return server, users, message.ThreadID
+}
+
+func TestThreadsChangeAsOne(t *testing.T) {
+	server, users, id := threadOfThree(t)
+	before := historyID(t, users)
+	modified, err := users.Threads.Modify("me", id, &gmail.ModifyThreadRequest{AddLabelIds: []string{"STARRED"}, RemoveLabelIds: []string{"UNREAD"}}).Do()
+	require.NoError(t, err)
+	require.Equal(t, id, modified.Id)
+	require.Len(t, modified.Messages, 3)
+	for _, message := range modified.Messages {
+		require.Equal(t, []string{"INBOX", "STARRED"}, message.LabelIds)
+	}
+	require.Equal(t, []string{"INBOX", "UNREAD"}, labels(t, server, find(t, users, "4@example.com")), "a thread of its own")
+	history, err := users.History.List("me").StartHistoryId(before).Do()
+	require.NoError(t, err)
+	require.Len(t, history.History, 3)
+
+	_, err = users.Threads.Trash("me", id).Do()
+	require.NoError(t, err)
+	list, err := users.Threads.List("me").Do()
+	require.NoError(t, err)
+	require.Len(t, list.Threads, 1)
+	trashed, err := users.Threads.Untrash("me", id).Do()
+	require.NoError(t, err)
+	require.Equal(t, []string{"STARRED"}, trashed.Messages[0].LabelIds)
+
+	require.NoError(t, users.Threads.Delete("me", id).Do())
+	count, err := server.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, count)
+	err = users.Threads.Delete("me", id).Do()
+	requireAPIError(t, err, http.StatusNotFound, "notFound")
+	_, err = users.Threads.Modify("me", id, &gmail.ModifyThreadRequest{AddLabelIds: []string{"STARRED"}}).Do()
+	requireAPIError(t, err, http.StatusNotFound, "notFound")
+}
+
+func TestThreadFormats(t *testing.T) {
+	_, users, id := threadOfThree(t)
+	full, err := users.Threads.Get("me", id).Do()
+	require.NoError(t, err)
+	require.Len(t, full.Messages[1].Payload.Headers, 3)
+	metadata, err := users.Threads.Get("me", id).Format("metadata").MetadataHeaders("subject").Do()
+	require.NoError(t, err)
+	require.Len(t, metadata.Messages[1].Payload.Headers, 1)
+	_, err = users.Threads.Get("me", id).Format("raw").Do()
+	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 }

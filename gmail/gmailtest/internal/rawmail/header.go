@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"mime"
+	"net/mail"
 	"strings"
 
 	"golang.org/x/text/encoding/htmlindex"
@@ -102,6 +103,17 @@ func (h Header) Get(name string) string {
 	return ""
 }
 
+// All returns the values of all fields with the name, compared without regard to case.
+func (h Header) All(name string) []string {
+	var values []string
+	for _, f := range h {
+		if strings.EqualFold(f.Name, name) {
+			values = append(values, f.Value)
+		}
+	}
+	return values
+}
+
 // DecodeText decodes the encoded words (RFC 2047) of a header value. Bytes that are no UTF-8 are replaced.
 func DecodeText(value string) string {
 	if strings.Contains(value, "=?") {
@@ -111,6 +123,18 @@ func DecodeText(value string) string {
 		}
 	}
 	return strings.ToValidUTF8(value, "\uFFFD")
+}
+
+// Addresses reads an address field (RFC 5322, section 3.4). Names may be in any charset; one that is not known leaves them as they are.
+// A group of nobody is no address and no error.
+func Addresses(value string) ([]*mail.Address, error) {
+	parser := mail.AddressParser{WordDecoder: &mime.WordDecoder{CharsetReader: func(charset string, r io.Reader) (io.Reader, error) {
+		if decoded, err := charsetReader(charset, r); err == nil {
+			return decoded, nil
+		}
+		return r, nil
+	}}}
+	return parser.ParseList(strings.ToValidUTF8(value, "\uFFFD"))
 }
 
 // DecodeCharset turns text in a named charset into UTF-8; text of an unknown charset is taken for UTF-8.

@@ -161,5 +161,16 @@ func (p *Part) Filename() string {
 	return DecodeText(p.Params["name"])
 }
 
+// IsAttachment reports whether the part is a file that comes with the message: it has a name or is a message itself, and is no picture that
+// the text shows.
+func (p *Part) IsAttachment() bool {
+	if p.Type == "message/rfc822" {
+		return true
+	}
+	disposition, _ := mediaType(p.Header.Get("Content-Disposition"))
+	shown := strings.HasPrefix(p.Type, "image/") && p.Header.Get("Content-ID") != "" && disposition != "attachment"
+	return p.Filename() != "" && !shown
+}
+
 // Text is the content of a text part in UTF-8.
 func (p *Part) Text() string { return DecodeCharset(p.Content(), p.Params["charset"]) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	nethtml "golang.org/x/net/html"
+	"github.com/postroom-go/postroom/mime"
 )
 
 const (
@@ -19,7 +19,7 @@ func Snippet(p *Part) string {
 	if plain := p.find("text/plain"); plain != nil {
 		text = plain.Text()
 	} else if page := p.find("text/html"); page != nil {
-		text = visibleText(page.Text())
+		text = mime.TextFromHTML(page.Text())
 	}
 	text = strings.Join(strings.Fields(text[:min(len(text), snippetSource)]), " ")
 	if utf8.RuneCountInString(text) > snippetLength {
@@ -39,38 +39,4 @@ func (p *Part) find(mediaType string) *Part {
 		}
 	}
 	return nil
-}
-
-// visibleText is the text of a page without its tags, styles and scripts.
-func visibleText(page string) string {
-	var text strings.Builder
-	tokens := nethtml.NewTokenizer(strings.NewReader(page))
-	hidden := 0
-	for text.Len() < snippetSource {
-		kind := tokens.Next()
-		if kind == nethtml.ErrorToken {
-			break
-		}
-		name, _ := tokens.TagName()
-		switch kind {
-		case nethtml.StartTagToken:
-			if isHidden(string(name)) {
-				hidden++
-			}
-			text.WriteByte(' ')
-		case nethtml.EndTagToken:
-			if isHidden(string(name)) && hidden > 0 {
-				hidden--
-			}
-		case nethtml.TextToken:
-			if hidden == 0 {
-				text.WriteString(html.UnescapeString(string(tokens.Raw())))
-			}
-		}
-	}
-	return text.String()
-}
-
-func isHidden(tag string) bool {
-	return tag == "style" || tag == "script" || tag == "title"
 }

@@ -1,0 +1,137 @@
+package gmailtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/mail"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"google.golang.org/api/gmail/v1"
+	"google.golang.org/api/option"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An Account is one mailbox of a [Server] and its owner. What one account sends to another is delivered.
+type Account struct {
+	server *Server
+	id     int64
+	email  string
+}
+
+type accountRow struct {
+	ID    int64  `db:"id"`
+	Email string `db:"email"`
+}
+
+func (s *Server) account(row accountRow) *Account {
+	return &Account{server: s, id: row.ID, email: row.Email}
+}
+
+// Account returns the mailbox of the address, which it creates empty if the server has none.
+func (s *Server) Account(ctx context.Context, email string) (*Account, error) {
+	if err := checkEmail(email); err != nil {
+		return nil, fmt.Errorf("gmailtest: %w", err)
+	}
+	var row accountRow
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		row, err = ensureAccount(ctx, tx, email)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gmailtest: account %s: %w", email, err)
+	}
+	return s.account(row), nil
+}
+
+// checkEmail refuses what cannot be the address of a mailbox.
+func checkEmail(email string) error {
+	address, err := mail.ParseAddress(email)
+	switch {
+	case err != nil || address.Address != email:
+		return fmt.Errorf("%q is no address such as ann@example.com", email)
+	case !strings.EqualFold(withoutTag(email), email):
+		return fmt.Errorf("%q has a tag after the plus: its mail comes to %s; give that", email, withoutTag(email))
+	default:
+		return nil
+	}
+}
+
+// known returns the mailbox of the address, or errNoAccount.
+func (s *Server) known(ctx context.Context, email string) (*Account, error) {
+	row, err := loadAccount(ctx, s.db.Reader(), selectAccount, strings.ToLower(email))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: %s", errNoAccount, email)
+	}
+	return s.account(row), err
+}
+
+var errNoAccount = errors.New("gmailtest: no mailbox of this address")
+
+// Email returns the address of the owner.
+func (a *Account) Email() string { return a.email }
+
+// Service returns a client of Google's library for this mailbox.
+func (a *Account) Service(ctx context.Context) (*gmail.Service, error) {
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: tokenPrefix + a.email})
+	return gmail.NewService(ctx, option.WithEndpoint(a.server.url), option.WithTokenSource(token))
+}
+
+func loadAccount(ctx context.Context, q dbquery.Querier, query string, args ...any) (accountRow, error) {
+	var row accountRow
+	err := dbquery.Get(ctx, q, &row, query, args...)
+	return row, err
+}
+
+// ensureAccount gives the account of the address, which it creates with its system labels when it is missing.
+func ensureAccount(ctx context.Context, tx queue.Tx, email string) (accountRow, error) {
+	key := strings.ToLower(email)
+	created, err := dbquery.Exec(ctx, tx, createAccount, email, key, firstHistoryID)
+	if err != nil {
+		return accountRow{}, fmt.Errorf("create account: %w", err)
+	}
+	row, err := loadAccount(ctx, tx, selectAccount, key)
+	if err == nil && created > 0 {
+		err = insertSystemLabels(ctx, tx, row.ID)
+	}
+	return row, err
+}
+
+// tokenPrefix and an address make the access token of an account; the owner of the server needs no address.
+const tokenPrefix = "gmailtest:"
+
+// authenticate returns what the token of the request stands for.
+func (s *Server) authenticate(r *http.Request) (*credential, error) {
+	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !found {
+		return nil, unauthenticated()
+	}
+	if strings.HasPrefix(token, accessPrefix) {
+		return s.issued(r.Context(), token)
+	}
+	email, named := strings.CutPrefix(token, tokenPrefix)
+	switch {
+	case s.oauth.Required && !named:
+		return nil, invalidCredentials()
+	case !named:
+		return &credential{account: s.owner}, nil
+	}
+	row, err := loadAccount(r.Context(), s.db.Reader(), selectAccount, strings.ToLower(email))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, invalidCredentials()
+	}
+	return &credential{account: s.account(row)}, err
+}
+
+// mayBe refuses a user of the path who is not the owner of the token.
+func (a *Account) mayBe(user string) error {
+	if user != "me" && !strings.EqualFold(user, a.email) {
+		return &apiError{status: http.StatusForbidden, reason: "forbidden", message: "Delegation denied for " + user}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package gmailtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// controlPath begins the addresses of Config.Control.
+const controlPath = "/gmailtest/"
+
+// controls are what a test in another language asks of the server, in place of calls in Go.
+func (s *Server) controls() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, fn func(r *http.Request) (any, error)) {
+		verb, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(verb+" "+controlPath+path, func(w http.ResponseWriter, r *http.Request) { answerControl(w, r, fn) })
+	}
+	onAccount := func(pattern string, fn func(r *http.Request, a *Account) (any, error)) {
+		handle(pattern, func(r *http.Request) (any, error) {
+			a, err := s.known(r.Context(), r.PathValue("email"))
+			if err != nil {
+				return nil, err
+			}
+			return fn(r, a)
+		})
+	}
+	handle("PUT accounts/{email}", func(r *http.Request) (any, error) { _, err := s.controlAccount(r); return nil, err })
+	handle("POST accounts/{email}/messages", s.controlDeliver)
+	handle("POST faults", s.controlFaults)
+	handle("DELETE faults", func(*http.Request) (any, error) { s.ClearFaults(); return nil, nil })
+	handle("POST push-faults", s.controlPushFaults)
+	handle("POST push-targets", s.controlTarget)
+	handle("GET clock", func(*http.Request) (any, error) { return controlTime{s.now()}, nil })
+	handle("POST clock", s.controlClock)
+	handle("GET pushes", func(*http.Request) (any, error) { return append([]Push{}, s.Pushes()...), nil })
+	handle("GET calls", func(*http.Request) (any, error) { return append([]Call{}, s.Calls()...), nil })
+	onAccount("GET accounts/{email}/messages", func(r *http.Request, a *Account) (any, error) { return a.Snapshot(r.Context()) })
+	onAccount("POST accounts/{email}/person", controlPerson)
+	onAccount("POST accounts/{email}/grants", controlGrant)
+	onAccount("DELETE accounts/{email}/grants", func(r *http.Request, a *Account) (any, error) { return nil, a.RevokeGrants(r.Context()) })
+	onAccount("DELETE accounts/{email}/tokens", func(r *http.Request, a *Account) (any, error) { return nil, a.ExpireTokens(r.Context()) })
+	onAccount("DELETE accounts/{email}/history", func(r *http.Request, a *Account) (any, error) { return nil, a.ForgetHistory(r.Context()) })
+	return mux
+}
+
+// errControl marks what is wrong with a request.
+var errControl = errors.New("gmailtest")
+
+func badControl(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errControl, fmt.Sprintf(format, args...))
+}
+
+func answerControl(w http.ResponseWriter, r *http.Request, fn func(r *http.Request) (any, error)) {
+	answer, err := fn(r)
+	switch {
+	case err == nil && answer == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case err == nil:
+		writeJSON(w, http.StatusOK, answer)
+	case errors.Is(err, ErrNoMessage), errors.Is(err, errNoAccount), errors.Is(err, errNothingAsked):
+		writeJSON(w, http.StatusNotFound, map[string]string{"error": err.Error()})
+	case errors.Is(err, errControl):
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+	default:
+		writeJSON(w, asAPIError(err).status, map[string]string{"error": err.Error()})
+	}
+}
+
+// readControl reads the JSON of a request; a field that nobody knows is an error.
+func readControl(r *http.Request, into any) error {
+	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return badControl("%s %s: %v", r.Method, r.URL.Path, err)
+	}
+	return nil
+}
+
+// A controlFault is a [Fault] as JSON.
+type controlFault struct {
+	Method     Method `json:"method"`
+	Path       string `json:"path"`
+	Account    string `json:"account"`
+	Nth        int    `json:"nth"`
+	Times      int    `json:"times"`
+	Status     int    `json:"status"`
+	Reason     string `json:"reason"`
+	Message    string `json:"message"`
+	Body       string `json:"body"`
+	RetryAfter int    `json:"retry_after_seconds"`
+	Cut        string `json:"cut"` // before or after
+	Truncate   bool   `json:"truncate"`
+	Delay      int    `json:"delay_ms"`
+}
+
+func (s *Server) controlFaults(r *http.Request) (any, error) {
+	var asked []controlFault
+	if err := readControl(r, &asked); err != nil {
+		return nil, err
+	}
+	cuts := map[string]Cut{"": NoCut, "before": CutBefore, "after": CutAfter}
+	faults := make([]Fault, len(asked))
+	for i, f := range asked {
+		cut, known := cuts[f.Cut]
+		if !known {
+			return nil, badControl("faults[%d].cut is %q; it is before or after", i, f.Cut)
+		}
+		if err := f.check(); err != nil {
+			return nil, badControl("faults[%d].%v", i, err)
+		}
+		faults[i] = Fault{
+			Method: f.Method, Path: f.Path, Account: f.Account, Nth: f.Nth, Times: f.Times, Status: f.Status, Reason: f.Reason, Message: f.Message,
+			Body: f.Body, RetryAfter: time.Duration(f.RetryAfter) * time.Second, Cut: cut, Truncate: f.Truncate,
+			Delay: time.Duration(f.Delay) * time.Millisecond,
+		}
+	}
+	s.Fault(faults...)
+	return nil, nil
+}
+
+// check refuses a fault that would never happen, or not as it says.
+func (f *controlFault) check() error {
+	switch {
+	case f.Method != "" && routeOf(f.Method) == nil && !isOAuth(f.Method):
+		return fmt.Errorf("method is %q; it is one of the API without gmail.users., such as messages.send, or one of OAuth, such as %s", f.Method, OAuthToken)
+	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
+		return fmt.Errorf("status is %d; it must be within 400 and 599", f.Status)
+	case f.Status == 0 && (f.Reason != "" || f.Message != "" || f.Body != "" || f.RetryAfter != 0):
+		return errors.New("status is missing; reason, message, body and retry_after_seconds go with one")
+	case f.Nth < 0 || f.RetryAfter < 0 || f.Delay < 0:
+		return fmt.Errorf("nth is %d, retry_after_seconds %d, delay_ms %d; they cannot be negative", f.Nth, f.RetryAfter, f.Delay)
+	default:
+		return nil
+	}
+}
+
+// A controlTime is what the server's clock shows.
+type controlTime struct {
+	Now time.Time `json:"now"`
+}
+
+func (s *Server) controlClock(r *http.Request) (any, error) {
+	var asked struct {
+		Move string `json:"move"`
+	}
+	if err := readControl(r, &asked); err != nil {
+		return nil, err
+	}
+	d, err := time.ParseDuration(asked.Move)
+	if err != nil || !s.clock.move(d) {
+		return nil, badControl(`move is %q; it must be a duration such as "24h" or "-90s", and the clock stays within 100 years`, asked.Move)
+	}
+	return controlTime{s.now()}, nil
+}
+
+func (s *Server) controlPushFaults(r *http.Request) (any, error) {
+	var asked []struct {
+		Nth    int  `json:"nth"`
+		Times  int  `json:"times"`
+		Lose   bool `json:"lose"`
+		Copies int  `json:"copies"`
+	}
+	if err := readControl(r, &asked); err != nil {
+		return nil, err
+	}
+	for _, f := range asked {
+		s.FaultPushes(PushFault{Nth: f.Nth, Times: f.Times, Lose: f.Lose, Copies: f.Copies})
+	}
+	return nil, nil
+}
+
+func (s *Server) controlTarget(r *http.Request) (any, error) {
+	var asked struct {
+		Topic          string `json:"topic"`
+		URL            string `json:"url"`
+		Audience       string `json:"audience"`
+		ServiceAccount string `json:"service_account"`
+	}
+	if err := readControl(r, &asked); err != nil {
+		return nil, err
+	}
+	if err := s.PushTo(PushTarget{Topic: asked.Topic, URL: asked.URL, Audience: asked.Audience, ServiceAccount: asked.ServiceAccount}); err != nil {
+		return nil, badControl("%v", err)
+	}
+	return nil, nil
+}
+
+// controlAccount creates the mailbox if there is none.
+func (s *Server) controlAccount(r *http.Request) (*Account, error) {
+	a, err := s.Account(r.Context(), r.PathValue("email"))
+	if err != nil {
+		return nil, badControl("%v", err)
+	}
+	return a, nil
+}
+
+// controlDeliver takes the message as it is, for a mailbox that is created if there is none.
+func (s *Server) controlDeliver(r *http.Request) (any, error) {
+	a, err := s.controlAccount(r)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, storedSize))
+	if err != nil {
+		return nil, badControl("read the message: %v", err)
+	}
+	return a.Deliver(r.Context(), raw)
+}
+
+func controlPerson(r *http.Request, a *Account) (any, error) {
+	var asked struct {
+		Does  string   `json:"does"`
+		IDs   []string `json:"ids"`
+		Label string   `json:"label"`
+		Name  string   `json:"name"`
+	}
+	if err := readControl(r, &asked); err != nil {
+		return nil, err
+	}
+	p, ctx := a.Person(), r.Context()
+	plain := map[string]func(context.Context, ...string) error{
+		"read": p.Read, "unread": p.Unread, "star": p.Star, "unstar": p.Unstar, "archive": p.Archive, "move_to_inbox": p.MoveToInbox,
+		"trash": p.Trash, "spam": p.Spam, "delete": p.Delete,
+	}
+	if do, ok := plain[asked.Does]; ok {
+		return nil, do(ctx, asked.IDs...)
+	}
+	switch asked.Does {
+	case "label":
+		return nil, p.Label(ctx, asked.Label, asked.IDs...)
+	case "unlabel":
+		return nil, p.Unlabel(ctx, asked.Label, asked.IDs...)
+	case "move_to":
+		return nil, p.MoveTo(ctx, asked.Label, asked.IDs...)
+	case "rename_label":
+		return nil, p.RenameLabel(ctx, asked.Label, asked.Name)
+	case "delete_label":
+		return nil, p.DeleteLabel(ctx, asked.Label)
+	case "accept":
+		return nil, p.Accept(ctx, asked.Name)
+	}
+	return nil, badControl("does is %q; a person can read, unread, star, unstar, archive, move_to_inbox, trash, spam, delete, label, unlabel, "+
+		"move_to, rename_label, delete_label and accept", asked.Does)
+}
+
+func controlGrant(r *http.Request, a *Account) (any, error) {
+	var asked struct {
+		Scopes []string `json:"scopes"`
+	}
+	if err := readControl(r, &asked); err != nil {
+		return nil, err
+	}
+	token, err := a.Grant(r.Context(), asked.Scopes...)
+	if err != nil {
+		return nil, badControl("%v", err)
+	}
+	return token, nil
+}

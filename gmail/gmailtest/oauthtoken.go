@@ -1,0 +1,271 @@
+package gmailtest
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// accessPrefix and refreshPrefix begin the tokens that the server issues, as they do Google's.
+const (
+	accessPrefix  = "ya29."
+	refreshPrefix = "1//"
+)
+
+// maxRefreshTokens is how many refresh tokens a client has of one account; a further one voids the oldest, without a word.
+const maxRefreshTokens = 100
+
+// A grantRow is what an owner has allowed a client to do.
+type grantRow struct {
+	ID      int64          `db:"id"`
+	Account int64          `db:"account"`
+	Email   string         `db:"email"`
+	Client  string         `db:"client"` // empty: any
+	Scopes  string         `db:"scopes"`
+	Refresh sql.NullString `db:"refresh_token"`
+	Granted int64          `db:"granted_at"` // in milliseconds
+	Revoked bool           `db:"revoked"`
+}
+
+// A tokenAnswer is the answer of the token endpoint (RFC 6749, section 5.1).
+type tokenAnswer struct {
+	AccessToken  string `json:"access_token"`
+	ExpiresIn    int64  `json:"expires_in"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	Scope        string `json:"scope"`
+	TokenType    string `json:"token_type"`
+	IDToken      string `json:"id_token,omitempty"`
+}
+
+// token is the token endpoint.
+func (s *Server) token(w http.ResponseWriter, r *http.Request) int {
+	answer, err := s.exchange(r)
+	return answerOAuth(w, answer, err)
+}
+
+func (s *Server) exchange(r *http.Request) (*tokenAnswer, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, oauthFailure(http.StatusBadRequest, "invalid_request", "Bad Request")
+	}
+	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+	if user, password, ok := r.BasicAuth(); ok {
+		id, secret = user, password
+	}
+	client, unknown := s.oauth.client(id)
+	if unknown != nil {
+		return nil, oauthFailure(http.StatusUnauthorized, unknown.Code, unknown.Description)
+	}
+	if client.Secret != "" && subtle.ConstantTimeCompare([]byte(client.Secret), []byte(secret)) == 0 {
+		return nil, oauthFailure(http.StatusUnauthorized, "invalid_client", "Unauthorized")
+	}
+	switch r.PostForm.Get("grant_type") {
+	case "authorization_code":
+		return s.redeem(r, client)
+	case "refresh_token":
+		return s.refresh(r, client)
+	}
+	return nil, oauthFailure(http.StatusBadRequest, "unsupported_grant_type", "Invalid grant_type: "+r.PostForm.Get("grant_type"))
+}
+
+// A codeRow is an authorization code with its grant.
+type codeRow struct {
+	grantRow
+	Redirect        string `db:"redirect_uri"`
+	Challenge       string `db:"challenge"`
+	ChallengeMethod string `db:"challenge_method"`
+	Expires         int64  `db:"expires_at"`
+	Used            bool   `db:"used"`
+}
+
+// redeem exchanges an authorization code, once. A code that comes a second time voids what the first was given (RFC 6749,
+// section 4.1.2).
+func (s *Server) redeem(r *http.Request, client OAuthClient) (answer *tokenAnswer, err error) {
+	code := r.PostForm.Get("code")
+	var refusal error
+	err = s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
+		var row codeRow
+		err := dbquery.Get(ctx, tx, &row, selectCode, code)
+		if errors.Is(err, sql.ErrNoRows) {
+			return invalidGrant("Malformed auth code.")
+		}
+		if err != nil {
+			return err
+		}
+		if refusal = s.checkCode(&row, r, client); refusal != nil {
+			if row.Used {
+				_, err = tx.ExecContext(ctx, revokeGrant, row.ID)
+			}
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, useCode, code); err != nil {
+			return err
+		}
+		answer, err = s.issue(ctx, tx, &row.grantRow, row.Scopes)
+		if err == nil {
+			answer.RefreshToken = row.Refresh.String
+		}
+		return err
+	})
+	return answer, errors.Join(err, refusal)
+}
+
+func (s *Server) checkCode(row *codeRow, r *http.Request, client OAuthClient) error {
+	switch {
+	case row.Client != client.ID:
+		return oauthFailure(http.StatusUnauthorized, "unauthorized_client", "Unauthorized")
+	case row.Used, row.Revoked, row.Expires <= s.now().UnixMilli():
+		return invalidGrant("Bad Request")
+	case row.Redirect != r.PostForm.Get("redirect_uri"):
+		return oauthFailure(http.StatusBadRequest, "redirect_uri_mismatch", "Bad Request")
+	case row.Challenge != "" && r.PostForm.Get("code_verifier") == "":
+		return invalidGrant("Missing code verifier.")
+	case row.Challenge != "" && !verifies(row.Challenge, row.ChallengeMethod, r.PostForm.Get("code_verifier")):
+		return invalidGrant("Invalid code verifier.")
+	}
+	return nil
+}
+
+// verifies is the check of RFC 7636, section 4.6.
+func verifies(challenge, method, verifier string) bool {
+	if method == "S256" {
+		sum := sha256.Sum256([]byte(verifier))
+		verifier = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	return subtle.ConstantTimeCompare([]byte(challenge), []byte(verifier)) == 1
+}
+
+// refresh issues an access token for a refresh token, of the same scopes or fewer.
+func (s *Server) refresh(r *http.Request, client OAuthClient) (answer *tokenAnswer, err error) {
+	err = s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error {
+		var grant grantRow
+		err := dbquery.Get(ctx, tx, &grant, selectGrant, r.PostForm.Get("refresh_token"))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return invalidGrant("Bad Request")
+		case err != nil:
+			return err
+		case grant.Client != "" && grant.Client != client.ID:
+			return oauthFailure(http.StatusUnauthorized, "unauthorized_client", "Unauthorized")
+		case grant.Revoked, s.oauth.RefreshTTL > 0 && s.now().Sub(time.UnixMilli(grant.Granted)) >= s.oauth.RefreshTTL:
+			return invalidGrant("Token has been expired or revoked.")
+		}
+		scopes := grant.Scopes
+		if fewer := r.PostForm.Get("scope"); fewer != "" {
+			for scope := range strings.FieldsSeq(fewer) {
+				if !slices.Contains(strings.Fields(grant.Scopes), scope) {
+					return oauthFailure(http.StatusBadRequest, "invalid_scope", "Some requested scopes were invalid.")
+				}
+			}
+			scopes = fewer
+		}
+		answer, err = s.issue(ctx, tx, &grant, scopes)
+		return err
+	})
+	return answer, err
+}
+
+// issue makes an access token.
+func (s *Server) issue(ctx context.Context, tx queue.Tx, grant *grantRow, scopes string) (*tokenAnswer, error) {
+	answer := &tokenAnswer{
+		AccessToken: accessPrefix + rand.Text() + rand.Text(), ExpiresIn: int64(s.oauth.AccessTTL / time.Second), Scope: scopes, TokenType: "Bearer",
+	}
+	expires := s.now().Add(s.oauth.AccessTTL)
+	if _, err := tx.ExecContext(ctx, insertToken, answer.AccessToken, grant.ID, scopes, expires.UnixMilli()); err != nil {
+		return nil, err
+	}
+	if !slices.Contains(strings.Fields(scopes), "openid") {
+		return answer, nil
+	}
+	owner := s.account(accountRow{ID: grant.Account, Email: grant.Email})
+	var err error
+	answer.IDToken, err = s.signer.sign(map[string]any{
+		"iss": s.issuer(), "aud": grant.Client, "azp": grant.Client, "sub": owner.subject(), "email": owner.email, "email_verified": true,
+		"iat": s.now().Unix(), "exp": expires.Unix(),
+	})
+	return answer, err
+}
+
+// insertGrant records that the owner allows a client to use the scopes, with a refresh token if it is for offline use.
+func (s *Server) insertGrant(ctx context.Context, tx queue.Tx, owner *Account, client, scopes string, offline bool) (grantRow, error) {
+	grant := grantRow{Account: owner.id, Email: owner.email, Client: client, Scopes: scopes, Granted: s.now().UnixMilli()}
+	if offline {
+		grant.Refresh = sql.NullString{String: refreshPrefix + rand.Text() + rand.Text(), Valid: true}
+	}
+	err := dbquery.Get(ctx, tx, &grant.ID, insertGrant, grant.Account, grant.Client, grant.Scopes, grant.Refresh, grant.Granted)
+	if err == nil && offline {
+		_, err = tx.ExecContext(ctx, revokeOldGrants, grant.Account, grant.Client, maxRefreshTokens)
+	}
+	return grant, err
+}
+
+func (s *Server) grantDirectly(ctx context.Context, owner *Account, scopes []string) (answer *tokenAnswer, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		grant, err := s.insertGrant(ctx, tx, owner, "", strings.Join(scopes, " "), true)
+		if err != nil {
+			return err
+		}
+		if answer, err = s.issue(ctx, tx, &grant, grant.Scopes); err == nil {
+			answer.RefreshToken = grant.Refresh.String
+		}
+		return err
+	})
+	return answer, err
+}
+
+// revoke voids the grant of an access or a refresh token (RFC 7009).
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request) int {
+	token := r.FormValue("token")
+	var revoked int64
+	err := s.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		revoked, err = dbquery.Exec(ctx, tx, revokeToken, token)
+		return err
+	})
+	if err == nil && revoked == 0 {
+		err = oauthFailure(http.StatusBadRequest, "invalid_token", "Token expired or revoked")
+	}
+	return answerOAuth(w, struct{}{}, err)
+}
+
+// RevokeGrants takes back what the owner has allowed programs to do, as a person does in the settings of the account, or by
+// changing the password: from then on access tokens are answered with 401, and refresh tokens with invalid_grant.
+func (a *Account) RevokeGrants(ctx context.Context) error {
+	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, revokeGrantsOf, a.id)
+		return err
+	})
+}
+
+// ExpireTokens ends the life of the access tokens of the account; refresh tokens live on.
+func (a *Account) ExpireTokens(ctx context.Context) error {
+	return a.server.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, expireTokensOf, a.server.now().UnixMilli(), a.id)
+		return err
+	})
+}
+
+// issued returns what an access token of this server stands for.
+func (s *Server) issued(ctx context.Context, token string) (*credential, error) {
+	var row struct {
+		accountRow
+		Scopes string `db:"scopes"`
+	}
+	err := dbquery.Get(ctx, s.db.Reader(), &row, selectToken, token, s.now().UnixMilli())
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, invalidCredentials()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &credential{account: s.account(row.accountRow), scopes: strings.Fields(row.Scopes)}, nil
+}

@@ -1,0 +1,155 @@
+package gmailtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Person is somebody in front of the mailbox, who reads, sorts and deletes mail while programs are at work. What a person does
+// costs no quota, meets no faults and is no [Call]; it makes history and notifications like any change.
+type Person struct{ account *Account }
+
+// Person returns the owner of the server in front of the mailbox.
+func (s *Server) Person() Person { return s.owner.Person() }
+
+// Person returns the owner in front of the mailbox.
+func (a *Account) Person() Person { return Person{a} }
+
+// Read marks messages as read.
+func (p Person) Read(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, nil, []string{labelUnread})
+}
+
+// Unread marks messages as unread.
+func (p Person) Unread(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, []string{labelUnread}, nil)
+}
+
+// Star stars messages.
+func (p Person) Star(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, []string{"STARRED"}, nil)
+}
+
+// Unstar takes the stars off messages.
+func (p Person) Unstar(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, nil, []string{"STARRED"})
+}
+
+// Archive takes messages out of the inbox.
+func (p Person) Archive(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, nil, []string{labelInbox})
+}
+
+// MoveToInbox puts messages into the inbox, also from the trash and the spam.
+func (p Person) MoveToInbox(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, []string{labelInbox}, []string{labelTrash, labelSpam})
+}
+
+// Trash puts messages into the trash.
+func (p Person) Trash(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, []string{labelTrash}, []string{labelInbox, labelSpam})
+}
+
+// Spam reports messages as spam.
+func (p Person) Spam(ctx context.Context, ids ...string) error {
+	return p.change(ctx, ids, []string{labelSpam}, []string{labelInbox, labelTrash})
+}
+
+// Label puts a label on messages, by its name; the label is created if missing.
+func (p Person) Label(ctx context.Context, name string, ids ...string) error {
+	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, []string{label}, nil) })
+}
+
+// Unlabel takes a label off messages, by its name.
+func (p Person) Unlabel(ctx context.Context, name string, ids ...string) error {
+	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, nil, []string{label}) })
+}
+
+// MoveTo takes messages out of the inbox and puts a label on them, by its name.
+func (p Person) MoveTo(ctx context.Context, name string, ids ...string) error {
+	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, []string{label}, []string{labelInbox}) })
+}
+
+// Delete deletes messages permanently.
+func (p Person) Delete(ctx context.Context, ids ...string) error {
+	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		for _, id := range ids {
+			if err := removeMessage(ctx, tx, p.account.id, id); err != nil {
+				return named(id, err)
+			}
+		}
+		return nil
+	})
+}
+
+// RenameLabel gives a label another name.
+func (p Person) RenameLabel(ctx context.Context, name, newName string) error {
+	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		label, err := labelNamed(ctx, tx, p.account.id, name)
+		if err != nil {
+			return fmt.Errorf("label %q: %w", name, err)
+		}
+		label.Name = newName
+		if err := label.checkName(ctx, tx); err != nil {
+			return err
+		}
+		return label.update(ctx, tx)
+	})
+}
+
+// DeleteLabel deletes a label, by its name, and takes it off all messages.
+func (p Person) DeleteLabel(ctx context.Context, name string) error {
+	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		label, err := labelNamed(ctx, tx, p.account.id, name)
+		if err != nil {
+			return fmt.Errorf("label %q: %w", name, err)
+		}
+		return removeLabel(ctx, tx, p.account.id, label.ID)
+	})
+}
+
+func (p Person) change(ctx context.Context, ids, add, remove []string) error {
+	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := checkChange(ctx, tx, p.account.id, add, remove); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, err := changeLabels(ctx, tx, p.account.id, id, add, remove); err != nil {
+				return named(id, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (p Person) withLabel(ctx context.Context, name string, do func(label string) error) error {
+	var label string
+	err := p.write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		label, err = ensureLabel(ctx, tx, p.account.id, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return do(label)
+}
+
+func (p Person) write(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error {
+	if err := p.account.server.db.Write(ctx, fn); err != nil {
+		return fmt.Errorf("gmailtest: person of %s: %w", p.account.email, err)
+	}
+	p.account.server.publisher.ring()
+	return nil
+}
+
+// named says which message is missing.
+func named(id string, err error) error {
+	if e, ok := errors.AsType[*apiError](err); ok && e.status == http.StatusNotFound {
+		return fmt.Errorf("%w: %s", ErrNoMessage, id)
+	}
+	return err
+}

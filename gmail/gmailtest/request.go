@@ -1,0 +1,68 @@
+package gmailtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// A request is one call of a method.
+type request struct {
+	*http.Request
+	match
+
+	account *Account   // of the token
+	query   url.Values // checked against the parameters of the method
+	mask    mask       // the fields of the answer that are asked for
+	media   []byte     // the message of an upload; nil: there is none
+}
+
+// param returns a parameter of the path.
+func (r *request) param(name string) string { return r.params[name] }
+
+// readQuery reads and checks the parameters. An upload that goes on has those that it began with.
+func (r *request) readQuery() (err error) {
+	raw := r.URL.RawQuery
+	if r.session != nil {
+		raw = r.session.query
+	}
+	if r.query, err = r.parseQuery(raw); err != nil {
+		return err
+	}
+	if alt := r.query.Get("alt"); alt != "" && alt != "json" {
+		return invalidArgument("Invalid value at 'alt': %q: only JSON is answered here", alt)
+	}
+	fields := r.query.Get("fields")
+	if fields == "" {
+		fields = r.Header.Get("X-Goog-Fieldmask")
+	}
+	r.mask, err = parseMask(fields, r.answer)
+	return err
+}
+
+// readAhead reads the body of a request before it is asked for: net/http does not notice a connection that is closed before it has met the end
+// of the body.
+func readAhead(r *http.Request) {
+	ahead, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest+1)) // the next reader meets the error again
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(ahead), r.Body), r.Body}
+}
+
+// maxRequest bounds a request's body: the largest message, in base64, and what surrounds it.
+const maxRequest = storedSize*4/3 + 64<<10
+
+// readJSON reads a request's body. One that is empty is an object without fields.
+func (r *request) readJSON(into any) error {
+	body, err := r.readAll(r.Body, maxRequest)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return &apiError{status: http.StatusBadRequest, reason: "parseError", message: "Invalid JSON payload received. " + err.Error()}
+	}
+	return nil
+}

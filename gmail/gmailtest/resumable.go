@@ -1,0 +1,167 @@
+package gmailtest
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// chunkUnit is what the size in bytes of each chunk but the last is a multiple of.
+const chunkUnit = 256 << 10
+
+// An uploadSession is a resumable upload that has begun. Sessions live in memory: they end with the server.
+type uploadSession struct {
+	account *Account
+	match   match
+	query   string // of the request that began it
+
+	mu sync.Mutex // held by the request that goes on with the upload
+	upload
+	done *reply // of the whole upload, for those who lost it and ask again
+}
+
+// finish keeps the answer to the whole upload in place of what came in.
+func (u *uploadSession) finish(answer reply) { u.upload, u.done = upload{}, &answer }
+
+type uploadSessions struct {
+	mu   sync.Mutex
+	open map[string]*uploadSession
+}
+
+// begin keeps a session and returns its id.
+func (u *uploadSessions) begin(session *uploadSession) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.open == nil {
+		u.open = map[string]*uploadSession{}
+	}
+	id := rand.Text()
+	u.open[id] = session
+	return id
+}
+
+func (u *uploadSessions) find(id string) *uploadSession {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.open[id]
+}
+
+// prepares reports whether the request only brings a method's upload on its way, so that the method is not called yet.
+func (s *Server) prepares(m match, r *http.Request) bool {
+	switch {
+	case m.session != nil:
+		c, ok := parseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
+		m.session.mu.Lock()
+		defer m.session.mu.Unlock()
+		return m.session.done == nil && (!ok || !c.isLast(int64(len(m.session.media))))
+	default:
+		return m.isUpload && r.URL.Query().Get("uploadType") == "resumable"
+	}
+}
+
+// beginUpload answers the request that begins a resumable upload: with the address where the bytes go.
+func (s *Server) beginUpload(r *request) (any, error) {
+	metadata, err := r.readAll(r.Body, maxRequest)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMediaType(r.Header.Get("X-Upload-Content-Type")); err != nil {
+		return nil, err
+	}
+	session := &uploadSession{account: r.account, match: r.match, query: r.URL.RawQuery}
+	session.metadata = metadata
+	if length := r.Header.Get("X-Upload-Content-Length"); length != "" {
+		total, err := strconv.ParseInt(length, 10, 64)
+		if err != nil || total < 0 {
+			return nil, invalidArgument("Invalid X-Upload-Content-Length: %q", length)
+		}
+		if total > r.upload {
+			return nil, tooLarge()
+		}
+	}
+	id := s.uploads.begin(session)
+	started := newReply(http.StatusOK, "", nil)
+	started.header.Set("X-Guploader-Uploadid", id)
+	started.header.Set("Location", strings.TrimSuffix(s.url, "/")+r.URL.Path+"?uploadType=resumable&upload_id="+id)
+	return started, nil
+}
+
+// A contentRange is what a request of a resumable upload brings: bytes from first up to and without end, of total.
+type contentRange struct {
+	first, end, total int64 // total is -1 while it is not known
+	isQuery           bool  // it brings nothing and asks how much there is
+}
+
+// parseContentRange reads "bytes 0-99/500", "bytes 0-99/*" and "bytes */500". Without the field everything comes at once.
+func parseContentRange(value string, length int64) (contentRange, bool) {
+	if value == "" {
+		return contentRange{end: length, total: length}, length >= 0
+	}
+	span, total, ok := strings.Cut(strings.TrimPrefix(value, "bytes "), "/")
+	c := contentRange{total: -1}
+	if total != "*" {
+		var err error
+		if c.total, err = strconv.ParseInt(total, 10, 64); err != nil || c.total < 0 {
+			return c, false
+		}
+	}
+	if span == "*" {
+		c.isQuery = true
+		return c, ok
+	}
+	first, last, isSpan := strings.Cut(span, "-")
+	var err1, err2 error
+	c.first, err1 = strconv.ParseInt(first, 10, 64)
+	c.end, err2 = strconv.ParseInt(last, 10, 64)
+	c.end++
+	return c, ok && isSpan && err1 == nil && err2 == nil && c.first >= 0 && c.first < c.end && (c.total < 0 || c.end <= c.total)
+}
+
+// isLast reports whether the upload is whole with this request; have is what came before.
+func (c contentRange) isLast(have int64) bool {
+	return c.total >= 0 && (c.end == c.total && c.first <= have && !c.isQuery || c.isQuery && have == c.total)
+}
+
+// resume takes in the next bytes of an upload, whose lock the caller holds. It reports whether the upload is whole.
+func (s *Server) resume(r *request) (whole bool, err error) {
+	c, ok := parseContentRange(r.Header.Get("Content-Range"), r.ContentLength)
+	if !ok {
+		return false, invalidArgument("Invalid Content-Range: %q", r.Header.Get("Content-Range"))
+	}
+	if max(c.end, c.total) > r.session.match.upload {
+		return false, tooLarge()
+	}
+	// What came of a broken request counts, so that its error can wait.
+	content, broken := io.ReadAll(io.LimitReader(r.Body, c.end-c.first))
+	have := int64(len(r.session.media))
+	switch {
+	case c.isQuery:
+		return c.isLast(have), nil
+	case c.first > have:
+		return false, invalidArgument("Invalid request. There are %d byte(s) of the upload, and the chunk begins at %d.", have, c.first)
+	case !c.isLast(have) && (c.end-c.first)%chunkUnit != 0:
+		return false, invalidArgument("Invalid request. The number of bytes in a chunk must be a multiple of %d.", chunkUnit)
+	}
+	r.session.media = append(r.session.media[:c.first], content...)
+	if broken == nil && int64(len(content)) < c.end-c.first {
+		broken = invalidArgument("Invalid request. The chunk has %d bytes and not %d.", len(content), c.end-c.first)
+	}
+	return broken == nil && c.isLast(c.end), broken
+}
+
+// incomplete says how much of an upload is there.
+func (u *uploadSession) incomplete(r *http.Request) reply {
+	p := newReply(http.StatusPermanentRedirect, "", nil)
+	if len(u.media) > 0 {
+		p.header.Set("Range", fmt.Sprintf("bytes=0-%d", len(u.media)-1))
+	}
+	if strings.EqualFold(r.Header.Get("X-Guploader-No-308"), "yes") {
+		p.status = http.StatusOK
+		p.header.Set("X-Http-Status-Code-Override", "308")
+	}
+	return p
+}

@@ -1,0 +1,150 @@
+package gmailtest
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// usersPath is the path of all methods.
+const usersPath = "/gmail/v1/users/"
+
+// A match is the route of a request, with what its path says.
+type match struct {
+	*route
+	params   map[string]string // by their names in the path; the user is userId
+	isUpload bool
+	session  *uploadSession // of a resumable upload that goes on
+}
+
+// uploadPaths stand before the path of a method that brings a message as it is.
+var uploadPaths = []string{"/upload", "/resumable/upload"}
+
+// route returns what the request asks for.
+func (s *Server) route(r *http.Request) (match, bool) {
+	path := r.URL.EscapedPath()
+	for _, prefix := range uploadPaths {
+		rest, isUpload := strings.CutPrefix(path, prefix+"/")
+		if !isUpload {
+			continue
+		}
+		if id := r.URL.Query().Get("upload_id"); id != "" {
+			session := s.uploads.find(id)
+			if session == nil {
+				return match{}, false
+			}
+			found := session.match
+			found.session = session
+			return found, true
+		}
+		found, ok := findRoute(r.Method, "/"+rest)
+		found.isUpload = true
+		return found, ok && found.upload > 0
+	}
+	return findRoute(r.Method, path)
+}
+
+// findRoute returns the route of a verb and an escaped path. Google looks at both at once: a method asked for with the wrong verb is not
+// found either.
+func findRoute(verb, escapedPath string) (match, bool) {
+	rest, found := strings.CutPrefix(escapedPath, usersPath)
+	if !found {
+		return match{}, false
+	}
+	segments := strings.Split(rest, "/")
+	for i, segment := range segments {
+		plain, err := url.PathUnescape(segment)
+		if err != nil {
+			return match{}, false
+		}
+		segments[i] = plain
+	}
+	var best match
+	for i := range routes {
+		if routes[i].verb != verb {
+			continue
+		}
+		params, ok := routes[i].match(segments[1:])
+		// messages/send is a method of its own, not the message "send".
+		if ok && (best.route == nil || len(params) < len(best.params)) {
+			best = match{route: &routes[i], params: params}
+		}
+	}
+	if best.route == nil || segments[0] == "" {
+		return match{}, false
+	}
+	best.params["userId"] = segments[0]
+	return best, true
+}
+
+// match compares the path with the segments after the user.
+func (r *route) match(segments []string) (params map[string]string, ok bool) {
+	pattern := strings.Split(strings.TrimPrefix(r.path, "/"), "/")
+	if len(pattern) != len(segments) {
+		return nil, false
+	}
+	params = map[string]string{}
+	for i, part := range pattern {
+		name, isParam := strings.CutPrefix(part, "{")
+		name, suffix, _ := strings.Cut(name, "}") // such as ":disable"
+		value, hasSuffix := strings.CutSuffix(segments[i], suffix)
+		switch {
+		case !isParam && part != segments[i], isParam && (!hasSuffix || value == ""):
+			return nil, false
+		case isParam:
+			params[name] = value
+		}
+	}
+	return params, true
+}
+
+// standardQuery are the parameters that every method has.
+var standardQuery = []string{
+	"$.xgafv", "access_token", "alt", "callback", "fields", "key", "oauth_token", "prettyPrint", "quotaUser", "uploadType", "upload_protocol",
+	"$alt", "$fields", "$key", "$prettyPrint", "$quotaUser", "$userProject", "userIp", "upload_id", // what client libraries send besides
+}
+
+// parseQuery reads the parameters of a request. As at Google, max_results is another spelling of maxResults, and a name that
+// the method does not have is refused.
+func (r *route) parseQuery(raw string) (url.Values, error) {
+	sent, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, invalidArgument("Invalid query: %v", err)
+	}
+	query := url.Values{}
+	for name, values := range sent {
+		known := camelCase(name)
+		switch {
+		case slices.Contains(standardQuery, name):
+			known = strings.TrimPrefix(name, "$")
+		case !slices.Contains(r.query, known):
+			return nil, invalidArgument("Invalid JSON payload received. Unknown name %q: Cannot bind query parameter. "+
+				"Field '%s' could not be found in request message.", name, name)
+		}
+		query[known] = append(query[known], values...)
+	}
+	return query, nil
+}
+
+// camelCase turns label_ids into labelIds.
+func camelCase(name string) string {
+	words := strings.Split(name, "_")
+	for i, word := range words[1:] {
+		if word != "" {
+			words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
+// noRoute answers a request that is no method of the API: with a page and not with JSON, so that no client takes it for a message that is
+// gone.
+func noRoute(r *http.Request) reply {
+	page := fmt.Sprintf("<!DOCTYPE html>\n<html lang=en>\n<title>Error 404 (Not Found)!!1</title>\n"+
+		"<p><b>404.</b> That\u2019s an error.\n<p>The requested URL <code>%s</code> was not found on this server: "+
+		"the Gmail API has no %s of this path.\n", html.EscapeString(r.URL.Path), html.EscapeString(r.Method))
+	return newReply(http.StatusNotFound, "text/html; charset=UTF-8", []byte(page))
+}

@@ -1,0 +1,46 @@
+package gmailtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Save writes the state of the server into a new folder, from which [Open] starts another one: a test prepares a mailbox once and
+// begins each case with a copy of it. A folder that has a mailbox already is refused.
+func (s *Server) Save(ctx context.Context, dir string) error {
+	path := filepath.Join(dir, stateFile)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("gmailtest: save: %w", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("gmailtest: save: %s has a mailbox already; give a new folder", dir)
+	}
+	conn, err := s.db.Reader().Connx(ctx)
+	if err != nil {
+		return fmt.Errorf("gmailtest: save: %w", err)
+	}
+	defer conn.Close()
+	// Reading connections refuse to write, also into another file.
+	_, err = conn.ExecContext(ctx, "PRAGMA query_only = FALSE")
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "VACUUM INTO $1", onDisk(path))
+	}
+	if _, onlyErr := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = TRUE"); err != nil || onlyErr != nil {
+		return fmt.Errorf("gmailtest: save: %w", errors.Join(err, onlyErr))
+	}
+	return nil
+}
+
+// onDisk names a file to SQLite, also for a state in memory, which would else be saved there.
+func onDisk(path string) string {
+	vfs := "unix"
+	if runtime.GOOS == "windows" {
+		vfs = "win32"
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: "vfs=" + vfs}).String()
+}

@@ -1,0 +1,169 @@
+package gmailtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// primary returns the address that every account sends from.
+func (a *Account) primary() *gmail.SendAs {
+	return &gmail.SendAs{SendAsEmail: a.email, IsPrimary: true, IsDefault: true}
+}
+
+// loadSendAs returns an alias, the primary address included; without one the error is sql.ErrNoRows.
+func loadSendAs(ctx context.Context, q dbquery.Querier, a *Account, address string) (*gmail.SendAs, error) {
+	alias := new(gmail.SendAs)
+	err := loadSetting(ctx, q, a, kindSendAs, strings.ToLower(address), alias)
+	if errors.Is(err, sql.ErrNoRows) && strings.EqualFold(address, a.email) {
+		return a.primary(), nil
+	}
+	return alias, err
+}
+
+// allSendAs returns all aliases, the primary address first.
+func allSendAs(ctx context.Context, q dbquery.Querier, a *Account) ([]*gmail.SendAs, error) {
+	first, err := loadSendAs(ctx, q, a, a.email)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := loadSettings[gmail.SendAs](ctx, q, a, kindSendAs)
+	aliases := []*gmail.SendAs{first}
+	for _, alias := range stored {
+		if !alias.IsPrimary {
+			aliases = append(aliases, alias)
+		}
+	}
+	return aliases, err
+}
+
+func (s *Server) listSendAs(ctx context.Context, r *request) (any, error) {
+	aliases, err := allSendAs(ctx, s.db.Reader(), r.account)
+	return &gmail.ListSendAsResponse{SendAs: aliases}, err
+}
+
+func (s *Server) getSendAs(ctx context.Context, r *request) (any, error) {
+	alias, err := loadSendAs(ctx, s.db.Reader(), r.account, r.param("sendAsEmail"))
+	return alias, foundOr404(err)
+}
+
+// createSendAs asks the owner of the address to agree; see [Person.Accept]. An address of the account's own domain needs no
+// agreement, unless it is sent through another server.
+func (s *Server) createSendAs(ctx context.Context, r *request) (any, error) {
+	var alias gmail.SendAs
+	if err := r.readJSON(&alias); err != nil {
+		return nil, err
+	}
+	_, domain, _ := strings.Cut(r.account.email, "@")
+	alias.IsPrimary, alias.VerificationStatus = false, statusPending
+	if alias.SmtpMsa == nil && strings.HasSuffix(strings.ToLower(alias.SendAsEmail), "@"+strings.ToLower(domain)) {
+		alias.VerificationStatus = statusAccepted
+	}
+	if alias.SmtpMsa != nil {
+		if alias.SmtpMsa.Host == "" || alias.SmtpMsa.Port <= 0 {
+			return nil, invalidArgument("Invalid SMTP MSA: host and port are required")
+		}
+		alias.SmtpMsa.Username, alias.SmtpMsa.Password = "", "" // they are never shown
+	}
+	return &alias, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if strings.EqualFold(alias.SendAsEmail, r.account.email) {
+			return alreadyExists(alias.SendAsEmail)
+		}
+		if err := addAddress(ctx, tx, r.account, kindSendAs, alias.SendAsEmail, &alias); err != nil {
+			return err
+		}
+		return onlyDefault(ctx, tx, r.account, &alias)
+	})
+}
+
+func (s *Server) patchSendAs(ctx context.Context, r *request) (any, error) {
+	return s.changeSendAs(ctx, r, false)
+}
+
+func (s *Server) updateSendAs(ctx context.Context, r *request) (any, error) {
+	return s.changeSendAs(ctx, r, true)
+}
+
+// changeSendAs writes what can be changed; an update, unlike a patch, empties what the request does not have.
+func (s *Server) changeSendAs(ctx context.Context, r *request, whole bool) (any, error) {
+	given := make(map[string]any)
+	if err := r.readJSON(&given); err != nil {
+		return nil, err
+	}
+	var alias *gmail.SendAs
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if alias, err = loadSendAs(ctx, tx, r.account, r.param("sendAsEmail")); err != nil {
+			return foundOr404(err)
+		}
+		for name, field := range map[string]*string{"displayName": &alias.DisplayName, "replyToAddress": &alias.ReplyToAddress, "signature": &alias.Signature} {
+			if text, ok := given[name].(string); ok || whole {
+				*field = text
+			}
+		}
+		if treat, ok := given["treatAsAlias"].(bool); ok || whole {
+			alias.TreatAsAlias = treat
+		}
+		if isDefault, ok := given["isDefault"].(bool); ok && isDefault {
+			alias.IsDefault = true
+		}
+		if err := saveSetting(ctx, tx, r.account, kindSendAs, strings.ToLower(alias.SendAsEmail), alias); err != nil {
+			return err
+		}
+		return onlyDefault(ctx, tx, r.account, alias)
+	})
+	return alias, err
+}
+
+// onlyDefault takes the default from the other aliases, if this one has become it.
+func onlyDefault(ctx context.Context, tx queue.Tx, a *Account, now *gmail.SendAs) error {
+	if !now.IsDefault {
+		return nil
+	}
+	aliases, err := allSendAs(ctx, tx, a)
+	if err != nil {
+		return err
+	}
+	for _, other := range aliases {
+		if !other.IsDefault || strings.EqualFold(other.SendAsEmail, now.SendAsEmail) {
+			continue
+		}
+		other.IsDefault = false
+		if err := saveSetting(ctx, tx, a, kindSendAs, strings.ToLower(other.SendAsEmail), other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) deleteSendAs(ctx context.Context, r *request) (any, error) {
+	if strings.EqualFold(r.param("sendAsEmail"), r.account.email) {
+		return nil, invalidArgument("Cannot delete the primary send-as address")
+	}
+	return deleteAddress(kindSendAs, "sendAsEmail")(s, ctx, r)
+}
+
+// verifySendAs sends the mail again that asks for agreement.
+func (s *Server) verifySendAs(ctx context.Context, r *request) (any, error) {
+	alias, err := loadSendAs(ctx, s.db.Reader(), r.account, r.param("sendAsEmail"))
+	if err == nil && alias.VerificationStatus != statusPending {
+		err = invalidArgument("The address %s is verified already", alias.SendAsEmail)
+	}
+	return nil, foundOr404(err)
+}
+
+// sendsFrom returns the addresses that the account may send from, in lower case.
+func (a *Account) sendsFrom(ctx context.Context, q dbquery.Querier) (addresses []string, err error) {
+	aliases, err := allSendAs(ctx, q, a)
+	for _, alias := range aliases {
+		if alias.IsPrimary || alias.VerificationStatus == statusAccepted {
+			addresses = append(addresses, strings.ToLower(alias.SendAsEmail))
+		}
+	}
+	return addresses, err
+}

@@ -1,0 +1,126 @@
+package gmailtest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+)
+
+// An upload is the body of a request under /upload: a message as it is, and the JSON that goes with it.
+type upload struct {
+	metadata []byte // empty: none
+	media    []byte
+}
+
+// uploadType is how the message comes: media, multipart or resumable. Without the parameter it follows from the content.
+func (r *request) uploadType() string {
+	if wish := r.query.Get("uploadType"); wish != "" {
+		return wish
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		return "multipart"
+	}
+	return "media"
+}
+
+// readUpload makes the upload the body of the request. An answer that is not nil means that there is more to come.
+func (s *Server) readUpload(r *request) (answer any, err error) {
+	var u *upload
+	switch {
+	case r.session != nil && r.session.done != nil:
+		return *r.session.done, nil
+	case r.session != nil:
+		whole, err := s.resume(r)
+		if err != nil {
+			return nil, err
+		}
+		if !whole {
+			return r.session.incomplete(r.Request), nil
+		}
+		u = &r.session.upload
+	case r.uploadType() == "resumable":
+		return s.beginUpload(r)
+	default:
+		if u, err = r.receive(); err != nil {
+			return nil, err
+		}
+	}
+	r.media = append([]byte{}, u.media...)
+	r.Body = io.NopCloser(bytes.NewReader(u.metadata))
+	return nil, nil
+}
+
+// receive reads an upload that comes in one request.
+func (r *request) receive() (*upload, error) {
+	switch wish := r.uploadType(); wish {
+	case "media":
+		media, err := r.readAll(r.Body, r.upload)
+		if err == nil {
+			err = checkMediaType(r.Header.Get("Content-Type"))
+		}
+		return &upload{media: media}, err
+	case "multipart":
+		return r.receiveMultipart()
+	default:
+		return nil, invalidArgument("Invalid value at 'uploadType': %q", wish)
+	}
+}
+
+// receiveMultipart reads multipart/related (RFC 2387): a part of JSON, then the message.
+func (r *request) receiveMultipart() (*upload, error) {
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return nil, badContent("Missing multipart boundary")
+	}
+	parts := multipart.NewReader(r.Body, params["boundary"])
+	metadata, _, err := r.readPart(parts)
+	if err != nil {
+		return nil, err
+	}
+	media, contentType, err := r.readPart(parts)
+	if err != nil {
+		return nil, err
+	}
+	return &upload{metadata: metadata, media: media}, checkMediaType(contentType)
+}
+
+func (r *request) readPart(parts *multipart.Reader) (content []byte, contentType string, err error) {
+	part, err := parts.NextRawPart()
+	if err != nil {
+		return nil, "", badContent("Missing end boundary in multipart body.")
+	}
+	content, err = r.readAll(part, r.upload)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = badContent("Missing end boundary in multipart body.")
+	}
+	return content, part.Header.Get("Content-Type"), err
+}
+
+func badContent(message string) error {
+	return &apiError{status: http.StatusBadRequest, reason: "badContent", message: message}
+}
+
+// checkMediaType refuses what is no message: a client that does not say what it uploads sends text/plain.
+func checkMediaType(contentType string) error {
+	if mediaType, _, err := mime.ParseMediaType(contentType); err == nil && strings.HasPrefix(mediaType, "message/") {
+		return nil
+	}
+	return badContent("Media type '" + contentType + "' is not supported. Valid media types: [message/*]")
+}
+
+// readAll reads to the end, or refuses what is larger than the limit.
+func (r *request) readAll(from io.Reader, limit int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if int64(len(content)) > limit {
+		return nil, tooLarge()
+	}
+	return content, err
+}
+
+func tooLarge() error {
+	return &apiError{status: http.StatusRequestEntityTooLarge, reason: "uploadTooLarge", message: "Request Entity Too Large"}
+}
