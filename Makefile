@@ -5,7 +5,8 @@ LINT_VERSION := v2.15.0
 define untested
 [ -n "$$POSTROOM_TEST_POSTGRES" ] || echo "NOT TESTED: PostgreSQL. Set POSTROOM_TEST_POSTGRES to the URL of a server, as postgres://root@127.0.0.1:5432/test"; \
 command -v pgbouncer >/dev/null || echo "NOT TESTED: PostgreSQL behind a pooler. Install PgBouncer"; \
-command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "NOT TESTED: the dashboard in a browser. Install Chromium"
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || echo "NOT TESTED: the dashboard in a browser. Install Chromium"; \
+command -v python3 >/dev/null || echo "NOT TESTED: what mime builds, by Python's email package. Install Python 3"
 endef
 
 .PHONY: help
@@ -25,8 +26,9 @@ race: ## run all tests under the race detector
 	@go test -race ./...; status=$$?; $(untested); exit $$status
 
 .PHONY: soak
-soak: ## kill 500 processes at work on each engine: minutes, and a PostgreSQL server
+soak: ## kill 500 processes at work on each engine, and the workers of 10,000 messages: long, and a PostgreSQL server
 	POSTROOM_TEST_KILLS=500 go test -count=1 -v -timeout 30m -run '^TestKilledProcesses' ./queue/sqlite ./queue/postgres
+	POSTROOM_TEST_CHAOS=10000 go test -count=1 -v -timeout 3h ./internal/chaos
 
 .PHONY: lint
 lint: ## format, vet and lint

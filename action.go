@@ -1,17 +1,11 @@
 package postroom
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // An ActionType names what can be done to a message.
 type ActionType string
 
-// The eighteen actions. Package gmail carries out those of [MailboxActions]; [ActionType.Danger] returns how dangerous an
-// action is.
+// The standard actions. [StandardKind] describes each; which of them are carried out is said by a [Kinds].
 const (
 	ApplyLabel  ActionType = "apply_label"
 	RemoveLabel ActionType = "remove_label"
@@ -58,47 +52,8 @@ func (d Danger) String() string {
 	}
 }
 
-var dangers = map[ActionType]Danger{
-	ApplyLabel: Safe, RemoveLabel: Safe, MarkRead: Safe, MarkUnread: Safe, Archive: Safe, Trash: Safe, Restore: Safe,
-	Move: Safe, None: Safe,
-	Star: Reversible, Unstar: Reversible, Snooze: Reversible, AddNote: Reversible, CreateTask: Reversible,
-	Delete: Dangerous, Forward: Dangerous, AutoReply: Dangerous, Escalate: Dangerous,
-}
-
-// ActionTypes returns all actions, sorted by name.
-func ActionTypes() []ActionType {
-	types := make([]ActionType, 0, len(dangers))
-	for t := range dangers {
-		types = append(types, t)
-	}
-	slices.Sort(types)
-	return types
-}
-
-// mailbox lists the actions that change only the message itself.
-var mailbox = []ActionType{
-	ApplyLabel, Archive, Delete, MarkRead, MarkUnread, Move, None, RemoveLabel, Restore, Star, Trash, Unstar,
-}
-
-// MailboxActions returns the actions that package gmail carries out, sorted by name: those that change only the message
-// itself. The others need more than a mailbox, such as a place for notes or a way to send; a host that offers them carries
-// them out itself.
-func MailboxActions() []ActionType { return slices.Clone(mailbox) }
-
-// Valid reports whether t is one of the actions.
-func (t ActionType) Valid() bool {
-	_, ok := dangers[t]
-	return ok
-}
-
-// Danger returns the level of t, and [Dangerous] when t is not an action.
-func (t ActionType) Danger() Danger { return dangers[t] }
-
-// TakesLabel reports whether t needs the parameter "label".
-func (t ActionType) TakesLabel() bool { return t == ApplyLabel || t == RemoveLabel || t == Move }
-
-// Parameters are the arguments of an action, as decoded from JSON. An action that takes a label has the parameter "label":
-// the label's name until the ledger records the action, the label's id from then on.
+// Parameters are the arguments of an action, as decoded from JSON. A parameter of type [LabelParameter] is the label's name
+// until the ledger records the action, and the label's id from then on.
 type Parameters map[string]any
 
 // ParamLabel is the parameter that names the label of [ApplyLabel], [RemoveLabel] and [Move].
@@ -108,24 +63,6 @@ const ParamLabel = "label"
 func (p Parameters) Text(name string) (string, bool) {
 	s, ok := p[name].(string)
 	return s, ok && s != ""
-}
-
-// CheckParameters returns an error that says what t needs and p lacks, or nil.
-func (t ActionType) CheckParameters(p Parameters) error {
-	if !t.Valid() {
-		return fmt.Errorf("%q is not an action; the actions are %v", string(t), ActionTypes())
-	}
-	if !t.TakesLabel() {
-		return nil
-	}
-	label, _ := p.Text(ParamLabel)
-	switch strings.ToUpper(strings.TrimSpace(label)) {
-	case "":
-		return fmt.Errorf("action %s needs the parameter %q: the name of a label", t, ParamLabel)
-	case LabelSent, LabelDraft:
-		return fmt.Errorf("action %s cannot have the label %s: Gmail lets nobody change it", t, label)
-	}
-	return nil
 }
 
 // An ActionState is the state of an action in the ledger.
@@ -164,8 +101,12 @@ type Action struct {
 	State      ActionState
 	Error      string
 	UndoHint   *UndoHint // nil until completed
-	JobID      string    // the job that executes it, once one does
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	ExecutedAt time.Time // when execution first began; zero before
+	// ContentSHA256 is the hash, in hexadecimal, of the message that the action sends, and of the thread that it goes into: nothing
+	// else is sent. Empty for an
+	// action that sends none, and until the message is composed.
+	ContentSHA256 string
+	JobID         string // the job that executes it, once one does
+	CreatedAt     time.Time
+	UpdatedAt     time.Time
+	ExecutedAt    time.Time // when execution first began; zero before
 }

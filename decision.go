@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Source names the kind of decider that made a decision.
@@ -49,11 +50,14 @@ type Decision struct {
 
 	Explanations Explanations
 
-	Source   Source
-	RuleID   string   // the rule that matched, when Source is deterministic
-	RuleName string   // its name at that time
-	SafeMode SafeMode // the rule's; the zero value counts as default
-	Model    string   // provider::model, when Source is llm
+	// Source says who decided. The program that asks a decider sets it, and the fields of the rule with it: what a decider says
+	// of itself counts for nothing. The handler of package rules does so.
+	Source      Source
+	RuleID      string   // the rule that matched, when Source is deterministic
+	RuleName    string   // its name at that time
+	RuleVersion string   // its version then, see [StoredRule]
+	SafeMode    SafeMode // the rule's, for the record: the safety gate goes by the stored rule's; the zero value counts as default
+	Model       string   // provider::model, when Source is llm
 
 	// Key makes recording the decision idempotent: of several decisions with the same message and key, the ledger keeps
 	// the first. The empty key is that of the one decision made when the message arrives; every further decision about the
@@ -75,10 +79,11 @@ type Alternative struct {
 	WhyNot     string     `json:"why_not"`
 }
 
-// Validate checks the decision against its contract and returns every fault at once, or nil.
-func (d *Decision) Validate() error {
+// Validate checks the decision, made at now, against its contract and the kinds that are carried out. It returns every fault at
+// once, or nil.
+func (d *Decision) Validate(kinds *Kinds, now time.Time) error {
 	var faults []error
-	if err := d.Action.CheckParameters(d.Parameters); err != nil {
+	if err := kinds.Check(d.Action, d.Parameters, now); err != nil {
 		faults = append(faults, fmt.Errorf("decision: %w", err))
 	}
 	if !withinUnit(d.Confidence) {
@@ -88,14 +93,14 @@ func (d *Decision) Validate() error {
 		faults = append(faults, errors.New("decision: rationale is blank"))
 	}
 	for i, a := range d.Explanations.ConsideredAlternatives {
-		faults = append(faults, a.validate(i)...)
+		faults = append(faults, a.validate(kinds, i)...)
 	}
 	return errors.Join(faults...)
 }
 
-func (a Alternative) validate(index int) []error {
+func (a Alternative) validate(kinds *Kinds, index int) []error {
 	var faults []error
-	if !a.Action.Valid() {
+	if !kinds.Knows(a.Action) {
 		faults = append(faults, fmt.Errorf("considered_alternatives[%d]: %q is not an action", index, string(a.Action)))
 	}
 	if !withinUnit(a.Confidence) {
@@ -162,15 +167,47 @@ type UndoHint struct {
 	InverseAction     ActionType `json:"inverse_action"`
 	InverseParameters Parameters `json:"inverse_parameters,omitempty"`
 
+	// Undo is what the Undo of the action's [Kind] needs, for a kind that a [Handler] carries out.
+	Undo Parameters `json:"undo,omitzero"`
+
 	// Irreversible marks an action that cannot be undone.
 	Irreversible bool `json:"irreversible,omitempty"`
 
-	// Before is the message before the first attempt of the action, After the message as the action left it.
+	// SentMessageID is the provider's id of the message that the action has sent.
+	SentMessageID string `json:"sent_message_id,omitempty"`
+
+	// Before is the message before the first attempt of the action, After the message as the action left it. Other programs
+	// and people may have changed the message in between.
 	Before *Image `json:"before,omitempty"`
 	After  *Image `json:"after,omitempty"`
+
+	// Change is the action's own change: the labels that it adds and removes, the trash included, whether or not the message
+	// had them so already. Nil stands for the difference between Before and After.
+	Change *LabelChange `json:"change,omitempty"`
+}
+
+// Own returns the action's own change: Change, or the difference between the images if it is nil.
+func (h *UndoHint) Own() LabelChange {
+	switch {
+	case h.Change != nil:
+		return *h.Change
+	case h.Before != nil && h.After != nil:
+		return h.After.ChangeFrom(*h.Before)
+	}
+	return LabelChange{}
 }
 
 // Undoable reports whether the action can be undone from the hint.
 func (h *UndoHint) Undoable() bool {
-	return h != nil && !h.Irreversible && h.InverseAction != None && h.Before != nil && h.After != nil
+	if h == nil || h.Irreversible {
+		return false
+	}
+	return h.Undo != nil || h.InverseAction != None && h.Before != nil && h.After != nil
 }
+
+// The inverse parameters of an action that has scheduled a job which must not run once the action is undone, as a snooze has
+// the one that wakes the message: the id of the job, and the name of its key.
+const (
+	ParamCancelJob = "cancel_unsnooze_job_id"
+	ParamCancelKey = "cancel_unsnooze_key"
+)

@@ -15,42 +15,55 @@ var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{"gmail", "rules"}},
+	"internal/attempts": {users: []string{"gmail", "rules", "undo"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "queue/queueadmin", "rules", "safety"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "safety"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
 	},
-	"internal/dbvalue": {users: []string{"gmail", "rules", "safety"}},
+	"internal/dbvalue": {users: []string{"gmail", "llm", "rules", "safety"}},
 	"internal/dbtime": {users: []string{
-		"gmail", "rules", "safety", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
+		"gmail", "llm", "rules", "safety", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
-	"internal/fields":   {users: []string{"gmail", "gmail/gmailtest", "llm", "rules", "safety", "undo"}},
-	"internal/joblimit": {users: []string{"queue/internal/jobsql", "queue/postgres", "queue/queueadmin", "queue/sqlite"}},
+	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "undo"}},
+	"internal/gmailquery": {
+		users:   []string{"gmail", "gmail/gmailtest"},
+		imports: []string{"golang.org/x/text/"},
+	},
 	"internal/migrate": {
-		users:   []string{"gmail", "gmail/gmailtest", "queue", "rules", "safety"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "safety"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
+	"internal/suggest":          {users: []string{"rules", "examples/postroomd/config"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail", "rules", "safety"},
+		users:   []string{"gmail", "llm", "rules", "safety"},
 		imports: []string{"github.com/google/uuid"},
 	},
 
 	// A write that is begun inside another.
 	"queue/internal/within": {users: []string{"queue/postgres", "queue/sqlite"}},
+	// What claims may take under limits.
+	"queue/internal/joblimit": {
+		users:   []string{"queue/internal/jobsql", "queue/postgres", "queue/sqlite"},
+		imports: []string{"queue/driver"},
+	},
 	// The SQL and the rows of the drivers.
 	"queue/internal/jobsql": {
 		users:   []string{"queue/postgres", "queue/sqlite"},
-		imports: []string{"github.com/jmoiron/sqlx", "internal/dbtime", "internal/joblimit", "queue/driver"},
+		imports: []string{"github.com/jmoiron/sqlx", "internal/dbtime", "queue/driver", "queue/internal/joblimit"},
 	},
+	// The HTTP client, the failures and the rate limits of the providers of models.
+	"llm/internal/provider": {users: []string{"llm/openai", "llm/anthropic", "llm/gemini"}, imports: []string{"llm"}},
 	// Raw messages for the Gmail server and the mailboxes that are imported into it.
 	"gmail/gmailtest/internal/rawmail": {
 		users:   []string{"gmail/gmailtest", "gmail/gmailtest/mailbox"},
-		imports: []string{"golang.org/x/net/html", "golang.org/x/text/"},
+		imports: []string{"mime", "golang.org/x/text/"},
 	},
 
 	// For tests only.
+	"internal/browsertest": {imports: []string{"github.com/chromedp/chromedp", "github.com/stretchr/testify/require"}},
+	"internal/chaos":       {imports: []string{"github.com/stretchr/testify/require"}},
 	"internal/dbtest": {imports: []string{
 		"queue", "queue/postgres", "queue/sqlite", "github.com/google/uuid", "github.com/stretchr/testify/require",
 	}},

@@ -12,25 +12,36 @@ const module = "github.com/postroom-go/postroom"
 
 // What a room may know of the others. An arrow that is not here is one that makes a room useless without another.
 var mayImport = map[string][]string{
-	"":                        {},
-	"queue":                   {"queue/driver"},
-	"queue/driver":            {},
-	"queue/driver/drivertest": {"queue", "queue/driver"},
-	"queue/queueadmin":        {"queue", "queue/driver"},
-	"queue/sqlite":            {"queue/driver", "queue/internal/", "queue/sqlite/internal/"},
-	"queue/postgres":          {"queue/driver", "queue/internal/"},
-	"queue/queuetest":         {"queue", "queue/driver", "queue/sqlite"},
-	"queue/queueui":           {"queue", "queue/queueadmin"},
-	"mime":                    {},
-	"gmail":                   {"", "queue", "mime"},
-	"gmail/gmailtest":         {"queue", "queue/sqlite", "gmail/gmailtest/"},
-	"gmail/gmailtest/mailbox": {"gmail/gmailtest/"},
-	"gmail/gmailtest/sample":  {"gmail/gmailtest/"},
-	"rules":                   {"", "queue"},
-	"llm":                     {"", "queue"},
-	"llm/llmtest":             {"llm"},
-	"safety":                  {"", "queue"},
-	"undo":                    {"", "queue", "safety"},
+	"":                              {},
+	"queue":                         {"queue/driver"},
+	"queue/driver":                  {},
+	"queue/driver/drivertest":       {"queue", "queue/driver"},
+	"queue/queueadmin":              {"queue", "queue/driver"},
+	"queue/sqlite":                  {"queue/driver", "queue/internal/", "queue/sqlite/internal/"},
+	"queue/postgres":                {"queue/driver", "queue/internal/"},
+	"queue/queuetest":               {"queue", "queue/driver", "queue/sqlite"},
+	"queue/queueencrypt":            {"queue"},
+	"queue/queueui":                 {"queue", "queue/queueadmin"},
+	"mime":                          {},
+	"mime/calendar":                 {"mime"},
+	"gmail":                         {"", "queue", "mime"},
+	"gmail/auth":                    {"gmail"},
+	"gmail/auth/agefile":            {"gmail/auth"},
+	"gmail/auth/keychain":           {"gmail/auth"},
+	"gmail/auth/tokenstore":         {"gmail/auth", "gmail/auth/"},
+	"gmail/pubsub":                  {"gmail"},
+	"gmail/gmailtest":               {"queue", "queue/sqlite", "mime", "gmail/gmailtest/"},
+	"gmail/gmailtest/cmd/gmailtest": {"gmail/gmailtest", "gmail/gmailtest/"},
+	"gmail/gmailtest/mailbox":       {"gmail/gmailtest/"},
+	"gmail/gmailtest/sample":        {"gmail/gmailtest/"},
+	"rules":                         {"", "queue", "mime"},
+	"llm":                           {"", "queue", "mime"},
+	"llm/openai":                    {"llm", "llm/internal/"},
+	"llm/anthropic":                 {"llm", "llm/internal/"},
+	"llm/gemini":                    {"llm", "llm/internal/"},
+	"llm/llmtest":                   {"llm"},
+	"safety":                        {"", "queue", "mime"},
+	"undo":                          {"", "queue", "safety"},
 }
 
 func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
@@ -75,11 +86,14 @@ func TestLightRoomsStayLight(t *testing.T) {
 		"github.com/chromedp":            "a browser belongs to tests only",
 		"github.com/jackc/pgx/v5":        "it is a database driver; only queue/postgres links it",
 		"google.golang.org/api/gmail/v1": "it is the Google client; only gmail links it",
+		"github.com/openai/openai-go":    "an SDK of a provider is only in programs that want it; llm/openai links it",
+		"github.com/anthropics":          "an SDK of a provider is only in programs that want it; llm/anthropic links it",
+		"google.golang.org/genai":        "an SDK of a provider is only in programs that want it; llm/gemini links it",
 		"go.opentelemetry.io/otel/sdk":   "which SDK exports traces and metrics is the program's choice; the API is enough",
 		"github.com/stretchr/testify":    "test libraries do not belong into users' binaries",
 		"pgregory.net/rapid":             "test libraries do not belong into users' binaries",
 	}
-	for _, room := range []string{".", "./mime", "./rules", "./safety", "./undo", "./queue", "./queue/queueui", "./llm"} {
+	for _, room := range []string{".", "./mime", "./mime/calendar", "./rules", "./safety", "./undo", "./queue", "./queue/queueui", "./llm"} {
 		t.Run("room "+room, func(t *testing.T) {
 			for _, dep := range list(t, room, "{{.ImportPath}}", "-deps") {
 				for path, why := range forbidden {
@@ -90,6 +104,22 @@ func TestLightRoomsStayLight(t *testing.T) {
 			cgo := list(t, room, "{{if and (not .Standard) .CgoFiles}}{{.ImportPath}}{{end}}", "-deps")
 			require.Empty(t, cgo, "package %s needs a C compiler", room)
 		})
+	}
+}
+
+// A host that keeps grants in its own way links neither a keychain nor an encryption.
+func TestAuthBringsNoPlaceForGrants(t *testing.T) {
+	for _, dep := range list(t, "./gmail/auth", "{{.ImportPath}}", "-deps") {
+		for _, path := range []string{"github.com/zalando/go-keyring", "filippo.io/age"} {
+			require.False(t, dep == path || strings.HasPrefix(dep, path+"/"), "package gmail/auth depends on %s: packages beside it do", path)
+		}
+	}
+}
+
+// A program that is pushed to, or polls, links no client of Pub/Sub.
+func TestGmailBringsNoClientOfPubSub(t *testing.T) {
+	for _, dep := range list(t, "./gmail", "{{.ImportPath}}", "-deps") {
+		require.False(t, strings.HasPrefix(dep, "cloud.google.com/go/pubsub/"), "package gmail depends on %s: gmail/pubsub does", dep)
 	}
 }
 

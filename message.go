@@ -77,6 +77,9 @@ type Attachment struct {
 	Size        int64  `json:"size"`
 	Inline      bool   `json:"inline,omitempty"`
 	ContentID   string `json:"content_id,omitempty"`
+	// Kind is empty for a file. Others are what a person does not call an attachment: a "picture" that the HTML shows, a
+	// "signature", a "report" about the delivery or the reading of a message, a "calendar".
+	Kind string `json:"kind,omitempty"`
 }
 
 // An Address is a mailbox (RFC 5322, section 3.4): a display name, which anyone can choose, and the address itself.

@@ -2,10 +2,12 @@ package gmail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
@@ -26,6 +28,16 @@ type Account struct {
 	LastSyncAt time.Time
 
 	Backfill Backfill
+	// WatchExpiresAt is when Gmail stops to publish the account's changes; zero if it was never asked to; see [NewWatchJob].
+	WatchExpiresAt time.Time
+
+	// backfilledAll reports whether a backfill of all mail was ever begun.
+	backfilledAll bool
+
+	// State says whether the jobs of the account run. Reason says to people why they do not, and Since is when the state began.
+	State  AccountState
+	Reason string
+	Since  time.Time
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -37,6 +49,12 @@ type Backfill struct {
 	Query string // the search that it lists; empty for all mail
 	// Page is the token of the next page; empty before the second page and when done.
 	Page string
+
+	Pages    int // listed so far
+	Messages int // on the pages listed so far
+	// Estimate is Gmail's guess at the number of messages on all pages, made at the first page. For all mail it is the number
+	// of messages of the mailbox, spam and trash included; for a search Gmail does not count far.
+	Estimate int
 }
 
 // A BackfillState is the state of a backfill.
@@ -56,7 +74,15 @@ type accountRow struct {
 	BackfillState BackfillState `db:"backfill_state"`
 	BackfillQuery string        `db:"backfill_query"`
 	BackfillPage  string        `db:"backfill_page"`
+	BackfilledAll bool          `db:"backfilled_all"`
+	Pages         int           `db:"backfill_pages"`
+	Messages      int           `db:"backfill_messages"`
+	Estimate      int           `db:"backfill_estimate"`
+	WatchExpires  dbtime.Time   `db:"watch_expires_at"`
 	LastSyncAt    dbtime.Time   `db:"last_sync_at"`
+	State         AccountState  `db:"state"`
+	StateReason   string        `db:"state_reason"`
+	StateSince    dbtime.Time   `db:"state_since"`
 	CreatedAt     dbtime.Time   `db:"created_at"`
 	UpdatedAt     dbtime.Time   `db:"updated_at"`
 }
@@ -64,13 +90,15 @@ type accountRow struct {
 func (r accountRow) account() Account {
 	return Account{
 		ID: r.ID, Email: r.Email, HistoryID: uint64(r.HistoryID), LastSyncAt: r.LastSyncAt.Time,
-		Backfill:  Backfill{State: r.BackfillState, Query: r.BackfillQuery, Page: r.BackfillPage},
+		Backfill:       Backfill{State: r.BackfillState, Query: r.BackfillQuery, Page: r.BackfillPage, Pages: r.Pages, Messages: r.Messages, Estimate: r.Estimate},
+		WatchExpiresAt: r.WatchExpires.Time, backfilledAll: r.BackfilledAll,
+		State: r.State, Reason: r.StateReason, Since: r.StateSince.Time,
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
 	}
 }
 
 // EnsureAccount returns the id of the account with the address, and creates the account if there is none. Addresses are
-// compared without regard to case.
+// compared without regard to case. An account that is being removed is an error.
 func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if !strings.Contains(email, "@") {
@@ -82,6 +110,9 @@ func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (s
 	}
 	now := dbtime.Of(queue.Now(tx))
 	err = get(ctx, tx, &id, "account "+email, sqlEnsureAccount, id, provider, email, now, now)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return "", errRemoving(email)
+	}
 	return id, err
 }
 
@@ -131,19 +162,24 @@ func (s *Store) moveCursor(ctx context.Context, tx queue.Tx, accountID string, t
 }
 
 // startBackfill notes that a backfill has begun, unless one with another query is under way.
-func (s *Store) startBackfill(ctx context.Context, tx queue.Tx, accountID, query string) error {
-	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlStartBackfill, query, dbtime.Of(queue.Now(tx)), accountID)
+func (s *Store) startBackfill(ctx context.Context, tx queue.Tx, accountID, query string, estimate int64) error {
+	if query == "" {
+		if _, err := exec(ctx, tx, "backfill of account "+accountID, sqlBackfilledAll, dbtime.Of(queue.Now(tx)), accountID); err != nil {
+			return err
+		}
+	}
+	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlStartBackfill, query, estimate, dbtime.Of(queue.Now(tx)), accountID)
 	return err
 }
 
-// moveBackfill notes the page to come, or with an empty one that the backfill is done. It does nothing for a backfill
-// that [Store.startBackfill] did not note.
-func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query, next string) error {
+// moveBackfill notes that a page was listed, and the one to come; without one the backfill is done. It does nothing for a
+// backfill that [Store.startBackfill] did not note.
+func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query string, page MessagePage) error {
 	state := BackfillRunning
-	if next == "" {
+	if page.NextPageToken == "" {
 		state = BackfillDone
 	}
 	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlMoveBackfill,
-		string(state), next, dbtime.Of(queue.Now(tx)), accountID, query)
+		string(state), page.NextPageToken, len(page.IDs), dbtime.Of(queue.Now(tx)), accountID, query)
 	return err
 }

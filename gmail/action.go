@@ -1,24 +1,31 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Ledger records actions; *safety.Ledger implements it. Each call is part of the job's transaction.
+// A Ledger records actions; *safety.Ledger implements it. The calls that take a transaction are part of the job's.
 type Ledger interface {
 	// Start makes a queued action executing, owned by the job. It is no error if the same job is executing the action
-	// already. If the state of the action does not allow it, Start returns the action in its present state and an error; if
-	// there is no such action, the error matches [postroom.ErrNotFound].
+	// already. An action that is not executed because it is not what was permitted, or needs a person again, is returned in its
+	// new state, without an error. If the state of the action does not allow it, Start returns the action in its present state and an error; if
+	// there is no such action, the error matches [postroom.ErrNotFound]; while another action of the message executes, it is a
+	// [*postroom.BusyError].
 	Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error)
 	// Complete makes an executing action completed, with the hint that undoes it.
 	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
 	// Fail makes an executing action failed, with a reason for people.
 	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
+	// Executing returns the action of a message that is executing, undos included; nil if none is.
+	Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error)
 }
 
 // The steps of an action.
@@ -30,7 +37,10 @@ const (
 // act carries out one action of the ledger. It stores the image of the message before it changes anything at Gmail; a later
 // attempt does the rest and completes with that first image.
 func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
-	action, err := j.startAction(ctx, w)
+	if sends, err := j.handToOutbox(ctx, w); sends || err != nil {
+		return err
+	}
+	action, err := j.startAction(ctx, w.Attempt, w.Payload)
 	switch {
 	case err != nil:
 		return err
@@ -51,18 +61,15 @@ func (j *jobs) act(ctx context.Context, w *queue.Work[ActionPayload]) error {
 }
 
 // startAction makes the action executing. It returns an action that is final or waits for approval in its present state: there
-// is nothing to do. An action that has failed, or that another job executes, is an error.
-func (j *jobs) startAction(ctx context.Context, w *queue.Work[ActionPayload]) (postroom.Action, error) {
-	var action postroom.Action
-	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if action, err = j.Ledger.Start(ctx, tx, w.Payload.ActionID, w.Job.ID); err != nil {
-			return err
+// is nothing to do. An action that has failed, or that another job executes, is an error. While another action of the message
+// executes, the job is put off.
+func (j *jobs) startAction(ctx context.Context, w *queue.Attempt, p ActionPayload) (postroom.Action, error) {
+	action, err := j.tryStart(ctx, w, p, "")
+	if busy, ok := errors.AsType[*postroom.BusyError](err); ok {
+		if action, err = j.startAfter(ctx, w, p, busy); err != nil {
+			return action, err
 		}
-		if action.AccountID != w.Payload.AccountID {
-			return queue.Fatal(fmt.Errorf("gmail: action %s is of account %s, not of %s", action.ID, action.AccountID, w.Payload.AccountID))
-		}
-		return nil
-	})
+	}
 	switch {
 	case err == nil:
 		return action, nil
@@ -78,16 +85,55 @@ func (j *jobs) startAction(ctx context.Context, w *queue.Work[ActionPayload]) (p
 	return action, err
 }
 
+// tryStart fails the action that is abandoned, if one is named, in the same transaction.
+func (j *jobs) tryStart(ctx context.Context, w *queue.Attempt, p ActionPayload, abandoned string) (action postroom.Action, err error) {
+	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if abandoned != "" {
+			if err := j.Ledger.Fail(ctx, tx, abandoned, "its job ended before it did"); err != nil {
+				return err
+			}
+		}
+		if action, err = j.Ledger.Start(ctx, tx, p.ActionID, w.Job.ID); err != nil {
+			return err
+		}
+		switch {
+		case action.State == postroom.ActionApprovedPending: // the key of the job is free for the one that follows the approval
+			return w.CompleteTx(ctx, tx)
+		case action.State == postroom.ActionExecuting && action.AccountID != p.AccountID:
+			return queue.Fatal(fmt.Errorf("gmail: action %s is of account %s, not of %s", action.ID, action.AccountID, p.AccountID))
+		}
+		return nil
+	})
+	return action, err
+}
+
+// startAfter starts the action in the place of one whose job has ended without finishing it, and puts the job off while that
+// job goes on.
+func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload, busy *postroom.BusyError) (postroom.Action, error) {
+	holder, err := w.Queue().Job(ctx, busy.JobID)
+	switch {
+	case errors.Is(err, queue.ErrJobNotFound), err == nil && holder.State.Finished():
+		return j.tryStart(ctx, w, p, busy.ActionID)
+	case err == nil:
+		err = queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
+	}
+	return postroom.Action{}, err
+}
+
 // An outcome is the result of an action.
 type outcome struct {
 	hint  postroom.UndoHint
 	after *postroom.Image // nil: as it was
 	gone  bool            // the message is no more
+
+	commit postroom.Commit // what a Handler writes; may be nil
 }
 
-// store updates the stored message.
+// store updates the stored message, and writes what a Handler has to write.
 func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Action) error {
 	switch {
+	case o.commit != nil:
+		return o.commit(ctx, tx)
 	case o.gone:
 		return s.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
 	case o.after != nil:
@@ -97,15 +143,15 @@ func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Ac
 }
 
 func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action) (outcome, error) {
-	if a.Type == postroom.None {
-		return outcome{hint: postroom.UndoHint{InverseAction: postroom.None}}, nil
+	kind, err := j.kindOf(a)
+	if err != nil {
+		return outcome{}, err
 	}
-	var does effect
-	if a.Type != postroom.Delete {
-		var err error
-		if does, err = effectOf(a); err != nil {
-			return outcome{}, err
-		}
+	switch {
+	case a.Type == postroom.None:
+		return outcome{hint: postroom.UndoHint{InverseAction: postroom.None}}, nil
+	case kind.Handler != nil:
+		return runHandler(ctx, w, kind, a)
 	}
 	_, client, err := j.open(ctx, a.AccountID)
 	if err != nil {
@@ -121,21 +167,45 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	if err != nil {
 		return outcome{}, err
 	}
-	if a.Type == postroom.Delete {
+	switch a.Type {
+	case postroom.Delete:
 		return deleteMessage(ctx, w, client, id, before)
+	case postroom.Snooze:
+		return j.snooze(ctx, w, client, id, before, kind, a)
 	}
-	return does.perform(ctx, client, id, before)
+	does := kind.Effect(a.Parameters)
+	does.Inverse = cmp.Or(does.Inverse, "undo_"+a.Type)
+	return perform(ctx, client, id, before, does)
 }
 
-func (e effect) perform(ctx context.Context, client *Client, id string, before postroom.Image) (outcome, error) {
+// kindOf returns the kind of an action that this job carries out. The decision has been checked when it was made; the host may
+// carry out other kinds since, and the action may have been recorded otherwise.
+func (j *jobs) kindOf(a postroom.Action) (postroom.Kind, error) {
+	kind, err := j.Kinds.Find(a.Type)
+	switch {
+	case err != nil:
+	case kind.Job != postroom.ActionJob:
+		err = fmt.Errorf("action %s is carried out by the job %s", a.Type, kind.Job)
+	default:
+		err = kind.CheckParameters(a.Parameters, time.Time{})
+	}
+	if err != nil {
+		err = &Error{Op: "action " + a.ID, Class: ClassInvalid, Err: err}
+	}
+	return kind, err
+}
+
+func perform(ctx context.Context, client *Client, id string, before postroom.Image, e postroom.Effect) (outcome, error) {
 	after := before
-	if change := needed(e.change, before); !change.IsZero() {
+	if change := needed(e.Change, before); !change.IsZero() {
 		var err error
 		if after, err = client.apply(ctx, id, change); err != nil {
 			return outcome{}, err
 		}
 	}
-	hint := postroom.UndoHint{InverseAction: e.inverse, InverseParameters: e.params, Before: &before, After: &after}
+	hint := postroom.UndoHint{
+		InverseAction: e.Inverse, InverseParameters: e.InverseParameters, Before: &before, After: &after, Change: &e.Change,
+	}
 	return outcome{hint: hint, after: &after}, nil
 }
 

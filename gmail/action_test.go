@@ -3,7 +3,6 @@ package gmail
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -240,7 +239,7 @@ func TestActionsThatFail(t *testing.T) {
 		{"server that stays down", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Status: 503, Times: -1}, attempts.Unattended, "server error (503"},
 		{"no connection", postroom.Archive, "", gmailtest.Fault{Method: gmailtest.MessagesModify, Cut: gmailtest.CutBefore, Times: -1}, attempts.Unattended, "network error"},
 		{"no label given", postroom.ApplyLabel, "", gmailtest.Fault{Method: "none"}, 1, `needs the parameter "label"`},
-		{"not an action of Gmail's", postroom.Snooze, "", gmailtest.Fault{Method: "none"}, 1, "snooze is not one of the actions"},
+		{"not carried out", postroom.Escalate, "", gmailtest.Fault{Method: "none"}, 1, "action escalate: nobody carries it out here"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -335,17 +334,17 @@ func TestActionThatIsNotOurs(t *testing.T) {
 	require.Equal(t, postroom.ActionFailed, w.action(tests[2].action).State)
 }
 
-// TestMailboxActionsAreThoseCarriedOut: what the words promise and what the jobs do is one list.
-func TestMailboxActionsAreThoseCarriedOut(t *testing.T) {
-	carriedOut := append(slices.Collect(maps.Keys(plain)), slices.Collect(maps.Keys(labelled))...)
-	require.Equal(t, slices.Sorted(slices.Values(append(carriedOut, postroom.Delete))), postroom.MailboxActions())
-	require.Len(t, postroom.MailboxActions(), 12)
-	for _, a := range postroom.MailboxActions() {
-		if a == postroom.Delete {
+// TestTheBuiltinKindsAreThoseCarriedOut: what the words promise and what the jobs do is one list.
+func TestTheBuiltinKindsAreThoseCarriedOut(t *testing.T) {
+	var kinds *postroom.Kinds
+	for _, a := range kinds.Types() {
+		kind, err := (&jobs{}).kindOf(postroom.Action{Type: a, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}})
+		require.NoError(t, err, a)
+		if kind.Effect == nil {
+			require.Contains(t, []postroom.ActionType{postroom.None, postroom.Delete}, a)
 			continue
 		}
-		e, err := effectOf(postroom.Action{Type: a, Parameters: labelParam("Label_1")})
-		require.NoError(t, err, a)
-		require.NoError(t, e.inverse.CheckParameters(e.params), "the inverse of %s is complete", a)
+		e := kind.Effect(postroom.Parameters{"label": "Label_1"})
+		require.NoError(t, kinds.Check(e.Inverse, e.InverseParameters, time.Time{}), "the inverse of %s is complete", a)
 	}
 }

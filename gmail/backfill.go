@@ -2,9 +2,32 @@ package gmail
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom/queue"
 )
+
+// BackfillQuery returns a search for the mail that Gmail received in a range of time and that the search query finds, for
+// [NewBackfillJob]. It begins at from and ends before to, to the second; a zero time leaves that end open, and an empty query finds
+// all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.
+func BackfillQuery(query string, from, to time.Time) string {
+	var terms []string
+	if !from.IsZero() {
+		terms = append(terms, fmt.Sprintf("after:%d", from.Unix()))
+	}
+	if !to.IsZero() {
+		terms = append(terms, fmt.Sprintf("before:%d", to.Unix()))
+	}
+	switch {
+	case query != "" && len(terms) > 0:
+		terms = append(terms, "("+query+")")
+	case query != "":
+		return query
+	}
+	return strings.Join(terms, " ")
+}
 
 // backfill lists one page and commits in one transaction: the ingest jobs of its messages, the job of the next page, the
 // progress of the account, and its own completion.
@@ -13,27 +36,40 @@ func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) err
 	if err != nil {
 		return Verdict(err)
 	}
-	// The cursor is read before the first listing, so that changes during the listing lie after it and a history sync sees
-	// them.
-	var profile Profile
-	if account.HistoryID == 0 {
-		if profile, err = client.Profile(ctx); err != nil {
-			return Verdict(err)
-		}
+	payload := w.Payload
+	page, profile, err := j.listPage(ctx, client, account, payload)
+	if isPageRefused(payload.PageToken, err) && payload.Restarts < maxRestarts {
+		j.Logger.WarnContext(ctx, "Gmail refuses the token of a page; the backfill begins again", "account", account.Email, "query", payload.Query)
+		payload.PageToken, payload.Restarts = "", payload.Restarts+1
+		page, profile, err = j.listPage(ctx, client, account, payload)
 	}
-	page, err := client.ListMessages(ctx, MessageList{
-		Query: w.Payload.Query, IncludeSpamTrash: j.SpamAndTrash, PageToken: w.Payload.PageToken, Max: j.PageSize,
-	})
 	if err != nil {
 		return Verdict(err)
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.recordPage(ctx, tx, w.Payload, page, profile); err != nil {
+		if err := j.recordPage(ctx, tx, payload, page, profile); err != nil {
 			return err
 		}
-		_, err := w.Queue().EnqueueManyTx(ctx, tx, pageJobs(w.Payload, page))
+		if page.IDs, err = j.Store.notStored(ctx, tx, payload.AccountID, page.IDs); err != nil {
+			return err
+		}
+		_, err := w.Queue().EnqueueManyTx(ctx, tx, pageJobs(payload, page))
 		return err
 	})
+}
+
+// listPage lists the page, and reads the profile where it is needed. The cursor is read before the first listing, so that changes
+// during the listing lie after it and a history sync sees them. The number of messages is for the progress.
+func (j *jobs) listPage(ctx context.Context, client *Client, account Account, p BackfillPayload) (page MessagePage, profile Profile, err error) {
+	if account.HistoryID == 0 || p.PageToken == "" && p.Query == "" {
+		if profile, err = j.profile(ctx, client, account); err != nil {
+			return page, profile, err
+		}
+	}
+	page, err = client.ListMessages(ctx, MessageList{
+		Query: p.Query, IncludeSpamTrash: j.SpamAndTrash, PageToken: p.PageToken, Max: j.PageSize,
+	})
+	return page, profile, err
 }
 
 func pageJobs(payload BackfillPayload, page MessagePage) []queue.NewJob {
@@ -61,9 +97,13 @@ func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayl
 		}
 	}
 	if payload.PageToken == "" {
-		if err := j.Store.startBackfill(ctx, tx, payload.AccountID, payload.Query); err != nil {
+		estimate := page.Estimate
+		if payload.Query == "" {
+			estimate = profile.Messages
+		}
+		if err := j.Store.startBackfill(ctx, tx, payload.AccountID, payload.Query, estimate); err != nil {
 			return err
 		}
 	}
-	return j.Store.moveBackfill(ctx, tx, payload.AccountID, payload.Query, page.NextPageToken)
+	return j.Store.moveBackfill(ctx, tx, payload.AccountID, payload.Query, page)
 }

@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func TestBackfillPageByPage(t *testing.T) {
 	require.Equal(t, ids, w.seen)
 
 	account := w.state()
-	require.Equal(t, Backfill{State: BackfillDone}, account.Backfill)
+	require.Equal(t, Backfill{State: BackfillDone, Pages: 3, Messages: 25, Estimate: 25}, account.Backfill)
 	require.Equal(t, latest, account.HistoryID)
 	require.WithinDuration(t, time.Now(), account.LastSyncAt, time.Minute)
 
@@ -91,10 +92,84 @@ func TestBackfillThatStoppedIsResumed(t *testing.T) {
 	backfill := w.state().Backfill
 	require.Equal(t, BackfillRunning, backfill.State)
 	require.NotEmpty(t, backfill.Page)
+	require.Equal(t, []int{1, 2, 6}, []int{backfill.Pages, backfill.Messages, backfill.Estimate})
 
 	w.run(NewBackfillJob(w.account, backfill.Query, backfill.Page))
 	require.Len(t, w.seen, 6)
-	require.Equal(t, BackfillDone, w.state().Backfill.State)
+	require.Equal(t, Backfill{State: BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
+}
+
+// A token of a page does not last for ever. The backfill begins again, fetches nothing twice, and ends.
+func TestBackfillWhosePageIsRefused(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.cfg.PageSize, w.cfg.Logger = 2, slog.New(slog.DiscardHandler)
+		w.arriveMany(6)
+		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 3, Status: http.StatusBadRequest, Message: "Invalid pageToken"})
+		w.run(NewBackfillJob(w.account, "", ""))
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 5}, w.jobs("backfill.gmail"), "the third one lists the first page")
+		require.Equal(t, Backfill{State: BackfillDone, Pages: 3, Messages: 6, Estimate: 6}, w.state().Backfill)
+		require.Len(t, w.seen, 6)
+		require.Equal(t, 6, w.server.Counts()[gmailtest.MessagesGet])
+
+		w.run(NewBackfillJob(w.account, "", "of another year"))
+		require.Equal(t, BackfillDone, w.state().Backfill.State)
+	})
+}
+
+// A server that refuses each page but the first is not asked for ever.
+func TestBackfillWhosePagesAreAllRefused(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.PageSize, w.cfg.Logger = 2, slog.New(slog.DiscardHandler)
+	w.arriveMany(6)
+	w.wire.before = func(r *http.Request) {
+		if query := r.URL.Query(); query.Has("pageToken") {
+			query.Set("pageToken", "refused")
+			r.URL.RawQuery = query.Encode()
+		}
+	}
+	w.run(NewBackfillJob(w.account, "", ""))
+	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1 + maxRestarts, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
+	require.Len(t, w.seen, 2)
+}
+
+// What a host does for a new account, in whatever order the jobs run: each message is fetched once.
+func TestFirstBackfillAndFirstSyncFetchNothingTwice(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.cfg.PageSize = 20
+		for range 25 {
+			w.arrive(recent(), "INBOX")
+			w.arrive(plainMail, "INBOX")
+		}
+		w.run(NewHistorySyncJob(w.account, 0), NewLabelsSyncJob(w.account), NewBackfillJob(w.account, "", ""))
+		w.run(NewHistorySyncJob(w.account, 0), NewHistorySyncJob(w.account, w.latest()))
+		require.Len(t, w.seen, 50)
+		require.Equal(t, 50, w.server.Counts()[gmailtest.MessagesGet])
+		require.Equal(t, map[queue.State]int{queue.StateCompleted: 50}, w.jobs("ingest.gmail"))
+		require.Empty(t, w.jobs("reconcile.gmail"))
+	})
+}
+
+func TestBackfillOfARange(t *testing.T) {
+	w := newWorld(t)
+	w.arriveOld("INBOX")
+	starred := w.arrive(recent(), "INBOX", "STARRED")
+	plain := w.arrive(recent(), "INBOX")
+	day := 24 * time.Hour
+	w.run(NewBackfillJob(w.account, BackfillQuery("is:starred OR is:important", time.Now().Add(-day), time.Now().Add(day)), ""))
+	require.Equal(t, []string{starred}, w.seen)
+	w.run(NewBackfillJob(w.account, BackfillQuery("", time.Now().Add(-day), time.Time{}), ""))
+	require.Equal(t, []string{starred, plain}, w.seen)
+
+	at := time.Unix(1774868400, 5)
+	for want, query := range map[string]string{
+		"":                                   BackfillQuery("", time.Time{}, time.Time{}),
+		"is:starred":                         BackfillQuery("is:starred", time.Time{}, time.Time{}),
+		"after:1774868400":                   BackfillQuery("", at, time.Time{}),
+		"before:1774868400 (a OR b)":         BackfillQuery("a OR b", time.Time{}, at),
+		"after:1774868400 before:1774868401": BackfillQuery("", at, at.Add(time.Second)),
+	} {
+		require.Equal(t, want, query)
+	}
 }
 
 func TestBackfillOfSpamAndTrash(t *testing.T) {
@@ -132,6 +207,7 @@ func TestKeys(t *testing.T) {
 		{"first page", NewBackfillJob("a", "", ""), queue.WhileUnfinished("backfill.gmail:a:first")},
 		{"page", NewBackfillJob("a", "", "p2"), queue.WhileUnfinished("backfill.gmail:a:p2")},
 		{"page of a search", NewBackfillJob("a", "is:starred", "p2"), queue.WhileUnfinished("backfill.gmail:a:is:starred:p2")},
+		{"page of a backfill that has begun again", BackfillPayload{AccountID: "a", PageToken: "p2", Restarts: 1}.job(), queue.WhileUnfinished("backfill.gmail:a:p2:again:1")},
 		{"fallback", BackfillPayload{AccountID: "a", Query: "newer_than:7d", Gap: 9}.job(), queue.WhileUnfinished("backfill.gmail:a:fallback:9:first")},
 		{"push", NewHistorySyncJob("a", 9), queue.WhileUnfinished("history.sync.gmail:a:9")},
 		{"poll", NewHistorySyncJob("a", 0), queue.WhileUnfinished("history.sync.gmail:a")},

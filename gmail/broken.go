@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A BrokenMessage arrived and could not be read. It is kept as it came until its ingest job, retried by a person, succeeds
-// or finds it gone.
+// A BrokenMessage arrived, but Gmail's answer did not hold it. The answer is kept as it came until the ingest job, retried by
+// a person, succeeds or finds the message gone.
 type BrokenMessage struct {
 	AccountID  string
 	ProviderID string // Gmail's id
@@ -50,8 +50,7 @@ func (s *Store) Broken(ctx context.Context, accountID string) ([]BrokenMessage, 
 	return broken, nil
 }
 
-// BrokenRaw returns a broken message as it was kept: the message's bytes or, when Gmail's answer was not base64, that
-// answer. It returns [postroom.ErrNotFound] if the message is not broken.
+// BrokenRaw returns what Gmail answered in place of a broken message. It returns [postroom.ErrNotFound] if the message is not broken.
 func (s *Store) BrokenRaw(ctx context.Context, accountID, providerID string) ([]byte, error) {
 	var raw []byte
 	err := get(ctx, s.db.Reader(), &raw, "broken message "+providerID, sqlBrokenRaw, accountID, providerID)

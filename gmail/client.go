@@ -3,11 +3,9 @@ package gmail
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	api "google.golang.org/api/gmail/v1"
@@ -30,6 +28,9 @@ type ClientConfig struct {
 	// Limits keep the client within Gmail's quota. The zero Limits are those that Gmail gives a new project.
 	Limits Limits
 }
+
+// defaultCallTimeout bounds a call.
+const defaultCallTimeout = time.Minute
 
 // A Client calls Gmail for one mailbox. Each method makes one call unless it says otherwise, and returns [*Error]. It is safe
 // for concurrent use. [NewClient] makes one; the zero Client is unusable.
@@ -54,7 +55,16 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gmail: ClientConfig.%w", err)
 	}
-	options := []option.ClientOption{option.WithHTTPClient(cfg.HTTPClient)}
+	return newClient(cfg, gate)
+}
+
+// newClient makes a client with a gate, for a configuration that has been checked.
+func newClient(cfg ClientConfig, gate *gate) (*Client, error) {
+	carrier := cfg.HTTPClient
+	if root, ok := batchRoot(cfg.Endpoint); ok {
+		carrier = batched(carrier, root)
+	}
+	options := []option.ClientOption{option.WithHTTPClient(carrier)}
 	if cfg.Endpoint != "" {
 		options = append(options, option.WithEndpoint(cfg.Endpoint))
 	}
@@ -64,7 +74,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		return nil, fmt.Errorf("gmail: %w", err)
 	}
 	return &Client{
-		service: service, user: cmp.Or(cfg.UserID, "me"), timeout: cmp.Or(cfg.Timeout, time.Minute), gate: gate,
+		service: service, user: cmp.Or(cfg.UserID, "me"), timeout: cmp.Or(cfg.Timeout, defaultCallTimeout), gate: gate,
 	}, nil
 }
 
@@ -77,8 +87,11 @@ func (c *Client) do(ctx context.Context, method Method, op string, notFound Clas
 	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	if method.inBatch() {
+		ctx = context.WithValue(ctx, batchKey{}, true)
+	}
 	err = newError(op, notFound, call(ctx), time.Now())
-	c.gate.note(err)
+	c.gate.note(method, err)
 	return err
 }
 
@@ -92,7 +105,8 @@ type Profile struct {
 // Profile reads the address of the mailbox and its latest history id.
 func (c *Client) Profile(ctx context.Context) (Profile, error) {
 	var p *api.Profile
-	err := c.do(ctx, MethodGetProfile, "get profile", ClassNotFound, func(ctx context.Context) (err error) {
+	// Each mailbox has a profile: a 404 passes by itself.
+	err := c.do(ctx, MethodGetProfile, "get profile", ClassServer, func(ctx context.Context) (err error) {
 		p, err = c.service.Users.GetProfile(c.user).Context(ctx).Do()
 		return err
 	})
@@ -106,6 +120,8 @@ func (c *Client) Profile(ctx context.Context) (Profile, error) {
 type MessageList struct {
 	// Query is a search as in Gmail's own search box; empty lists everything but spam and trash.
 	Query string
+	// LabelID lists only messages that carry the label; empty: with any labels or none.
+	LabelID string
 	// IncludeSpamTrash lists those as well.
 	IncludeSpamTrash bool
 	// PageToken is a MessagePage's NextPageToken; empty for the first page.
@@ -117,6 +133,7 @@ type MessageList struct {
 // A MessagePage is one page of ids.
 type MessagePage struct {
 	IDs           []string
+	Estimate      int64  // Gmail's guess at the number of messages on all pages
 	NextPageToken string // empty on the last page
 }
 
@@ -132,6 +149,9 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 		if list.PageToken != "" {
 			call.PageToken(list.PageToken)
 		}
+		if list.LabelID != "" {
+			call.LabelIds(list.LabelID)
+		}
 		if list.Max > 0 {
 			call.MaxResults(int64(list.Max))
 		}
@@ -142,17 +162,33 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 		for _, m := range answer.Messages {
 			page.IDs = append(page.IDs, m.Id)
 		}
-		page.NextPageToken = answer.NextPageToken
+		page.NextPageToken, page.Estimate = answer.NextPageToken, answer.ResultSizeEstimate
 		return nil
 	})
 	return page, err
 }
 
+// A messageState is what Gmail says of a message besides its content.
+type messageState struct {
+	image     postroom.Image
+	historyID uint64 // of the message's latest change
+}
+
+func (c *Client) getState(ctx context.Context, id string) (state messageState, err error) {
+	state.image, err = c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
+		m, err := c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
+		if err == nil {
+			state.historyID = m.HistoryId
+		}
+		return m, err
+	})
+	return state, err
+}
+
 // GetImage returns the present labels of a message.
 func (c *Client) GetImage(ctx context.Context, id string) (postroom.Image, error) {
-	return c.image(ctx, MethodGetMessage, "get labels of message "+id, func(ctx context.Context) (*api.Message, error) {
-		return c.service.Users.Messages.Get(c.user, id).Format("minimal").Context(ctx).Do()
-	})
+	state, err := c.getState(ctx, id)
+	return state.image, err
 }
 
 // Modify adds and removes labels and returns the labels of the message afterwards. Adding a label that is there, or removing
@@ -215,12 +251,13 @@ func (c *Client) ListLabels(ctx context.Context) ([]postroom.Label, error) {
 }
 
 // CreateLabel creates a user label. If Gmail has one of that name, in whatever case, CreateLabel finds it with a second call
-// and returns it.
+// and returns it. A name that [postroom.CheckLabelName] refuses is an error of [ClassInvalid], without a call.
 func (c *Client) CreateLabel(ctx context.Context, name string) (postroom.Label, error) {
-	op := fmt.Sprintf("create label %q", name)
-	if strings.TrimSpace(name) == "" {
-		return postroom.Label{}, &Error{Op: op, Class: ClassInvalid, Err: errors.New("the name is blank")}
+	op := "create label"
+	if err := postroom.CheckLabelName(name); err != nil {
+		return postroom.Label{}, &Error{Op: op, Class: ClassInvalid, Err: err}
 	}
+	op = fmt.Sprintf("create label %q", name)
 	var created *api.Label
 	err := c.do(ctx, MethodCreateLabel, op, ClassNotFound, func(ctx context.Context) (err error) {
 		created, err = c.service.Users.Labels.Create(c.user, &api.Label{Name: name}).Context(ctx).Do()

@@ -5,7 +5,11 @@
 //	backfill.gmail      one page of older mail ──┐
 //	history.sync.gmail  what has changed since ──┼─→ ingest.gmail ─→ Config.OnMessage ─→ …
 //	labels.sync.gmail   the labels, and their going: Config.OnLabelDeleted
+//	watch.gmail         asks Gmail to publish changes, for a PushHandler or another caller of a Receiver
+//	reconcile.gmail     all that is stored, against all that Gmail has: Config.OnReconciled
 //	                                              … ─→ action.gmail ─→ Gmail, and Ledger
+//	                                                        └→ outbound.send, for forward and auto_reply
+//	unsnooze.gmail      a snoozed message comes back, at its time
 //
 // A [Client] calls Gmail, a [Store] keeps the mail, and [Register] registers the handlers of the jobs with a
 // [queue.Dispatcher]. Each job calls Gmail first and then commits once: what it stores, the jobs that follow and its own
@@ -14,7 +18,8 @@
 //
 // # Who owns what
 //
-// Only this package writes the tables accounts, threads, messages, broken_messages and labels.
+// Only this package writes the tables accounts, threads, messages, broken_messages and labels, those of a reconciliation
+// and those of what is sent.
 // Rows are keyed by the account and Gmail's id and keep our own id for ever. Gmail is the truth and the tables are the
 // copy: a change that Gmail sees in the same moment as we do may reach the labels stored here late, so whatever acts, and
 // whatever takes back, asks Gmail. Two columns are the user's: what a label is for, and whether a model may choose it.
@@ -26,23 +31,95 @@
 // and a push, which carries the newest id there is, never sets it. So mail is seen twice at times, and lost at none: the
 // keys of the jobs make twice once.
 //
+// # Lists and searches
+//
+// [Store.Search] and [Store.SearchThreads] find stored mail by the language of Gmail's search box, newest first, page by page.
+// The database decides on labels, dates, sizes and Message-IDs, in the order of an index, and each message that is left is read
+// and compared. So a page of mail that is common is fast however much mail there is, and a rare word is looked for page by
+// page in all messages of the account.
+//
+// # What a person does
+//
+// A history sync stores what a person or another program does to stored messages, and reports it by Config.OnLabelsChanged and
+// Config.OnDeleted, once, in the transaction that stores it. An action of this program stores its own change when it is made,
+// so that the history that follows changes nothing and reports nothing. An action that is still executing when a sync
+// reads its change is reported: ask the ledger where that matters.
+//
+// # Sending
+//
+// An [Outbox] composes the message of an action, and fixes its bytes before the first attempt to send and before a person is
+// asked: [Outbox.Preview] shows them, their hash and that of the thread is recorded with the action
+// ([postroom.Action.ContentSHA256]), and the job
+// sends these bytes or none. They have no date; Gmail adds that of the sending. Files of a forward stay at Gmail until the bytes
+// are built.
+//
+// A message is sent once. Its Message-ID is chosen and stored when it is composed, and each attempt to send is announced in the
+// database. When the outcome of an attempt is not known (no answer, a server error, the death of the process) the job looks for
+// the message by its Message-ID, in Gmail's search and in the history since before the attempt, and sends again only when both
+// have not got it after the time that Gmail may take ([OutboxConfig.Settle]). Looking spends no attempts of the job. A message
+// that was sent is never marked as failed.
+//
+// A reply goes to Reply-To, if that is at the sender's domain, or else From; it comes from the address that the original was
+// written to, and carries what Gmail and the recipient need to put it into the thread. A forward begins a new thread. Bcc is
+// never told. These messages are refused, with the reason on record, and [ClassRefused] to the caller:
+//
+//   - a reply to what a program sent, or what went to many ([mime.Header.Automatic]); to spam; to the mailbox itself; to an
+//     address that nobody reads; to a Reply-To at another domain, unless a parameter names it;
+//   - a forward of a notice about mail, back to the sender, to the mailbox itself, or of what the mailbox has forwarded before;
+//   - to a recipient who has got a reply within [OutboxConfig.ReplyInterval], or too many messages in a day;
+//   - with too many recipients, with too many bytes, or with values that are no addresses.
+//
+// Every message carries Auto-Submitted and X-Loop, a reply also Precedence, so that other programs do not answer it
+// (RFC 3834).
+//
+// [Drafts] makes drafts, one for each key of the host's, sends and deletes them, and finds out what a person has done with them,
+// by the same means: the Message-ID and the position in the history are stored before Gmail is asked.
+//
+// # Accounts
+//
+// An account is active, paused by a person ([Store.Pause]), or waits for a person to sign in again ([AccountReauthorize]). Jobs of an
+// account that is not active wait without being claimed, by the pause of their [LimitKey], and run as soon as [Store.Resume]
+// is called. The first job that finds the grant gone stops the account and calls Config.OnReauthorize, in one transaction.
+// Package gmail/auth signs people in, and [NewClients] makes one [Client] for each account. On PostgreSQL the clients of all
+// processes together keep the quota of an account.
+//
+// # Batches
+//
+// Messages that are read, and changed, at about the same time go to Gmail in one request, a batch of up to 50 calls, which Gmail
+// answers each by itself. Their units, their limits and their errors are those of single calls; no more calls go together than
+// [Limits].Concurrent allows. A call alone is sent alone, and a server that knows no batches gets single calls.
+//
+// # Why each message is changed by a call of its own
+//
+// Gmail changes up to 1,000 messages by one batchModify, for the price of ten. Actions do not use it: it does not return the labels
+// that a message has afterwards, which the undo of an action needs exactly, and a read for each costs four times what the
+// call saves. Nor does it say which of its messages it has changed when it fails.
+//
 // # What happens on failure
 //
 // [Verdict] is the one place that decides: see there and at [Class].
 //
 //   - Rate limits put a job off and spend no attempt. After a Retry-After the client makes no call until the time has come,
-//     unless its Limits are Unlimited.
+//     unless its Limits are Unlimited. Where the limit is that of what may be sent, it makes no call that sends.
 //   - Without Gmail or without a network, backfills, ingests and actions are tried for about eight hours. A history sync
 //     that fails needs no care: the next one starts from the same cursor.
-//   - History that Gmail has forgotten: the profile is read, the cursor is set there, and what arrived since the last sync
-//     is listed and fetched, known messages included. What was deleted in the gap is found gone when something acts on it.
-//     A gap of more than 30 days wants a full backfill; a warning says so.
-//   - A message that cannot be read (beyond [mime.Limits], or no base64) is kept as it came, listed by [Store.Broken], and
-//     its job fails with the reason. When the cause is repaired, retry the job; the mark and the bytes go when it succeeds.
+//   - History that Gmail has forgotten: the profile is read, the cursor is set there, recent messages are fetched first, and
+//     a reconciliation lists the ids of all messages and of each label. Each difference is verified by reading the message,
+//     so that in the end the store is the mailbox: messages that were deleted, relabelled, or came with an old date
+//     included. Of an account that was never backfilled whole, and of spam and trash unless Config.SpamAndTrash is set,
+//     only messages that came or changed in the gap are added. See [Reconciliation] and [NewReconcileJob], which also serves
+//     a schedule.
+//   - Every message that arrives is read, however it is made: what is beyond [mime.Limits] is an opaque attachment, and the
+//     rules see the rest. An answer in which there is no message (nothing, or no base64) is kept as it came, listed by
+//     [Store.Broken], and its job fails with the reason. When the cause is repaired, retry the job; the mark and the bytes
+//     go when it succeeds.
 //   - A message that is gone: its ingest ends well, its action fails with that reason.
 //   - A list of labels that is empty is a fault of the answer. Nothing is deleted, and the job is tried again.
 //   - An action whose answer is lost is tried again. What the message was before the first attempt is a step of the job,
 //     stored before anything is changed, so the undo hint has the first image whatever happens after it. Permanent deletion
 //     is announced by a step as well: a retry that finds the message gone knows that it did it.
+//   - A snoozed message: the job that wakes it is stored before the message leaves the inbox, and stays when the snooze fails,
+//     since nobody knows then whether the message sleeps. It waits for the actions of the message that execute, so that it never
+//     comes before their effect. It leaves a message in the trash or the spam where it is.
 //   - An action that fails for good, or for the last time, is failed in the ledger before its job is failed.
 package gmail

@@ -20,7 +20,7 @@ type Class string
 
 // The classes of failure.
 const (
-	// ClassGone means 404 for a message. The error matches [postroom.ErrMessageGone].
+	// ClassGone means 404 for a message, by Gmail's own word. The error matches [postroom.ErrMessageGone].
 	ClassGone Class = "message gone"
 	// ClassHistoryExpired means 404 for a history id. Changes since then are found only by listing messages.
 	ClassHistoryExpired Class = "history expired"
@@ -34,6 +34,8 @@ const (
 	ClassUnauthorized Class = "unauthorized"
 	// ClassReauthorize means that the token endpoint says invalid_grant: a person has to grant access again.
 	ClassReauthorize Class = "authorization revoked"
+	// ClassPaused means that the account is paused, or being removed. No call was made.
+	ClassPaused Class = "account paused"
 	// ClassForbidden means that Gmail refuses (403) until a person changes something in the account or project.
 	ClassForbidden Class = "forbidden"
 	// ClassInvalid means that the request is wrong; no retry succeeds.
@@ -42,10 +44,15 @@ const (
 	ClassPrecondition Class = "precondition failed"
 	// ClassConflict means 409, such as a label that exists already.
 	ClassConflict Class = "conflict"
-	// ClassServer means that Gmail failed (5xx).
+	// ClassServer means that Gmail failed: 5xx, 404 for what each mailbox has, or a 404 or 410 that is not Gmail's, such as the
+	// page of a proxy.
 	ClassServer Class = "server error"
 	// ClassNetwork means that there was no answer, or only a part of it.
 	ClassNetwork Class = "network error"
+	// ClassRefused means that a message must not be sent, by a guard of our own: Gmail was not asked to.
+	ClassRefused Class = "refused"
+	// ClassUnclear means that it is not known yet whether an earlier call took effect; RetryAfter is when to ask again.
+	ClassUnclear Class = "outcome not known yet"
 	// ClassAnswer means that there was an answer that is not what Gmail's reference describes.
 	ClassAnswer Class = "answer not understood"
 )
@@ -60,6 +67,8 @@ type Error struct {
 	RetryAfter time.Duration
 	Hint       string // what a person can do; may be empty
 	Err        error
+
+	ofSending bool // the limit is that of what may be sent, and no other
 }
 
 // Error formats operation, class, cause and hint. It quotes Gmail's message, never a body or a header.
@@ -112,7 +121,7 @@ func ClassOf(err error) Class {
 	return ""
 }
 
-// newError classifies the error of a call. notFound is the class of a 404 for this call.
+// newError classifies the error of a call. notFound is the class of a 404 of Gmail's for this call.
 func newError(op string, notFound Class, err error, now time.Time) error {
 	if err == nil {
 		return nil
@@ -152,7 +161,7 @@ func (e *Error) classifyToken(token *oauth2.RetrieveError) {
 	switch {
 	case token.ErrorCode == "invalid_grant":
 		e.Class = ClassReauthorize
-		e.Hint = "the grant was revoked or has run out: sign in to the account again"
+		e.Hint = HintReauthorize
 	case e.Status >= http.StatusInternalServerError:
 		e.Class = ClassServer
 	}
@@ -161,6 +170,7 @@ func (e *Error) classifyToken(token *oauth2.RetrieveError) {
 func (e *Error) classify(a answer, notFound Class, now time.Time) {
 	e.Status, e.Reason = a.status, a.reason
 	e.RetryAfter = a.retryAfter(now)
+	e.ofSending = strings.HasSuffix(a.message, "(Mail sending)")
 	e.Class, e.Hint = a.class(notFound)
 	if e.Class == ClassDailyLimit && e.RetryAfter == 0 {
 		e.RetryAfter = untilReset(now)
@@ -173,6 +183,7 @@ type answer struct {
 	reason  string
 	message string
 	header  http.Header
+	own     bool // the body is an error of Google's: no proxy, and no other server, has answered
 }
 
 // readAnswer reads the body itself: googleapi gives up on all of it when one field is off, such as a code that is a
@@ -205,8 +216,26 @@ func readAnswer(err *googleapi.Error) answer {
 	}
 	a.reason = firstText(append(reasons, body.Error.Status)...)
 	a.message = firstText(a.message, body.Error.Message)
+	a.own = a.reason != "" || body.Error.Message != ""
 	return a
 }
+
+// isNoID reports whether Gmail says of an id that no message can have it.
+func isNoID(err error) bool {
+	var refusal *googleapi.Error
+	if ClassOf(err) != ClassInvalid || !errors.As(err, &refusal) {
+		return false
+	}
+	a := readAnswer(refusal)
+	return (a.reason == "invalidArgument" || a.reason == "INVALID_ARGUMENT") && strings.HasPrefix(a.message, "Invalid id value")
+}
+
+// isPageRefused reports whether a call that named a page of a list was refused, as one is whose token is too old. Another reason
+// for the refusal is met again at the first page.
+func isPageRefused(token string, err error) bool { return token != "" && ClassOf(err) == ClassInvalid }
+
+// maxRestarts is how often a list begins again when the token of a page is refused. A server may refuse each.
+const maxRestarts = 3
 
 func firstText(texts ...string) string {
 	for _, t := range texts {
@@ -230,7 +259,10 @@ func (a answer) class(notFound Class) (Class, string) {
 	case a.status == http.StatusNotFound && strings.HasPrefix(a.message, "Invalid label"):
 		// QUIRK: a label that does not exist answers a modify with 404 as well; the message is still there.
 		return ClassInvalid, "the label does not exist at Gmail: synchronise the labels"
-	case a.status == http.StatusNotFound:
+	case a.status == http.StatusNotFound || a.status == http.StatusGone:
+		if !a.own {
+			return ClassServer, hintEndpoint
+		}
 		return notFound, ""
 	case a.status == http.StatusConflict:
 		return ClassConflict, ""
@@ -264,7 +296,12 @@ var reasonClasses = map[string]Class{
 	"dailyLimitExceeded":    ClassDailyLimit,
 }
 
+// HintReauthorize is the hint of a grant that is gone ([ClassReauthorize]).
+const HintReauthorize = "sign in to the account again: access was revoked, the password was changed, it was unused for six months, or the " +
+	"program's consent screen is in testing, where access ends after 7 days"
+
 const (
+	hintEndpoint = "the answer is not Gmail's: if this lasts, check the endpoint and the proxy"
 	hintScope    = "the grant lacks a permission: sign in again and leave all boxes ticked (permanent deletion needs the full mail scope)"
 	hintEnable   = "enable the Gmail API for the project in the Google Cloud console"
 	hintDomain   = "the administrator of the domain has disabled this application or API access"

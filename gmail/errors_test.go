@@ -59,6 +59,13 @@ func TestErrorClasses(t *testing.T) {
 		verdict func(error) error
 	}{
 		{"message gone", 404, errorBody(404, "notFound", "Requested entity was not found."), ClassGone, "notFound", "", queue.Fatal},
+		{"message gone, in the newer form", 404, `{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}`, ClassGone, "NOT_FOUND", "", queue.Fatal},
+		{"message gone for good", 410, errorBody(410, "deleted", "Resource has been deleted"), ClassGone, "deleted", "", queue.Fatal},
+		{"404 page of a proxy", 404, `<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>`, ClassServer, "", "check the endpoint", asIs},
+		{"404 of another server", 404, `{"message":"no route matched"}`, ClassServer, "", "check the endpoint", asIs},
+		{"404 of another server, with an error that is a text", 404, `{"error":"not found"}`, ClassServer, "", "check the endpoint", asIs},
+		{"404 without a word", 404, ``, ClassServer, "", "check the endpoint", asIs},
+		{"410 page of a proxy", 410, `<title>Gone</title>`, ClassServer, "", "check the endpoint", asIs},
 		{"unknown label on a message that is there", 404, errorBody(404, "notFound", "Invalid label: Label_7"), ClassInvalid, "notFound", "synchronise the labels", queue.Fatal},
 		{"unknown label, the other way", 400, errorBody(400, "invalidArgument", "Invalid label: Label_7"), ClassInvalid, "invalidArgument", "", queue.Fatal},
 		{"token refused", 401, errorBody(401, "authError", "Invalid Credentials"), ClassUnauthorized, "authError", "sign in", asIs},
@@ -109,9 +116,14 @@ func deferred(d time.Duration) func(error) error {
 }
 
 func TestHistoryNotFoundIsExpired(t *testing.T) {
-	_, err := failing(t, 404, nil, errorBody(404, "notFound", "Requested entity was not found.")).ListHistory(t.Context(), 7, "")
+	_, err := failing(t, 404, nil, errorBody(404, "notFound", "Requested entity was not found.")).Profile(t.Context())
+	require.Equal(t, ClassServer, ClassOf(err), "it passes: each mailbox has a profile")
+	require.Equal(t, err, Verdict(err), "and is tried again")
+	_, err = failing(t, 404, nil, errorBody(404, "notFound", "Requested entity was not found.")).ListHistory(t.Context(), 7, "")
 	require.Equal(t, ClassHistoryExpired, ClassOf(err))
 	require.NotErrorIs(t, err, postroom.ErrMessageGone)
+	_, err = failing(t, 404, nil, "<title>Not Found</title>").ListHistory(t.Context(), 7, "")
+	require.Equal(t, ClassServer, ClassOf(err), "a proxy does not know Gmail's history")
 }
 
 func TestErrorText(t *testing.T) {

@@ -48,15 +48,9 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 	if err != nil {
 		return err
 	}
-	var ingests []queue.NewJob
-	for _, event := range page.Events {
-		if event.Kind == MessageAdded {
-			ingests = append(ingests, NewIngestJob(accountID, event.MessageID))
-			continue
-		}
-		if err := j.applyEvent(ctx, tx, accountID, event); err != nil {
-			return err
-		}
+	ingests, err := j.applyEvents(ctx, tx, accountID, page.Events)
+	if err != nil {
+		return err
 	}
 	if len(ingests) > 0 {
 		if _, err := w.Queue().EnqueueManyTx(ctx, tx, ingests); err != nil {
@@ -67,11 +61,70 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, page.cursor()), page.NextPageToken == "")
 }
 
-func (j *jobs) applyEvent(ctx context.Context, tx queue.Tx, accountID string, event HistoryEvent) error {
-	if event.Kind == MessageDeleted {
-		return j.Store.markDeleted(ctx, tx, accountID, event.MessageID)
+// applyEvents stores the changes of a page and reports them to the host. It returns the ingest jobs of the messages that came.
+func (j *jobs) applyEvents(ctx context.Context, tx queue.Tx, accountID string, events []HistoryEvent) (ingests []queue.NewJob, err error) {
+	changes := labelChanges{jobs: j, accountID: accountID}
+	for _, event := range events {
+		switch event.Kind {
+		case MessageAdded:
+			ingests = append(ingests, NewIngestJob(accountID, event.MessageID))
+		case MessageDeleted:
+			if err = changes.report(ctx, tx, event.MessageID); err == nil {
+				_, err = j.deleted(ctx, tx, accountID, event.MessageID, SourceHistory)
+			}
+		case LabelsAdded, LabelsRemoved:
+			err = changes.apply(ctx, tx, event)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return j.Store.changeLabels(ctx, tx, accountID, event.MessageID, event.HistoryID, event.change())
+	return ingests, changes.report(ctx, tx, changes.order...)
+}
+
+// labelChanges are the changes of labels that a page of the history holds. Those of one message are reported as one: an action
+// of ours and its undo, stored when they were made, are replayed by the history, and are no change together.
+type labelChanges struct {
+	*jobs
+	accountID string
+	order     []string // Gmail's ids
+	steps     map[string]*labelStep
+}
+
+func (c *labelChanges) apply(ctx context.Context, tx queue.Tx, event HistoryEvent) error {
+	step, err := c.Store.changeLabels(ctx, tx, c.accountID, event)
+	if err != nil || step == nil {
+		return err
+	}
+	if first := c.steps[event.MessageID]; first != nil {
+		first.after = step.after
+		return nil
+	}
+	if c.steps == nil {
+		c.steps = make(map[string]*labelStep)
+	}
+	c.steps[event.MessageID] = step
+	c.order = append(c.order, event.MessageID)
+	return nil
+}
+
+// report reports the changes of the messages that were not reported before.
+func (c *labelChanges) report(ctx context.Context, tx queue.Tx, providerIDs ...string) error {
+	for _, id := range providerIDs {
+		step := c.steps[id]
+		if step == nil {
+			continue
+		}
+		delete(c.steps, id)
+		err := c.labelsChanged(ctx, tx, LabelsEvent{
+			AccountID: c.accountID, MessageID: step.messageID, ProviderID: id, Source: SourceHistory,
+			Change: step.after.ChangeFrom(step.before), Labels: step.after,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cursor returns the cursor after the page. After the last page that is the mailbox's history id. After others it is one
@@ -88,19 +141,20 @@ func (p HistoryPage) cursor() uint64 {
 
 var errCursorMoved = errors.New("gmail: another job has moved the account's cursor")
 
-// resync goes on where the history is lost. The profile is read first, so that what changes afterwards is history again;
-// what changed before is found by listing recent messages. Cursor, listing job and completion are one transaction.
+// resync goes on where the history is lost, or was never read. The profile is read first, so that what changes afterwards is
+// history again. What came before is found by listing: recent messages first, and after a gap a run that compares everything.
+// Cursor, the jobs that list and the completion are one transaction.
 func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], client *Client, account Account) error {
-	profile, err := client.Profile(ctx)
+	profile, err := j.profile(ctx, client, account)
 	if err != nil {
 		return Verdict(err)
 	}
 	days := gapDays(account.LastSyncAt, time.Now())
 	query := fmt.Sprintf("newer_than:%dd", days)
-	j.Logger.WarnContext(ctx, "Gmail has no history from the cursor on; listing recent messages instead",
-		"account", account.Email, "cursor", account.HistoryID, "last_sync", account.LastSyncAt, "query", query)
-	if days == maxGapDays {
-		j.Logger.WarnContext(ctx, "the gap may be longer than what is listed; a full backfill closes it", "account", account.Email)
+	gap := account.HistoryID != 0
+	if gap {
+		j.Logger.WarnContext(ctx, "Gmail has no history from the cursor on; comparing all messages instead",
+			"account", account.Email, "cursor", account.HistoryID, "last_sync", account.LastSyncAt, "first", query)
 	}
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		cursor, err := j.Store.lockCursor(ctx, tx, account.ID)
@@ -113,8 +167,15 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 		if err := j.Store.moveCursor(ctx, tx, account.ID, profile.HistoryID, true); err != nil {
 			return err
 		}
-		fallback := BackfillPayload{AccountID: account.ID, Query: query, Gap: profile.HistoryID}
-		_, err = w.Queue().EnqueueTx(ctx, tx, fallback.job())
+		recent := BackfillPayload{AccountID: account.ID, Query: query}
+		if gap {
+			recent.Gap = profile.HistoryID
+			missed := newRun{cause: ReconcileGap, historyID: profile.HistoryID, since: account.HistoryID}
+			if err := j.startRun(ctx, tx, w.Queue(), account.ID, missed); err != nil {
+				return err
+			}
+		}
+		_, err = w.Queue().EnqueueTx(ctx, tx, recent.job())
 		return err
 	})
 	if errors.Is(err, errCursorMoved) {
@@ -123,10 +184,10 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 	return err
 }
 
-// maxGapDays bounds what a gap in the history makes us list.
+// maxGapDays bounds the recent messages that are listed first.
 const maxGapDays = 30
 
-// gapDays returns the number of days of mail that close a gap since the last sync, rounded up; 7 if there was no sync.
+// gapDays returns the number of days of recent mail to list first after a gap since the last sync, rounded up; 7 if there was no sync.
 func gapDays(lastSync, now time.Time) int {
 	if lastSync.IsZero() {
 		return 7

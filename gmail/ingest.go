@@ -1,8 +1,8 @@
 package gmail
 
 import (
-	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"slices"
 
@@ -11,17 +11,29 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// ingest fetches, reads and stores one message and hands it on.
+// errOvertaken is the error of an ingest that a sync has overtaken.
+var errOvertaken = errors.New("gmail: a history sync has passed what was read of the message; reading it again")
+
+// ingest fetches, reads and stores one message and hands it on. A message that is stored already is left to the history.
 func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
 		return Verdict(err)
 	}
+	stored, err := j.Store.storedState(ctx, j.Store.db.Reader(), account.ID, w.Payload.MessageID)
+	if err != nil {
+		return err
+	}
+	if stored != nil && stored.DeletedAt.IsZero() {
+		w.SetResult(map[string]string{"skipped": "the message is stored already"})
+		return nil
+	}
 	raw, err := client.GetRaw(ctx, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrMessageGone) {
 		w.SetResult(map[string]string{"skipped": "the message is gone from Gmail"})
 		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-			return j.Store.markDeleted(ctx, tx, account.ID, w.Payload.MessageID)
+			_, err := j.deleted(ctx, tx, account.ID, w.Payload.MessageID, SourceIngest)
+			return err
 		})
 	}
 	if err != nil {
@@ -30,33 +42,59 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	raw.ID = w.Payload.MessageID
 	content, err := raw.Bytes()
 	if err != nil {
-		return j.keepBroken(ctx, w, raw, []byte(raw.Encoded), err)
+		return j.keepBroken(ctx, w, raw, err)
 	}
 	parsed, err := mime.ParseBytes(content, j.MailLimits)
 	if err != nil {
-		return j.keepBroken(ctx, w, raw, content, err)
+		return queue.Fatal(err) // a limit that is none; Config was checked
 	}
 	if raw.ReceivedAt.IsZero() {
 		j.Logger.WarnContext(ctx, "Gmail gives no time for a message", "account", account.Email, "message", raw.ID)
 	}
 	msg := messageOf(account.ID, raw, parsed)
-	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+	sleeping, err := j.sleepingUntilReply(ctx, w.Queue(), msg)
+	if err != nil {
+		return err
+	}
+	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := j.overtaken(ctx, tx, account, raw); err != nil {
+			return err
+		}
 		isNew, err := j.Store.SaveMessage(ctx, tx, msg, raw.HistoryID)
+		if err == nil && isNew {
+			err = wakeOnReply(ctx, tx, w.Queue(), sleeping)
+		}
 		if err != nil || !isNew || j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
 			return err
 		}
 		return j.OnMessage(ctx, tx, msg)
 	})
+	if errors.Is(err, errOvertaken) {
+		return queue.Defer(err, 0)
+	}
+	return err
 }
 
-// keepBroken stores a message that cannot be read, and fails the job: a person retries it when the cause is repaired.
-func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *RawMessage, content []byte, cause error) error {
+// overtaken returns errOvertaken if a sync has moved the cursor since the account was read, and past what was read of the
+// message: a change in between found no message to apply it to. On PostgreSQL the cursor stays locked until the message is
+// stored, so that a later sync finds it.
+func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *RawMessage) error {
+	cursor, err := j.Store.lockCursor(ctx, tx, before.ID)
+	if err == nil && cursor > before.HistoryID && cursor > raw.HistoryID {
+		err = errOvertaken
+	}
+	return err
+}
+
+// keepBroken stores an answer in which there is no message, and fails the job: a person retries it when the cause is
+// repaired. It is the only kind of broken message: what is in the answer is read, however it is made.
+func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw *RawMessage, cause error) error {
 	broken := BrokenMessage{
 		AccountID: w.Payload.AccountID, ProviderID: raw.ID, JobID: w.Job.ID, Reason: cause.Error(),
-		Subject: subjectOf(content), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
+		Subject: raw.subject(), Snippet: raw.Snippet, ReceivedAt: raw.ReceivedAt,
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return j.Store.saveBroken(ctx, tx, broken, content)
+		return j.Store.saveBroken(ctx, tx, broken, []byte(raw.Encoded))
 	})
 	if err != nil {
 		return err
@@ -64,16 +102,13 @@ func (j *jobs) keepBroken(ctx context.Context, w *queue.Work[IngestPayload], raw
 	return queue.Fatal(cause)
 }
 
-// subjectOf finds the subject of a message that cannot be read as a whole; empty when there is none to find.
-func subjectOf(content []byte) string {
+// subject finds the subject in as much of the message as is base64; empty when there is none to find.
+func (m *RawMessage) subject() string {
 	const enough = 64 << 10
-	head := content[:min(len(content), enough)]
-	for _, blank := range []string{"\r\n\r\n", "\n\n"} {
-		if end := bytes.Index(head, []byte(blank)); end >= 0 {
-			head = head[:end]
-		}
-	}
-	parsed, err := mime.ParseBytes(head, nil)
+	text := m.Encoded[:min(len(m.Encoded), enough)]
+	head := make([]byte, base64.RawURLEncoding.DecodedLen(len(text)))
+	n, _ := base64.RawURLEncoding.Decode(head, []byte(text))
+	parsed, err := mime.ParseBytes(head[:n], nil)
 	if err != nil {
 		return ""
 	}
@@ -96,10 +131,14 @@ func messageOf(accountID string, raw *RawMessage, m *mime.Message) *postroom.Mes
 		msg.Headers = append(msg.Headers, postroom.Header{Name: f.Name, Value: f.Value})
 	}
 	for _, p := range m.Attachments {
-		msg.Attachments = append(msg.Attachments, postroom.Attachment{
+		a := postroom.Attachment{
 			Filename: p.Filename, ContentType: p.ContentType, Size: int64(len(p.Content)),
 			Inline: p.Disposition == "inline", ContentID: p.ContentID,
-		})
+		}
+		if kind := p.Kind(); kind != mime.KindFile {
+			a.Kind = string(kind)
+		}
+		msg.Attachments = append(msg.Attachments, a)
 	}
 	return msg
 }

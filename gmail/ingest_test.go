@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,6 +69,18 @@ func TestIngestStoresTheWholeMessage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, m.ProviderThreadID, thread.ProviderID)
 	require.Equal(t, "Grüße", thread.Subject)
+}
+
+func TestIngestTellsFilesFromOtherAttachments(t *testing.T) {
+	w := newWorld(t)
+	providerID := w.arrive("Subject: Signed\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nText\r\n"+
+		"--b\r\nContent-Type: application/pgp-signature; name=signature.asc\r\n\r\nx\r\n--b--\r\n", "INBOX")
+	w.run(NewIngestJob(w.account, providerID))
+	m, err := w.store.Message(t.Context(), w.account, w.ours(providerID))
+	require.NoError(t, err)
+	require.Equal(t, []postroom.Attachment{
+		{Filename: "signature.asc", ContentType: "application/pgp-signature", Size: 1, Kind: "signature"},
+	}, m.Attachments)
 }
 
 func TestIngestHappensOnce(t *testing.T) {
@@ -145,11 +158,36 @@ func TestHookAndMessageAreOneTransaction(t *testing.T) {
 	require.Equal(t, []string{providerID}, w.seen)
 }
 
+// What is beyond the limits does not keep a message from the rules: sender and subject are seen.
+func TestMessageBeyondTheLimitsIsHandedOn(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.MailLimits = &mime.Limits{Parts: 1, Depth: 1, HeaderFields: 1, HeaderBytes: 1}
+	providerID := w.arrive(richMail, "INBOX")
+	job := w.job(w.run(NewIngestJob(w.account, providerID)))
+	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+	require.Equal(t, []string{providerID}, w.seen)
+	m, err := w.store.Message(t.Context(), w.account, w.ours(providerID))
+	require.NoError(t, err)
+	require.Equal(t, "Grüße", m.Subject)
+	require.Equal(t, postroom.Address{Name: "Zoë", Email: "zoe@example.org"}, m.From)
+	require.Len(t, m.Attachments, 1)
+	require.Equal(t, "multipart/mixed", m.Attachments[0].ContentType)
+	list, err := w.store.Broken(t.Context(), w.account)
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
 func TestBrokenMessageIsKeptAndCanBeRetried(t *testing.T) {
 	w := newWorld(t)
-	w.cfg.MailLimits = &mime.Limits{Parts: 1}
+	gmail := w.client
 	broken, good := w.arrive(richMail, "INBOX"), w.arrive(plainMail, "INBOX")
+	head, _, _ := strings.Cut(richMail, "MIME-Version")
+	encoded := base64.RawURLEncoding.EncodeToString([]byte(head)) + "<cut short>"
+	w.answering(func(*http.Request) string {
+		return `{"id":"` + broken + `","threadId":"t","internalDate":"1772884800000","raw":"` + encoded + `"}`
+	})
 	jobID := w.run(NewIngestJob(w.account, broken))
+	w.client = gmail
 	w.run(NewIngestJob(w.account, good))
 	require.Equal(t, []string{good}, w.seen, "the others go on")
 
@@ -164,13 +202,12 @@ func TestBrokenMessageIsKeptAndCanBeRetried(t *testing.T) {
 	require.Equal(t, jobID, list[0].JobID)
 	require.Equal(t, "Grüße", list[0].Subject)
 	require.Equal(t, job.LastError, list[0].Reason)
-	require.Contains(t, list[0].Reason, "Limits.Parts")
+	require.Contains(t, list[0].Reason, "not base64")
 	require.False(t, list[0].ReceivedAt.IsZero())
 	raw, err := w.store.BrokenRaw(t.Context(), w.account, broken)
 	require.NoError(t, err)
-	require.Equal(t, richMail, string(raw))
+	require.Equal(t, encoded, string(raw))
 
-	w.cfg.MailLimits = nil
 	require.NoError(t, w.queue.Retry(t.Context(), jobID))
 	w.run()
 	require.Equal(t, []string{good, broken}, w.seen)
@@ -260,4 +297,39 @@ func TestTimeThatIsNoNumber(t *testing.T) {
 	require.Equal(t, "Hi", m.Subject)
 	require.Equal(t, "a & b", m.Snippet)
 	require.Equal(t, []string{"Gmail gives no time for a message"}, logged.lines)
+}
+
+// after calls a function once, between an answer and its reader.
+type after struct {
+	next http.RoundTripper
+	call func(*http.Request)
+}
+
+func (a *after) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := a.next.RoundTrip(r)
+	a.call(r)
+	return response, err
+}
+
+// A sync that finds no message to apply a change to, because it is being ingested, loses the change: the ingest reads it again.
+func TestChangeBetweenReadingAndStoring(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.synced()
+		starred, deleted := w.arrive(plainMail, "INBOX"), w.arrive(plainMail, "INBOX")
+		var once sync.Once
+		w.wire.next = &after{w.wire.next, func(r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/"+starred) {
+				once.Do(func() {
+					w.modify(starred, add("STARRED"))
+					require.NoError(t, w.google.Users.Messages.Delete("me", deleted).Do())
+					w.syncOnly()
+				})
+			}
+		}}
+		job := w.job(w.run(NewIngestJob(w.account, starred)))
+		require.Equal(t, 1, job.Interruptions)
+		require.Zero(t, job.Failures)
+		require.Equal(t, w.atGmail(), w.stored())
+		require.Equal(t, []string{starred}, w.seen)
+	})
 }

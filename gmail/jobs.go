@@ -7,18 +7,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // The types of this package's jobs. [Register] registers their handlers; [NewBackfillJob] and its like make them, with keys
-// that keep them from running twice.
+// that keep them from running twice and with the [LimitKey] of their account.
 const (
 	JobBackfill    queue.Type[BackfillPayload]    = "backfill.gmail"
 	JobHistorySync queue.Type[HistorySyncPayload] = "history.sync.gmail"
 	JobLabelsSync  queue.Type[LabelsSyncPayload]  = "labels.sync.gmail"
 	JobIngest      queue.Type[IngestPayload]      = "ingest.gmail"
-	JobAction      queue.Type[ActionPayload]      = "action.gmail"
+	JobAction      queue.Type[ActionPayload]      = postroom.ActionJob
+	JobReconcile   queue.Type[ReconcilePayload]   = "reconcile.gmail"
+	JobWatch       queue.Type[WatchPayload]       = "watch.gmail"
+	JobUnsnooze    queue.Type[UnsnoozePayload]    = "unsnooze.gmail"
 )
 
 // New mail goes before other jobs, and old mail after them.
@@ -32,13 +36,17 @@ type BackfillPayload struct {
 	AccountID string `json:"account_id"`
 	PageToken string `json:"page_token,omitempty"` // empty: the first page
 	Query     string `json:"query,omitempty"`      // as in Gmail's search box; empty: all mail
-	// Gap is set in a backfill that closes a gap in the history: it is the history id at the end of the gap. Known messages
-	// are fetched again then, because their labels may have changed in the gap.
+	// Gap is set in a backfill after a gap in the history: it is the history id at the end of the gap. Messages that are not
+	// stored are fetched then, whatever became of earlier jobs that did.
 	Gap uint64 `json:"gap,omitempty"`
+	// Restarts is how often the backfill has begun again, since Gmail has refused the token of a page. Only this package's jobs
+	// set it.
+	Restarts int `json:"restarts,omitempty"`
 }
 
 // NewBackfillJob makes the job that ingests an account's older mail, page by page. An empty pageToken begins a backfill, the
-// Page of a [Backfill] resumes it. The key allows one unfinished job for each page.
+// Page of a [Backfill] resumes it. Where Gmail refuses the token, which does not last for ever, the backfill begins again: what
+// is stored is not fetched again. The key allows one unfinished job for each page.
 func NewBackfillJob(accountID, query, pageToken string) queue.NewJob {
 	return BackfillPayload{AccountID: accountID, PageToken: pageToken, Query: query}.job()
 }
@@ -56,8 +64,12 @@ func (p BackfillPayload) job() queue.NewJob {
 	if page == "" {
 		page = "first"
 	}
+	if p.Restarts != 0 {
+		page += fmt.Sprintf(":again:%d", p.Restarts) // the token may be one that was refused, which the job that goes on with it holds
+	}
 	return JobBackfill.New(p, &queue.Options{
 		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name + ":" + page),
+		LimitKey: LimitKey(p.AccountID),
 	})
 }
 
@@ -69,14 +81,68 @@ type HistorySyncPayload struct {
 }
 
 // NewHistorySyncJob makes the job that syncs an account. The key allows one unfinished job for each history id: a push that
-// is delivered twice is one job, and so are polls that overlap.
+// is delivered twice is one job, and so are polls that overlap. A [Receiver] makes jobs like those of polls, of which one waits at
+// most.
 func NewHistorySyncJob(accountID string, historyID uint64) queue.NewJob {
-	name := fmt.Sprintf("%s:%s", JobHistorySync, accountID)
-	if historyID != 0 {
-		name += fmt.Sprintf(":%d", historyID)
+	return HistorySyncPayload{AccountID: accountID, HistoryID: historyID}.job(0)
+}
+
+// job makes the job. Those with an again other than 0 may be unfinished beside the others.
+func (p HistorySyncPayload) job(again int) queue.NewJob {
+	name := fmt.Sprintf("%s:%s", JobHistorySync, p.AccountID)
+	if p.HistoryID != 0 {
+		name += fmt.Sprintf(":%d", p.HistoryID)
 	}
-	return JobHistorySync.New(HistorySyncPayload{AccountID: accountID, HistoryID: historyID},
-		&queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name)})
+	if again != 0 {
+		name += fmt.Sprintf(":again:%d", again)
+	}
+	return JobHistorySync.New(p, &queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name), LimitKey: LimitKey(p.AccountID)})
+}
+
+// A ReconcilePayload names the account to compare with Gmail.
+type ReconcilePayload struct {
+	AccountID string `json:"account_id"`
+	// Step is the step of a run that is under way; 0 begins a run, or goes on with one that has stopped. Only this package's
+	// jobs set it.
+	Step int64 `json:"step,omitempty"`
+	// Restarts is how often the present list of the run has begun again. Only this package's jobs set it.
+	Restarts int `json:"restarts,omitempty"`
+}
+
+// NewReconcileJob makes the job that compares all stored messages of an account with Gmail and mends what differs; see
+// [Reconciliation]. It begins a run, whose steps are jobs of the same type, one at a time. If a run is under way, the job goes on
+// with it. The key allows one unfinished job for each account and step. For a schedule, once a week is often enough: a run
+// lists each message once for itself and once for each of its labels, at 5 units for 500.
+func NewReconcileJob(accountID string) queue.NewJob {
+	return ReconcilePayload{AccountID: accountID}.job()
+}
+
+func (p ReconcilePayload) job() queue.NewJob {
+	name := fmt.Sprintf("%s:%s", JobReconcile, p.AccountID)
+	if p.Step != 0 {
+		name += fmt.Sprintf(":%d", p.Step)
+	}
+	if p.Restarts != 0 {
+		name += fmt.Sprintf(":again:%d", p.Restarts)
+	}
+	return JobReconcile.New(p, &queue.Options{
+		Priority: priorityBackfill, MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(name),
+		LimitKey: LimitKey(p.AccountID),
+	})
+}
+
+// A WatchPayload names the account whose changes Gmail is to publish.
+type WatchPayload struct {
+	AccountID string `json:"account_id"`
+}
+
+// NewWatchJob makes the job that asks Gmail to publish the account's changes under Config.Topic, or to go on doing so. Gmail stops
+// after seven days ([Account].WatchExpiresAt): schedule the job every 24 hours. The key allows one unfinished job for each
+// account.
+func NewWatchJob(accountID string) queue.NewJob {
+	return JobWatch.New(WatchPayload{AccountID: accountID}, &queue.Options{
+		MaxAttempts: attempts.Unattended, Key: queue.WhileUnfinished(fmt.Sprintf("%s:%s", JobWatch, accountID)), LimitKey: LimitKey(accountID),
+	})
 }
 
 // A LabelsSyncPayload names the account whose labels to sync.
@@ -95,7 +161,7 @@ func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 		name += ":" + hex.EncodeToString(sum[:8])
 	}
 	return JobLabelsSync.New(LabelsSyncPayload{AccountID: accountID, Ensure: ensure},
-		&queue.Options{Key: queue.WhileUnfinished(name)})
+		&queue.Options{Key: queue.WhileUnfinished(name), LimitKey: LimitKey(accountID)})
 }
 
 // An IngestPayload names one message to ingest.
@@ -117,7 +183,9 @@ func (p IngestPayload) job() queue.NewJob {
 	if p.Gap != 0 {
 		name += fmt.Sprintf(":%d", p.Gap)
 	}
-	return JobIngest.New(p, &queue.Options{Priority: priorityNew, MaxAttempts: attempts.Unattended, Key: queue.Forever(name)})
+	return JobIngest.New(p, &queue.Options{
+		Priority: priorityNew, MaxAttempts: attempts.Unattended, Key: queue.Forever(name), LimitKey: LimitKey(p.AccountID),
+	})
 }
 
 // An ActionPayload names one action of the ledger to carry out.
@@ -131,5 +199,5 @@ type ActionPayload struct {
 func NewActionJob(accountID, actionID string) queue.NewJob {
 	key := queue.WhileUnfinished(fmt.Sprintf("%s:%s:%s", JobAction, accountID, actionID))
 	return JobAction.New(ActionPayload{AccountID: accountID, ActionID: actionID},
-		&queue.Options{Key: key, MaxAttempts: attempts.Unattended})
+		&queue.Options{Key: key, MaxAttempts: attempts.Unattended, LimitKey: LimitKey(accountID)})
 }

@@ -29,27 +29,49 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	if len(labels) == 0 {
 		return errNoLabels // a fault that may pass: an empty mailbox still has Gmail's own labels
 	}
-	if labels, err = ensure(ctx, client, labels, w.Payload.Ensure); err != nil {
+	labels, refused, err := ensure(ctx, client, labels, w.Payload.Ensure)
+	if err != nil {
 		return Verdict(err)
+	}
+	if len(refused) > 0 {
+		w.SetResult(LabelsSyncResult{Refused: refused})
+		for _, r := range refused {
+			j.Logger.WarnContext(ctx, "a label cannot be created", "account", account.Email, "label", r.Name, "reason", r.Reason)
+		}
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return j.replaceLabels(ctx, tx, account.ID, known, labels)
 	})
 }
 
-// ensure creates the labels that are named and missing, and returns all.
-func ensure(ctx context.Context, client *Client, labels []postroom.Label, names []string) ([]postroom.Label, error) {
+// A LabelsSyncResult is the result of a labels sync that could not create every label that its payload names.
+type LabelsSyncResult struct {
+	Refused []RefusedLabel `json:"refused"`
+}
+
+// A RefusedLabel is a label that Gmail does not create. The labels beside it are created and synced.
+type RefusedLabel struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// ensure creates the labels that are named and missing, and returns all, and the names that Gmail refuses.
+func ensure(ctx context.Context, client *Client, labels []postroom.Label, names []string) (_ []postroom.Label, refused []RefusedLabel, err error) {
 	for _, name := range names {
 		if slices.ContainsFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, name) }) {
 			continue
 		}
 		label, err := client.CreateLabel(ctx, name)
-		if err != nil {
-			return nil, err
+		switch {
+		case ClassOf(err) == ClassInvalid:
+			refused = append(refused, RefusedLabel{Name: name, Reason: err.Error()})
+		case err != nil:
+			return nil, nil, err
+		default:
+			labels = append(labels, label)
 		}
-		labels = append(labels, label)
 	}
-	return labels, nil
+	return labels, refused, nil
 }
 
 // replaceLabels deletes the labels that Gmail no longer has, after a call of OnLabelDeleted, and stores the others.

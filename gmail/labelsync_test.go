@@ -2,6 +2,7 @@ package gmail
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -98,6 +99,32 @@ func TestEnsuredLabels(t *testing.T) {
 	require.Equal(t, "Bills", w.labelNames()[bills])
 }
 
+// A name that Gmail refuses fails alone: the others are created, and all labels are synced.
+func TestRefusedLabelFailsAlone(t *testing.T) {
+	w := newWorld(t)
+	bills := w.userLabel("Bills")
+	long := strings.Repeat("x", 226)
+	var logged logs
+	w.cfg.Logger = logged.logger()
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsCreate, Nth: 1, Status: 400, Message: "Invalid label name"})
+	job := w.job(w.run(NewLabelsSyncJob(w.account, "Trips", long, "Zoo", "In\u202eBox")))
+	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+	names := w.labelNames()
+	require.Equal(t, "Bills", names[bills])
+	require.Len(t, logged.lines, 3)
+	var result LabelsSyncResult
+	require.NoError(t, json.Unmarshal(job.Result, &result))
+	require.Len(t, result.Refused, 3)
+	require.Equal(t, "In\u202eBox", result.Refused[0].Name)
+	require.Contains(t, result.Refused[0].Reason, "U+202E")
+	require.Equal(t, "Trips", result.Refused[1].Name)
+	require.Contains(t, result.Refused[1].Reason, "Invalid label name", "Gmail's own word")
+	require.Equal(t, long, result.Refused[2].Name)
+	_, ok, err := w.store.LabelID(t.Context(), w.account, "Zoo")
+	require.NoError(t, err)
+	require.True(t, ok, "the others are created")
+}
+
 func TestNoLabelsAtAllIsAFault(t *testing.T) {
 	w := newWorld(t)
 	bills := w.userLabel("Bills")
@@ -143,8 +170,8 @@ func TestCreateLabel(t *testing.T) {
 	require.Equal(t, created, found)
 
 	calls := len(w.server.Calls())
-	for _, blank := range []string{"", " \t"} {
-		_, err = w.client.CreateLabel(t.Context(), blank)
+	for _, bad := range []string{"", " \t", strings.Repeat("x", 226), "Inbox"} {
+		_, err = w.client.CreateLabel(t.Context(), bad)
 		require.Equal(t, ClassInvalid, ClassOf(err))
 	}
 	require.Len(t, w.server.Calls(), calls, "Gmail is not asked")

@@ -21,15 +21,22 @@ type testLedger struct {
 	complete func() error // called before an action completes
 }
 
-var _ Ledger = (*testLedger)(nil)
+var (
+	_ Ledger       = (*testLedger)(nil)
+	_ OutboxLedger = (*testLedger)(nil)
+)
 
 func newTestLedger(t *testing.T, db queue.DB) *testLedger {
 	t.Helper()
-	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+	require.NoError(t, makeTestActions(t.Context(), db))
+	return &testLedger{db: db}
+}
+
+func makeTestActions(ctx context.Context, db queue.DB) error {
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		_, err := tx.ExecContext(ctx, `CREATE TABLE test_actions (id TEXT PRIMARY KEY, action TEXT NOT NULL)`)
 		return err
-	}))
-	return &testLedger{db: db}
+	})
 }
 
 func (l *testLedger) put(ctx context.Context, tx queue.Tx, a postroom.Action) error {
@@ -89,6 +96,41 @@ func (l *testLedger) Fail(ctx context.Context, tx queue.Tx, id, reason string) e
 	return err
 }
 
+func (l *testLedger) Action(ctx context.Context, id string) (postroom.Action, error) {
+	return readAction(ctx, l.db.Reader(), id)
+}
+
+func (l *testLedger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 string) error {
+	a, err := readAction(ctx, tx, id)
+	switch {
+	case err != nil:
+		return err
+	case a.ContentSHA256 == sha256:
+		return nil
+	case a.ContentSHA256 != "" || a.State.Final():
+		return fmt.Errorf("action %s is %s and sends %q", id, a.State, a.ContentSHA256)
+	}
+	a.ContentSHA256 = sha256
+	return l.put(ctx, tx, a)
+}
+
+func (l *testLedger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
+	var texts []string
+	if err := dbquery.Select(ctx, l.db.Reader(), &texts, `SELECT action FROM test_actions`); err != nil {
+		return nil, err
+	}
+	for _, text := range texts {
+		var a postroom.Action
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			return nil, err
+		}
+		if a.AccountID == accountID && a.MessageID == messageID && a.State == postroom.ActionExecuting {
+			return &a, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // none is no error, and no action
+}
+
 // queued adds an action and returns its id.
 func (w *world) queued(a postroom.Action) string {
 	w.t.Helper()
@@ -117,4 +159,13 @@ func (w *world) act(messageID string, t postroom.ActionType, label string) (*que
 	id := w.queued(a)
 	job := w.run(NewActionJob(w.account, id))
 	return w.job(job), w.action(id)
+}
+
+// put changes an action behind everybody's back.
+func (w *world) put(id string, change func(*postroom.Action)) postroom.Action {
+	w.t.Helper()
+	a := w.action(id)
+	change(&a)
+	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) error { return w.ledger.put(ctx, tx, a) })
+	return a
 }

@@ -49,6 +49,13 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	if err != nil {
 		return postroom.Image{}, Verdict(err)
 	}
+	account, err := m.store.Account(ctx, accountID)
+	if err == nil {
+		err = account.usable()
+	}
+	if err != nil {
+		return postroom.Image{}, Verdict(err)
+	}
 	client, err := findClient(ctx, m.clients, accountID)
 	if err != nil {
 		return postroom.Image{}, Verdict(err)

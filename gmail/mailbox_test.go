@@ -186,9 +186,11 @@ func TestSizeOfAPageIsChecked(t *testing.T) {
 func TestTheZeroLimitsAreGmails(t *testing.T) {
 	c, err := NewClient(ClientConfig{HTTPClient: http.DefaultClient})
 	require.NoError(t, err)
-	require.Equal(t, 600, c.gate.bucket.Burst())
-	require.InDelta(t, (6000.0-600)/60, float64(c.gate.bucket.Limit()), 1e-9)
-	require.Equal(t, 8, cap(c.gate.running))
+	budget := c.gate.budget.(*window)
+	require.Equal(t, 600, budget.pace.Burst())
+	require.InDelta(t, 6000.0/60, float64(budget.pace.Limit()), 1e-9)
+	require.Equal(t, 6000, budget.limit)
+	require.EqualValues(t, 8, c.gate.slots)
 	require.Equal(t, DefaultCosts(), c.gate.costs)
 
 	c, err = NewClient(ClientConfig{HTTPClient: http.DefaultClient, Limits: Limits{Costs: map[Method]int{MethodTrash: 0}}})
@@ -204,7 +206,7 @@ func TestTheZeroLimitsAreGmails(t *testing.T) {
 func TestWithoutALedgerActionsAreNotHandled(t *testing.T) {
 	w := newWorld(t)
 	id := w.queued(postroom.Action{MessageID: "m", Type: postroom.Archive})
-	w.cfg.Ledger = nil
+	w.cfg.Ledger, w.cfg.Outbox = nil, nil
 	w.run(NewActionJob(w.account, id))
 	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs("action.gmail"))
 }

@@ -2,11 +2,12 @@ package gmail
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
@@ -37,6 +38,25 @@ func (s *Store) providerID(ctx context.Context, accountID, messageID string) (st
 		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
 	}
 	return id, err
+}
+
+// notStored returns those of Gmail's ids that no stored message has, in their order.
+func (s *Store) notStored(ctx context.Context, tx queue.Tx, accountID string, ids []string) ([]string, error) {
+	stored := make(map[string]bool)
+	for chunk := range slices.Chunk(ids, bulk) {
+		args := []any{accountID}
+		for _, id := range chunk {
+			args = append(args, id)
+		}
+		var found []string
+		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+places(2, len(chunk)), args...); err != nil {
+			return nil, fmt.Errorf("gmail: messages that are stored: %w", err)
+		}
+		for _, id := range found {
+			stored[id] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return stored[id] }), nil
 }
 
 // CountMessages counts the account's messages; those deleted at Gmail, and the broken ones, are not among them.
@@ -77,39 +97,41 @@ func (s *Store) SetLabels(ctx context.Context, tx queue.Tx, accountID, messageID
 }
 
 // changeLabels applies one entry of the history. A message that is not stored, or whose labels are as new as the entry,
-// stays as it is.
-func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID, providerID string, historyID uint64, change postroom.LabelChange) error {
-	var row struct {
-		ID        string   `db:"id"`
-		HistoryID int64    `db:"history_id"`
-		Labels    jsonText `db:"labels_json"`
+// stays as it is, and the step is nil.
+func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID string, event HistoryEvent) (*labelStep, error) {
+	state, err := s.lockState(ctx, tx, accountID, event.MessageID)
+	if err != nil || state == nil || uint64(state.HistoryID) > event.HistoryID {
+		return nil, err
 	}
-	err := get(ctx, tx, &row, "message "+providerID, sqlLockLabels, accountID, providerID)
-	if errors.Is(err, postroom.ErrNotFound) || err == nil && uint64(row.HistoryID) > historyID {
-		return nil
-	}
+	before, err := state.image()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var now []string
-	if err := json.Unmarshal(row.Labels, &now); err != nil {
-		return fmt.Errorf("gmail: labels of message %s: %w", row.ID, err)
-	}
-	labels, err := toJSON(postroom.NewImage(now).Apply(change).LabelIDs)
+	after := before.Apply(event.change())
+	labels, err := toJSON(after.LabelIDs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return mustExec(ctx, tx, "message "+row.ID, sqlSetLabelsAt,
-		labels, int64(historyID), dbtime.Of(queue.Now(tx)), accountID, row.ID)
+	err = mustExec(ctx, tx, "message "+state.ID, sqlSetLabelsAt,
+		labels, int64(event.HistoryID), dbtime.Of(queue.Now(tx)), accountID, state.ID)
+	return &labelStep{messageID: state.ID, before: before, after: after}, err
 }
 
-// markDeleted notes that a message is no longer at Gmail. It stays here, for what was done with it; a broken one goes.
-func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, providerID string) error {
+// A labelStep is a change of the stored labels of a message.
+type labelStep struct {
+	messageID     string
+	before, after postroom.Image
+}
+
+// markDeleted notes that a message is no longer at Gmail. It stays here, for what was done with it; a broken one goes. The id is
+// empty for a message that is not stored, or was marked before.
+func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, providerID string) (id string, err error) {
 	now := dbtime.Of(queue.Now(tx))
-	if _, err := exec(ctx, tx, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID); err != nil {
-		return err
+	err = get(ctx, tx, &id, "message "+providerID, sqlSetDeleted, now, now, accountID, providerID)
+	if err != nil && !errors.Is(err, postroom.ErrNotFound) {
+		return "", err
 	}
-	return s.forgetBroken(ctx, tx, accountID, providerID)
+	return id, s.forgetBroken(ctx, tx, accountID, providerID)
 }
 
 // markDeletedByID is markDeleted for a message that is named by our id, and so is not broken.

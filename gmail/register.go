@@ -20,8 +20,17 @@ type Config struct {
 	Store *Store
 	// Clients returns the client of an account. Required.
 	Clients Clients
-	// Ledger records the actions to carry out. Default nil: [JobAction] is not registered.
+	// Ledger records the actions to carry out. Default nil: [JobAction] and [JobUnsnooze] are not registered.
 	Ledger Ledger
+	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out by itself.
+	Kinds *postroom.Kinds
+	// Outbox composes the messages that actions send (forward and auto_reply). It wants the Ledger as well. Default nil:
+	// [JobOutboundSend] is not registered, and such actions fail.
+	Outbox *Outbox
+
+	// SnoozeLabel is the name of the label of snoozed messages. It is created when it is missing. Default "Postroom/Snoozed".
+	// Messages that sleep under another name when it is changed wake all the same.
+	SnoozeLabel string
 
 	// OnMessage enqueues the next job for a message. It is called once for each ingested message that has none of
 	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the job
@@ -31,6 +40,28 @@ type Config struct {
 	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
 	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
 	OnLabelDeleted func(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error
+
+	// OnLabelsChanged follows a change of labels by a person or another program. It is called once for each stored message and
+	// change, in the transaction that stores the labels; changes that one page of the history holds of a message are one. An
+	// error rolls that back, and the job is retried. Default nil: nothing follows.
+	OnLabelsChanged func(ctx context.Context, tx queue.Tx, event LabelsEvent) error
+
+	// OnDeleted follows a permanent deletion by a person or another program. It is called once for each stored message, in
+	// the transaction that marks it; an error rolls that back. Default nil: nothing follows.
+	OnDeleted func(ctx context.Context, tx queue.Tx, event DeletedEvent) error
+
+	// OnReconciled is called at the end of a comparison with Gmail, with what it has found, in the transaction that ends it;
+	// an error rolls that back. The same is logged, and stands in [Store.Reconciliation]. Default nil: nothing follows.
+	OnReconciled func(ctx context.Context, tx queue.Tx, found Reconciliation) error
+
+	// OnReauthorize tells a person that the grant of an account is gone, such as by enqueueing a message. It is called once, in
+	// the transaction that gives the account the state [AccountReauthorize]; an error rolls that back, and the next job finds
+	// the grant gone. Default nil: it is only logged.
+	OnReauthorize func(ctx context.Context, tx queue.Tx, account Account, cause error) error
+
+	// Topic is the Pub/Sub topic under which Gmail publishes changes, projects/PROJECT/topics/TOPIC; Gmail must be allowed to publish
+	// there. Default empty: [JobWatch] is not registered.
+	Topic string
 
 	// SkipLabels are label ids. A message with one of them is stored and not passed to OnMessage, also not when the label is
 	// removed later: whoever moves mail out of the spam has seen it. Default nil: SENT, DRAFT, SPAM and TRASH. An empty
@@ -43,12 +74,12 @@ type Config struct {
 	// PageSize is the number of messages that one backfill job lists. Default 100; bounds 1 to 500.
 	PageSize int
 
-	// MailLimits bound the cost of reading one message; a message beyond them is kept as broken. Default nil: the defaults
-	// of package mime.
+	// MailLimits bound the cost of reading one message; what is beyond them is one attachment, unread. Default nil: the
+	// defaults of package mime.
 	MailLimits *mime.Limits
 
-	// Logger logs lost history and messages without a time. Default [slog.Default]; a logger with [slog.DiscardHandler]
-	// logs nothing.
+	// Logger logs lost history, lost grants, what a comparison with Gmail has found, and messages without a time. Default
+	// [slog.Default]; a logger with [slog.DiscardHandler] logs nothing.
 	Logger *slog.Logger
 }
 
@@ -66,6 +97,8 @@ func (f ClientsFunc) Client(ctx context.Context, accountID string) (*Client, err
 }
 
 const (
+	defaultSnoozeLabel = "Postroom/Snoozed"
+
 	defaultPageSize = 100
 	maxPageSize     = 500
 )
@@ -75,6 +108,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.SkipLabels = []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}
 	}
 	c.SkipLabels = slices.Clone(c.SkipLabels)
+	c.SnoozeLabel = cmp.Or(c.SnoozeLabel, defaultSnoozeLabel)
 	if c.PageSize == 0 {
 		c.PageSize = defaultPageSize
 	}
@@ -93,6 +127,15 @@ func (c *Config) validate() error {
 		fields.Required("gmail: Config.Store", c.Store, giveStore),
 		fields.Required("gmail: Config.Clients", c.Clients, giveClients),
 		fields.Optional("gmail: Config.Ledger", c.Ledger),
+	}
+	if c.Outbox != nil && c.Ledger == nil {
+		faults = append(faults, errors.New("gmail: Config.Outbox is set and Config.Ledger is not; set both: a message is sent for an action"))
+	}
+	if c.Topic != "" && !topicName.MatchString(c.Topic) {
+		faults = append(faults, fmt.Errorf("gmail: Config.Topic is %q; write projects/PROJECT/topics/TOPIC", c.Topic))
+	}
+	if err := postroom.CheckLabelName(c.SnoozeLabel); err != nil {
+		faults = append(faults, fmt.Errorf("gmail: Config.SnoozeLabel: %w", err))
 	}
 	if c.PageSize < 1 || c.PageSize > maxPageSize {
 		faults = append(faults, fmt.Errorf("gmail: Config.PageSize is %d; it must be within 1 and %d", c.PageSize, maxPageSize))
@@ -116,12 +159,20 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 		return err
 	}
 	j := &jobs{cfg}
-	queue.Handle(d, JobBackfill, j.backfill, opts...)
-	queue.Handle(d, JobHistorySync, j.syncHistory, opts...)
-	queue.Handle(d, JobLabelsSync, j.syncLabels, opts...)
-	queue.Handle(d, JobIngest, j.ingest, opts...)
+	handle(d, j, JobBackfill, j.backfill, opts...)
+	handle(d, j, JobHistorySync, j.syncHistory, opts...)
+	handle(d, j, JobLabelsSync, j.syncLabels, opts...)
+	handle(d, j, JobIngest, j.ingest, opts...)
+	handle(d, j, JobReconcile, j.reconcile, opts...)
+	if cfg.Topic != "" {
+		handle(d, j, JobWatch, j.watch, opts...)
+	}
 	if cfg.Ledger != nil {
-		queue.Handle(d, JobAction, j.act, opts...)
+		handle(d, j, JobAction, j.act, opts...)
+		handle(d, j, JobUnsnooze, j.unsnooze, opts...)
+	}
+	if cfg.Outbox != nil {
+		handle(d, j, JobOutboundSend, j.send, opts...)
 	}
 	return nil
 }

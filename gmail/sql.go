@@ -8,10 +8,13 @@ const (
 INSERT INTO accounts (id, provider, email, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (provider, email) DO UPDATE SET email = excluded.email
+WHERE accounts.state <> 'removing'
 RETURNING id`
 
 	accountColumns = `
-SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, last_sync_at, created_at, updated_at
+SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, backfilled_all,
+  backfill_pages, backfill_messages, backfill_estimate, watch_expires_at, last_sync_at, state, state_reason,
+  COALESCE(state_since, created_at) AS state_since, created_at, updated_at
 FROM accounts`
 
 	sqlAccount        = accountColumns + ` WHERE id = $1`
@@ -30,15 +33,53 @@ UPDATE accounts
 SET history_id = $1, last_sync_at = COALESCE($2, last_sync_at), updated_at = $3
 WHERE id = $4`
 
+	// A state that stays the same stays since it began.
+	sqlMoveState = `
+UPDATE accounts
+SET state = $1, state_reason = $2, state_since = CASE WHEN state = $1 THEN state_since ELSE $3 END, updated_at = $4
+WHERE id = $5 AND state <> 'removing'`
+
+	sqlLoseGrant = `
+UPDATE accounts
+SET state = 'reauthorize', state_reason = $1, state_since = $2, updated_at = $3
+WHERE id = $4 AND state = 'active' AND COALESCE(state_since, created_at) = $5`
+
+	sqlRemoving = `
+UPDATE accounts
+SET state = 'removing', state_reason = '', state_since = $1, updated_at = $2
+WHERE id = $3`
+
+	sqlDeleteMessages = `
+DELETE FROM messages
+WHERE id IN (SELECT id FROM messages WHERE account_id = $1 LIMIT $2)`
+
+	sqlDeleteThreads = `
+DELETE FROM threads
+WHERE id IN (SELECT id FROM threads WHERE account_id = $1 LIMIT $2)`
+
+	sqlDeleteBrokens    = `DELETE FROM broken_messages` + oneBatch + ` FROM broken_messages` + ofAccount
+	sqlDeleteReconciled = `DELETE FROM reconciled_messages` + oneBatch + ` FROM reconciled_messages` + ofAccount
+
+	oneBatch  = ` WHERE account_id = $1 AND provider_message_id IN (SELECT provider_message_id`
+	ofAccount = ` WHERE account_id = $1 LIMIT $2)`
+
+	sqlDeleteAccount = `DELETE FROM accounts WHERE id = $1`
+
 	sqlStartBackfill = `
 UPDATE accounts
-SET backfill_state = 'running', backfill_query = $1, backfill_page = '', updated_at = $2
-WHERE id = $3 AND (backfill_state <> 'running' OR backfill_query = $1)`
+SET backfill_state = 'running', backfill_query = $1, backfill_page = '', backfill_pages = 0, backfill_messages = 0,
+  backfill_estimate = $2, updated_at = $3
+WHERE id = $4 AND (backfill_state <> 'running' OR backfill_query = $1)`
+
+	sqlSetWatch = `UPDATE accounts SET watch_expires_at = $1, updated_at = $2 WHERE id = $3`
+
+	sqlBackfilledAll = `UPDATE accounts SET backfilled_all = 1, updated_at = $1 WHERE id = $2`
 
 	sqlMoveBackfill = `
 UPDATE accounts
-SET backfill_state = $1, backfill_page = $2, updated_at = $3
-WHERE id = $4 AND backfill_query = $5`
+SET backfill_state = $1, backfill_page = $2, backfill_pages = backfill_pages + 1, backfill_messages = backfill_messages + $3,
+  updated_at = $4
+WHERE id = $5 AND backfill_query = $6`
 )
 
 const (
@@ -92,16 +133,36 @@ ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
   updated_at = excluded.updated_at
 RETURNING id`
 
-	sqlMessage = `
+	messageColumns = `
 SELECT m.id, m.account_id, m.thread_id, m.provider_message_id, t.provider_thread_id, m.labels_json, m.rfc_message_id,
   m.in_reply_to, m.references_json, m.from_name, m.from_email, m.recipients_json, m.subject, m.snippet,
-  m.headers_json, m.body_plain, m.body_html, m.attachments_json, m.size, m.received_at, m.sent_at
+  m.headers_json, m.body_plain, m.body_html, m.attachments_json, m.size, m.received_at, m.sent_at`
+
+	messageTables = `
 FROM messages m
-JOIN threads t ON t.id = m.thread_id
+JOIN threads t ON t.id = m.thread_id`
+
+	sqlMessage = messageColumns + messageTables + `
 WHERE m.account_id = $1 AND m.id = $2`
+
+	sqlThreadMessages = messageColumns + messageTables + `
+WHERE m.account_id = $1 AND m.thread_id = $2 AND m.deleted_at IS NULL
+ORDER BY COALESCE(m.received_at, m.created_at), m.id`
+
+	// The index messages_received has the order.
+	sqlSearch = messageColumns + `, COALESCE(m.received_at, m.created_at) AS at` + messageTables
+
+	sqlSearchOrder = `
+ORDER BY COALESCE(m.received_at, m.created_at) DESC, m.id DESC
+LIMIT `
 
 	sqlMessageID  = `SELECT id FROM messages WHERE account_id = $1 AND provider_message_id = $2`
 	sqlProviderID = `SELECT provider_message_id FROM messages WHERE account_id = $1 AND id = $2`
+
+	sqlStoredIDs = `
+SELECT provider_message_id
+FROM messages
+WHERE account_id = $1 AND deleted_at IS NULL AND provider_message_id IN `
 
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 
@@ -109,13 +170,6 @@ WHERE m.account_id = $1 AND m.id = $2`
 UPDATE messages
 SET labels_json = $1, updated_at = $2
 WHERE account_id = $3 AND id = $4`
-
-	// On PostgreSQL the row's lock, taken by a change that changes nothing, lasts until the labels are written.
-	sqlLockLabels = `
-UPDATE messages
-SET history_id = history_id
-WHERE account_id = $1 AND provider_message_id = $2
-RETURNING id, history_id, labels_json`
 
 	sqlSetLabelsAt = `
 UPDATE messages
@@ -125,7 +179,8 @@ WHERE account_id = $4 AND id = $5`
 	sqlSetDeleted = `
 UPDATE messages
 SET deleted_at = $1, updated_at = $2
-WHERE account_id = $3 AND provider_message_id = $4 AND deleted_at IS NULL`
+WHERE account_id = $3 AND provider_message_id = $4 AND deleted_at IS NULL
+RETURNING id`
 
 	sqlSetDeletedByID = `
 UPDATE messages

@@ -17,8 +17,8 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels) or brings them up to
-// date. Call it at every start; several processes may do so at once.
+// Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels, and those of
+// reconciliations and of what is sent) or brings them up to date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
 		return err

@@ -149,22 +149,22 @@ func TestBackfillState(t *testing.T) {
 			query, next string
 			want        Backfill
 		}{
-			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "p2"}},
-			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "p2"}},
-			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "p2"}},
-			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "p3"}},
-			{"last page", false, "", "", Backfill{BackfillDone, "", ""}},
-			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "newer_than:7d", "q2"}},
-			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "newer_than:7d", ""}},
+			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
+			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
+			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
+			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "p3", 2, 4, 9}},
+			{"last page", false, "", "", Backfill{BackfillDone, "", "", 3, 6, 9}},
+			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "newer_than:7d", "q2", 1, 2, 9}},
+			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "newer_than:7d", "", 2, 4, 9}},
 		}
 		for _, step := range steps {
 			write(t, s, func(ctx context.Context, tx queue.Tx) error {
 				if step.start {
-					if err := s.startBackfill(ctx, tx, id, step.query); err != nil {
+					if err := s.startBackfill(ctx, tx, id, step.query, 9); err != nil {
 						return err
 					}
 				}
-				return s.moveBackfill(ctx, tx, id, step.query, step.next)
+				return s.moveBackfill(ctx, tx, id, step.query, MessagePage{IDs: []string{"a", "b"}, NextPageToken: step.next})
 			})
 			account, err := s.Account(t.Context(), id)
 			require.NoError(t, err)
@@ -299,20 +299,26 @@ func TestLabelsOfAMessage(t *testing.T) {
 			require.NoError(t, err)
 			return stored.LabelIDs
 		}
-		change := func(historyID uint64, c postroom.LabelChange) []string {
-			write(t, s, func(ctx context.Context, tx queue.Tx) error {
-				return s.changeLabels(ctx, tx, accountID, "m1", historyID, c)
+		change := func(id string, historyID uint64, kind EventKind, label string) (step *labelStep) {
+			event := HistoryEvent{HistoryID: historyID, Kind: kind, MessageID: id, LabelIDs: []string{label}}
+			write(t, s, func(ctx context.Context, tx queue.Tx) (err error) {
+				step, err = s.changeLabels(ctx, tx, accountID, event)
+				return err
 			})
-			return labels()
+			return step
 		}
-		require.Equal(t, []string{"INBOX", "Label_1", "UNREAD"}, change(9, remove("INBOX")), "older than what is stored")
-		require.Equal(t, []string{"INBOX", "Label_1", "STARRED", "UNREAD"}, change(11, add("STARRED")))
-		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, change(11, remove("UNREAD")), "another event of the same record")
-		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, change(11, add("STARRED")), "the same again")
+		require.Nil(t, change("m1", 9, LabelsRemoved, "INBOX"))
+		require.Equal(t, []string{"INBOX", "Label_1", "UNREAD"}, labels(), "older than what is stored")
+		step := change("m1", 11, LabelsAdded, "STARRED")
+		require.Equal(t, []string{"INBOX", "Label_1", "STARRED", "UNREAD"}, labels())
+		require.Equal(t, labels(), step.after.LabelIDs)
+		require.Equal(t, add("STARRED"), step.after.ChangeFrom(step.before))
+		change("m1", 11, LabelsRemoved, "UNREAD")
+		require.Equal(t, []string{"INBOX", "Label_1", "STARRED"}, labels(), "another event of the same record")
+		step = change("m1", 11, LabelsAdded, "STARRED")
+		require.Equal(t, step.before, step.after, "the same again")
 
-		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			return s.changeLabels(ctx, tx, accountID, "unknown", 12, add("STARRED"))
-		})
+		require.Nil(t, change("unknown", 12, LabelsAdded, "STARRED"))
 		write(t, s, func(ctx context.Context, tx queue.Tx) error {
 			return s.SetLabels(ctx, tx, accountID, m.ID, postroom.Image{LabelIDs: []string{"B", "A"}})
 		})
@@ -334,8 +340,12 @@ func TestDeletedMessageStays(t *testing.T) {
 			require.NoError(t, err)
 			return n
 		}
-		for range 2 {
-			write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m1") })
+		for _, want := range []string{m.ID, ""} {
+			write(t, s, func(ctx context.Context, tx queue.Tx) error {
+				id, err := s.markDeleted(ctx, tx, accountID, "m1")
+				require.Equal(t, want, id, "once")
+				return err
+			})
 			require.Zero(t, count())
 		}
 		_, err := s.Message(t.Context(), accountID, m.ID)
@@ -377,7 +387,10 @@ func TestBrokenMessages(t *testing.T) {
 		_, err = s.BrokenRaw(t.Context(), accountID, "m1")
 		require.ErrorIs(t, err, postroom.ErrNotFound, "it has been read since")
 
-		write(t, s, func(ctx context.Context, tx queue.Tx) error { return s.markDeleted(ctx, tx, accountID, "m2") })
+		write(t, s, func(ctx context.Context, tx queue.Tx) error {
+			_, err := s.markDeleted(ctx, tx, accountID, "m2")
+			return err
+		})
 		list, err = s.Broken(t.Context(), accountID)
 		require.NoError(t, err)
 		require.Empty(t, list)

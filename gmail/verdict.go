@@ -11,13 +11,13 @@ import (
 const (
 	// Gmail's budgets are counted by the minute.
 	rateLimitDelay = 30 * time.Second
-	// Until a person has signed in again, asking more often is of no use.
+	// Until a person has signed in again, or has resumed the account, asking more often is of no use.
 	reauthorizeDelay = time.Hour
 )
 
 // Verdict turns an error of a [Client] into what a job's handler returns for it:
 //
-//   - a rate limit, or a grant to be renewed, defers the job and spends no attempt;
+//   - a rate limit, a paused account, or a grant to be renewed defers the job and spends no attempt;
 //   - a failure that no retry mends (a message that is gone, a forbidden or invalid request) fails the job at once;
 //   - any other failure (server, network, 401, failed preconditions) is retried, after the time that Gmail asks for, if any.
 //
@@ -41,7 +41,7 @@ func Verdict(err error) error {
 // fatal classes stay as they are however often one asks.
 func (c Class) fatal() bool {
 	switch c {
-	case ClassGone, ClassNotFound, ClassForbidden, ClassInvalid:
+	case ClassGone, ClassNotFound, ClassForbidden, ClassInvalid, ClassRefused:
 		return true
 	}
 	return false
@@ -49,14 +49,14 @@ func (c Class) fatal() bool {
 
 // spares: the attempt that met a class like this is not counted as failed.
 func (c Class) spares() bool {
-	return c == ClassRateLimited || c == ClassDailyLimit || c == ClassReauthorize
+	return c == ClassRateLimited || c == ClassDailyLimit || c == ClassReauthorize || c == ClassPaused
 }
 
 func (e *Error) delay() time.Duration {
 	switch {
 	case e.RetryAfter > 0:
 		return e.RetryAfter
-	case e.Class == ClassReauthorize:
+	case e.Class == ClassReauthorize, e.Class == ClassPaused:
 		return reauthorizeDelay
 	}
 	return rateLimitDelay

@@ -3,8 +3,11 @@ package gmail
 import (
 	"context"
 	"encoding/base64"
+	"io"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +21,6 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // A world is a Gmail, a database with one account, and what the jobs need.
@@ -28,7 +30,7 @@ type world struct {
 	google  *api.Service // what the user does by hand
 	wire    *wire        // what our client's requests go through
 	client  *Client
-	db      *sqlite.DB
+	db      queue.DB
 	store   *Store
 	queue   *queue.Queue
 	ledger  *testLedger
@@ -39,20 +41,46 @@ type world struct {
 	seen []string // Gmail's ids of the messages that OnMessage got
 }
 
-// wire calls before each request, so that a test can do something right then.
+// wire calls before each request and after each answer, so that a test can do something right then.
 type wire struct {
 	next   http.RoundTripper
 	before func(*http.Request)
+	after  func(*http.Request, *http.Response)
+	failed func(*http.Request, error)
+}
+
+// setBody replaces the body of an answer.
+func setBody(answer *http.Response, body string) {
+	_ = answer.Body.Close()
+	answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+	answer.Header.Set("Content-Length", strconv.Itoa(len(body)))
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.before != nil {
 		w.before(r)
 	}
-	return w.next.RoundTrip(r)
+	answer, err := w.next.RoundTrip(r)
+	switch {
+	case err == nil && w.after != nil:
+		w.after(r, answer)
+	case err != nil && w.failed != nil:
+		w.failed(r, err)
+	}
+	return answer, err
 }
 
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldOn(t, dbtest.SQLite(t))
+}
+
+// eachWorld runs fn on every database.
+func eachWorld(t *testing.T, fn func(t *testing.T, w *world)) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) { fn(t, newWorldOn(t, db)) })
+}
+
+func newWorldOn(t *testing.T, db queue.DB) *world {
 	t.Helper()
 	w := &world{t: t, server: gmailtest.NewServer(t), wire: &wire{next: http.DefaultTransport.(*http.Transport).Clone()}}
 	t.Cleanup(w.wire.next.(*http.Transport).CloseIdleConnections)
@@ -62,7 +90,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	w.client = w.newClient(w.server.URL())
 
-	w.db = dbtest.SQLite(t)
+	w.db = db
 	require.NoError(t, queue.Migrate(t.Context(), w.db))
 	require.NoError(t, Migrate(t.Context(), w.db))
 	w.ledger = newTestLedger(t, w.db)
@@ -73,10 +101,10 @@ func newWorld(t *testing.T) *world {
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
 	})
 	require.NoError(t, err)
-	w.cfg = Config{
-		Store: w.store, Ledger: w.ledger, OnMessage: w.onMessage,
-		Clients: ClientsFunc(func(context.Context, string) (*Client, error) { return w.client, nil }),
-	}
+	clients := ClientsFunc(func(context.Context, string) (*Client, error) { return w.client, nil })
+	outbox, err := NewOutbox(OutboxConfig{Store: w.store, Clients: clients, Ledger: w.ledger, Settle: time.Millisecond})
+	require.NoError(t, err)
+	w.cfg = Config{Store: w.store, Ledger: w.ledger, Outbox: outbox, OnMessage: w.onMessage, Clients: clients}
 	return w
 }
 
@@ -105,9 +133,9 @@ func (w *world) onMessage(_ context.Context, tx queue.Tx, m *postroom.Message) e
 func (w *world) run(jobs ...queue.NewJob) (last string) {
 	w.t.Helper()
 	for _, job := range jobs {
-		receipt, err := w.queue.Enqueue(w.t.Context(), job)
+		enqueued, err := w.queue.Enqueue(w.t.Context(), job)
 		require.NoError(w.t, err)
-		last = receipt.ID
+		last = enqueued.ID
 	}
 	d, err := queue.NewDispatcher(w.queue, &queue.DispatcherConfig{PollInterval: time.Millisecond, Workers: 4})
 	require.NoError(w.t, err)
@@ -161,6 +189,8 @@ func (w *world) ours(providerID string) string {
 	require.NoError(w.t, err)
 	return id
 }
+
+func add(label string) postroom.LabelChange { return postroom.LabelChange{Add: []string{label}} }
 
 // modify is what the user does in Gmail.
 func (w *world) modify(providerID string, change postroom.LabelChange) {

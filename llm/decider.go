@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,21 +18,26 @@ type Config struct {
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
-	// Actions are the actions that the model may choose from; [postroom.None] is always among them. Default nil:
-	// [postroom.MailboxActions], which package gmail carries out. Name others only where the host carries them out. Empty
-	// but not nil leaves only none.
+	// Kinds are the actions that are carried out. Default nil: those that package gmail carries out.
+	Kinds *postroom.Kinds
+	// Actions are those of the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all.
+	// Empty but not nil leaves only none.
 	Actions []postroom.ActionType
-	// HTMLText returns the text of HTML, and should leave out text that a person does not see; mime.TextFromHTML keeps
-	// what styles hide. Default nil: the model does not see a body that is only HTML; the prompt says that there is one.
-	HTMLText func(html string) string
 }
 
-// maxTries bounds the answers of a model: the first, and two corrections.
-const maxTries = 3
+// The limits of a model's answers.
+const (
+	maxTries  = 3        // the first answer, and two corrections
+	maxAnswer = 64 << 10 // bytes of one
+	maxReason = 2000     // characters of a reason, in records and in what the model gets back
+)
 
 // A Decider decides by a language model. It is safe for concurrent use. [NewDecider] makes one; the zero Decider is
 // unusable.
-type Decider struct{ cfg Config }
+type Decider struct {
+	cfg     Config
+	offered []postroom.Kind // those of cfg.Actions
+}
 
 var _ postroom.Decider = (*Decider)(nil)
 
@@ -41,21 +47,27 @@ func NewDecider(cfg Config) (*Decider, error) {
 		return nil, err
 	}
 	if cfg.Actions == nil {
-		cfg.Actions = postroom.MailboxActions()
+		cfg.Actions = cfg.Kinds.Types()
 	}
 	for _, a := range cfg.Actions {
-		if !a.Valid() {
-			return nil, fmt.Errorf("llm: Config.Actions: %q is not an action; the actions are %v", string(a), postroom.ActionTypes())
+		if _, err := cfg.Kinds.Find(a); err != nil {
+			return nil, fmt.Errorf("llm: Config.Actions: %w", err)
 		}
 	}
 	cfg.Actions = append(slices.Clone(cfg.Actions), postroom.None)
 	slices.Sort(cfg.Actions)
 	cfg.Actions = slices.Compact(cfg.Actions)
-	return &Decider{cfg}, nil
+	d := &Decider{cfg: cfg}
+	for _, a := range cfg.Actions {
+		kind, _ := cfg.Kinds.Kind(a)
+		d.offered = append(d.offered, kind)
+	}
+	return d, nil
 }
 
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice; after
-// that the decision is none and needs approval. The error is that of Guidance, or the [Verdict] on the client's error.
+// that, and when the model refuses or cannot read the message, the decision is none and needs approval. The error is that of
+// Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	var guidance Guidance
 	if d.cfg.Guidance != nil {
@@ -64,14 +76,20 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 			return postroom.Decision{}, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
 		}
 	}
-	p := buildPrompt(msg, guidance, d.cfg.Actions, d.cfg.HTMLText)
+	p := buildPrompt(msg, guidance, d.offered)
 	messages := []Message{{Role: RoleSystem, Text: p.system}, {Role: RoleUser, Text: p.user}}
 	tools := []Tool{decisionTool(d.cfg.Actions)}
 	var resp *Response
 	var fault error
 	for range maxTries {
 		var err error
-		resp, err = d.cfg.Client.Complete(ctx, &Request{Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision})
+		resp, err = d.cfg.Client.Complete(ctx, &Request{
+			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
+			AccountID: msg.AccountID, Purpose: "classify", Random: []string{p.mark},
+		})
+		if decision, ok := unanswerable(err); ok {
+			return decision, nil
+		}
 		if err != nil {
 			return postroom.Decision{}, Verdict(fmt.Errorf("ask the model about message %s: %w", msg.ID, err))
 		}
@@ -82,15 +100,29 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 		fault = err
 		messages = append(messages, correction(resp, err)...)
 	}
-	return postroom.Decision{
-		Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: resp.Model,
-		Rationale: fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s", maxTries, strings.ReplaceAll(fault.Error(), "\n", "; ")),
-	}, nil
+	return byPerson(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s",
+		maxTries, cut(oneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), nil
+}
+
+// unanswerable makes a decision of a failure that the message causes: asked again, it would fail again, and a person must see the
+// mail.
+func unanswerable(err error) (postroom.Decision, bool) {
+	var e *Error
+	// A bad request is a fault of the program, whatever the message.
+	if !errors.As(err, &e) || e.Class() != Fatal || errors.Is(e, ErrBadRequest) {
+		return postroom.Decision{}, false
+	}
+	return byPerson(e.Model, "The model cannot decide about this message, a person must look: "+e.reason().Error()), true
+}
+
+// byPerson is the decision to do nothing before a person has looked.
+func byPerson(model, rationale string) postroom.Decision {
+	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
 
 // read parses an answer and checks it against the actions and labels that were offered.
 func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) {
-	answer, err := ParseDecision(resp)
+	answer, err := ParseDecision(resp, d.cfg.Kinds)
 	if err != nil {
 		return answer, err
 	}
@@ -98,8 +130,10 @@ func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) 
 	if !slices.Contains(d.cfg.Actions, decision.Action) {
 		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, d.cfg.Actions)
 	}
-	if name, _ := decision.Parameters.Text(postroom.ParamLabel); decision.Action.TakesLabel() && !offered(labels, name) {
-		return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
+	for _, parameter := range d.cfg.Kinds.LabelParameters(decision.Action) {
+		if name, given := decision.Parameters.Text(parameter); given && !offered(labels, name) {
+			return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
+		}
 	}
 	return answer, nil
 }
@@ -112,8 +146,12 @@ func offered(labels []postroom.Label, name string) bool {
 
 // correction repeats the model's turn and answers it with the fault. Providers require an answer to each tool call.
 func correction(resp *Response, fault error) []Message {
-	text := fmt.Sprintf("That was not usable: %v. Call %s exactly once, with arguments that fit its schema.", fault, RecordDecision)
-	turn := []Message{{Role: RoleAssistant, Text: resp.Text, ToolCalls: resp.ToolCalls}}
+	text := fmt.Sprintf("That was not usable: %s. Call %s exactly once, with arguments that fit its schema.", cut(fault.Error(), maxReason), RecordDecision)
+	turn := []Message{resp.Message()}
+	if size(resp) > maxAnswer {
+		// What was too long to read is too long to send back.
+		return []Message{{Role: RoleAssistant, Text: "(an answer that was too long)"}, {Role: RoleUser, Text: text}}
+	}
 	if len(resp.ToolCalls) == 0 {
 		return append(turn, Message{Role: RoleUser, Text: text})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -80,7 +81,7 @@ func TestDeciderHandsAMessageToAPersonAfterThreeBadAnswers(t *testing.T) {
 	client := llmtest.NewScripted(t, bad, bad, bad)
 	d, err := newDecider(t, llm.Config{Client: client}).Decide(t.Context(), mail("x"))
 	require.NoError(t, err)
-	require.NoError(t, d.Validate())
+	require.NoError(t, d.Validate(nil, time.Now()))
 	require.Equal(t, postroom.None, d.Action)
 	require.True(t, d.NeedsApproval)
 	require.Equal(t, llmtest.Model, d.Model)
@@ -94,7 +95,8 @@ func TestDeciderTakesOnlyWhatWasOffered(t *testing.T) {
 		turn  llmtest.Turn
 		words string
 	}{
-		"an action that the host cannot execute": {llmtest.Decides("forward", `{"to":"x@example.com"}`, 1), "action forward is not offered"},
+		"an action that the host cannot execute": {llmtest.Decides("forward", `{"to":"x@example.com"}`, 1), "action forward: nobody carries it out here"},
+		"an action that is not offered":          {llmtest.Decides("delete", `{}`, 1), "action delete is not offered"},
 		"a label that does not exist":            {label("Recipes"), `label "Recipes" is not one of`},
 		"a label that is not for the model":      {label("Secret"), `label "Secret" is not one of`},
 	} {
@@ -115,7 +117,7 @@ func TestDeciderTakesOnlyWhatWasOffered(t *testing.T) {
 }
 
 func TestDeciderReturnsWhatItCannotMend(t *testing.T) {
-	down := &llm.Error{Provider: "acme", Status: 503, Class: llm.Retryable, Err: errors.New("down")}
+	down := &llm.Error{Provider: "acme", Status: 503, Reason: llm.ErrOverloaded, Err: errors.New("down")}
 	_, err := newDecider(t, llm.Config{Client: llmtest.NewScripted(t, llmtest.Fails(down))}).Decide(t.Context(), mail("x"))
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "ask the model about message m1")
@@ -137,18 +139,18 @@ func TestNewRefusesABadConfig(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Actions")
 }
 
-// TestOnlyWhatIsCarriedOutIsOffered: a snooze that nobody ends, or a note that nobody keeps, is not to be decided.
+// TestOnlyWhatIsCarriedOutIsOffered: a note that nobody keeps is not to be decided.
 func TestOnlyWhatIsCarriedOutIsOffered(t *testing.T) {
-	client := llmtest.NewScripted(t, llmtest.Decides("snooze", `{}`, 1), llmtest.Decides("archive", `{}`, 1))
+	client := llmtest.NewScripted(t, llmtest.Decides("add_note", `{"note": "x"}`, 1), llmtest.Decides("archive", `{}`, 1))
 	d, err := newDecider(t, llm.Config{Client: client}).Decide(t.Context(), mail("x"))
 	require.NoError(t, err)
 	require.Equal(t, postroom.Archive, d.Action)
 
 	asked := client.Requests()
-	require.Contains(t, asked[1].Messages[3].Text, "action snooze is not offered")
-	offered := "The actions are: apply_label, archive, delete, mark_read, mark_unread, move, none, remove_label, restore, star, trash, unstar."
+	require.Contains(t, asked[1].Messages[3].Text, "action add_note: nobody carries it out here")
+	offered := "The actions are: apply_label, archive, delete, mark_read, mark_unread, move, none, remove_label, restore, snooze, star, trash, unstar."
 	require.Contains(t, asked[0].Messages[1].Text, offered)
-	require.NotContains(t, string(asked[0].Tools[0].Schema), "snooze")
+	require.NotContains(t, string(asked[0].Tools[0].Schema), "add_note")
 }
 
 func TestActionsOfTheHostAreOfferedWhenNamed(t *testing.T) {

@@ -1,12 +1,31 @@
 // Package llm decides by a language model about mail that none of the user's rules matches.
 //
+// # Clients
+//
+// A [Client] calls one model of one provider: with tools, a form of the text, or a stream, and it counts the tokens. Packages
+// llm/openai (and all that speak chat completions), llm/anthropic and llm/gemini have one each, so that a program links only the
+// SDKs it uses. A client neither retries nor waits; clients around clients do, and each does one thing:
+//
+//	Retrying   sends a request again after a failure that passes within seconds
+//	Limited    keeps rate limits, the host's and those that the provider reports
+//	Metered    puts each call on record, keeps budgets, and gives a kept answer to an equal request
+//	Fallback   asks the next client when one fails
+//
+// A failure is an [*Error]: what the provider said, one of the reasons ErrRateLimited, ErrOverloaded and so on, and what a person
+// can do. Keys are in no error and no log. [Verdict] turns it into what the job queue understands: a rate limit, a spent budget
+// and a refused key defer the job, a request that stays wrong ends it, any other failure is retried.
+//
+// # Records
+//
+// [Records] keep, in the tables llm_calls, llm_spend and llm_answers, each call with its tokens, cost, latency and trace, what was
+// spent on each day, and for a day the answers. The answer of a call is stored before its caller sees it, so that a job which
+// fails after it does not ask again.
+//
 // # The way of a decision
 //
 // For a message, a [Decider] gets the user's [Guidance], builds the prompt, calls the [Client], reads the answer with
 // [ParseDecision] and checks it against the actions and labels that were offered. It returns an unusable answer to the
-// model, with the fault, up to twice; then the decision is none and needs approval. [Verdict] turns a failure of the
-// provider into what the job queue understands: a rate limit defers the job, a wrong key ends it, any other failure is
-// retried.
+// model, with the fault, up to twice; then the decision is none and needs approval.
 //
 // The decision is a proposal. Package safety decides whether it is carried out or needs a person's approval, whatever the
 // model says.
@@ -16,7 +35,8 @@
 // A system message holds the rules of the conversation, one user message the sections DIRECTIONS, LLM RULE (one each),
 // MESSAGE CONTEXT, AVAILABLE LABELS and TASK, joined by blank lines; empty ones are left out. Of the mail it shows
 // addresses, the subject (500 characters), a few header fields, the names of attachments and the body (8,000 characters;
-// the plain text, else what [Config].HTMLText makes of the HTML).
+// the plain text, or what a person sees of the HTML where there is no other; both where they disagree, since mail clients show
+// the HTML). Text that styles hide from a person is left out, and the prompt says that there was some.
 //
 // All of that was written by a stranger. The prompt leaves out characters that a person would not see, cuts the text to
 // length, and puts it between two lines with a mark that is random for each prompt and that the text cannot contain.

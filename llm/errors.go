@@ -4,26 +4,106 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A Class says what to do about a provider's failure.
+// The reasons of an [*Error]; errors.Is tells them apart.
+var (
+	// ErrRateLimited reports that calls or tokens come faster than the provider allows.
+	ErrRateLimited = errors.New("rate limited")
+	// ErrOverloaded reports that the provider has no room now, for anybody.
+	ErrOverloaded = errors.New("overloaded")
+	// ErrUnavailable reports that the provider did not answer, in time or whole, or failed.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrBadKey reports that the provider refuses the key.
+	ErrBadKey = errors.New("key refused")
+	// ErrNoModel reports that there is no such model, or no provider at the address.
+	ErrNoModel = errors.New("no such model")
+	// ErrNoCredit reports that the provider wants to be paid first.
+	ErrNoCredit = errors.New("out of credit")
+	// ErrBudget reports that a budget of [Metered] is spent.
+	ErrBudget = errors.New("budget spent")
+	// ErrContextTooLong reports that the request is longer than the model reads.
+	ErrContextTooLong = errors.New("context too long")
+	// ErrAnswerTooLong reports that the answer has more bytes than the client takes.
+	ErrAnswerTooLong = errors.New("answer too long")
+	// ErrRefused reports that the model or a filter of the provider refuses to answer.
+	ErrRefused = errors.New("refused")
+	// ErrBadRequest reports that the provider does not take the request.
+	ErrBadRequest = errors.New("bad request")
+)
+
+var hints = map[error]string{
+	ErrBadKey:         "check the key and what it may do",
+	ErrNoModel:        "check the name of the model and the base URL",
+	ErrNoCredit:       "check the billing of the provider's account",
+	ErrBudget:         "raise the budget, or wait for the next day",
+	ErrContextTooLong: "use a model that reads more, or show it less",
+}
+
+// An Error is a failure of a provider, or of what stands before it. It holds no key.
+type Error struct {
+	Provider string
+	Model    string // as the provider names it
+	Status   int    // of HTTP; 0 when there was no answer
+	Reason   error  // one of the reasons above; nil counts as [ErrUnavailable]
+	Code     string // the provider's own word for it
+	// RetryAfter is the delay that the provider asked for; 0 when it named none.
+	RetryAfter time.Duration
+	RequestID  string
+	Usage      Usage  // what the failure cost, as a refusal does
+	Limits     Limits // after the call
+	Hint       string // what a person can do about it; default that of the reason
+	Err        error
+}
+
+// reason is never nil.
+func (e *Error) reason() error { return cmp.Or(e.Reason, ErrUnavailable) }
+
+// Error formats the provider, the status, the reason, the cause and the hint.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Provider + ": ")
+	if e.Status != 0 {
+		fmt.Fprintf(&b, "status %d, ", e.Status)
+	}
+	b.WriteString(e.reason().Error())
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if hint := cmp.Or(e.Hint, hints[e.reason()]); hint != "" {
+		b.WriteString("; " + hint)
+	}
+	if e.RequestID != "" {
+		b.WriteString(" (request " + e.RequestID + ")")
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes the error match its reason.
+func (e *Error) Is(target error) bool { return target == e.reason() }
+
+// A Class says what to do about a failure.
 type Class int
 
 // The classes of failure. The zero Class is Retryable.
 const (
-	Retryable   Class = iota // the provider is down, slow or unreachable: retry
-	RateLimited              // wait, without spending an attempt
-	Fatal                    // the request or the key is wrong: do not retry
+	Retryable Class = iota // the provider is down, slow or unreachable: retry
+	Deferred               // the request is right and its time is not: wait, without spending an attempt
+	Fatal                  // the request is wrong and stays so: do not retry
 )
 
 // String returns the name of the class.
 func (c Class) String() string {
 	switch c {
-	case RateLimited:
-		return "rate limited"
+	case Deferred:
+		return "deferred"
 	case Fatal:
 		return "fatal"
 	default:
@@ -31,55 +111,48 @@ func (c Class) String() string {
 	}
 }
 
-// ClassOf returns the class of an HTTP status: 429, and 403, which providers use for exhausted quotas, are RateLimited;
-// 408, 5xx and 0, which stands for no answer, are Retryable; all others are Fatal.
-func ClassOf(status int) Class {
-	switch {
-	case status == 429 || status == 403:
-		return RateLimited
-	case status == 0 || status == 408 || status >= 500:
-		return Retryable
-	default:
+// Class returns the class of the failure. A refused key and a wrong name are no fault of the request: all jobs of a day would
+// end with them, so they wait until somebody has set others.
+func (e *Error) Class() Class {
+	switch e.reason() {
+	case ErrRateLimited, ErrBadKey, ErrNoModel, ErrNoCredit, ErrBudget: //nolint:errorlint // a reason is one of the sentinels itself
+		return Deferred
+	case ErrContextTooLong, ErrAnswerTooLong, ErrRefused, ErrBadRequest:
 		return Fatal
+	default:
+		return Retryable
 	}
 }
 
-// An Error is a provider's failure.
-type Error struct {
-	Provider string
-	Status   int // of HTTP; 0 when there was no answer
-	Class    Class
-	// RetryAfter is the delay that the provider asked for; 0 when it named none.
-	RetryAfter time.Duration
-	Err        error
-}
+// The waits for a failure that names none.
+const (
+	limitWait  = time.Minute      // providers count by the minute
+	personWait = 15 * time.Minute // somebody has to do something
+)
 
-// Error formats the provider, the status, the class and the cause.
-func (e *Error) Error() string {
-	status := ""
-	if e.Status != 0 {
-		status = fmt.Sprintf("status %d, ", e.Status)
+// wait is the delay before the next call.
+func (e *Error) wait() time.Duration {
+	switch e.reason() {
+	case ErrRateLimited: //nolint:errorlint // as above
+		return cmp.Or(e.RetryAfter, e.Limits.wait(), limitWait)
+	case ErrBadKey, ErrNoModel, ErrNoCredit, ErrBudget:
+		return cmp.Or(e.RetryAfter, personWait)
+	default:
+		return e.RetryAfter
 	}
-	return fmt.Sprintf("%s: %s%s: %v", e.Provider, status, e.Class, e.Err)
 }
 
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// defaultLimit is the wait for a rate limit without a RetryAfter: providers count by the minute.
-const defaultLimit = time.Minute
-
-// Verdict turns a client's error into what a handler returns for it: a rate limit defers the job, a fatal error ends it,
-// and a RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with backoff.
+// Verdict turns a client's error into what a handler returns for it: a deferred one defers the job, a fatal one ends it, and
+// a RetryAfter sets the time of the retry. Other errors are returned unchanged, and so are retried with backoff.
 func Verdict(err error) error {
 	var e *Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	switch {
-	case e.Class == RateLimited:
-		return queue.Defer(err, cmp.Or(e.RetryAfter, defaultLimit))
-	case e.Class == Fatal:
+	case e.Class() == Deferred:
+		return queue.Defer(err, e.wait())
+	case e.Class() == Fatal:
 		return queue.Fatal(err)
 	case e.RetryAfter > 0:
 		return queue.RetryAfter(err, e.RetryAfter)

@@ -14,29 +14,23 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-func TestClassOfStatus(t *testing.T) {
-	for status, want := range map[int]llm.Class{
-		429: llm.RateLimited, 403: llm.RateLimited,
-		0: llm.Retryable, 408: llm.Retryable, 500: llm.Retryable, 503: llm.Retryable, 529: llm.Retryable,
-		400: llm.Fatal, 401: llm.Fatal, 404: llm.Fatal, 422: llm.Fatal,
-	} {
-		require.Equal(t, want, llm.ClassOf(status), "status %d", status)
-	}
-}
-
 func TestErrorSaysWhoAndWhy(t *testing.T) {
 	cause := errors.New("quota exceeded")
-	err := &llm.Error{Provider: "acme", Status: 429, Class: llm.RateLimited, Err: cause}
-	require.EqualError(t, err, "acme: status 429, rate limited: quota exceeded")
+	err := &llm.Error{Provider: "acme", Status: 429, Reason: llm.ErrRateLimited, RequestID: "req_1", Err: cause}
+	require.EqualError(t, err, "acme: status 429, rate limited: quota exceeded (request req_1)")
 	require.ErrorIs(t, err, cause)
-	require.EqualError(t, &llm.Error{Provider: "acme", Err: cause}, "acme: retryable: quota exceeded")
+	require.ErrorIs(t, err, llm.ErrRateLimited)
+	require.NotErrorIs(t, err, llm.ErrOverloaded)
+	require.EqualError(t, &llm.Error{Provider: "acme", Err: cause}, "acme: unavailable: quota exceeded")
+	require.EqualError(t, &llm.Error{Provider: "acme", Reason: llm.ErrBadKey}, "acme: key refused; check the key and what it may do")
 }
 
 // The verdict is what the queue makes of it: a job whose handler returns it, once.
 func TestVerdictDecidesWhatBecomesOfTheJob(t *testing.T) {
-	fault := func(class llm.Class, after time.Duration) error {
-		return &llm.Error{Provider: "acme", Class: class, RetryAfter: after, Err: errors.New("no")}
+	fault := func(reason error, after time.Duration) error {
+		return &llm.Error{Provider: "acme", Reason: reason, RetryAfter: after, Err: errors.New("no")}
 	}
+	limits := llm.Limits{Tokens: &llm.Allowance{Reset: 3 * time.Minute}}
 	for name, test := range map[string]struct {
 		err           error
 		state         queue.State
@@ -44,12 +38,15 @@ func TestVerdictDecidesWhatBecomesOfTheJob(t *testing.T) {
 		interruptions int
 		wait          time.Duration // at least, and hardly more; 0: the policy's
 	}{
-		"a rate limit with a delay":    {fault(llm.RateLimited, 5*time.Minute), queue.StateQueued, 0, 1, 5 * time.Minute},
-		"a rate limit without a delay": {fault(llm.RateLimited, 0), queue.StateQueued, 0, 1, time.Minute},
-		"an outage with a delay":       {fault(llm.Retryable, 7*time.Minute), queue.StateQueued, 1, 0, 7 * time.Minute},
-		"an outage":                    {fault(llm.Retryable, 0), queue.StateQueued, 1, 0, time.Hour},
-		"a wrong key":                  {fault(llm.Fatal, 0), queue.StateFailed, 1, 0, 0},
-		"something else":               {errors.New("oops"), queue.StateQueued, 1, 0, time.Hour},
+		"a rate limit with a delay":     {fault(llm.ErrRateLimited, 5*time.Minute), queue.StateQueued, 0, 1, 5 * time.Minute},
+		"a rate limit without a delay":  {fault(llm.ErrRateLimited, 0), queue.StateQueued, 0, 1, time.Minute},
+		"an outage with a delay":        {fault(llm.ErrUnavailable, 7*time.Minute), queue.StateQueued, 1, 0, 7 * time.Minute},
+		"an outage":                     {fault(llm.ErrUnavailable, 0), queue.StateQueued, 1, 0, time.Hour},
+		"a limit that the headers tell": {&llm.Error{Reason: llm.ErrRateLimited, Limits: limits}, queue.StateQueued, 0, 1, 3 * time.Minute},
+		"a wrong key":                   {fault(llm.ErrBadKey, 0), queue.StateQueued, 0, 1, 15 * time.Minute},
+		"no credit":                     {fault(llm.ErrNoCredit, 0), queue.StateQueued, 0, 1, 15 * time.Minute},
+		"a wrong request":               {fault(llm.ErrBadRequest, 0), queue.StateFailed, 1, 0, 0},
+		"something else":                {errors.New("oops"), queue.StateQueued, 1, 0, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)

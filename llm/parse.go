@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 )
@@ -17,6 +18,8 @@ var (
 	ErrWrongTool = errors.New("the answer calls the wrong tool")
 	// ErrNotJSON reports that the arguments are not JSON of the right shape.
 	ErrNotJSON = errors.New("the decision is not the JSON that was asked for")
+	// ErrTooLong reports that the answer is longer than allowed, or was cut.
+	ErrTooLong = errors.New("the answer is too long")
 	// ErrInvalidDecision reports that the arguments break the contract.
 	ErrInvalidDecision = errors.New("the decision is not valid")
 )
@@ -56,20 +59,32 @@ type answerJSON struct {
 }
 
 // ParseDecision reads a model's answer: the arguments of its one call of [RecordDecision] or, from a model that calls no
-// tool, the JSON in its text. It sets Source and Model of the decision.
-func ParseDecision(resp *Response) (Answer, error) {
+// tool, the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with parameters
+// that fit; nil stands for the kinds that package gmail carries out.
+func ParseDecision(resp *Response, kinds *postroom.Kinds) (Answer, error) {
+	switch n := size(resp); {
+	case n > maxAnswer:
+		return Answer{}, fmt.Errorf("%w: it has %d bytes, and %d are allowed", ErrTooLong, n, maxAnswer)
+	case resp.Stop == StopLength:
+		return Answer{}, fmt.Errorf("%w: it was cut at the bound of the answer; write less", ErrTooLong)
+	}
 	arguments, err := argumentsOf(resp)
 	if err != nil {
 		return Answer{}, err
 	}
 	var parsed answerJSON
-	if err := json.Unmarshal([]byte(arguments), &parsed); err != nil {
+	decoder := json.NewDecoder(strings.NewReader(arguments))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&parsed); err != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	return parsed.answer(resp.Model)
+	if decoder.More() {
+		return Answer{}, fmt.Errorf("%w: something follows the object", ErrNotJSON)
+	}
+	return parsed.answer(resp.Model, kinds)
 }
 
-func (p *answerJSON) answer(model string) (Answer, error) {
+func (p *answerJSON) answer(model string, kinds *postroom.Kinds) (Answer, error) {
 	switch {
 	case p.Decision == nil:
 		return Answer{}, fmt.Errorf("%w: decision is missing", ErrInvalidDecision)
@@ -88,14 +103,23 @@ func (p *answerJSON) answer(model string) (Answer, error) {
 		},
 		UndoHint: postroom.UndoHint{InverseAction: hint.InverseAction, InverseParameters: hint.InverseParameters},
 	}
-	faults := a.Decision.Validate()
-	if !hint.InverseAction.Valid() {
+	faults := a.Decision.Validate(kinds, time.Now())
+	if !kinds.Knows(hint.InverseAction) {
 		faults = errors.Join(faults, fmt.Errorf("undo_hint: %q is not an action", string(hint.InverseAction)))
 	}
 	if faults != nil {
 		return Answer{}, fmt.Errorf("%w: %w", ErrInvalidDecision, faults)
 	}
 	return a, nil
+}
+
+// size is the number of bytes that the model wrote.
+func size(resp *Response) int {
+	n := len(resp.Text)
+	for _, c := range resp.ToolCalls {
+		n += len(c.Name) + len(c.Arguments)
+	}
+	return n
 }
 
 func argumentsOf(resp *Response) (string, error) {

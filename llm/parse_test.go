@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,7 +26,7 @@ const full = `{
 func call(name, arguments string) *llm.Response { return llmtest.Calls(name, arguments).Response }
 
 func TestParseDecisionReadsTheWholeContract(t *testing.T) {
-	answer, err := llm.ParseDecision(call(llm.RecordDecision, full))
+	answer, err := llm.ParseDecision(call(llm.RecordDecision, full), nil)
 	require.NoError(t, err)
 	require.Equal(t, llm.Answer{
 		Decision: postroom.Decision{
@@ -55,7 +56,7 @@ func TestParseDecisionFindsTheDecisionInText(t *testing.T) {
 		"a fence that never ends":  "```json\n" + plain,
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer, err := llm.ParseDecision(&llm.Response{Text: text})
+			answer, err := llm.ParseDecision(&llm.Response{Text: text}, nil)
 			require.NoError(t, err)
 			require.Equal(t, postroom.Archive, answer.Decision.Action)
 			require.Equal(t, postroom.None, answer.UndoHint.InverseAction)
@@ -96,7 +97,7 @@ func TestParseDecisionTellsFaultsApart(t *testing.T) {
 		"a fence without content": {&llm.Response{Text: "``````"}, llm.ErrNotJSON, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := llm.ParseDecision(test.resp)
+			_, err := llm.ParseDecision(test.resp, nil)
 			require.ErrorIs(t, err, test.want)
 			require.ErrorContains(t, err, test.words)
 			for _, other := range []error{llm.ErrNoToolCall, llm.ErrWrongTool, llm.ErrNotJSON, llm.ErrInvalidDecision} {
@@ -105,7 +106,7 @@ func TestParseDecisionTellsFaultsApart(t *testing.T) {
 		})
 	}
 	var wrong *llm.WrongToolError
-	_, err := llm.ParseDecision(call("send_mail", full))
+	_, err := llm.ParseDecision(call("send_mail", full), nil)
 	require.ErrorAs(t, err, &wrong)
 	require.Equal(t, llm.WrongToolError{Expected: "record_decision", Actual: "send_mail"}, *wrong)
 }
@@ -119,9 +120,9 @@ func FuzzParseDecision(f *testing.F) {
 		if asCall {
 			resp = call(llm.RecordDecision, text)
 		}
-		answer, err := llm.ParseDecision(resp)
+		answer, err := llm.ParseDecision(resp, nil)
 		if err == nil {
-			require.NoError(t, answer.Decision.Validate(), "what is accepted keeps the contract")
+			require.NoError(t, answer.Decision.Validate(nil, time.Now()), "what is accepted keeps the contract")
 		}
 	})
 }

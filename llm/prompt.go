@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
 )
 
 // Guidance is the user's instructions for one message: the only text besides the task that the model is to follow.
@@ -45,19 +46,20 @@ When you are not sure, choose the action none or set needs_approval.`
 type prompt struct {
 	system string
 	user   string
+	mark   string // random, and without a meaning but where the mail ends
 }
 
-func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.ActionType, htmlText func(string) string) prompt {
+func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) prompt {
 	mark := "<<<" + rand.Text()
 	sections := []string{
 		directions(g.Directions),
 		ruleSections(g.Rules),
-		"MESSAGE CONTEXT\n" + delimit(mark, messageText(msg, htmlText)),
+		"MESSAGE CONTEXT\n" + delimit(mark, messageText(msg)),
 		labelSection(g.Labels),
 		task(actions),
 	}
 	sections = slices.DeleteFunc(sections, func(s string) bool { return s == "" })
-	return prompt{system: fmt.Sprintf(system, mark), user: strings.Join(sections, "\n\n")}
+	return prompt{system: fmt.Sprintf(system, mark), user: strings.Join(sections, "\n\n"), mark: mark}
 }
 
 // markLike matches the beginning of every mark.
@@ -106,18 +108,48 @@ func headed(heading, lines string) string {
 	return heading + lines
 }
 
-func task(actions []postroom.ActionType) string {
+func task(actions []postroom.Kind) string {
 	names := make([]string, len(actions))
+	var lines strings.Builder
 	for i, a := range actions {
-		names[i] = string(a)
+		names[i] = string(a.Type)
+		if len(a.Parameters) > 0 {
+			lines.WriteString("- " + actionLine(a) + "\n")
+		}
 	}
-	return "TASK\nDecide what is done with the message. The actions are: " + strings.Join(names, ", ") + ".\n" +
-		"apply_label, remove_label and move need the parameter label: one of AVAILABLE LABELS, by its name. " +
-		"Choose none when nothing needs to be done. Call " + RecordDecision + " now."
+	text := "TASK\nDecide what is done with the message. The actions are: " + strings.Join(names, ", ") + ".\n"
+	if lines.Len() > 0 {
+		text += "These take parameters:\n" + lines.String()
+	}
+	return text + "Choose none when nothing needs to be done. Call " + RecordDecision + " now."
+}
+
+// actionLine describes an action and its parameters.
+func actionLine(a postroom.Kind) string {
+	parameters := make([]string, len(a.Parameters))
+	for i, p := range a.Parameters {
+		of := string(p.Type)
+		switch {
+		case p.Type == postroom.LabelParameter:
+			of = "one of AVAILABLE LABELS, by its name"
+		case len(p.Values) > 0:
+			of = strings.Join(p.Values, " | ")
+		case p.Type == postroom.TimeParameter:
+			of = "RFC 3339"
+		}
+		if p.Required {
+			of += ", required"
+		}
+		parameters[i] = fmt.Sprintf("%s (%s)", p.Name, of)
+		if p.Summary != "" {
+			parameters[i] += " " + oneLine(p.Summary)
+		}
+	}
+	return fmt.Sprintf("%s: %s; parameters: %s", a.Type, oneLine(a.Summary), strings.Join(parameters, "; "))
 }
 
 // messageText returns the part of a mail that the model sees, all of it from the sender but for the time of receipt.
-func messageText(msg *postroom.Message, htmlText func(string) string) string {
+func messageText(msg *postroom.Message) string {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value = cut(oneLine(value), maxField); value != "" {
@@ -139,7 +171,7 @@ func messageText(msg *postroom.Message, htmlText func(string) string) string {
 	for _, a := range msg.Attachments[:min(len(msg.Attachments), maxAttachments)] {
 		field("Attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
 	}
-	b.WriteString("\n" + cut(strings.TrimSpace(visible(bodyOf(msg, htmlText))), maxBody))
+	b.WriteString("\n" + bodyText(msg))
 	return b.String()
 }
 
@@ -155,16 +187,35 @@ func addresses(list []postroom.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// bodyOf is the plain text, else what htmlText makes of the HTML.
-func bodyOf(msg *postroom.Message, htmlText func(string) string) string {
+// bodyText returns the text of the mail: as the plain text says it, with what a person sees instead when that is another.
+func bodyText(msg *postroom.Message) string {
+	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
+	plain := strings.TrimSpace(visible(msg.BodyPlain))
+	seen := strings.TrimSpace(visible(body.Text))
 	switch {
-	case strings.TrimSpace(msg.BodyPlain) != "":
-		return msg.BodyPlain
-	case msg.BodyHTML == "":
-		return ""
-	case htmlText == nil:
-		return "(The message is HTML, which is not shown.)"
-	default:
-		return htmlText(msg.BodyHTML)
+	case plain == "":
+		plain = seen
+	case body.Words.Disagree():
+		const each = maxBody / 2
+		plain = "(The parts of the message disagree. The plain text, which mail clients do not show:)\n" + cut(plain, each) +
+			"\n\n(The HTML, as mail clients show it:)\n" + cut(seen, each)
 	}
+	text := cut(plain, maxBody)
+	if hidesText(body.Hidden) {
+		text += "\n\n(The message holds text that is hidden from its reader; it is left out here.)"
+	}
+	return text
+}
+
+// hidesText reports whether there is text that somebody made a person not see. Titles, comments and single characters without
+// width are in every other mail.
+func hidesText(hidden []mime.HiddenText) bool {
+	return slices.ContainsFunc(hidden, func(h mime.HiddenText) bool {
+		switch h.By {
+		case mime.HiddenByCharacter, mime.HiddenByElement, mime.HiddenByComment, mime.HiddenByCondition:
+			return false
+		default:
+			return true
+		}
+	})
 }

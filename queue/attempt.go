@@ -65,7 +65,7 @@ func (a *Attempt) resultValue() any {
 }
 
 // Ends reports whether the handler's returning err would end the job for good, and not have it run again: attempts, budgets
-// and verdicts such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
+// and marks such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {
 	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State == StateFailed

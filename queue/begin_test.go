@@ -15,7 +15,7 @@ import (
 func TestADispatcherStartsWhileNothingCanBeWritten(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
-		full := &faulty{Driver: driverOf(q)}
+		full := &faulty{Driver: q.DB().Driver()}
 		full.writes.Store(true)
 		stop := start(t, on(t, full, nil), nil, func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(time.Hour)

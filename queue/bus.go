@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// The bus brings events to those who listen.
+// The bus delivers events to subscriptions and waits.
 type bus struct {
 	listeners atomic.Int32 // subscriptions and waits
 
@@ -21,7 +21,7 @@ type bus struct {
 // reported that can only have happened later, the staged event has committed too and is reported first.
 type stagedEvent struct {
 	Event
-	told bool
+	ended bool // delivered, or its transaction was rolled back
 }
 
 func (b *bus) add(s *Subscription) {
@@ -109,9 +109,9 @@ func (b *bus) flush(jobID string, before *stagedEvent) {
 	b.forget(jobID)
 }
 
-// forget lets go of what the job has staged and is told.
+// forget removes the staged events of the job that have been delivered or dropped.
 func (b *bus) forget(jobID string) {
-	left := slices.DeleteFunc(b.staged[jobID], func(e *stagedEvent) bool { return e.told })
+	left := slices.DeleteFunc(b.staged[jobID], func(e *stagedEvent) bool { return e.ended })
 	if len(left) == 0 {
 		delete(b.staged, jobID)
 		return
@@ -124,7 +124,7 @@ func (b *bus) drop(staged []*stagedEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range staged {
-		e.told = true
+		e.ended = true
 		b.forget(e.JobID)
 	}
 }
@@ -141,10 +141,10 @@ func (b *bus) started(e Event) {
 }
 
 func (b *bus) deliver(e *stagedEvent) {
-	if e.told {
+	if e.ended {
 		return
 	}
-	e.told = true
+	e.ended = true
 	for s := range b.subs {
 		if s.filter.match(&e.Event) {
 			s.push(e.Event)

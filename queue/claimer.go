@@ -3,6 +3,8 @@ package queue
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -14,6 +16,7 @@ import (
 // whoever is free first.
 type claimer struct {
 	driver    driver.Claimer
+	turns     driver.FinishClaimer // nil where the engine has none
 	log       *slog.Logger
 	now       func() time.Time
 	telemetry *telemetry
@@ -29,38 +32,39 @@ type claimer struct {
 	idle func(ctx context.Context, nextDue time.Time) bool
 
 	woken chan struct{}
-	pace  pace
 	quiet time.Time // since when nothing has come; zero: something just has
+
+	// mu is held during a claim: two at a time would both take what the process has capacity for.
+	mu      sync.Mutex
+	asking  atomic.Bool // the database
+	pace    pace
+	due     time.Time // when the latest claim said that there may be more
+	stopped bool      // and nobody may claim
 }
 
 func (c *claimer) wake() { tell(c.woken) }
 
-// claimAgain is how soon a claim that has failed is tried again, also where nobody polls as often: who woke the claimer, or
-// a listener that is connected again, does not come back.
+// claimAgain is how soon a claim that has failed is tried again, also with a longer PollInterval: the wake-up that led to it
+// is not repeated.
 const claimAgain = time.Second
 
 func (c *claimer) run(ctx context.Context) {
+	defer c.stop()
 	for ctx.Err() == nil {
 		changed := c.changed() // before it looks, so that what ends meanwhile is not missed
-		load := c.running.load()
-		ahead := c.pace.ahead(load, c.running.slots, c.pace.reach(c.prefetch))
-		capacities := c.capacities()
-		limit := load.idle + max(0, ahead-load.backlog)
+		d, result, err := c.claim(ctx)
 		switch {
-		case len(capacities) == 0:
+		case len(d.capacities) == 0:
 			c.waitForCapacity(ctx, changed, nil)
 			continue
-		case limit == 0, load.idle == 0 && load.backlog > ahead/2:
-			c.waitForCapacity(ctx, changed, c.running.hungryBelow(ahead/2))
+		case d.limit == 0:
+			c.waitForCapacity(ctx, changed, c.running.hungryBelow(d.ahead/2))
 			continue
-		}
-		result, err := c.claim(ctx, capacities, limit)
-		if err != nil {
+		case err != nil:
 			c.log.ErrorContext(ctx, "claiming jobs failed; trying again", logError, err)
 			sleep(ctx, min(c.poll, claimAgain))
 			continue
-		}
-		if result.More {
+		case result.More:
 			continue
 		}
 		if len(result.Jobs) == 0 && c.idle != nil && c.running.empty() && c.idle(ctx, result.NextDue) {
@@ -71,30 +75,76 @@ func (c *claimer) run(ctx context.Context) {
 	}
 }
 
+// stop returns when no claim is under way, and none will be.
+func (c *claimer) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+}
+
+// A demand is what a process claims now: nothing without capacities, or with a limit of 0.
+type demand struct {
+	capacities []driver.TypeCapacity
+	limit      int
+	ahead      int // how many are to be claimed ahead
+}
+
+func (c *claimer) demand() demand {
+	load := c.running.load()
+	d := demand{ahead: c.pace.ahead(load, c.running.slots, c.pace.reach(c.prefetch)), capacities: c.capacities()}
+	if load.idle > 0 || load.backlog <= d.ahead/2 {
+		d.limit = load.idle + max(0, d.ahead-load.backlog)
+	}
+	return d
+}
+
 // claim starts what it gets. It runs under a context that outlives a stop: jobs that were claimed must be known, to be
 // run or given back.
-func (c *claimer) claim(ctx context.Context, capacities []driver.TypeCapacity, limit int) (driver.ClaimResult, error) {
-	worker := c.identity.get()
-	c.running.expect()
-	began := time.Now()
-	result, err := c.driver.Claim(context.WithoutCancel(ctx), driver.ClaimRequest{WorkerID: worker, Types: capacities, Limit: limit, Now: c.now()})
+func (c *claimer) claim(ctx context.Context) (d demand, result driver.ClaimResult, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d = c.demand()
+	if len(d.capacities) == 0 || d.limit == 0 {
+		return d, result, nil
+	}
+	req, began := c.request(d), time.Now()
+	answered, cancel := answered(ctx)
+	defer cancel()
+	c.asking.Store(true)
+	result, err = c.driver.Claim(driver.Begun(answered), req)
+	c.asking.Store(false)
 	c.pace.waited(time.Since(began))
 	if err != nil {
-		return result, err
+		return d, result, err
 	}
+	c.due = result.NextDue
+	c.start(ctx, req.WorkerID, result.Jobs)
 	if len(result.Jobs) > 0 {
 		c.quiet = time.Time{}
 	}
+	return d, result, nil
+}
+
+// request is of a claim that begins now.
+func (c *claimer) request(d demand) driver.ClaimRequest {
+	worker := c.identity.get()
+	c.running.expect()
+	return driver.ClaimRequest{WorkerID: worker, Types: d.capacities, Limit: d.limit, Now: c.now()}
+}
+
+// start starts what a claim has got under the worker's name.
+func (c *claimer) start(ctx context.Context, worker string, jobs []driver.Job) {
 	if c.telemetry.claimed.Enabled(ctx) {
-		c.telemetry.countClaimed(ctx, jobsOf(result.Jobs))
+		c.telemetry.countClaimed(ctx, jobsOf(jobs))
 	}
-	c.runner.start(ctx, result.Jobs)
-	c.leases.verify(context.WithoutCancel(ctx), c.running.missed(result.Jobs))
+	c.runner.start(ctx, jobs)
+	answered, cancel := answered(ctx)
+	defer cancel()
+	c.leases.verify(driver.Begun(answered), c.running.missed(jobs))
 	if c.identity.get() != worker {
 		// Declared dead meanwhile; nobody keeps leases alive under the old name.
 		c.running.cancelAll(ErrLeaseLost)
 	}
-	return result, nil
 }
 
 // capacities are the types of which this process may take more.
@@ -138,7 +188,7 @@ func (c *claimer) quietFor() time.Duration {
 	return time.Since(c.quiet)
 }
 
-// changed closes when a job has ended, where that is a reason to look again: a type that was full has room, or a dispatcher
+// changed closes when a job has ended, where that is a reason to look again: a type that was full has capacity, or a dispatcher
 // that runs until it is idle has become so.
 func (c *claimer) changed() <-chan struct{} {
 	if c.idle != nil || c.handlers.bounded() {
@@ -161,8 +211,8 @@ func (c *claimer) wait(ctx context.Context, changed <-chan struct{}, pause time.
 	}
 }
 
-// waitForCapacity returns when hungry tells that a slot is idle or the backlog short, or a type has room again. Where neither
-// comes about, jobs that were claimed ahead turn out to take long: they are given back, for whoever is free.
+// waitForCapacity returns when hungry reports that a slot is idle or the backlog short, or when a type has capacity again. When
+// neither happens for long, the jobs that were claimed ahead are given back, so that other processes can run them.
 func (c *claimer) waitForCapacity(ctx context.Context, changed, hungry <-chan struct{}) {
 	if !c.handlers.bounded() {
 		changed = nil // an end that leaves no slot idle changes nothing

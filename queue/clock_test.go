@@ -76,7 +76,7 @@ var jumps = []time.Duration{6 * time.Hour, -6 * time.Hour, time.Hour, -time.Hour
 
 func livingUnderAJumpingClock(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		wrong := newJumping(driverOf(q))
+		wrong := newJumping(q.DB().Driver())
 		id := enqueue(t, q, nil)
 		release := make(chan struct{})
 		var canceled error
@@ -86,7 +86,7 @@ func livingUnderAJumpingClock(t *testing.T) {
 			return nil
 		})
 		synctest.Wait()
-		neighbour := newJumping(driverOf(q))
+		neighbour := newJumping(q.DB().Driver())
 		others := start(t, on(t, neighbour, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
 			t.Error("the job was taken from a worker that lives")
 			return nil
@@ -110,13 +110,13 @@ func deadUnderAJumpingClock(t *testing.T) {
 	for _, jump := range jumps {
 		t.Run(jump.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
-				wrong := newJumping(driverOf(q))
+				wrong := newJumping(q.DB().Driver())
 				dead := on(t, wrong, nil)
 				wrong.jump(jump)
 				id := enqueue(t, dead, nil)
 				require.Len(t, claimAs(t, dead, "dead"), 1)
 				wrong.jump(0)
-				rescuer := newJumping(driverOf(q))
+				rescuer := newJumping(q.DB().Driver())
 				stop := start(t, on(t, rescuer, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
 				time.Sleep(lease / 2)
 				rescuer.jump(jump)
@@ -131,7 +131,7 @@ func deadUnderAJumpingClock(t *testing.T) {
 
 func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	wrong := newJumping(db.(driver.Driver))
+	wrong := newJumping(db.Driver())
 	q := on(t, wrong, nil)
 	claimed := func(off time.Duration) (ids []string) {
 		wrong.jump(off)

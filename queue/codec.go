@@ -12,7 +12,7 @@ import (
 )
 
 // A Codec changes how payloads, results, the results and cursors of steps, errors with their stacks, and log lines are stored:
-// [EncryptingCodec] encrypts them. What it has encoded is stored under its name, beside what is stored plainly, so that a queue
+// that of package queueencrypt encrypts them. What it has encoded is stored under its name, beside what is stored plainly, so that a queue
 // can be given a codec, or another one, at any time. It is used by many goroutines at once.
 type Codec interface {
 	// Name is stored with all that the codec has encoded: not empty, and never that of another way of encoding.
@@ -63,6 +63,9 @@ func newCodecs(first Codec, others []Codec) (codecs, error) {
 		others = append([]Codec{first}, others...)
 	}
 	for _, codec := range others {
+		if codec == nil {
+			return c, errors.New("Codec or Decoders: one is nil")
+		}
 		name := codec.Name()
 		if _, ok := c.all[name]; ok || name == "" {
 			return c, fmt.Errorf("Codec or Decoders: the name %q is empty, or that of two codecs", name)

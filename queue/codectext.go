@@ -18,10 +18,14 @@ func linePlace(l *LogLine, part string) place {
 }
 
 // stored is the outcome as it is written.
-func (q *Queue) stored(out driver.Outcome) driver.Outcome {
-	out.Error = q.codecs.encodeText(out.Error, errorPlace(out.Lease.JobID))
-	out.Stack = q.codecs.encodeText(out.Stack, stackPlace(out.Lease.JobID))
-	return out
+func (q *Queue) stored(out *driver.Outcome) *driver.Outcome {
+	if q.codecs.first == nil || out.Error == "" && out.Stack == "" {
+		return out
+	}
+	encoded := *out
+	encoded.Error = q.codecs.encodeText(out.Error, errorPlace(out.Lease.JobID))
+	encoded.Stack = q.codecs.encodeText(out.Stack, stackPlace(out.Lease.JobID))
+	return &encoded
 }
 
 func (c *codecs) encodeText(text string, at place) string {

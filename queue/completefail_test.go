@@ -8,7 +8,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // What Complete could not do is not done because a handler says nothing of it.
@@ -67,7 +66,7 @@ func TestACompleteThatFailedStands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				require.NoError(t, queue.Migrate(t.Context(), db))
-				q := on(t, db.(driver.Driver), nil)
+				q := on(t, db.Driver(), nil)
 				id := enqueue(t, q, &queue.Options{MaxAttempts: 1})
 				work(t, q, c.handler)
 				got := job(t, q, id)
@@ -110,7 +109,7 @@ func TestTheWordsOfALostLease(t *testing.T) {
 	require.Equal(t, "lease lost: the attempt no longer holds the job", queue.ErrLeaseLost.Error())
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		enqueue(t, q, nil)
 		j := claimAs(t, q, "w")[0]
 		ahead := queue.Lease{JobID: j.ID, Attempt: j.Attempt + 1}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,14 +19,17 @@ const maxEndings = 1024
 type ending struct {
 	attempt *Attempt
 	outcome driver.Outcome
-	stored  driver.Outcome // the same, encoded
-	lines   []LogLine      // that its handler has logged
-	settled bool           // completed by the transaction of CompleteTx
-	tried   bool           // to be written: perhaps it has been, and the answer was lost
+	stored  *driver.Outcome // the same, encoded
+	lines   []LogLine       // that its handler has logged
+	settled bool            // completed by the transaction of CompleteTx
+	tried   bool            // to be written: perhaps it has been, and the answer was lost
+	at      time.Time       // that is stored; see completer.align
 }
 
 func newEnding(a *Attempt, out driver.Outcome) *ending {
-	return &ending{attempt: a, outcome: out, stored: a.q.stored(out), lines: a.logLines()}
+	e := &ending{attempt: a, outcome: out, lines: a.logLines()}
+	e.stored = a.q.stored(&e.outcome)
+	return e
 }
 
 // The completer writes how attempts ended: all that have come together, in one transaction. It does not give up while
@@ -34,12 +38,15 @@ type completer struct {
 	q       *Queue
 	log     *slog.Logger
 	running *runningSet
+	claimer *claimer // that it may claim for
 	lease   time.Duration
 	woken   chan struct{}
 
 	mu      sync.Mutex
 	endings []*ending
 	spare   []*ending // what has been written, to be filled again
+
+	outcomes []driver.Outcome // of the batch that is written; filled again for the next one
 }
 
 // add never blocks.
@@ -128,16 +135,15 @@ func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending)
 }
 
 func (c *completer) try(ctx context.Context, batch []*ending) error {
-	outcomes := make([]driver.Outcome, len(batch))
-	again := false
-	for i, e := range batch {
-		outcomes[i] = e.stored
-		again = again || e.outcome.State == StateQueued
-	}
+	outcomes := c.outcomesOf(batch)
+	defer clear(outcomes)
+	again := slices.ContainsFunc(batch, func(e *ending) bool { return e.outcome.State == StateQueued })
 	var answers []error
 	var superseded map[string]string
+	next := c.claimer.handover(batch)
+	defer next.close()
 	err := c.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		if answers, err = c.q.driver.Finish(ctx, tx, outcomes); err != nil {
+		if answers, err = next.finish(ctx, c.q.driver, tx, outcomes); err != nil {
 			return err
 		}
 		lines := logsOf(batch, answers)
@@ -161,6 +167,7 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 	if err != nil {
 		return err
 	}
+	next.start(ctx)
 	ended := make([]*Attempt, len(batch))
 	for i, e := range batch {
 		e.reportJoined(answers[i])
@@ -171,6 +178,39 @@ func (c *completer) try(ctx context.Context, batch []*ending) error {
 	return nil
 }
 
+// outcomesOf is what of the batch is written. It is of use until the next call.
+func (c *completer) outcomesOf(batch []*ending) []driver.Outcome {
+	c.outcomes = c.outcomes[:0]
+	align(batch)
+	for _, e := range batch {
+		c.outcomes = append(c.outcomes, *e.stored)
+		c.outcomes[len(c.outcomes)-1].At = e.at
+	}
+	return c.outcomes
+}
+
+// alignment is how far from the instant at which a job completed the stored one may be.
+const alignment = time.Millisecond
+
+// align has jobs that completed one soon after the other stored with one instant, that of the last of them: an engine can write
+// their ends with few arguments then. What has been tried keeps the instant that it may have been stored with.
+func align(batch []*ending) {
+	var last time.Time
+	for _, e := range slices.Backward(batch) {
+		if !e.at.IsZero() {
+			continue
+		}
+		e.at = e.outcome.At
+		if e.outcome.State != StateCompleted {
+			continue
+		}
+		if before := last.Sub(e.at); before >= 0 && before <= alignment {
+			e.at = last
+		}
+		last = e.at
+	}
+}
+
 // recognize takes back the refusal of what an earlier try has written although it failed: the connection was lost with the
 // answer to its commit. Nobody has been told of it yet.
 func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*ending, answers []error) error {
@@ -178,13 +218,13 @@ func (c *completer) recognize(ctx context.Context, tx *driver.WriteTx, batch []*
 		if !batch[i].tried || !errors.Is(answers[i], ErrNotRunning) {
 			continue
 		}
-		out := &batch[i].stored
+		out := batch[i].stored
 		jobs, err := c.q.driver.ReadJobs(ctx, tx, []string{out.Lease.JobID})
 		if err != nil {
 			return err
 		}
 		for _, job := range jobs {
-			if job.State == out.State && job.Attempt == out.Lease.Attempt && job.UpdatedAt.Equal(dbtime.Truncate(out.At)) {
+			if job.State == out.State && job.Attempt == out.Lease.Attempt && job.UpdatedAt.Equal(dbtime.Truncate(batch[i].at)) {
 				answers[i] = nil
 			}
 		}

@@ -14,11 +14,11 @@ import (
 // runOne runs a job with the handler until it has ended, without a retry, and returns it and what the dispatcher has logged.
 func runJob(t *testing.T, q *queue.Queue, fn pingHandler) (ended *queue.Job, log string) {
 	t.Helper()
-	receipt, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{MaxAttempts: 1}))
+	enqueued, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{MaxAttempts: 1}))
 	require.NoError(t, err)
 	var text bytes.Buffer
 	stop := start(t, q, &queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&text, nil))}, fn)
-	ended, err = q.Wait(t.Context(), receipt.ID)
+	ended, err = q.Wait(t.Context(), enqueued.ID)
 	require.NoError(t, err)
 	require.NoError(t, stop())
 	return ended, text.String()
@@ -40,9 +40,9 @@ func TestCompleteTxInAForeignTransaction(t *testing.T) {
 			require.NoError(t, w.CompleteTx(ctx, f.tx))
 			_, err := f.tx.ExecContext(ctx, "INSERT INTO effects (job) VALUES ($1)", w.Job.ID)
 			require.NoError(t, err)
-			receipt, err := w.Queue().EnqueueTx(ctx, f.tx, queue.Type[int]("next").New(1, nil))
+			enqueued, err := w.Queue().EnqueueTx(ctx, f.tx, queue.Type[int]("next").New(1, nil))
 			require.NoError(t, err)
-			next = receipt.ID
+			next = enqueued.ID
 			return f.commit()
 		})
 		require.Equal(t, queue.StateCompleted, ended.State)

@@ -25,6 +25,7 @@ type crew struct {
 	listener    *listener
 	pruner      *pruner
 	watchdog    *watchdog
+	clockwatch  *clockwatch
 }
 
 func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
@@ -39,16 +40,18 @@ func newCrew(q *Queue, cfg *DispatcherConfig, h handlers) *crew {
 	}
 	c.rescuer = &rescuer{q: q, log: cfg.Logger, identity: c.identity, lease: cfg.Lease}
 	c.claimer = &claimer{
-		driver: q.driver, log: cfg.Logger, now: q.now, telemetry: q.telemetry, identity: c.identity, running: c.running,
+		driver: q.driver, turns: q.turns, log: cfg.Logger, now: q.now, telemetry: q.telemetry, identity: c.identity, running: c.running,
 		runner: c.runner, leases: leases, handlers: h, prefetch: cfg.Prefetch, poll: cfg.PollInterval,
 		private: driver.IsPrivate(q.driver), woken: make(chan struct{}, 1),
 	}
+	c.completer.claimer = c.claimer
 	c.scheduler = &scheduler{
 		q: q, log: cfg.Logger, now: q.now, poll: cfg.PollInterval,
 		woken: make(chan struct{}, 1), hinted: make(chan struct{}, 1), faults: make(map[string]string),
 	}
 	c.listener = &listener{driver: q.driver, log: cfg.Logger, heard: c.heard}
 	c.pruner = &pruner{q: q, log: cfg.Logger}
+	c.clockwatch = &clockwatch{q: q, log: cfg.Logger, now: q.now}
 	c.watchdog = &watchdog{runner: c.runner, grace: cfg.Grace}
 	return c
 }
@@ -60,7 +63,9 @@ func (c *crew) begin(ctx context.Context, alone bool) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if _, readErr := c.q.driver.Workers(ctx); readErr != nil {
+	reading, cancel := answered(ctx)
+	defer cancel()
+	if _, readErr := c.q.driver.Workers(reading); readErr != nil {
 		return err
 	}
 	c.log.ErrorContext(ctx, "registering this process failed; trying again with each claim", logError, err)
@@ -73,6 +78,8 @@ func (c *crew) register(ctx context.Context, alone bool) error {
 			return err
 		}
 	}
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	_, err := c.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{
 		WorkerID: c.identity.get(), First: true, Types: c.heartbeater.types, Now: c.q.now(),
 	})
@@ -80,7 +87,11 @@ func (c *crew) register(ctx context.Context, alone bool) error {
 }
 
 func (c *crew) retire(ctx context.Context) error {
-	if err := c.q.driver.RemoveWorker(ctx, c.identity.get()); err != nil {
+	err := c.q.driver.RemoveWorker(ctx, c.identity.get())
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("queue: stop dispatcher: the database has not answered for %v; the others take over what this process still has, a lease from now: %w", stopPatience, err)
+	case err != nil:
 		return fmt.Errorf("queue: stop dispatcher: %w", err)
 	}
 	return nil

@@ -33,8 +33,8 @@ func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error)
 // true of its name.
 func SaveCursor(ctx context.Context, w Running, name string, value any) error {
 	a := w.attempt()
-	// What the value stands for has been done: that is kept also when the job has been told to stop meanwhile.
-	return a.q.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
+	// What the value stands for has been done: that is kept also when the job has been canceled meanwhile.
+	return a.q.write(driver.Begun(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
 		return SaveCursorTx(ctx, tx, w, name, value)
 	})
 }

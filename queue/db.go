@@ -8,18 +8,42 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A DB is a database in which the queue and the stores beside it keep their tables. The packages queue/sqlite and
-// queue/postgres open one. It has a Dialect, a Reader (a *sqlx.DB for queries), and
-//
-//	Write(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error
-//
-// which runs fn in a write transaction and returns when what fn wrote is durable.
-type DB = driver.DB
+// queue/postgres open one.
+type DB interface {
+	// Dialect is "sqlite" or "postgres".
+	Dialect() driver.Dialect
+	// Reader is the pool for queries. It refuses to write where the engine can.
+	Reader() *sqlx.DB
+	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when
+	// fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and
+	// never waits for anything else. tx is of use until fn returns.
+	//
+	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
+	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for
+	// this transaction to end, so fn must not wait for that goroutine; give the goroutine tx and the calls with Tx.
+	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
+	// Driver is what the queue works through. A program has no need of it.
+	Driver() driver.Driver
+}
+
+// NewDB returns the DB of a driver that none of this module's packages has opened, such as one that wraps another; see
+// [driver.Unwrapper].
+func NewDB(d driver.Driver) DB { return driven{d, d} }
+
+type driven struct {
+	driver.DB
+	driver driver.Driver
+}
+
+func (d driven) Driver() driver.Driver { return d.driver }
 
 // A Tx is a transaction, with the methods that database/sql gives one:
 //
@@ -63,9 +87,11 @@ func (q *Queue) writeAgain(ctx context.Context, fn func(ctx context.Context, tx 
 // writeSoon is write for what is done for all jobs, or workers, or schedules: it does not wait for what others hold, to be
 // tried again.
 func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	return q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-		if t, ok := q.driver.(driver.LockTimeouter); ok {
-			if err := t.SetLockTimeout(ctx, tx); err != nil {
+		if q.locks != nil {
+			if err := q.locks.SetLockTimeout(ctx, tx); err != nil {
 				return err
 			}
 		}
@@ -75,15 +101,20 @@ func (q *Queue) writeSoon(ctx context.Context, fn func(ctx context.Context, tx *
 
 // inWrite reports whether the caller is inside the function of a write already.
 func (q *Queue) inWrite(ctx context.Context) bool {
-	c, ok := q.driver.(driver.WriteChecker)
-	return ok && c.InWrite(ctx)
+	return q.writes != nil && q.writes.InWrite(ctx)
 }
 
 var errNoTx = errors.New("the transaction is nil: begin one, or use the call without Tx")
 
 // join returns tx as the driver takes it, whoever has begun it.
 func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
+	if err := validContext(ctx); err != nil {
+		return nil, err
+	}
 	if w, ok := tx.(*driver.WriteTx); ok && w != nil {
+		if w.Dialect() != q.db.Dialect() {
+			return nil, fmt.Errorf("%w; it is one of %s, the queue is on %s", driver.ErrOtherEngine, w.Dialect(), q.db.Dialect())
+		}
 		return w, nil
 	}
 	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -104,5 +135,11 @@ var migrations embed.FS
 // limits) or brings them up to date. It may be called at every start, by several processes at once. Where they are
 // up to date it only reads: then a role that may not create tables can call it as well.
 func Migrate(ctx context.Context, db DB) error {
+	if db == nil || db.Driver() == nil {
+		return errors.New("queue: Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
+	}
+	if err := validContext(ctx); err != nil {
+		return wrap("migrate", "", err)
+	}
 	return migrate.Up(ctx, db, string(db.Dialect()), "queue", migrations)
 }

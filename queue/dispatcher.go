@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // DispatcherConfig configures a dispatcher. The zero DispatcherConfig uses the defaults.
@@ -88,11 +90,13 @@ func (c *DispatcherConfig) withDefaults(q *Queue) (DispatcherConfig, error) {
 
 // A Dispatcher claims jobs and runs their handlers. Register those with [Handle], then call [Dispatcher.Run].
 type Dispatcher struct {
-	q        *Queue
-	cfg      DispatcherConfig
-	handlers handlers
-	faults   []error // of registration; Run returns them
-	started  sync.Once
+	q   *Queue
+	cfg DispatcherConfig
+
+	registration sync.Mutex // guards what follows, until started
+	started      bool
+	handlers     handlers
+	faults       []error // Run returns them
 }
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
@@ -111,9 +115,14 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 var ErrStarted = errors.New("queue: the dispatcher has been run before; make a new one")
 
 // Run claims and runs jobs until ctx is done, then stops in good order: it claims no more, waits for what runs (see
-// [DispatcherConfig.Drain]), and gives back unspent what did not end in time. It returns nil after a clean stop, and an
-// error that names the jobs whose handlers did not return although their contexts were canceled, or counts those whose
-// ends the database did not take for a whole lease.
+// [DispatcherConfig.Drain]), and gives back unspent what did not end in time. It returns nil after a clean stop, also when ctx
+// is done before it has started, and an error that names the jobs whose handlers did not return although their contexts were
+// canceled, or says that the database did not take the ends of some for a whole lease.
+//
+// It returns at most 2·Drain + Lease + 10 s after ctx is done, also when the database does not answer: 5 s for a claim that is
+// under way, Drain for the handlers to end and once more for canceled ones to return, Lease for the ends of their jobs to be
+// written, and 5 s for the rest. Writes that are under way then are interrupted, those of handlers as far as they use the
+// context they were given; others take over what the process still has, a lease later.
 func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 
 // RunUntilIdle is Run that also returns once it is idle: for command lines and tests. It is idle when no job of the types it
@@ -124,34 +133,41 @@ func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
 
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
-	first := false
-	d.started.Do(func() { first = true })
-	if !first {
-		return ErrStarted
+	if err := validContext(ctx); err != nil {
+		return wrap("start dispatcher", "", err)
 	}
-	if err := errors.Join(d.faults...); err != nil {
+	if err := d.start(); err != nil {
 		return err
 	}
-	if len(d.handlers) == 0 {
-		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
+	if ctx.Err() != nil {
+		return nil
+	}
+	if d.q.inWrite(ctx) { // which would wait for its jobs, and they for it
+		return wrap("start dispatcher", "", ErrNestedWrite)
 	}
 	c := newCrew(d.q, &d.cfg, d.handlers)
 	if untilIdle {
 		check := &idleCheck{driver: d.q.driver, log: d.cfg.Logger, running: c.running, types: d.handlers.types()}
 		c.claimer.idle = check.idle
 	}
-	if err := c.begin(ctx, d.cfg.Exclusive); err != nil {
-		return wrap("start dispatcher", "", err)
+	working, interrupt := driver.WithInterrupt(ctx)
+	defer interrupt()
+	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
+	background := driver.Begun(working)
+	if err := c.begin(working, d.cfg.Exclusive); err != nil {
+		if ctx.Err() == nil {
+			return wrap("start dispatcher", "", err)
+		}
+		defer time.AfterFunc(stopPatience, interrupt).Stop()
+		return c.retire(background) // it may be registered for all that
 	}
 	remove := d.q.local.add(c)
 	defer remove()
 
-	// The roles outlive ctx: a stopping dispatcher still completes jobs and keeps its leases.
-	background := context.WithoutCancel(ctx)
-	keepers := startRoles(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog)
+	keepers := startRoles(background, c.heartbeater, c.rescuer, c.pruner, c.watchdog, c.clockwatch)
 	completer := startRoles(background, c.completer)
 
-	claiming, stopClaiming := context.WithCancel(ctx)
+	claiming, stopClaiming := context.WithCancel(working)
 	c.scheduler.look(claiming) // before the claimer may find nothing to do
 	listener := startRoles(claiming, c.scheduler, c.listener)
 	c.claimer.run(claiming)
@@ -163,7 +179,9 @@ func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if !c.running.waitWritten(d.cfg.Lease) {
 		unwritten = errors.New("queue: the ends of some jobs could not be written; they will run again")
 	}
+	leaked := c.runner.leaked() // before they are interrupted
+	defer time.AfterFunc(stopPatience, interrupt).Stop()
 	completer.stop()
 	keepers.stop()
-	return errors.Join(c.retire(background), c.runner.leaked(), unwritten)
+	return errors.Join(c.retire(background), leaked, unwritten)
 }

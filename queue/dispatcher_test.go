@@ -11,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/queuetest"
+	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 func TestRunUntilIdleRunsEveryJobOnce(t *testing.T) {
@@ -102,7 +104,7 @@ func TestDispatcherIsWokenByNewJobs(t *testing.T) {
 
 func TestDispatcherPollsForWhatNobodyTellsItOf(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		deaf := on(t, &faulty{Driver: driverOf(q), deaf: true}, nil)
+		deaf := on(t, &faulty{Driver: q.DB().Driver(), deaf: true}, nil)
 		ran := make(chan time.Time, 1)
 		stop := start(t, deaf, &queue.DispatcherConfig{PollInterval: 3 * time.Second}, func(context.Context, *queue.Work[int]) error {
 			ran <- time.Now()
@@ -133,7 +135,7 @@ func TestScheduledJobRunsAtItsTimeBetweenPolls(t *testing.T) {
 // The job was not due when the claim looked, and is when the claimer asks how long to wait.
 func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		slow := on(t, &faulty{Driver: driverOf(q), deaf: true, slow: 10 * time.Millisecond}, nil)
+		slow := on(t, &faulty{Driver: q.DB().Driver(), deaf: true, slow: 10 * time.Millisecond}, nil)
 		enqueue(t, q, &queue.Options{NotBefore: time.Now().Add(5 * time.Millisecond)})
 		ran := make(chan struct{})
 		stop := start(t, slow, &queue.DispatcherConfig{PollInterval: time.Minute}, func(context.Context, *queue.Work[int]) error {
@@ -148,9 +150,12 @@ func TestScheduledJobThatBecomesDueDuringTheClaim(t *testing.T) {
 }
 
 func TestNothingIsMadeOfNil(t *testing.T) {
-	_, err := queue.New(nil, nil)
-	require.ErrorContains(t, err, "New needs a Driver")
-	_, err = queue.NewDispatcher(nil, nil)
+	for _, db := range []queue.DB{nil, (*sqlite.DB)(nil), (*postgres.DB)(nil), &sqlite.DB{}, &postgres.DB{}, queue.NewDB(nil)} {
+		_, err := queue.New(db, nil)
+		require.ErrorContains(t, err, "New needs a DB: open a database with queue/sqlite or queue/postgres")
+		require.ErrorContains(t, queue.Migrate(t.Context(), db), "Migrate needs a DB: open a database with queue/sqlite or queue/postgres")
+	}
+	_, err := queue.NewDispatcher(nil, nil)
 	require.ErrorContains(t, err, "NewDispatcher needs a Queue")
 }
 
@@ -164,9 +169,9 @@ func TestRunRefuses(t *testing.T) {
 		"a type registered twice": {func(d *queue.Dispatcher) {
 			queue.Handle(d, ping, nothing)
 			queue.Handle(d, ping, nothing)
-		}, `handler "ping" is registered twice`},
+		}, `handler "ping": it is registered twice`},
 		"a type without a name": {func(d *queue.Dispatcher) { queue.Handle(d, queue.Type[int](""), nothing) }, `handler "": its Type is empty`},
-		"a handler that is nil": {func(d *queue.Dispatcher) { queue.Handle[int](d, ping, nil) }, `handler "ping" is nil`},
+		"a handler that is nil": {func(d *queue.Dispatcher) { queue.Handle[int](d, ping, nil) }, `handler "ping": its function is nil`},
 		"a second run": {func(d *queue.Dispatcher) {
 			queue.Handle(d, ping, nothing)
 			require.NoError(t, d.RunUntilIdle(t.Context()))
@@ -201,7 +206,7 @@ func TestConfigBounds(t *testing.T) {
 			"Budget.Interruptions": {Budget: queue.Budget{Interruptions: -1}},
 			"Budget.Crashes":       {Budget: queue.Budget{Crashes: -1}},
 		} {
-			_, err := queue.New(driverOf(q), &cfg)
+			_, err := queue.New(q.DB(), &cfg)
 			require.ErrorContains(t, err, field)
 		}
 	})
@@ -210,7 +215,7 @@ func TestConfigBounds(t *testing.T) {
 // A claim that fails is tried again soon, also where nobody looks for jobs unasked: the one wake there was is used up.
 func TestAClaimThatFailedIsTriedAgainWithoutAPoll(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		driver := &faulty{Driver: driverOf(q)}
+		driver := &faulty{Driver: q.DB().Driver()}
 		ran := make(chan time.Time, 1)
 		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Hour}, func(context.Context, *queue.Work[int]) error {
 			ran <- time.Now()

@@ -20,8 +20,11 @@
 // # Glossary
 //
 //   - attempt: one run of one job. Attempts are counted from 1 at the claim.
+//   - capacity: how many more jobs a limit lets run now.
 //   - claim: to take due jobs out of the queue and make them running, in one transaction.
+//   - cursor: how far a step has come, stored for the attempt that goes on.
 //   - dispatcher: what claims jobs and runs their handlers, in one process. Its name in the database is a worker.
+//   - due: said of a queued job whose NotBefore has come.
 //   - enqueue: to store a new job.
 //   - heartbeat: the write by which a worker shows that it lives.
 //   - idempotency key: a name that keeps the same job from being stored twice.
@@ -31,7 +34,7 @@
 //   - prune: to delete finished jobs that have been kept long enough.
 //   - redrive: to retry many failed jobs.
 //   - schedule: a cron expression and the job that it enqueues. Each time is a firing.
-//   - slot: room for one running handler. A dispatcher has DispatcherConfig.Workers of them.
+//   - slot: the place of one running handler. A dispatcher has DispatcherConfig.Workers of them.
 //   - step: a named part of a job whose result is stored, so that a later attempt does not repeat it.
 //
 // # States
@@ -62,8 +65,8 @@
 //
 // # Transactions
 //
-// Every call that changes something has a variant that takes a transaction ([Queue.EnqueueTx], [Queue.CompleteTx], …), so
-// that a program's own rows and its jobs commit together. The transaction is a [Tx]: one that the queue begins, or one of
+// Calls that change one job, a limit, a pause or a schedule have variants that take a transaction ([Queue.EnqueueTx],
+// [Queue.CompleteTx], …), so that a program's own rows and its jobs commit together. The transaction is a [Tx]: one that the queue begins, or one of
 // the program's own library (*sql.Tx, *sqlx.Tx, pgx.Tx, GORM, sqlc).
 //
 // [DB].Write and [Attempt.Complete] run a function in a write transaction. Complete is the usual end of a handler: the job
@@ -154,7 +157,7 @@
 //
 // # Codecs
 //
-// [Config].Codec changes what is stored of jobs, and [EncryptingCodec] encrypts it. Encoded are
+// [Config].Codec changes what is stored of jobs, and package queueencrypt has one that encrypts it. Encoded are
 //
 //   - payloads, of jobs and of schedules,
 //   - results, and the results and cursors of steps,
@@ -186,7 +189,9 @@
 // is stored, and not computed from the start of a process: a weekly schedule fires although processes are restarted every
 // day. Instants that were missed while no dispatcher ran are fired once, not at all, or each, as [Schedule].CatchUp says. A
 // clock that is set back fires nothing again: the schedule waits until the clock has reached its next instant
-// ([Queue.PauseSchedule] and [Queue.ResumeSchedule] make it begin from now). A schedule whose expression or zone a machine
+// ([Queue.PauseSchedule] and [Queue.ResumeSchedule] make it begin from now). Only one that has passed over instants more than
+// three hours ahead, because a clock was that far ahead, goes on from now, ten minutes later at most, but for the instants for which it has fired.
+// Clocks that disagree are logged and found by queueadmin.Doctor. A schedule whose expression or zone a machine
 // does not understand is logged there and keeps no other from firing.
 //
 // Schedules that are set in a process with a dispatcher take effect at once, those of other processes after about a second,

@@ -45,7 +45,7 @@ ORDER BY job_id, name`)
 SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
 FROM job_attempts
 ORDER BY job_id, attempt`)
-	v.Workers, err = driverOf(q).Workers(ctx)
+	v.Workers, err = q.DB().Driver().Workers(ctx)
 	require.NoError(t, err)
 	v.Limits, err = q.Limits(ctx)
 	require.NoError(t, err)
@@ -66,8 +66,8 @@ func scanKey(row jobsql.Scanner) (k modelKey, err error) {
 	return k, err
 }
 
-// auditorOf is needed by drivers that wrap another one: to embed a [driver.Driver] leaves out what is optional.
+// auditorOf is for drivers that wrap another one and have not all that it has.
 func auditorOf(d driver.Driver) driver.Auditor {
-	a, _ := d.(driver.Auditor)
+	a, _ := driver.As[driver.Auditor](d)
 	return a
 }

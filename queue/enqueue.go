@@ -40,12 +40,15 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 // EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
 // invalid says which it is, counted from 0.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult, error) {
+	if err := validContext(ctx); err != nil {
+		return nil, wrap("enqueue", "", err)
+	}
 	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
-	if inserter, ok := q.driver.(driver.GroupInserter); ok && !q.observed(ctx) && !slices.ContainsFunc(rows, needsTransaction) {
-		if err := inserter.InsertGroup(ctx, rows); err != nil {
+	if q.groups != nil && !q.observed(ctx) && !slices.ContainsFunc(rows, needsTransaction) {
+		if err := q.groups.InsertGroup(ctx, rows); err != nil {
 			return nil, wrap("enqueue", "", err)
 		}
 		return inserted(rows), nil

@@ -85,11 +85,13 @@ func hint(op string, err error) string {
 	case errors.Is(err, sql.ErrTxDone):
 		return "call it before the transaction's Commit or Rollback, or before the function given to Write returns"
 	}
-	text := err.Error()
-	for _, missing := range []string{"no such table: job", `relation "job`} {
-		if strings.Contains(text, missing) && !strings.Contains(text, "already exists") {
-			return "the queue's tables are not here: call queue.Migrate first"
-		}
+	switch text := err.Error(); {
+	case strings.Contains(text, "already exists"):
+		return ""
+	case strings.Contains(text, "no such table: job"):
+		return driver.ErrNoTables.Error()
+	case strings.Contains(text, `relation "job`):
+		return driver.ErrNoTables.Error() + ", or correct the connection's search_path"
 	}
 	return ""
 }

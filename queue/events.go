@@ -26,12 +26,12 @@ const (
 	EventCanceled EventKind = "canceled"
 )
 
-// EventKinds lists all kinds.
-func EventKinds() []EventKind {
+// eventKinds lists all kinds.
+func eventKinds() []EventKind {
 	return []EventKind{EventEnqueued, EventStarted, EventRetried, EventCompleted, EventFailed, EventCanceled}
 }
 
-// An Event is something that happened to a job, told once it is durable.
+// An Event is something that happened to a job, reported once it is durable.
 type Event struct {
 	Kind    EventKind
 	JobID   string
@@ -71,8 +71,8 @@ func (f *EventFilter) validate() error {
 		return fmt.Errorf("queue: subscribe: EventFilter.Buffer is %d; it must be within 1 and %d", f.Buffer, maxEventBuffer)
 	}
 	for _, kind := range f.Kinds {
-		if !slices.Contains(EventKinds(), kind) {
-			return fmt.Errorf("queue: subscribe: EventFilter.Kinds has %q; it must be one of %q", kind, EventKinds())
+		if !slices.Contains(eventKinds(), kind) {
+			return fmt.Errorf("queue: subscribe: EventFilter.Kinds has %q; it must be one of %q", kind, eventKinds())
 		}
 	}
 	return nil
@@ -84,12 +84,12 @@ func (f *EventFilter) match(e *Event) bool {
 		(len(f.JobIDs) == 0 || slices.Contains(f.JobIDs, e.JobID))
 }
 
-// ErrSubscriptionClosed is what [Subscription.Next] answers after [Subscription.Close].
+// ErrSubscriptionClosed is what [Subscription.Next] returns after [Subscription.Close].
 var ErrSubscriptionClosed = errors.New("queue: the subscription is closed")
 
 // Subscribe reports what this Queue and its dispatchers do from now on: each event after its transaction has committed,
-// those of one job in order. Nothing waits for a subscriber: one that is slow loses the oldest events and is told how
-// many. What other processes do is not told, nor are jobs that expire; see [Queue.Wait] and [Queue.Jobs] for those.
+// those of one job in order. Nothing waits for a subscriber: one that is slow loses the oldest events, and
+// [Subscription.Next] returns how many. What other processes do is not reported, nor are jobs that expire; see [Queue.Wait] and [Queue.Jobs] for those.
 //
 // Close the subscription when it is of no more use.
 func (q *Queue) Subscribe(filter EventFilter) (*Subscription, error) {

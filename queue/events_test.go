@@ -53,14 +53,14 @@ func kinds(events []queue.Event) (words []string) {
 func queueOn(t *testing.T, db queue.DB) *queue.Queue {
 	t.Helper()
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	q, err := queue.New(db.(driver.Driver), &queue.Config{Retry: exactRetry})
+	q, err := queue.New(db, &queue.Config{Retry: exactRetry})
 	require.NoError(t, err)
 	return q
 }
 
 func TestEventsTellTheLifeOfAJob(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		q = on(t, driverOf(q), &queue.Config{Retry: exactRetry})
+		q = on(t, q.DB().Driver(), &queue.Config{Retry: exactRetry})
 		s := subscribe(t, q, queue.EventFilter{})
 		began := time.Now()
 		id := enqueue(t, q, nil)
@@ -195,10 +195,10 @@ func TestEventsOfOneTransactionAreInOrder(t *testing.T) {
 		q := queueOn(t, db)
 		s := subscribe(t, q, queue.EventFilter{})
 		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			receipt, err := q.EnqueueTx(ctx, tx, ping.New(1, nil))
+			enqueued, err := q.EnqueueTx(ctx, tx, ping.New(1, nil))
 			require.NoError(t, err)
-			require.NoError(t, q.CancelTx(ctx, tx, receipt.ID))
-			return q.RetryTx(ctx, tx, receipt.ID)
+			require.NoError(t, q.CancelTx(ctx, tx, enqueued.ID))
+			return q.RetryTx(ctx, tx, enqueued.ID)
 		}))
 		require.Equal(t, []string{"enqueued", "canceled", "retried "}, kinds(taken(t, s)))
 	})
@@ -246,7 +246,7 @@ func TestEventsOfOneJobAreInOrderWhoeverTellsFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				require.NoError(t, queue.Migrate(t.Context(), db))
-				late := &lateDriver{Driver: db.(driver.Driver), visible: make(chan struct{}), release: make(chan struct{})}
+				late := &lateDriver{Driver: db.Driver(), visible: make(chan struct{}), release: make(chan struct{})}
 				late.late.Store(true)
 				q := on(t, late, nil)
 				s := subscribe(t, q, queue.EventFilter{})

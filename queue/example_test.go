@@ -249,11 +249,11 @@ func ExampleHandle() {
 	defer closeDB()
 	var ids []string
 	for _, name := range []string{"nobody", "everybody", "Ada"} {
-		receipt, err := q.Enqueue(ctx, Greet.New(Greeting{Name: name}, nil))
+		enqueued, err := q.Enqueue(ctx, Greet.New(Greeting{Name: name}, nil))
 		if err != nil {
 			log.Fatal(err)
 		}
-		ids = append(ids, receipt.ID)
+		ids = append(ids, enqueued.ID)
 	}
 	exampleRun(ctx, q, func(d *queue.Dispatcher) { queue.Handle(d, Greet, greet) })
 	for _, id := range ids {

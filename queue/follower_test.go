@@ -26,7 +26,7 @@ func follow(t *rapid.T, rounds int, drivers ...driver.Driver) {
 	f := &follower{model: newModel()}
 	for _, driver := range drivers {
 		e := &engine{clocked: clocked{Driver: driver, Auditor: auditorOf(driver), at: func(time.Time) time.Time { return f.model.now }}}
-		q, err := queue.New(e, &queue.Config{Retry: modelRetry, Budget: modelBudget})
+		q, err := queue.New(queue.NewDB(e), &queue.Config{Retry: modelRetry, Budget: modelBudget})
 		require.NoError(t, err)
 		f.queues = append(f.queues, q)
 	}
@@ -87,20 +87,20 @@ func (f *follower) each(t *rapid.T, want any, wantErr error, do func(q *queue.Qu
 }
 
 func (f *follower) claim(t *rapid.T, worker string) {
-	var rooms []driver.TypeCapacity
+	var capacities []driver.TypeCapacity
 	types := rapid.SampledFrom([][]string{modelTypes, modelTypes[:1], modelTypes[1:]}).Draw(t, "types")
 	for _, name := range types {
-		rooms = append(rooms, driver.TypeCapacity{Type: name, Capacity: rapid.IntRange(1, 4).Draw(t, name)})
+		capacities = append(capacities, driver.TypeCapacity{Type: name, Capacity: rapid.IntRange(1, 4).Draw(t, name)})
 	}
-	f.take(t, worker, rooms, rapid.IntRange(1, 6).Draw(t, "limit"))
+	f.take(t, worker, capacities, rapid.IntRange(1, 6).Draw(t, "limit"))
 }
 
 // take claims as long as there is more. When there is none, whoever claims is told when to look again at the latest.
-func (f *follower) take(t *rapid.T, worker string, rooms []driver.TypeCapacity, limit int) {
-	want := f.model.claim(worker, rooms, limit)
+func (f *follower) take(t *rapid.T, worker string, capacities []driver.TypeCapacity, limit int) {
+	want := f.model.claim(worker, capacities, limit)
 	f.claims = append(f.claims, want...)
 	for _, q := range f.queues {
-		got, left, next := takeAll(t, q, worker, rooms, limit)
+		got, left, next := takeAll(t, q, worker, capacities, limit)
 		require.Equal(t, want, got, q.DB().Dialect())
 		if len(left) == 0 || len(got) == limit {
 			continue
@@ -112,10 +112,10 @@ func (f *follower) take(t *rapid.T, worker string, rooms []driver.TypeCapacity, 
 	}
 }
 
-func takeAll(t *rapid.T, q *queue.Queue, worker string, rooms []driver.TypeCapacity, limit int) (jobs []queue.Job, left []driver.TypeCapacity, next time.Time) {
-	left = slices.Clone(rooms)
+func takeAll(t *rapid.T, q *queue.Queue, worker string, capacities []driver.TypeCapacity, limit int) (jobs []queue.Job, left []driver.TypeCapacity, next time.Time) {
+	left = slices.Clone(capacities)
 	for range 100 {
-		result, err := driverOf(q).Claim(t.Context(), driver.ClaimRequest{WorkerID: worker, Types: left, Limit: limit - len(jobs)})
+		result, err := q.DB().Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: worker, Types: left, Limit: limit - len(jobs)})
 		require.NoError(t, err)
 		for _, j := range result.Jobs {
 			jobs = append(jobs, queue.Job(j))
@@ -185,7 +185,7 @@ func (f *follower) heartbeat(t *rapid.T) {
 func (f *follower) retire(t *rapid.T) {
 	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
 	delete(f.model.workers, worker)
-	f.each(t, nil, nil, func(q *queue.Queue) (any, error) { return nil, driverOf(q).RemoveWorker(t.Context(), worker) })
+	f.each(t, nil, nil, func(q *queue.Queue) (any, error) { return nil, q.DB().Driver().RemoveWorker(t.Context(), worker) })
 }
 
 // crash has another process find all others dead.
@@ -230,9 +230,9 @@ func (f *follower) look(t *rapid.T) {
 		f.each(t, nil, queue.ErrJobNotFound, func(q *queue.Queue) (any, error) { return q.Job(ctx, id) })
 	}
 	state := rapid.SampledFrom([]queue.State{queue.StateCompleted, queue.StateFailed, queue.StateCanceled}).Draw(t, "finished")
-	f.each(t, m.finished(state), nil, func(q *queue.Queue) (any, error) { return driverOf(q).Finished(ctx, state) })
-	f.each(t, m.firstKeyExpiry(), nil, func(q *queue.Queue) (any, error) { return driverOf(q).FirstKeyExpiry(ctx) })
-	f.each(t, earliest(slices.Collect(maps.Values(m.arrivals))...), nil, func(q *queue.Queue) (any, error) { return driverOf(q).FirstRate(ctx) })
+	f.each(t, m.finished(state), nil, func(q *queue.Queue) (any, error) { return q.DB().Driver().Finished(ctx, state) })
+	f.each(t, m.firstKeyExpiry(), nil, func(q *queue.Queue) (any, error) { return q.DB().Driver().FirstKeyExpiry(ctx) })
+	f.each(t, earliest(slices.Collect(maps.Values(m.arrivals))...), nil, func(q *queue.Queue) (any, error) { return q.DB().Driver().FirstRate(ctx) })
 }
 
 func (f *follower) redrive(t *rapid.T) {

@@ -202,7 +202,7 @@ func changeEnds(ends []driver.Outcome) change {
 			for i := range ends {
 				ends[i].At = queue.Now(tx)
 			}
-			return driverOf(q).Finish(ctx, tx.(*driver.WriteTx), ends)
+			return q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx), ends)
 		},
 	}
 }
@@ -247,7 +247,7 @@ func (f *follower) step(t *rapid.T) change {
 		},
 		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
 			return all(func(does string) error {
-				switch d := driverOf(q); does {
+				switch d := q.DB().Driver(); does {
 				case "start":
 					return d.StartStep(ctx, tx.(*driver.WriteTx), driver.Lease(lease), name)
 				case "save cursor":
@@ -322,15 +322,15 @@ func (f *follower) prune(t *rapid.T) change {
 			return []int{m.prune(req), m.pruneKeys(), m.pruneRates(req.FinishedBefore)}, nil
 		},
 		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
-			jobs, err := driverOf(q).Prune(ctx, tx.(*driver.WriteTx), req)
+			jobs, err := q.DB().Driver().Prune(ctx, tx.(*driver.WriteTx), req)
 			if err != nil {
 				return nil, err
 			}
-			keys, err := driverOf(q).PruneKeys(ctx, tx.(*driver.WriteTx), req.Limit)
+			keys, err := q.DB().Driver().PruneKeys(ctx, tx.(*driver.WriteTx), req.Limit)
 			if err != nil {
 				return nil, err
 			}
-			rates, err := driverOf(q).PruneRates(ctx, tx.(*driver.WriteTx), req.FinishedBefore, req.Limit)
+			rates, err := q.DB().Driver().PruneRates(ctx, tx.(*driver.WriteTx), req.FinishedBefore, req.Limit)
 			return []int{jobs, keys, rates}, err
 		},
 	}

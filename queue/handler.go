@@ -18,7 +18,7 @@ type handler struct {
 	concurrency int // 0: no bound but the dispatcher's slots
 
 	fits  func(payload json.RawMessage) error
-	steps []string // nil: not told
+	steps []string // nil: not given
 }
 
 // handlers are those of a dispatcher, by the types of their jobs.
@@ -36,11 +36,11 @@ func (h handlers) bounded() bool {
 	return false
 }
 
-// Handle registers the handler of a job type, before Run. A type registered twice is an error that Run returns.
+// Handle registers the handler of a job type, before Run: once that has been called, Handle logs an error and registers
+// nothing. A type registered twice and a nil fn are errors that Run returns. Handle may be called from several goroutines.
 //
 // The handler's error decides what becomes of the job: nil completes it (unless an [Attempt.Complete] has failed, whose
-// error then counts), an error is a failure that is retried with
-// backoff until MaxAttempts, [Fatal] ends it, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with
+// error then counts), an error is a failure that is retried with backoff until MaxAttempts, [Fatal] ends it, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with
 // its stack. The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; when the
 // job was canceled or its lease is lost, what the handler reports is ignored. A handler that does not return then is given
 // up, see [DispatcherConfig].Grace.
@@ -62,28 +62,62 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 		_, err := decode(stored)
 		return err
 	}
-	d.register(string(t), run, fits, opts)
+	h := &handler{run: run, retry: d.q.retry, fits: fits}
+	err := d.complete(h, string(t), opts)
 	if fn == nil {
-		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is nil", t))
+		err = errors.Join(err, errors.New("its function is nil"))
+	}
+	if !d.register(string(t), h, err) {
+		d.cfg.Logger.Error("handler is registered after Run and will not be called; call Handle before Run", logJobType, string(t))
 	}
 }
 
-func (d *Dispatcher) register(name string, run HandlerFunc, fits func(json.RawMessage) error, opts []HandlerOption) {
-	if _, ok := d.handlers[name]; ok {
-		d.faults = append(d.faults, fmt.Errorf("queue: handler %q is registered twice", name))
-		return
-	}
-	run, err := wrapHandler(run, d.cfg.Middleware)
+// complete makes a handler what its options and the dispatcher's middleware say.
+func (d *Dispatcher) complete(h *handler, name string, opts []HandlerOption) error {
+	run, err := wrapHandler(h.run, d.cfg.Middleware)
 	err = errors.Join(err, validText("Type", name, maxNameLength))
 	if name == "" {
 		err = errors.Join(err, errors.New("its Type is empty"))
 	}
-	h := &handler{run: decoded(run), retry: d.q.retry, fits: fits}
+	h.run = decoded(run)
 	for _, opt := range opts {
-		err = errors.Join(err, opt(h))
+		if opt.apply != nil {
+			err = errors.Join(err, opt.apply(h))
+		}
+	}
+	return err
+}
+
+// register adds a handler, and what is wrong with it. It returns false when the dispatcher has been run.
+func (d *Dispatcher) register(name string, h *handler, err error) bool {
+	d.registration.Lock()
+	defer d.registration.Unlock()
+	if d.started {
+		return false
+	}
+	if _, ok := d.handlers[name]; ok {
+		err = errors.Join(err, errors.New("it is registered twice"))
 	}
 	if err != nil {
 		d.faults = append(d.faults, fmt.Errorf("queue: handler %q: %w", name, err))
 	}
 	d.handlers[name] = h
+	return true
+}
+
+// start ends registration. From then on the handlers do not change.
+func (d *Dispatcher) start() error {
+	d.registration.Lock()
+	defer d.registration.Unlock()
+	if d.started {
+		return ErrStarted
+	}
+	d.started = true
+	if err := errors.Join(d.faults...); err != nil {
+		return err
+	}
+	if len(d.handlers) == 0 {
+		return errors.New("queue: the dispatcher has no handlers; register them with queue.Handle")
+	}
+	return nil
 }

@@ -1,16 +1,20 @@
 package queue_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
@@ -73,7 +77,7 @@ func TestTimeoutLeavesTheHandlersVerdictAlone(t *testing.T) {
 
 func TestRetryPolicyOfATypeIsItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		exact := on(t, driverOf(q), &queue.Config{Retry: exactRetry})
+		exact := on(t, q.DB().Driver(), &queue.Config{Retry: exactRetry})
 		enqueue(t, q, nil)
 		_, err := q.Enqueue(t.Context(), pong.New(1, nil))
 		require.NoError(t, err)
@@ -236,7 +240,7 @@ func stuckUntil(release <-chan struct{}) pingHandler {
 
 func TestHandlerThatIgnoresItsTimeoutIsGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		exact := on(t, driverOf(q), &queue.Config{Retry: exactRetry})
+		exact := on(t, q.DB().Driver(), &queue.Config{Retry: exactRetry})
 		id := enqueue(t, q, nil)
 		release, wrote := make(chan struct{}), make(chan error, 1)
 		var told []queue.StuckHandler
@@ -303,7 +307,7 @@ func TestHandlerThatIgnoresItsCancelIsGivenUp(t *testing.T) {
 func TestHandlerThatIgnoresItsLostLeaseIsGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
-		cut := &faulty{Driver: driverOf(q)}
+		cut := &faulty{Driver: q.DB().Driver()}
 		release, told := make(chan struct{}), make(chan queue.StuckHandler, 1)
 		cfg := &queue.DispatcherConfig{Lease: lease, OnStuck: func(_ context.Context, h queue.StuckHandler) { told <- h }}
 		stop := start(t, on(t, cut, nil), cfg, func(_ context.Context, w *queue.Work[int]) error {
@@ -400,4 +404,38 @@ func TestHandlerThatChangesItsJob(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, violations)
 	})
+}
+
+// What is registered too late would wait for ever, and nobody would know why.
+func TestHandleAfterRunIsSaid(t *testing.T) {
+	var log bytes.Buffer
+	q := queuetest.New(t)
+	d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	nothing := func(context.Context, *queue.Work[int]) error { return nil }
+	queue.Handle(d, ping, nothing)
+	require.NoError(t, d.RunUntilIdle(t.Context()))
+	require.Empty(t, log.String())
+	queue.Handle(d, "late", nothing)
+	require.Contains(t, log.String(), "level=ERROR")
+	require.Contains(t, log.String(), "handler is registered after Run and will not be called; call Handle before Run")
+	require.Contains(t, log.String(), "job_type=late")
+	require.Len(t, d.Handlers(), 1)
+}
+
+// Handlers may be registered by several goroutines while Run begins in another: each is registered in time, or refused.
+func TestHandleWhileRunBegins(t *testing.T) {
+	var log bytes.Buffer
+	d, err := queue.NewDispatcher(queuetest.New(t), &queue.DispatcherConfig{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	nothing := func(context.Context, *queue.Work[int]) error { return nil }
+	queue.Handle(d, ping, nothing)
+	var all sync.WaitGroup
+	all.Go(func() { assert.NoError(t, d.RunUntilIdle(t.Context())) })
+	for i := range 20 {
+		all.Go(func() { queue.Handle(d, queue.Type[int](fmt.Sprintf("type%d", i)), nothing) })
+		all.Go(func() { d.Handlers() })
+	}
+	all.Wait()
+	require.Equal(t, 21, len(d.Handlers())+strings.Count(log.String(), "handler is registered after Run"))
 }

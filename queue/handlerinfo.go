@@ -17,6 +17,8 @@ func (h HandlerInfo) Accepts(payload json.RawMessage) error { return h.fits(payl
 
 // Handlers returns the registered handlers by their types.
 func (d *Dispatcher) Handlers() map[string]HandlerInfo {
+	d.registration.Lock()
+	defer d.registration.Unlock()
 	infos := make(map[string]HandlerInfo, len(d.handlers))
 	for name, h := range d.handlers {
 		infos[name] = HandlerInfo{Type: name, Steps: h.steps, fits: h.fits}

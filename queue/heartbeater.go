@@ -44,7 +44,10 @@ func (h *heartbeater) run(ctx context.Context) {
 	}
 }
 
+// beat does not wait for an answer longer than leaves time for another try within the lease.
 func (h *heartbeater) beat(ctx context.Context) {
+	ctx, cancel := answeredIn(ctx, min(patience, max(h.lease/2, stopPatience)))
+	defer cancel()
 	alive, err := h.q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: h.identity.get(), Types: h.types, Now: h.now()})
 	switch {
 	case err != nil && ctx.Err() != nil:

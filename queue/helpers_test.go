@@ -35,9 +35,9 @@ func bubble(t *testing.T, fn func(t *testing.T, q *queue.Queue)) {
 
 func enqueue(t *testing.T, q *queue.Queue, opts *queue.Options) string {
 	t.Helper()
-	receipt, err := q.Enqueue(t.Context(), ping.New(1, opts))
+	enqueued, err := q.Enqueue(t.Context(), ping.New(1, opts))
 	require.NoError(t, err)
-	return receipt.ID
+	return enqueued.ID
 }
 
 func job(t *testing.T, q *queue.Queue, id string) *queue.Job {
@@ -78,12 +78,10 @@ func start(t *testing.T, q *queue.Queue, cfg *queue.DispatcherConfig, fn pingHan
 // on is a queue on the same database behind another driver: another process.
 func on(t *testing.T, driver driver.Driver, cfg *queue.Config) *queue.Queue {
 	t.Helper()
-	q, err := queue.New(driver, cfg)
+	q, err := queue.New(queue.NewDB(driver), cfg)
 	require.NoError(t, err)
 	return q
 }
-
-func driverOf(q *queue.Queue) driver.Driver { return q.DB().(driver.Driver) }
 
 var errDatabase = errors.New("database is away")
 

@@ -52,7 +52,7 @@ func (c *observing) Finished(ctx context.Context, state driver.State) ([]driver.
 
 func TestAnIdleDayCostsLittle(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		db := &observing{Driver: driverOf(q)}
+		db := &observing{Driver: q.DB().Driver()}
 		stop := start(t, on(t, db, nil), nil, func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(24 * time.Hour)
 		require.NoError(t, stop())

@@ -11,7 +11,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
@@ -50,7 +49,7 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 	}
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), &queue.Config{Types: []string{"ping", "text", "raw", strings.Repeat("t", 200)}})
+		q := on(t, db.Driver(), &queue.Config{Types: []string{"ping", "text", "raw", strings.Repeat("t", 200)}})
 		for name, c := range cases {
 			_, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(1, &queue.Options{Key: queue.Forever("good")}), c.job})
 			require.ErrorIs(t, err, queue.ErrInvalidJob, name)
@@ -132,7 +131,7 @@ func refusesFilter(t *testing.T, q *queue.Queue, filter queue.Filter, text strin
 func TestOddInputIsKeptAsItIs(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		for name, payload := range map[string]any{
 			"an escaped NUL":   "a\x00b",
 			"as much as may":   strings.Repeat("x", 1<<20-2),
@@ -144,11 +143,11 @@ func TestOddInputIsKeptAsItIs(t *testing.T) {
 		} {
 			want, err := json.Marshal(payload)
 			require.NoError(t, err)
-			receipt, err := q.Enqueue(t.Context(), queue.NewJob{Type: "nobody handles this", Payload: payload, Options: queue.Options{
+			enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: "nobody handles this", Payload: payload, Options: queue.Options{
 				Key: queue.Forever(strings.Repeat("k", 990) + name[:7]),
 			}})
 			require.NoError(t, err, name)
-			got := job(t, q, receipt.ID)
+			got := job(t, q, enqueued.ID)
 			require.Equal(t, string(want), string(got.Payload), name)
 		}
 		work(t, q, func(context.Context, *queue.Work[int]) error { return nil })
@@ -160,10 +159,10 @@ func TestOddInputIsKeptAsItIs(t *testing.T) {
 
 func TestEnqueueInIsDueAfterTheDelay(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		receipt, err := q.EnqueueIn(t.Context(), ping.New(1, nil), time.Minute)
+		enqueued, err := q.EnqueueIn(t.Context(), ping.New(1, nil), time.Minute)
 		require.NoError(t, err)
-		require.True(t, time.Now().Add(time.Minute).Equal(job(t, q, receipt.ID).NotBefore))
-		_, err = queue.New(driverOf(q), &queue.Config{MaxPayload: -1})
+		require.True(t, time.Now().Add(time.Minute).Equal(job(t, q, enqueued.ID).NotBefore))
+		_, err = queue.New(q.DB(), &queue.Config{MaxPayload: -1})
 		require.EqualError(t, err, "queue: Config: MaxPayload is -1; it must be at least 1")
 	})
 }
@@ -219,7 +218,7 @@ var tooLargeCases = map[string]struct {
 func TestWhatIsTooLargeToStoreFailsTheJobAndNothingOfItIsWritten(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		for name, c := range tooLargeCases {
 			t.Run(name, func(t *testing.T) {
 				id := enqueue(t, q, nil)
@@ -251,7 +250,7 @@ func TestWhatIsTooLargeToStoreFailsTheJobAndNothingOfItIsWritten(t *testing.T) {
 func TestWhatIsTooLargeIsRefusedWithoutADispatcher(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), &queue.Config{MaxPayload: 10})
+		q := on(t, db.Driver(), &queue.Config{MaxPayload: 10})
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
@@ -295,7 +294,7 @@ func TestBadNamesOfStepsAreRefused(t *testing.T) {
 func TestAnErrorSaysOnceWhatWasDone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		id := enqueue(t, q, &queue.Options{Key: queue.Forever("k")})
 		_, err := q.Enqueue(t.Context(), ping.New(2, &queue.Options{Key: queue.Forever("k")}))
 		require.EqualError(t, err, "queue: enqueue "+id+`: idempotency key is taken by a different job: "k" (payload is 1 there, 2 here; use another key)`)

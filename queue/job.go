@@ -65,7 +65,7 @@ type Job struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	StartedAt  time.Time // of the latest attempt
-	FinishedAt time.Time
+	FinishedAt time.Time // within a millisecond where many complete at once
 }
 
 // Lease is the right to write about the job's current attempt.
@@ -172,7 +172,7 @@ func ForPeriod(name string, period time.Duration) Key {
 // what must not be repeated has no place in a job that coalesces. The job's LimitKey is the queue's own then.
 func Coalesce(name string) Key { return Key{Name: name, Scope: KeyCoalesce} }
 
-// A EnqueueResult is the answer to an enqueued job.
+// An EnqueueResult says which job an enqueue has stored or found.
 type EnqueueResult struct {
 	ID string
 	// Duplicate: the key was taken, nothing was written, and ID is the job that holds the key.

@@ -1,7 +1,6 @@
 package queue_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // A digest at most once a day, whatever becomes of it.
@@ -54,11 +52,11 @@ func ExampleCoalesce() {
 				return nil
 			}
 			for range 3 { // while this one runs
-				receipt, err := q.Enqueue(ctx, job)
+				enqueued, err := q.Enqueue(ctx, job)
 				if err != nil {
 					return err
 				}
-				fmt.Println("duplicate:", receipt.Duplicate)
+				fmt.Println("duplicate:", enqueued.Duplicate)
 			}
 			return nil
 		})
@@ -99,43 +97,4 @@ func ExampleRetention() {
 	}}
 	fmt.Println(cfg.Retention.Completed) // for queue.New
 	// Output: 24h0m0s
-}
-
-// The database sees nothing of what the jobs are about.
-func ExampleNewEncryptingCodec() {
-	ctx := context.Background()
-	secret := bytes.Repeat([]byte{7}, 32) // 32 random bytes, from where the program keeps its secrets
-	codec, err := queue.NewEncryptingCodec(queue.EncryptionKey{ID: "2026-11", Secret: secret})
-	if err != nil {
-		log.Fatal(err)
-	}
-	db, err := sqlite.OpenMemory(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer db.Close()
-	if err := queue.Migrate(ctx, db); err != nil {
-		log.Fatal(err)
-	}
-	q, err := queue.New(db, &queue.Config{Codec: codec})
-	if err != nil {
-		log.Fatal(err)
-	}
-	receipt, err := q.Enqueue(ctx, Greet.New(Greeting{Name: "Ada"}, nil))
-	if err != nil {
-		log.Fatal(err)
-	}
-	stored, err := db.Job(ctx, receipt.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(string(stored.Payload[:24]), bytes.Contains(stored.Payload, []byte("Ada")))
-	job, err := q.Job(ctx, receipt.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(string(job.Payload))
-	// Output:
-	// {"$codec":"aes-256-gcm", false
-	// {"Name":"Ada"}
 }

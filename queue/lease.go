@@ -20,7 +20,7 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	if workerID == "" || len(types) == 0 || limit < 1 {
 		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", workerID, len(types), limit)
 	}
-	if err := validWorker(workerID); err != nil {
+	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return nil, wrap("claim", "", err)
 	}
 	limit = min(limit, maxClaim)
@@ -87,7 +87,7 @@ func (q *Queue) encode(v any) (json.RawMessage, error) {
 // that is held no more: [ErrLeaseLost], [ErrNotRunning] or [ErrJobNotFound]. A worker that has been declared dead has
 // lost them all.
 func (q *Queue) Heartbeat(ctx context.Context, workerID string, leases ...Lease) error {
-	if err := validWorker(workerID); err != nil {
+	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return wrap("heartbeat", "", err)
 	}
 	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(leases) == 0, Now: q.now()})
@@ -146,16 +146,16 @@ type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) 
 // finishLater is finish for a transaction that comes to nothing where the outcome is refused: the refusal may come with what
 // the transaction does next.
 func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
-	if f, ok := q.driver.(driver.Fencer); ok && out.Plain {
-		return f.CompleteLater(ctx, tx, out)
+	if q.fence != nil && out.Plain {
+		return q.fence.CompleteLater(ctx, tx, out)
 	}
 	return q.finish(ctx, tx, out)
 }
 
 // lockLease keeps a transaction from committing where the lease is not held.
 func (q *Queue) lockLease(ctx context.Context, tx *driver.WriteTx, lease Lease) error {
-	if f, ok := q.driver.(driver.Fencer); ok {
-		return f.LockLeaseLater(ctx, tx, driver.Lease(lease))
+	if q.fence != nil {
+		return q.fence.LockLeaseLater(ctx, tx, driver.Lease(lease))
 	}
 	return q.driver.LockLease(ctx, tx, driver.Lease(lease))
 }
@@ -188,7 +188,7 @@ func (q *Queue) FailTx(ctx context.Context, tx Tx, job *Job, cause error) error 
 	}
 	out := judge(job, cause, w.Now(), q.retry, q.budget)
 	out.Lease = job.Lease().lookup()
-	err = q.finish(ctx, w, q.stored(out))
+	err = q.finish(ctx, w, *q.stored(&out))
 	if err == nil {
 		err = q.recordFailure(ctx, w, job, &out)
 	}

@@ -43,7 +43,7 @@ func ForKeyPrefix(prefix string) Target { return Target{Kind: TargetKeyPrefix, N
 // ForAll is all jobs; they can be paused, not limited.
 func ForAll() Target { return Target{Kind: TargetType, Name: driver.AllTypes} }
 
-// A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs room under both
+// A Limit bounds how many jobs of a [Target] run, over all machines. A job of a type and with a key needs capacity under both
 // limits.
 type Limit struct {
 	// MaxRunning is how many run at once, at most. A job runs from its claim to its end, or until a dead worker's jobs are
@@ -147,6 +147,9 @@ func (q *Queue) ResumeTx(ctx context.Context, tx Tx, target Target) error {
 
 // Limits lists what is limited or paused, by kind and name.
 func (q *Queue) Limits(ctx context.Context) ([]LimitStatus, error) {
+	if err := validContext(ctx); err != nil {
+		return nil, wrap("limits", "", err)
+	}
 	stored, err := q.driver.Limits(ctx)
 	limits := mapped(stored, func(l driver.LimitStatus) LimitStatus {
 		return LimitStatus{Target: Target(l.Target), Limit: Limit(l.Limit), Paused: l.Paused}
@@ -161,7 +164,7 @@ func (q *Queue) setPaused(ctx context.Context, tx *driver.WriteTx, op string, ta
 	return q.limited(ctx, tx, op, q.driver.SetPaused(ctx, tx, driver.Target(target), paused))
 }
 
-// limited wakes the dispatchers: there may be room now.
+// limited wakes the dispatchers: there may be capacity now.
 func (q *Queue) limited(ctx context.Context, tx *driver.WriteTx, op string, err error) error {
 	if err == nil {
 		err = q.driver.Notify(ctx, tx)

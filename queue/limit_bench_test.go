@@ -10,21 +10,20 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Jobs that take no time, of a key of which five may run, in two dispatchers; an operation is one job. What is measured is
 // how soon the end of one job begins another.
 func BenchmarkNarrowLimit(b *testing.B) {
-	for name, open := range map[string]func(testing.TB) driver.Driver{
-		"sqlite":   func(t testing.TB) driver.Driver { return dbtest.SQLite(t) },
-		"postgres": func(t testing.TB) driver.Driver { return dbtest.Postgres(t) },
+	for name, open := range map[string]func(testing.TB) queue.DB{
+		"sqlite":   func(t testing.TB) queue.DB { return dbtest.SQLite(t) },
+		"postgres": func(t testing.TB) queue.DB { return dbtest.Postgres(t) },
 	} {
 		b.Run(name, func(b *testing.B) { benchmarkNarrowLimit(b, open(b)) })
 	}
 }
 
-func benchmarkNarrowLimit(b *testing.B, db driver.Driver) {
+func benchmarkNarrowLimit(b *testing.B, db queue.DB) {
 	b.Helper()
 	require.NoError(b, queue.Migrate(b.Context(), db))
 	q, err := queue.New(db, nil)

@@ -102,26 +102,34 @@ func (l *limited) enqueue(t *rapid.T) {
 }
 
 func (l *limited) claim(t *rapid.T) {
+	result, err := l.q.DB().Driver().Claim(context.Background(), l.draw(t))
+	require.NoError(t, err)
+	l.take(t, &result)
+}
+
+// draw is any claim.
+func (l *limited) draw(t *rapid.T) driver.ClaimRequest {
 	types := limitedTypes
 	if n := rapid.IntRange(0, 2).Draw(t, "types"); n < 2 {
 		types = types[n : n+1]
 	}
-	l.take(t, types, rapid.IntRange(1, 5).Draw(t, "limit"))
+	return l.request(types, rapid.IntRange(1, 5).Draw(t, "limit"))
 }
 
-func (l *limited) take(t *rapid.T, types []string, limit int) driver.ClaimResult {
-	rooms := make([]driver.TypeCapacity, len(types))
+func (l *limited) request(types []string, limit int) driver.ClaimRequest {
+	capacities := make([]driver.TypeCapacity, len(types))
 	for i, name := range types {
-		rooms[i] = driver.TypeCapacity{Type: name, Capacity: limit}
+		capacities[i] = driver.TypeCapacity{Type: name, Capacity: limit}
 	}
-	result, err := driverOf(l.q).Claim(context.Background(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: l.now})
-	require.NoError(t, err)
+	return driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: l.now}
+}
+
+func (l *limited) take(t *rapid.T, result *driver.ClaimResult) {
 	for i := range result.Jobs {
 		job := queue.Job(result.Jobs[i])
 		l.running = append(l.running, job)
 		l.started(t, &job)
 	}
-	return result
 }
 
 // started checks a start against every limit that is about it.
@@ -190,12 +198,28 @@ func (l *limited) end(t *rapid.T) {
 	default:
 		out.State, out.Kind, out.Error = queue.StateQueued, kind, "again"
 	}
+	if rapid.Bool().Draw(t, "claim, too") {
+		l.handOver(t, out)
+		return
+	}
 	l.finish(t, out)
+}
+
+// handOver claims in the transaction that ends a job.
+func (l *limited) handOver(t *rapid.T, out driver.Outcome) {
+	var result driver.ClaimResult
+	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx queue.Tx) (err error) {
+		var answers []error
+		answers, result, err = l.q.DB().Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx.(*driver.WriteTx), []driver.Outcome{out}, l.draw(t))
+		require.Equal(t, []error{nil}, answers)
+		return err
+	}))
+	l.take(t, &result)
 }
 
 func (l *limited) finish(t *rapid.T, outcomes ...driver.Outcome) {
 	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
-		answers, err := driverOf(l.q).Finish(ctx, tx.(*driver.WriteTx), outcomes)
+		answers, err := l.q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx), outcomes)
 		for _, answer := range answers {
 			require.NoError(t, answer)
 		}
@@ -259,7 +283,9 @@ func (l *limited) settle(t *rapid.T) {
 	}
 	clear(l.paused)
 	for range 10_000 {
-		result := l.take(t, limitedTypes, 3)
+		result, err := l.q.DB().Driver().Claim(context.Background(), l.request(limitedTypes, 3))
+		require.NoError(t, err)
+		l.take(t, &result)
 		ended := len(l.running) > 0
 		for _, job := range l.running {
 			l.finish(t, driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})

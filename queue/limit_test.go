@@ -13,7 +13,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -106,7 +105,7 @@ func TestADispatcherKeepsTheRate(t *testing.T) {
 func TestResumeWakesDispatchers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		for _, target := range []queue.Target{queue.ForType(ping), queue.ForAll(), queue.ForKey("k")} {
 			require.NoError(t, q.Pause(t.Context(), target))
 			ran := make(chan string, 1)
@@ -123,7 +122,7 @@ func TestResumeWakesDispatchers(t *testing.T) {
 	})
 }
 
-// A job that ends and makes room wakes the dispatchers of all processes: thousands of jobs that take no time pass a
+// A job that ends and frees capacity wakes the dispatchers of all processes: thousands of jobs that take no time pass a
 // limit of five without a poll.
 func TestALimitCostsNoWaiting(t *testing.T) {
 	for _, target := range []queue.Target{queue.ForType(ping), queue.ForKey("k")} {
@@ -136,7 +135,7 @@ func TestALimitCostsNoWaiting(t *testing.T) {
 func passLimit(t *testing.T, db queue.DB, target queue.Target) {
 	const jobs, most = 2000, 5
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	q := on(t, db.(driver.Driver), nil)
+	q := on(t, db.Driver(), nil)
 	require.NoError(t, q.SetLimit(t.Context(), target, queue.Limit{MaxRunning: most}))
 	batch := make([]queue.NewJob, jobs)
 	for i := range batch {
@@ -171,7 +170,7 @@ func passLimit(t *testing.T, db queue.DB, target queue.Target) {
 }
 
 // A worker that dies counts until its jobs are taken back, and never after.
-func TestADeadWorkerKeepsItsRoomForALease(t *testing.T) {
+func TestADeadWorkerKeepsItsCapacityForALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queuetest.New(t)
 		require.NoError(t, q.SetLimit(t.Context(), queue.ForType(ping), queue.Limit{MaxRunning: 1}))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -198,6 +199,7 @@ func TestLogOfAHandlerThatIsGivenUpIsKept(t *testing.T) {
 		}, queue.WithTimeout(time.Second))
 		require.Error(t, d.RunUntilIdle(t.Context()))
 		close(release)
+		synctest.Wait()
 		require.Equal(t, []string{"hangs"}, messages(logs(t, q, id)))
 	})
 }
@@ -243,7 +245,7 @@ func (c *counted) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []drive
 
 func TestJobsThatDoNotLogCostNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		driver := &counted{Driver: driverOf(q)}
+		driver := &counted{Driver: q.DB().Driver()}
 		for range 100 {
 			enqueue(t, q, nil)
 		}

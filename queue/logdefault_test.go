@@ -23,7 +23,7 @@ func TestWithoutALoggerFailuresGoToTheDefaultLogger(t *testing.T) {
 		true:  {Logger: slog.New(slog.DiscardHandler)},
 	} {
 		log.Reset()
-		q := on(t, driverOf(queuetest.New(t)), cfg)
+		q := on(t, queuetest.New(t).DB().Driver(), cfg)
 		id := enqueue(t, q, &queue.Options{MaxAttempts: 1})
 		work(t, q, func(context.Context, *queue.Work[int]) error { return errBroken })
 		require.Equal(t, queue.StateFailed, job(t, q, id).State)

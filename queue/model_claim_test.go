@@ -12,13 +12,13 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// claim takes what is due, in order, as far as there is room.
-func (m *model) claim(worker string, rooms []driver.TypeCapacity, limit int) (claimed []queue.Job) {
+// claim takes what is due, in order, as far as there is capacity.
+func (m *model) claim(worker string, capacities []driver.TypeCapacity, limit int) (claimed []queue.Job) {
 	m.chores()
 	if _, known := m.workers[worker]; !known {
 		m.workers[worker] = driver.Worker{ID: worker, BeatAt: m.now}
 	}
-	chosen, used := m.choose(m.now, rooms, limit)
+	chosen, used := m.choose(m.now, capacities, limit)
 	m.arrivals = used.arrivals
 	for _, j := range chosen {
 		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = queue.StateRunning, worker, m.now, m.now
@@ -44,21 +44,21 @@ func (j *modelJob) expired(now time.Time) bool {
 }
 
 // choose is what a claim would take at the given time, and how much of the limits is used then.
-func (m *model) choose(now time.Time, rooms []driver.TypeCapacity, limit int) (chosen []*modelJob, u *usage) {
+func (m *model) choose(now time.Time, capacities []driver.TypeCapacity, limit int) (chosen []*modelJob, u *usage) {
 	u = m.used(now)
-	room := make(map[string]int, len(rooms))
-	for _, r := range rooms {
-		room[r.Type] = r.Capacity
+	capacity := make(map[string]int, len(capacities))
+	for _, r := range capacities {
+		capacity[r.Type] = r.Capacity
 	}
 	waiting := slices.DeleteFunc(m.inState(queue.StateQueued), func(j *modelJob) bool {
-		return room[j.Type] == 0 || j.expired(now) || (!j.due && j.NotBefore.After(now))
+		return capacity[j.Type] == 0 || j.expired(now) || (!j.due && j.NotBefore.After(now))
 	})
 	slices.SortFunc(waiting, func(a, b *modelJob) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), strings.Compare(a.ID, b.ID))
 	})
 	for _, j := range waiting {
-		if len(chosen) < limit && room[j.Type] > 0 && u.start(m.limitsOn(j)) {
-			room[j.Type]--
+		if len(chosen) < limit && capacity[j.Type] > 0 && u.start(m.limitsOn(j)) {
+			capacity[j.Type]--
 			chosen = append(chosen, j)
 		}
 	}
@@ -66,7 +66,7 @@ func (m *model) choose(now time.Time, rooms []driver.TypeCapacity, limit int) (c
 }
 
 // nextDue is when a claim that finds nothing now finds something, without anybody's doing anything; zero if never.
-func (m *model) nextDue(rooms []driver.TypeCapacity) (first time.Time) {
+func (m *model) nextDue(capacities []driver.TypeCapacity) (first time.Time) {
 	var times []time.Time
 	for _, j := range m.inState(queue.StateQueued) {
 		times = append(times, j.NotBefore)
@@ -78,14 +78,14 @@ func (m *model) nextDue(rooms []driver.TypeCapacity) (first time.Time) {
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	for _, at := range times {
-		if chosen, _ := m.choose(at, rooms, 1); at.After(m.now) && len(chosen) > 0 {
+		if chosen, _ := m.choose(at, capacities, 1); at.After(m.now) && len(chosen) > 0 {
 			return at
 		}
 	}
 	return time.Time{}
 }
 
-// steady tells whether all rates stand where they can, by a clock that shows now. One that stands further ahead than a burst
+// steady reports whether all rates stand where they can, by a clock that shows now. One that stands further ahead than a burst
 // begins anew as soon as somebody looks at it, of which nothing is promised.
 func (m *model) steady(now time.Time) bool {
 	for _, at := range m.arrivals {
@@ -150,7 +150,7 @@ func (m *model) used(now time.Time) *usage {
 	return u
 }
 
-// start counts one more under all of the limits, if all have room.
+// start counts one more under all of the limits, if all have capacity.
 func (u *usage) start(limits []modelLimit) bool {
 	for i := range limits {
 		l := &limits[i]

@@ -14,17 +14,17 @@ import (
 func (m *model) enqueue(batch []queue.NewJob) ([]queue.EnqueueResult, error) {
 	first := m.ids + 1
 	m.ids += len(batch)
-	receipts := make([]queue.EnqueueResult, len(batch))
+	results := make([]queue.EnqueueResult, len(batch))
 	for i := range batch {
-		receipts[i].ID = modelID(first + i)
+		results[i].ID = modelID(first + i)
 		payload, err := json.Marshal(batch[i].Payload)
 		if err != nil {
 			return nil, err
 		}
-		job := m.newJob(receipts[i].ID, string(payload), &batch[i])
+		job := m.newJob(results[i].ID, string(payload), &batch[i])
 		if job.Key != "" {
 			if holder := m.take(job, batch[i].Key.Period); holder.JobID != job.ID {
-				receipts[i] = queue.EnqueueResult{ID: holder.JobID, Duplicate: true}
+				results[i] = queue.EnqueueResult{ID: holder.JobID, Duplicate: true}
 				if holder.jobType != job.Type || holder.payload != string(payload) {
 					return nil, queue.ErrKeyConflict
 				}
@@ -33,7 +33,7 @@ func (m *model) enqueue(batch []queue.NewJob) ([]queue.EnqueueResult, error) {
 		}
 		m.jobs[job.ID] = job
 	}
-	return receipts, nil
+	return results, nil
 }
 
 func (m *model) newJob(id, payload string, n *queue.NewJob) *modelJob {
@@ -67,7 +67,7 @@ func (m *model) take(j *modelJob, period time.Duration) modelKey {
 	return k
 }
 
-// free tells whether a key may be taken over: its time is over, or its job waits no more, and others may wait meanwhile.
+// free reports whether a key may be taken over: its time is over, or its job waits no more, and others may wait meanwhile.
 func (m *model) free(k modelKey) bool {
 	if k.Scope == queue.KeyCoalesce {
 		return m.jobs[k.JobID].State != queue.StateQueued

@@ -23,7 +23,7 @@ import (
 // does, lets nothing wait that may run, and keeps its invariants.
 func TestQueueFollowsItsModel(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
-		rapid.Check(t, func(t *rapid.T) { follow(t, 2, openedMemory(t)) })
+		rapid.Check(t, func(t *rapid.T) { follow(t, 2, openedMemory(t).Driver()) })
 	})
 	t.Run("sqlite and postgres", func(t *testing.T) {
 		dsn := dbtest.With(t, dbtest.PostgresDSN(t), "synchronous_commit", "off") // nothing falls here
@@ -32,11 +32,11 @@ func TestQueueFollowsItsModel(t *testing.T) {
 		defer func() { require.NoError(t, db.Close()) }()
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		rapid.Check(t, func(t *rapid.T) {
-			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates", "job_admissions"} {
+			for _, table := range []string{"jobs", "job_keys", "job_workers", "job_limits", "job_rates", "job_admissions", "job_fronts"} {
 				_, err := db.Reader().Exec("DELETE FROM " + table)
 				require.NoError(t, err)
 			}
-			follow(t, 1, openedMemory(t), db)
+			follow(t, 1, openedMemory(t).Driver(), db.Driver())
 		})
 	})
 }

@@ -43,7 +43,7 @@ func (c watchedCounts) Counts(ctx context.Context, f driver.Filter) (map[driver.
 // A job that an interrupted move holds is not done.
 func TestRunUntilIdleWaitsForJobsThatAreHeldByAMove(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		drv := db.(driver.Driver)
+		drv := db.Driver()
 		require.NoError(t, queue.Migrate(t.Context(), db))
 		q := on(t, drv, nil)
 		id := enqueue(t, q, nil)

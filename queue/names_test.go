@@ -9,7 +9,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
@@ -19,7 +18,7 @@ var noTexts = []string{"a\x00", "\xff"}
 func TestIDsThatAreNoTextAreThoseOfNoJob(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		for _, id := range noTexts {
 			for name, call := range callsOnJobs(t.Context(), q, id) {
 				require.ErrorIs(t, call(), queue.ErrJobNotFound, "%s %q", name, id)
@@ -72,7 +71,7 @@ func listsOfJob(ctx context.Context, q *queue.Queue, id string) map[string]func(
 func TestHeartbeatTellsOfGoodLeasesBesideABadOne(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
@@ -85,7 +84,7 @@ func TestHeartbeatTellsOfGoodLeasesBesideABadOne(t *testing.T) {
 func TestNamesThatAreNoTextAreRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		id := enqueue(t, q, nil)
 		_, err := q.Claim(t.Context(), "a\x00", []string{string(ping)}, 1)
 		require.EqualError(t, err, `queue: claim: invalid worker: its id "a\x00" holds bytes that are no text`)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"go.opentelemetry.io/otel/metric"
@@ -51,7 +50,9 @@ type Queue struct {
 	events    bus
 	telemetry *telemetry
 
+	db     DB
 	driver driver.Driver
+	options
 	log    *slog.Logger
 	retry  RetryPolicy
 	budget Budget
@@ -64,9 +65,9 @@ type Queue struct {
 }
 
 // New makes a queue on a database whose tables [Migrate] has made; cfg may be nil.
-func New(db driver.Driver, cfg *Config) (*Queue, error) {
-	if db == nil {
-		return nil, errors.New("queue: New needs a Driver: open a database with queue/sqlite or queue/postgres")
+func New(db DB, cfg *Config) (*Queue, error) {
+	if db == nil || db.Driver() == nil {
+		return nil, errors.New("queue: New needs a DB: open a database with queue/sqlite or queue/postgres")
 	}
 	var c Config
 	if cfg != nil {
@@ -93,16 +94,13 @@ func New(db driver.Driver, cfg *Config) (*Queue, error) {
 		return nil, fmt.Errorf("queue: Config: %w", err)
 	}
 	return &Queue{
-		driver: db, log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
+		db: db, driver: db.Driver(), options: optionsOf(db.Driver()), log: c.Logger, retry: c.Retry, budget: c.Budget.withDefaults(), types: slices.Clone(c.Types), maxPayload: c.MaxPayload,
 		retention: c.Retention, codecs: codecs, telemetry: t,
 	}, nil
 }
 
 // DB is the database the queue is kept in.
-func (q *Queue) DB() DB { return q.driver }
-
-// now is the time of the database's clock, by which all machines that share it go; see [driver.Clock].
-func (q *Queue) now() time.Time { return driver.Now(q.driver) }
+func (q *Queue) DB() DB { return q.db }
 
 // Cancel ends a queued job, or a running one: its handler's context is canceled with the cause [ErrCanceled], and what
 // the handler then reports is ignored. In another process that takes until its next heartbeat. The error is

@@ -49,9 +49,9 @@ func TestEnqueueRefuses(t *testing.T) {
 
 func TestEnqueueDefaults(t *testing.T) {
 	q := queuetest.New(t)
-	receipt, err := q.Enqueue(t.Context(), queue.NewJob{Type: "t"})
+	enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: "t"})
 	require.NoError(t, err)
-	got := job(t, q, receipt.ID)
+	got := job(t, q, enqueued.ID)
 	require.Equal(t, "null", string(got.Payload))
 	require.Equal(t, 5, got.MaxAttempts)
 	require.Zero(t, got.Priority)
@@ -71,11 +71,11 @@ func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, counts)
 
-	receipts, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), ping.New(1, &queue.Options{Key: queue.Forever("k")}), ping.New(4, nil)})
+	results, err := q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), ping.New(1, &queue.Options{Key: queue.Forever("k")}), ping.New(4, nil)})
 	require.NoError(t, err)
-	require.Equal(t, queue.EnqueueResult{ID: held, Duplicate: true}, receipts[1])
-	require.Equal(t, "3", string(job(t, q, receipts[0].ID).Payload))
-	require.Equal(t, "4", string(job(t, q, receipts[2].ID).Payload))
+	require.Equal(t, queue.EnqueueResult{ID: held, Duplicate: true}, results[1])
+	require.Equal(t, "3", string(job(t, q, results[0].ID).Payload))
+	require.Equal(t, "4", string(job(t, q, results[2].ID).Payload))
 
 	_, err = q.EnqueueMany(t.Context(), []queue.NewJob{ping.New(3, nil), {}, ping.New(4, nil)})
 	require.EqualError(t, err, "queue: enqueue: jobs[1]: invalid job: Type is empty")

@@ -23,7 +23,7 @@ const redriveBatch = 100
 
 // Redrive retries all jobs that match, as [Queue.Retry] does each: the failed ones, or those of the filter's States, which may
 // be failed and canceled. A Limit of 0 means all; it may be as large as is wished. Jobs are retried newest first, by
-// transactions of 100; on an error, what was told by then has been done. A job that is no longer finished when its turn comes
+// transactions of 100. On an error the result counts those whose transactions have committed. A job that is no longer finished when its turn comes
 // is passed over.
 func (q *Queue) Redrive(ctx context.Context, filter Filter) (RedriveResult, error) {
 	if len(filter.States) == 0 {
@@ -79,7 +79,7 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 
 // CancelAll cancels all jobs that match, as [Queue.Cancel] does each, and returns how many there were: queued and running ones,
 // or those of the filter's States among them. A Limit of 0 means all. It goes newest first, by transactions of 100; on an
-// error, what was told by then has been done.
+// error the result counts those whose transactions have committed.
 func (q *Queue) CancelAll(ctx context.Context, filter Filter) (int, error) {
 	if len(filter.States) == 0 {
 		filter.States = []State{StateQueued, StateRunning}

@@ -8,13 +8,12 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		jobs := make([]queue.NewJob, 230)
 		for i := range jobs {
 			jobs[i] = ping.New(i, &queue.Options{UserID: "ann", Key: queue.WhileUnfinished(strconv.Itoa(i))})

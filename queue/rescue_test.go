@@ -57,7 +57,7 @@ func TestJobsOfALivingWorkerAreLeftAlone(t *testing.T) {
 		}
 		first := start(t, q, &queue.DispatcherConfig{Lease: lease}, slow)
 		synctest.Wait()
-		second := start(t, on(t, driverOf(q), nil), &queue.DispatcherConfig{Lease: lease}, slow)
+		second := start(t, on(t, q.DB().Driver(), nil), &queue.DispatcherConfig{Lease: lease}, slow)
 		time.Sleep(20 * lease)
 		close(release)
 		require.NoError(t, first())
@@ -90,7 +90,7 @@ func TestExclusiveDispatcherTakesOverAtOnce(t *testing.T) {
 func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
-		paused := &faulty{Driver: driverOf(q)}
+		paused := &faulty{Driver: q.DB().Driver()}
 		causes := make(chan error, 2)
 		release := make(chan struct{})
 		stop := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
@@ -103,12 +103,12 @@ func TestProcessClaimsItsOwnLostJob(t *testing.T) {
 			return nil
 		})
 		synctest.Wait()
-		workers, err := driverOf(q).Workers(t.Context())
+		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			jobs, err := driverOf(q).RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
+			jobs, err := q.DB().Driver().RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
 			require.NoError(t, err)
-			_, err = driverOf(q).Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx), At: queue.Now(tx)}})
+			_, err = q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx), At: queue.Now(tx)}})
 			return err
 		}))
 		require.ErrorIs(t, <-causes, queue.ErrLeaseLost)
@@ -134,12 +134,12 @@ func TestALostJobThatWaitsIsNotTakenForCanceled(t *testing.T) {
 			return context.Cause(ctx)
 		})
 		synctest.Wait()
-		workers, err := driverOf(q).Workers(t.Context())
+		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			jobs, err := driverOf(q).RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
+			jobs, err := q.DB().Driver().RemoveDeadWorker(ctx, tx.(*driver.WriteTx), workers[0])
 			require.NoError(t, err)
-			_, err = driverOf(q).Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{
+			_, err = q.DB().Driver().Finish(ctx, tx.(*driver.WriteTx), []driver.Outcome{{
 				Lease: jobs[0].Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: queue.Now(tx).Add(time.Hour), At: queue.Now(tx),
 			}})
 			return err
@@ -171,7 +171,7 @@ func (h *heldClaim) Claim(ctx context.Context, req driver.ClaimRequest) (driver.
 // that claim gets.
 func TestClaimUnderANameThatIsDeadIsGivenBack(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		held := &heldClaim{Driver: driverOf(q), hold: make(chan struct{}), entered: make(chan struct{})}
+		held := &heldClaim{Driver: q.DB().Driver(), hold: make(chan struct{}), entered: make(chan struct{})}
 		stop := start(t, on(t, held, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
 			if w.Job.Attempt > 1 {
 				return nil
@@ -179,9 +179,9 @@ func TestClaimUnderANameThatIsDeadIsGivenBack(t *testing.T) {
 			return untilCanceled(ctx)
 		})
 		<-held.entered
-		workers, err := driverOf(q).Workers(t.Context())
+		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, driverOf(q).RemoveWorker(t.Context(), workers[0].ID))
+		require.NoError(t, q.DB().Driver().RemoveWorker(t.Context(), workers[0].ID))
 		time.Sleep(lease) // its beat is refused, and it takes a new name
 		id := enqueue(t, q, nil)
 		began := time.Now()
@@ -199,7 +199,7 @@ func TestDispatcherOutlivesADatabaseThatIsAway(t *testing.T) {
 	for name, away := range map[string]time.Duration{"briefly": lease / 2, "for long": 20 * lease} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
-				flaky := &faulty{Driver: driverOf(q)}
+				flaky := &faulty{Driver: q.DB().Driver()}
 				ids := []string{enqueue(t, q, nil), enqueue(t, q, nil), enqueue(t, q, nil)}
 				release := make(chan struct{})
 				stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease, Workers: 2}, func(_ context.Context, w *queue.Work[int]) error {
@@ -228,7 +228,7 @@ func TestDispatcherOutlivesADatabaseThatIsAway(t *testing.T) {
 
 func TestHandlersAreToldWhenTheLeaseCannotBeKept(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		flaky := &faulty{Driver: driverOf(q)}
+		flaky := &faulty{Driver: q.DB().Driver()}
 		id := enqueue(t, q, nil)
 		causes := make(chan error, 1)
 		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, w *queue.Work[int]) error {
@@ -254,7 +254,7 @@ func TestHandlersAreToldWhenTheLeaseCannotBeKept(t *testing.T) {
 
 func TestShutdownWithADatabaseThatIsAwayReturns(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		flaky := &faulty{Driver: driverOf(q)}
+		flaky := &faulty{Driver: q.DB().Driver()}
 		id := enqueue(t, q, nil)
 		release := make(chan struct{})
 		stop := start(t, on(t, flaky, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error {
@@ -273,10 +273,10 @@ func TestShutdownWithADatabaseThatIsAwayReturns(t *testing.T) {
 	})
 }
 
-// A machine that sleeps stops all of its processes; the first to wake up must not bury the others.
+// A machine that sleeps stops all of its processes; the first to wake up must not declare the others dead.
 func TestRescuerThatStoodStillJudgesNobodyByThatTime(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		stuck := &stuckWorkers{Driver: driverOf(q), release: make(chan struct{})}
+		stuck := &stuckWorkers{Driver: q.DB().Driver(), release: make(chan struct{})}
 		id := enqueue(t, q, nil)
 		require.Len(t, claimAs(t, q, "neighbour"), 1)
 		stop := start(t, on(t, stuck, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
@@ -311,7 +311,7 @@ func (s *stuckWorkers) Workers(ctx context.Context) ([]driver.Worker, error) {
 func TestJobsClaimedUnseenAreGivenBack(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
-		lossy := &faulty{Driver: driverOf(q)}
+		lossy := &faulty{Driver: q.DB().Driver()}
 		lossy.unseen.Store(true)
 		stop := start(t, on(t, lossy, nil), &queue.DispatcherConfig{Lease: lease}, func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(2 * lease)
@@ -341,7 +341,7 @@ func TestLongJobsAreLeftAlone(t *testing.T) {
 func TestHandlersAreToldWhenAHeartbeatHangs(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		enqueue(t, q, nil)
-		hanging := &faulty{Driver: driverOf(q)}
+		hanging := &faulty{Driver: q.DB().Driver()}
 		entered, told := make(chan struct{}), make(chan error, 1)
 		stop := start(t, on(t, hanging, nil), &queue.DispatcherConfig{Lease: lease}, func(ctx context.Context, _ *queue.Work[int]) error {
 			close(entered)
@@ -365,7 +365,7 @@ func TestAnEndThatCannotBeWrittenHoldsUpNoOther(t *testing.T) {
 		for range 5 {
 			ids = append(ids, enqueue(t, q, nil))
 		}
-		picky := &faulty{Driver: driverOf(q), poison: `"poison"`}
+		picky := &faulty{Driver: q.DB().Driver(), poison: `"poison"`}
 		begun := make(chan struct{}, len(ids))
 		release := make(chan struct{})
 		stop := start(t, on(t, picky, nil), &queue.DispatcherConfig{Lease: lease}, func(_ context.Context, w *queue.Work[int]) error {

@@ -44,6 +44,8 @@ func (r *rescuer) run(ctx context.Context) {
 func (r *rescuer) takeAll(ctx context.Context) error { return r.look(ctx, 0) }
 
 func (r *rescuer) look(ctx context.Context, lease time.Duration) error {
+	ctx, cancel := answered(ctx)
+	defer cancel()
 	workers, err := r.q.driver.Workers(ctx)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 const day = 24 * time.Hour
@@ -19,7 +18,7 @@ const day = 24 * time.Hour
 func TestPruneKeepsSevenDaysByDefault(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		jobs := make([]queue.NewJob, 1203)
 		for i := range jobs {
 			jobs[i] = ping.New(i, nil)

@@ -3,6 +3,9 @@ package queue
 import (
 	"context"
 	"sync"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Attribute keys of log lines.
@@ -37,7 +40,31 @@ func (r *roles) stop() {
 	r.wg.Wait()
 }
 
-// tell never blocks, on a channel with room for one: what is told before it is heard is one.
+const (
+	// patience is how long a dispatcher that runs waits for one answer of the database. One that is gone without a word would
+	// hold it until TCP gives up, which takes a quarter of an hour, or for ever where something between them still answers.
+	patience = time.Minute
+	// stopPatience is the same for one that stops.
+	stopPatience = 5 * time.Second
+)
+
+// answered returns a copy of ctx for one call of the database, which is interrupted when patience is over, and stopPatience
+// after ctx is done, also when it is a write that has begun.
+func answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	return answeredIn(ctx, patience)
+}
+
+// answeredIn is answered with a patience of its own.
+func answeredIn(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	out, interrupt := driver.WithPatience(ctx, patience)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(stopPatience, interrupt) })
+	return out, func() {
+		stop()
+		interrupt()
+	}
+}
+
+// tell sends to a channel with a buffer of one, and never blocks: several sends before a receive are one.
 func tell(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

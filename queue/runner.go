@@ -26,9 +26,10 @@ type runner struct {
 func (r *runner) start(ctx context.Context, jobs []driver.Job) {
 	entries := make([]*entry, len(jobs))
 	now := time.Now()
+	// A stop is soft at first: handlers hear of it only when the drain is over.
+	soft := context.WithoutCancel(ctx)
 	for i := range jobs {
-		// A stop is soft at first: handlers hear of it only when the drain is over.
-		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithCancelCause(soft)
 		job := (*Job)(&jobs[i])
 		unread := r.q.codecs.readClaimed(job)
 		entries[i] = &entry{

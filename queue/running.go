@@ -26,7 +26,7 @@ type runningSet struct {
 	stuck    map[*entry]struct{}
 	canceled map[string]struct{} // jobs, since the latest claim began: it may have got them before
 
-	// low is how short the backlog may become before hungry is told, once.
+	// low is how short the backlog may become before hungry is sent to, once.
 	low    int
 	hungry chan struct{}
 	// changed is closed and renewed when a handler has returned or an end is written, if somebody waits for it.
@@ -100,7 +100,7 @@ func (s *runningSet) spend(now time.Time, more int) {
 	s.since = now
 }
 
-// hungryBelow asks to be told when there are idle slots, or the backlog is no longer than low.
+// hungryBelow returns a channel that is sent to when there are idle slots, or the backlog is no longer than low.
 func (s *runningSet) hungryBelow(low int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *runningSet) add(entries []*entry) (goroutines int) {
 	return s.occupy()
 }
 
-// occupy takes free slots for what waits.
+// occupy takes free slots for waiting jobs.
 func (s *runningSet) occupy() (goroutines int) {
 	goroutines = min(s.slots-s.busy, len(s.backlog))
 	s.busy += goroutines
@@ -240,7 +240,7 @@ func (s *runningSet) cancel(lease Lease, cause error) {
 	}
 }
 
-// expect is told that a claim begins. What is canceled until its jobs are in the set would go unheard.
+// expect notes that a claim begins. What is canceled until its jobs are in the set would go unheard.
 func (s *runningSet) expect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

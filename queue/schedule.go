@@ -168,7 +168,7 @@ const (
 	tagFires    = "fires:"
 )
 
-// Firing tells which firing of a schedule the job is; false when it is none.
+// Firing returns which firing of a schedule the job is; false when it is none.
 func (j *Job) Firing() (Firing, bool) {
 	var f Firing
 	for _, tag := range j.Tags {

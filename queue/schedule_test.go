@@ -21,7 +21,7 @@ var calm = &queue.DispatcherConfig{PollInterval: time.Hour, Lease: time.Hour, Gr
 func forWeeks(t *testing.T, fn func(t *testing.T, q *queue.Queue)) {
 	t.Helper()
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		fn(t, on(t, driverOf(q), &queue.Config{Retention: queue.Retention{Keep: queue.Keep{Completed: -1}}}))
+		fn(t, on(t, q.DB().Driver(), &queue.Config{Retention: queue.Retention{Keep: queue.Keep{Completed: -1}}}))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestScheduleIsEditedWhileDispatchersRun(t *testing.T) {
 		require.Equal(t, []string{"01-01 00:00:05", "01-01 00:00:10"}, fired(t, q, "daily"))
 
 		s.Cron = "*/40 * * * * *"
-		set(t, on(t, driverOf(q), nil), s)
+		set(t, on(t, q.DB().Driver(), nil), s)
 		time.Sleep(40 * time.Second)
 		require.Equal(t, []string{"01-01 00:00:05", "01-01 00:00:10", "01-01 00:00:40"}, fired(t, q, "daily"))
 		require.NoError(t, q.RemoveSchedule(t.Context(), "daily"))
@@ -158,9 +158,9 @@ func TestScheduleIsFiredByHand(t *testing.T) {
 		next := schedule(t, q, "daily").NextAt
 		require.NoError(t, q.PauseSchedule(t.Context(), "daily"))
 		time.Sleep(1500 * time.Millisecond)
-		receipt, err := q.FireSchedule(t.Context(), "daily")
+		enqueued, err := q.FireSchedule(t.Context(), "daily")
 		require.NoError(t, err)
-		firing, ok := job(t, q, receipt.ID).Firing()
+		firing, ok := job(t, q, enqueued.ID).Firing()
 		require.True(t, ok)
 		require.Equal(t, queue.Firing{Schedule: "daily", At: time.Now().UTC()}, firing)
 		require.Equal(t, firing.At, schedule(t, q, "daily").LastAt)
@@ -233,7 +233,7 @@ func TestScheduleRefuses(t *testing.T) {
 
 func TestPayloadOfAScheduleIsStoredAsTheCodecMakesIt(t *testing.T) {
 	forWeeks(t, func(t *testing.T, plain *queue.Queue) {
-		q := on(t, driverOf(plain), &queue.Config{Codec: encrypting(t, "a")})
+		q := on(t, plain.DB().Driver(), &queue.Config{Codec: encrypting(t, "a")})
 		s := queue.Schedule{Name: "s", Cron: "0 7 * * *", Job: letter.New("secret payload", nil)}
 		set(t, q, s)
 		var stored string

@@ -13,7 +13,7 @@ import (
 func (q *Queue) Schedules(ctx context.Context) ([]StoredSchedule, error) {
 	all, err := q.driver.Schedules(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("queue: schedules: %w", err)
+		return nil, wrap("schedules", "", err)
 	}
 	return mapped(all, func(row driver.Schedule) StoredSchedule {
 		s := q.storedSchedule(&row)
@@ -148,8 +148,5 @@ func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 }
 
 func scheduleError(op, name string, err error) error {
-	if err != nil {
-		err = fmt.Errorf("queue: %s schedule %q: %w", op, name, err)
-	}
-	return err
+	return wrap(fmt.Sprintf("%s schedule %q", op, name), "", err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -12,7 +13,7 @@ import (
 const logSchedule = "schedule"
 
 // The scheduler fires the schedules that are due. It looks when the next one becomes so, when one is changed in this
-// process, a second after it was told that anything has changed in the database, and in any case every half minute: not every
+// process, a second after it was notified that anything has changed in the database, and in any case every half minute: not every
 // change is heard of, and the clock may have been set.
 type scheduler struct {
 	q    *Queue
@@ -22,7 +23,7 @@ type scheduler struct {
 
 	woken  chan struct{}
 	hinted chan struct{}
-	// faults are what keeps schedules from firing, so that it is told once.
+	// faults are what keeps schedules from firing, so that it is logged once.
 	faults map[string]string
 }
 
@@ -67,7 +68,7 @@ func (s *scheduler) wait(ctx context.Context, pause time.Duration) {
 
 // look fires what is due and returns how long to wait before the next look.
 func (s *scheduler) look(ctx context.Context) time.Duration {
-	due, next, err := s.q.driver.DueSchedules(ctx, s.now())
+	due, next, err := s.due(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "looking for due schedules failed; trying again", logError, err)
@@ -82,6 +83,12 @@ func (s *scheduler) look(ctx context.Context) time.Duration {
 		}
 	}
 	return pause
+}
+
+func (s *scheduler) due(ctx context.Context) (due []driver.Schedule, next time.Time, err error) {
+	ctx, cancel := answered(ctx)
+	defer cancel()
+	return s.q.driver.DueSchedules(ctx, s.now())
 }
 
 // shorten cuts the pause at an instant, unless that is zero.
@@ -99,10 +106,16 @@ func (s *scheduler) fire(ctx context.Context, seen *StoredSchedule) (next time.T
 		s.complain(ctx, seen.Name, err)
 		return time.Time{}
 	}
-	err = s.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		next, err = s.fireTx(ctx, tx, seen, table)
-		return err
-	})
+	var before map[time.Time]bool
+	if !seen.LastAt.Before(seen.NextAt) {
+		before, err = s.q.firedBefore(ctx, seen)
+	}
+	if err == nil {
+		err = s.q.writeSoon(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+			next, err = s.fireTx(ctx, tx, seen, table, before)
+			return err
+		})
+	}
 	switch {
 	case errors.Is(err, ErrScheduleNotFound) || ctx.Err() != nil:
 		return time.Time{}
@@ -122,8 +135,10 @@ func (s *scheduler) complain(ctx context.Context, name string, err error) {
 }
 
 // fireTx enqueues the jobs and moves the schedule on, unless another machine has done so, or it was changed, since it was
-// seen.
-func (s *scheduler) fireTx(ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable) (next time.Time, err error) {
+// seen. It fires for none of the instants for which it has fired before.
+func (s *scheduler) fireTx(
+	ctx context.Context, tx *driver.WriteTx, seen *StoredSchedule, table timetable, before map[time.Time]bool,
+) (next time.Time, err error) {
 	stored, err := s.q.lockSchedule(ctx, tx, seen.Name)
 	switch {
 	case err != nil:
@@ -137,8 +152,9 @@ func (s *scheduler) fireTx(ctx context.Context, tx *driver.WriteTx, seen *Stored
 	}
 	instants, next := stored.CatchUp.choose(table, stored.NextAt, tx.Now())
 	stored.NextAt = next
-	if len(instants) > 0 {
-		stored.LastAt = instants[len(instants)-1]
+	instants = slices.DeleteFunc(instants, func(at time.Time) bool { return before[at.UTC()] })
+	if n := len(instants); n > 0 && instants[n-1].After(stored.LastAt) {
+		stored.LastAt = instants[n-1]
 	}
 	if err := s.q.updateSchedule(ctx, tx, *stored); err != nil {
 		return time.Time{}, err

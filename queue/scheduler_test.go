@@ -154,7 +154,7 @@ func TestFiringThatDidNotCommitHappensLater(t *testing.T) {
 		set(t, q, daily(""))
 		due := schedule(t, q, "daily").NextAt
 		time.Sleep(time.Until(due) - time.Second)
-		driver := &unlucky{Driver: driverOf(q)}
+		driver := &unlucky{Driver: q.DB().Driver()}
 		driver.fails.Store(3)
 		stop := start(t, on(t, driver, nil), &queue.DispatcherConfig{PollInterval: time.Second, Lease: time.Hour}, func(context.Context, *queue.Work[int]) error { return nil })
 		time.Sleep(3500 * time.Millisecond)
@@ -186,7 +186,7 @@ func (s *skewed) Write(ctx context.Context, fn func(context.Context, driver.Tx) 
 func TestClockThatIsSetBackFiresNothingTwice(t *testing.T) {
 	forWeeks(t, func(t *testing.T, q *queue.Queue) {
 		set(t, q, daily(queue.CatchUpAll))
-		ahead := on(t, &skewed{Driver: driverOf(q), by: 32 * time.Hour}, nil)
+		ahead := on(t, &skewed{Driver: q.DB().Driver(), by: 32 * time.Hour}, nil)
 		d, err := queue.NewDispatcher(ahead, nil)
 		require.NoError(t, err)
 		queue.Handle(d, queue.Type[int]("none"), func(context.Context, *queue.Work[int]) error { return nil })
@@ -249,7 +249,7 @@ func TestThreeProcessesFireEachInstantOnce(t *testing.T) {
 			require.NoError(t, err)
 			defer db.Close()
 			require.NoError(t, queue.Migrate(t.Context(), db))
-			q := on(t, &faulty{Driver: db, deaf: true}, nil) // what watches a file is outside of the bubble
+			q := on(t, &faulty{Driver: db.Driver(), deaf: true}, nil) // what watches a file is outside of the bubble
 			set(t, q, queue.Schedule{Name: "often", Cron: "*/10 * * * *", Job: ping.New(1, nil), CatchUp: queue.CatchUpAll})
 			if i == 0 {
 				first = q
@@ -278,7 +278,7 @@ func unique(all []string) map[string]bool {
 func TestMachinesShareDueSchedules(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		const schedules, machines = 30, 3
 		for i := range schedules {
 			set(t, q, queue.Schedule{Name: string(rune('A' + i)), Cron: []string{"@yearly", "@every 8760h"}[i%2], Job: ping.New(i, nil)})
@@ -291,7 +291,7 @@ func TestMachinesShareDueSchedules(t *testing.T) {
 		var wg sync.WaitGroup
 		var ran atomic.Int64
 		for range machines {
-			d, err := queue.NewDispatcher(on(t, db.(driver.Driver), nil), nil)
+			d, err := queue.NewDispatcher(on(t, db.Driver(), nil), nil)
 			require.NoError(t, err)
 			queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error {
 				ran.Add(1)
@@ -324,7 +324,7 @@ func (d *blindDriver) DueSchedules(ctx context.Context, now time.Time) ([]driver
 
 func TestLookThatFailedIsRepeatedSoonHoweverRarelyJobsArePolled(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		q = on(t, &blindDriver{Driver: driverOf(q)}, nil)
+		q = on(t, &blindDriver{Driver: q.DB().Driver()}, nil)
 		require.NoError(t, q.SetSchedule(t.Context(), queue.Schedule{Name: "s", Cron: "* * * * *", Job: ping.New(1, nil)}))
 		began := time.Now()
 		fired := make(chan time.Time, 100)

@@ -28,7 +28,7 @@ func TestSchedulesOfAnotherProcessAreHeardOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
 				ran := make(chan time.Time, 1000)
-				there := on(t, &faulty{Driver: driverOf(q), deaf: c.deaf}, nil)
+				there := on(t, &faulty{Driver: q.DB().Driver(), deaf: c.deaf}, nil)
 				stop := start(t, there, nil, func(context.Context, *queue.Work[int]) error {
 					ran <- time.Now()
 					return nil
@@ -64,7 +64,7 @@ func (l *looked) DueSchedules(ctx context.Context, now time.Time) ([]driver.Sche
 
 func TestJobsHaveSchedulesLookedForOnceASecondAtMost(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		driver := &looked{Driver: driverOf(q)}
+		driver := &looked{Driver: q.DB().Driver()}
 		stop := start(t, on(t, driver, nil), nil, func(context.Context, *queue.Work[int]) error { return nil })
 		for range 1000 {
 			enqueue(t, q, nil)
@@ -83,11 +83,11 @@ func TestJobsHaveSchedulesLookedForOnceASecondAtMost(t *testing.T) {
 func TestSchedulesWakeOtherProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "test.db")
 	var dsn string
-	for name, open := range map[string]func(t *testing.T) (driver.Driver, error){
-		"sqlite": func(t *testing.T) (driver.Driver, error) {
+	for name, open := range map[string]func(t *testing.T) (queue.DB, error){
+		"sqlite": func(t *testing.T) (queue.DB, error) {
 			return sqlite.Open(t.Context(), file, &sqlite.Config{Durability: sqlite.Normal})
 		},
-		"postgres": func(t *testing.T) (driver.Driver, error) {
+		"postgres": func(t *testing.T) (queue.DB, error) {
 			if dsn == "" {
 				dsn = dbtest.PostgresDSN(t)
 			}
@@ -101,7 +101,7 @@ func TestSchedulesWakeOtherProcesses(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, db.(io.Closer).Close()) })
 				require.NoError(t, queue.Migrate(t.Context(), db))
-				processes = append(processes, db)
+				processes = append(processes, db.Driver())
 			}
 			woken := make(chan struct{}, 1000)
 			ctx, stop := context.WithCancel(t.Context())

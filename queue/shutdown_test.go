@@ -32,7 +32,7 @@ func TestShutdownLetsHandlersFinish(t *testing.T) {
 		require.Equal(t, 50*time.Second, time.Since(began))
 		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
 		require.Equal(t, queue.StateQueued, job(t, q, second).State, "a stopping dispatcher claims no more")
-		workers, err := driverOf(q).Workers(t.Context())
+		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, workers)
 	})
@@ -106,7 +106,7 @@ func TestCancelReachesOtherProcessesByTheirHeartbeat(t *testing.T) {
 		})
 		synctest.Wait()
 		began := time.Now()
-		require.NoError(t, on(t, driverOf(q), nil).Cancel(t.Context(), id))
+		require.NoError(t, on(t, q.DB().Driver(), nil).Cancel(t.Context(), id))
 		require.ErrorIs(t, <-causes, queue.ErrCanceled)
 		require.LessOrEqual(t, time.Since(began), 10*time.Second)
 		require.NoError(t, stop())
@@ -129,7 +129,7 @@ func (c *canceling) Claim(ctx context.Context, req driver.ClaimRequest) (driver.
 
 func TestCancelReachesAJobThatIsJustBeingClaimed(t *testing.T) {
 	bubble(t, func(t *testing.T, other *queue.Queue) {
-		driver := &canceling{Driver: driverOf(other)}
+		driver := &canceling{Driver: other.DB().Driver()}
 		q := on(t, driver, nil)
 		driver.cancel = func(jobID string) { require.NoError(t, q.Cancel(t.Context(), jobID)) }
 		enqueue(t, q, nil)

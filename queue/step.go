@@ -32,8 +32,8 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 	if err != nil {
 		return result, err
 	}
-	// fn has taken effect: that is kept also when the job has been told to stop meanwhile.
-	err = a.q.write(context.WithoutCancel(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
+	// fn has taken effect: that is kept also when the job has been canceled meanwhile.
+	err = a.q.write(driver.Begun(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
 		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), step, result)
 		return err
 	})

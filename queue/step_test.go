@@ -60,12 +60,12 @@ func TestStepTxCommitsItsWritesWithItsResult(t *testing.T) {
 				return nil
 			}
 			child, err := queue.StepTx(ctx, w, "spawn", func(ctx context.Context, tx queue.Tx) (string, error) {
-				receipt, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
+				enqueued, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
 				require.NoError(t, err)
 				if w.Job.Attempt == 1 {
 					return "", errBroken
 				}
-				return receipt.ID, nil
+				return enqueued.ID, nil
 			})
 			if err != nil {
 				return err

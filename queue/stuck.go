@@ -45,7 +45,7 @@ func (w *watchdog) run(ctx context.Context) {
 	}
 }
 
-// overdue reports whether the handler goes on that long after it was told to end.
+// overdue reports whether the handler goes on that long after its context was canceled.
 func (e *entry) overdue(grace time.Duration) bool {
 	cause := context.Cause(e.ctx)
 	return cause != nil && !errors.Is(cause, ErrShutdown) && time.Since(e.canceledAt()) >= grace

@@ -9,7 +9,7 @@ import (
 type Subscription struct {
 	bus    *bus
 	filter EventFilter
-	ready  chan struct{} // has room for one: there may be events
+	ready  chan struct{} // buffered, of size one: there may be events
 	done   chan struct{}
 	close  sync.Once
 

@@ -18,7 +18,8 @@ func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
 	return ids
 }
 
-// superseded tells by whom, in words, those of the jobs were that the transaction has ended and that will not run again.
+// superseded returns by which job, in words, those of the jobs were superseded that the transaction has ended and that will not
+// run again.
 func (q *Queue) superseded(ctx context.Context, tx *driver.WriteTx, ids []string) (map[string]string, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -42,7 +42,7 @@ const (
 
 var outcomes = []string{KindCompleted, KindFailed, KindInterrupted, KindCrashed, outcomeRetried, outcomeCanceled, outcomeLost}
 
-// A telemetry is what OpenTelemetry is told. Without an SDK each of its calls ends at a nil pointer; attributes are made
+// A telemetry reports to OpenTelemetry. Without an SDK each of its calls ends at a nil pointer; attributes are made
 // once for each type of job and outcome.
 type telemetry struct {
 	tracer   trace.Tracer

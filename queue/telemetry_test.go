@@ -119,9 +119,9 @@ func outcome(word string) attribute.KeyValue {
 
 func TestEachAttemptIsASpan(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		w := watch(t, driverOf(q), queue.Config{Retry: exactRetry})
+		w := watch(t, q.DB().Driver(), queue.Config{Retry: exactRetry})
 		ctx, request := w.tracer.Start(t.Context(), "request")
-		receipt, err := w.Enqueue(ctx, ping.New(1, nil))
+		enqueued, err := w.Enqueue(ctx, ping.New(1, nil))
 		require.NoError(t, err)
 		request.End()
 		work(t, w.Queue, func(ctx context.Context, w *queue.Work[int]) error {
@@ -150,7 +150,7 @@ func TestEachAttemptIsASpan(t *testing.T) {
 			require.Equal(t, "postroom", value(t, s, "messaging.system").AsString())
 			require.Equal(t, "process", value(t, s, "messaging.operation.type").AsString())
 			require.Equal(t, "ping", value(t, s, "messaging.destination.name").AsString())
-			require.Equal(t, receipt.ID, value(t, s, "messaging.message.id").AsString())
+			require.Equal(t, enqueued.ID, value(t, s, "messaging.message.id").AsString())
 			require.NotEmpty(t, value(t, s, "messaging.client.id").AsString())
 			require.Equal(t, "ping", value(t, s, "postroom.job.type").AsString())
 			require.EqualValues(t, i+1, value(t, s, "postroom.job.attempt").AsInt64())
@@ -170,7 +170,7 @@ func TestEachAttemptIsASpan(t *testing.T) {
 
 func TestChildSpans(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		w := watch(t, driverOf(q), queue.Config{ChildSpans: true})
+		w := watch(t, q.DB().Driver(), queue.Config{ChildSpans: true})
 		ctx, request := w.tracer.Start(t.Context(), "request")
 		defer request.End()
 		_, err := w.Enqueue(ctx, ping.New(1, nil))
@@ -223,7 +223,7 @@ func TestTraceContextSurvivesTheProcess(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), file, nil)
 		require.NoError(t, err)
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		return db, watch(t, db, queue.Config{})
+		return db, watch(t, db.Driver(), queue.Config{})
 	}
 	db, w := open()
 	ctx, request := w.tracer.Start(t.Context(), "request")
@@ -242,7 +242,7 @@ func TestTraceContextSurvivesTheProcess(t *testing.T) {
 func TestSpanOfTheDispatcherIsNobodysParent(t *testing.T) {
 	for _, children := range []bool{false, true} {
 		bubble(t, func(t *testing.T, q *queue.Queue) {
-			w := watch(t, driverOf(q), queue.Config{ChildSpans: children})
+			w := watch(t, q.DB().Driver(), queue.Config{ChildSpans: children})
 			enqueue(t, w.Queue, nil)
 			d, err := queue.NewDispatcher(w.Queue, nil)
 			require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestSpanOfTheDispatcherIsNobodysParent(t *testing.T) {
 // A program without an SDK sits between two that have one.
 func TestTraceContextIsPassedOnWithoutAnSDK(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		sdk := watch(t, driverOf(q), queue.Config{})
+		sdk := watch(t, q.DB().Driver(), queue.Config{})
 		ctx, request := sdk.tracer.Start(t.Context(), "request")
 		defer request.End()
 		_, err := sdk.Enqueue(ctx, ping.New(1, nil))
@@ -277,7 +277,7 @@ func TestTraceContextIsPassedOnWithoutAnSDK(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		w := watch(t, driverOf(q), queue.Config{Retry: exactRetry})
+		w := watch(t, q.DB().Driver(), queue.Config{Retry: exactRetry})
 		time.Sleep(time.Millisecond - time.Duration(time.Now().Nanosecond())%time.Millisecond) // stored times are whole microseconds
 		for range 3 {
 			enqueue(t, w.Queue, &queue.Options{Key: queue.Forever("once")})
@@ -345,7 +345,7 @@ func TestWhatAHandlerReportsInVainIsCalledSo(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
-				w := watch(t, driverOf(q), queue.Config{})
+				w := watch(t, q.DB().Driver(), queue.Config{})
 				enqueue(t, w.Queue, nil)
 				stop := start(t, w.Queue, &queue.DispatcherConfig{Lease: lease, Workers: 1}, func(ctx context.Context, w *queue.Work[int]) error {
 					if w.Job.Attempt > 1 {
@@ -372,7 +372,7 @@ func TestLogLinesKnowTheirSpan(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		var out bytes.Buffer
 		logger := slog.New(spanHandler{slog.NewTextHandler(&out, nil)})
-		w := watch(t, driverOf(q), queue.Config{Logger: logger})
+		w := watch(t, q.DB().Driver(), queue.Config{Logger: logger})
 		enqueue(t, w.Queue, nil)
 		work(t, w.Queue, func(context.Context, *queue.Work[int]) error { return queue.Fatal(errors.New("no")) })
 		require.Regexp(t, `msg="job failed".* error=no span=`+w.ended()[0].SpanContext().SpanID().String(), out.String())

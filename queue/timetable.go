@@ -10,7 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// A timetable tells the instants at which a schedule fires.
+// A timetable returns the instants at which a schedule fires.
 type timetable interface {
 	// next is the first instant after the given one; zero when there is none.
 	next(after time.Time) time.Time
@@ -58,8 +58,11 @@ func parseCron(expression string, zone *time.Location) (timetable, error) {
 		return nil, errors.New("the time zone goes into Zone")
 	}
 	parsed, err := cronParser.Parse(expression)
-	if err != nil {
-		return nil, err
+	switch {
+	case err != nil && strings.HasPrefix(expression, "@"):
+		return nil, fmt.Errorf("%w; there are @hourly, @daily, @weekly, @monthly, @yearly and @every", err)
+	case err != nil:
+		return nil, fmt.Errorf("%w (the fields are minute, hour, day of month, month, day of week, and may begin with one of seconds)", err)
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok {

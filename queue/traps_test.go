@@ -43,7 +43,7 @@ func TestTrapKeyThatStaysUniqueForEver(t *testing.T) {
 func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, nil)
-		paused := &faulty{Driver: driverOf(q)}
+		paused := &faulty{Driver: q.DB().Driver()}
 		entered, release, wrote := make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)
 		first := start(t, on(t, paused, nil), &queue.DispatcherConfig{Lease: lease, Workers: 1}, func(ctx context.Context, w *queue.Work[int]) error {
 			if w.Job.ID != id {
@@ -85,7 +85,7 @@ func TestTrapWorkerThatComesBackFromTheDead(t *testing.T) {
 func TestTrapCompletionByIDAndStateAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		id := enqueue(t, q, nil)
 		first := claimAs(t, q, "w")[0]
 		require.NoError(t, q.Fail(t.Context(), &first, queue.RetryAfter(errBroken, 1)))
@@ -119,7 +119,7 @@ func claimWhenDue(t *testing.T, q *queue.Queue, worker string) queue.Job {
 func TestTrapJobThatIsRescuedForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
 		id := enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("k")})
-		strict := on(t, driverOf(q), &queue.Config{Budget: queue.Budget{Crashes: 2}})
+		strict := on(t, q.DB().Driver(), &queue.Config{Budget: queue.Budget{Crashes: 2}})
 		d, err := queue.NewDispatcher(strict, &queue.DispatcherConfig{Lease: lease})
 		require.NoError(t, err)
 		queue.Handle(d, queue.Type[int]("another"), func(context.Context, *queue.Work[int]) error { return nil })
@@ -216,7 +216,7 @@ func TestTrapShutdownThatSpendsAttempts(t *testing.T) {
 // "… and the jobs table grows without bound without retention".
 func TestTrapTableThatGrowsWithoutRetention(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		q = on(t, driverOf(q), &queue.Config{Retention: queue.Retention{
+		q = on(t, q.DB().Driver(), &queue.Config{Retention: queue.Retention{
 			Keep:  queue.Keep{Completed: time.Hour, Failed: -1},
 			Types: map[string]queue.Keep{"ping": {Canceled: 2 * time.Hour}},
 		}})
@@ -268,9 +268,9 @@ func TestTrapHandlerThatMisbehaves(t *testing.T) {
 		}
 		var ids []string
 		for i := range 20 {
-			receipt, err := q.Enqueue(t.Context(), ping.New(i, nil))
+			enqueued, err := q.Enqueue(t.Context(), ping.New(i, nil))
 			require.NoError(t, err)
-			ids = append(ids, receipt.ID)
+			ids = append(ids, enqueued.ID)
 		}
 		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Workers: 2, Grace: time.Second})
 		require.NoError(t, err)
@@ -290,6 +290,7 @@ func TestTrapHandlerThatMisbehaves(t *testing.T) {
 			require.Equal(t, i < len(misdeeds), got.Failures == 1, i)
 		}
 		close(release)
+		synctest.Wait() // those that were given up have returned: the dispatcher waits for none of them
 		cancel()
 		require.NoError(t, <-ended)
 	})
@@ -299,7 +300,7 @@ func TestTrapHandlerThatMisbehaves(t *testing.T) {
 func TestTrapClaimThatDeliversTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		const jobs = 200
 		batch := make([]queue.NewJob, jobs)
 		for i := range batch {
@@ -349,7 +350,7 @@ func (c *counting) Prune(ctx context.Context, tx *driver.WriteTx, req driver.Pru
 func TestTrapLargeDeletesThatHoldTheWriter(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db.Driver(), nil)
 		batch := make([]queue.NewJob, 1203)
 		for i := range batch {
 			batch[i] = ping.New(i, nil)
@@ -357,7 +358,7 @@ func TestTrapLargeDeletesThatHoldTheWriter(t *testing.T) {
 		_, err := q.EnqueueMany(t.Context(), batch)
 		require.NoError(t, err)
 		execute(t, q, "UPDATE jobs SET state = 'completed', finished_at = '2026-01-01T00:00:00.000000Z'")
-		pruned := &counting{Driver: db.(driver.Driver)}
+		pruned := &counting{Driver: db.Driver()}
 		n, err := on(t, pruned, nil).Prune(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, len(batch), n)

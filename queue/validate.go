@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -76,6 +77,15 @@ func (j *NewJob) validTimes() error {
 var errInvalidStep = errors.New("invalid step")
 
 var errInvalidFilter = errors.New("invalid filter")
+
+// validContext refuses a nil context. Package database/sql panics on one, some of its calls with the pool's lock held: whoever
+// recovered from that would wait for ever at the next call.
+func validContext(ctx context.Context) error {
+	if ctx == nil {
+		return driver.ErrNilContext
+	}
+	return nil
+}
 
 func (f *Filter) validate() error {
 	for field, names := range map[string][]string{

@@ -18,7 +18,7 @@ var errBroken = errors.New("broken")
 
 func TestFailuresAreRetriedWithBackoffUntilMaxAttempts(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		exact := on(t, driverOf(q), &queue.Config{Retry: exactRetry})
+		exact := on(t, q.DB().Driver(), &queue.Config{Retry: exactRetry})
 		id := enqueue(t, q, &queue.Options{MaxAttempts: 4})
 		began := time.Now()
 		var at []time.Duration
@@ -86,7 +86,7 @@ func TestWhatHandlersDo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, q *queue.Queue) {
-				exact := on(t, driverOf(q), &queue.Config{Retry: exactRetry})
+				exact := on(t, q.DB().Driver(), &queue.Config{Retry: exactRetry})
 				id := enqueue(t, q, nil)
 				began := time.Now()
 				work(t, exact, func(ctx context.Context, w *queue.Work[int]) error {
@@ -153,13 +153,13 @@ func TestVerdictsOfNil(t *testing.T) {
 
 func TestPayloadThatDoesNotDecodeFailsTheJob(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		receipt, err := q.Enqueue(t.Context(), queue.NewJob{Type: string(ping), Payload: "a word"})
+		enqueued, err := q.Enqueue(t.Context(), queue.NewJob{Type: string(ping), Payload: "a word"})
 		require.NoError(t, err)
 		work(t, q, func(context.Context, *queue.Work[int]) error {
 			t.Error("the handler was called")
 			return nil
 		})
-		got := job(t, q, receipt.ID)
+		got := job(t, q, enqueued.ID)
 		require.Equal(t, queue.StateFailed, got.State)
 		require.Contains(t, got.LastError, "payload does not fit int")
 	})
@@ -167,7 +167,7 @@ func TestPayloadThatDoesNotDecodeFailsTheJob(t *testing.T) {
 
 func TestInterruptionBudgetEndsAJobThatDefersForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		strict := on(t, driverOf(q), &queue.Config{Budget: queue.Budget{Interruptions: 2}})
+		strict := on(t, q.DB().Driver(), &queue.Config{Budget: queue.Budget{Interruptions: 2}})
 		id := enqueue(t, q, nil)
 		work(t, strict, func(context.Context, *queue.Work[int]) error { return queue.Defer(errBroken, time.Second) })
 		got := job(t, q, id)
@@ -204,9 +204,9 @@ func TestCompleteIsOneTransaction(t *testing.T) {
 				return nil
 			}
 			err := w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-				receipt, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
+				enqueued, err := w.Queue().EnqueueTx(ctx, tx, ping.New(2, nil))
 				require.NoError(t, err)
-				followers = append(followers, receipt.ID)
+				followers = append(followers, enqueued.ID)
 				if w.Job.Attempt == 1 {
 					return errBroken
 				}

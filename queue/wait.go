@@ -18,6 +18,9 @@ const (
 // that the job failed is no error here, see [Result].
 // Inside the function of a write it is refused with [ErrNestedWrite]: such a function waits for nothing.
 func (q *Queue) Wait(ctx context.Context, jobID string) (*Job, error) {
+	if err := validContext(ctx); err != nil {
+		return nil, wrap("wait", jobID, err)
+	}
 	if q.inWrite(ctx) {
 		return nil, wrap("wait", jobID, ErrNestedWrite)
 	}

@@ -35,7 +35,7 @@ func TestWaitNoticesAnEndInTheSameProcessAtOnce(t *testing.T) {
 
 func TestWaitNoticesAnEndInAnotherProcess(t *testing.T) {
 	bubble(t, func(t *testing.T, q *queue.Queue) {
-		counting := &countingReads{Driver: driverOf(q)}
+		counting := &countingReads{Driver: q.DB().Driver()}
 		waiter := on(t, counting, nil)
 		for _, takes := range []time.Duration{time.Millisecond, time.Second, time.Hour} {
 			counting.reads.Store(0)
@@ -181,12 +181,12 @@ func ExampleQueue_Wait() {
 	go func() { stopped <- d.Run(running) }()
 
 	for _, numbers := range [][]int{{1, 2, 39}, {}} {
-		receipt, err := q.Enqueue(ctx, Add.New(numbers, nil))
+		enqueued, err := q.Enqueue(ctx, Add.New(numbers, nil))
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		job, err := q.Wait(ctx, receipt.ID)
+		job, err := q.Wait(ctx, enqueued.ID)
 		if err != nil {
 			fmt.Println(err) // no answer in time
 			return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/attempts"
@@ -48,7 +49,7 @@ type Ledger interface {
 	Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error)
 }
 
-// handle decides about the message of the job and records the decision, all in the transaction that completes the job.
+// handle decides about the message of the job and records the decisions, all in the transaction that completes the job.
 // A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing label is
 // recorded as failed.
 func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
@@ -59,70 +60,113 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	if err != nil {
 		return fmt.Errorf("classify: %w", err)
 	}
-	decision, err := c.decide(ctx, w, msg)
+	decisions, err := c.decide(ctx, w, msg)
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
 	}
-	decision = usable(decision)
-	missing, err := c.resolveLabel(ctx, msg, &decision)
-	if err != nil {
-		return fmt.Errorf("classify message %s: %w", msg.ID, err)
+	missing := make([]string, len(decisions))
+	for i := range decisions {
+		decisions[i] = c.usable(decisions[i])
+		if missing[i], err = c.resolveLabels(ctx, msg, &decisions[i]); err != nil {
+			return fmt.Errorf("classify message %s: %w", msg.ID, err)
+		}
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if missing != "" {
-			_, err := c.cfg.Ledger.Refuse(ctx, tx, msg, decision, missing)
-			return err
+		for i, decision := range decisions {
+			if err := c.record(ctx, tx, msg, decision, missing[i]); err != nil {
+				return err
+			}
 		}
-		_, err := c.cfg.Ledger.Record(ctx, tx, msg, decision)
-		return err
+		return nil
 	})
 }
 
-func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) (postroom.Decision, error) {
+// record records a decision, or the reason for which it cannot be executed.
+func (c *classifier) record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, missing string) error {
+	var err error
+	if missing != "" {
+		_, err = c.cfg.Ledger.Refuse(ctx, tx, msg, d, missing)
+	} else {
+		_, err = c.cfg.Ledger.Record(ctx, tx, msg, d)
+	}
+	return err
+}
+
+// An allDecider may make several decisions about one message, as [Engine] does.
+type allDecider interface {
+	DecideAll(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error)
+}
+
+func (c *classifier) decideByRules(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
+	if all, ok := c.cfg.Rules.(allDecider); ok {
+		return all.DecideAll(ctx, msg)
+	}
 	decision, err := c.cfg.Rules.Decide(ctx, msg)
-	if err != nil || decision.Source != postroom.SourceNone {
-		return decision, err
+	return []postroom.Decision{decision}, err
+}
+
+func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) ([]postroom.Decision, error) {
+	decisions, err := c.decideByRules(ctx, msg)
+	if err != nil || len(decisions) > 0 && decisions[0].Source != postroom.SourceNone {
+		return decisions, err
 	}
 	if c.cfg.Fallback == nil {
-		decision.Rationale += ", and no model is configured"
-		return decision, nil
+		for i := range decisions {
+			decisions[i].Rationale += ", and no model is configured"
+		}
+		return decisions, nil
 	}
-	return queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
+	decision, err := queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
 		return c.cfg.Fallback.Decide(ctx, msg)
 	})
+	return []postroom.Decision{byModel(decision)}, err
+}
+
+// byModel stamps the decision of the fallback as a model's, whatever it says of itself: an answer that a mail has talked into
+// naming a rule of the user's gains nothing by it.
+func byModel(d postroom.Decision) postroom.Decision {
+	d.Source, d.RuleID, d.RuleName, d.RuleVersion, d.SafeMode, d.Key = postroom.SourceModel, "", "", "", "", ""
+	return d
 }
 
 // usable replaces a decision that breaks its contract by none, with a request for approval.
-func usable(d postroom.Decision) postroom.Decision {
-	err := d.Validate()
+func (c *classifier) usable(d postroom.Decision) postroom.Decision {
+	err := d.Validate(c.cfg.Kinds, time.Now())
 	if err == nil {
 		return d
 	}
 	return postroom.Decision{
 		Action: postroom.None, NeedsApproval: true,
 		Rationale: "The decision could not be used, a person must look: " + strings.ReplaceAll(err.Error(), "\n", "; "),
-		Source:    cmp.Or(d.Source, postroom.SourceModel), RuleID: d.RuleID, RuleName: d.RuleName, SafeMode: d.SafeMode, Model: d.Model, Key: d.Key,
+		Source:    cmp.Or(d.Source, postroom.SourceModel), RuleID: d.RuleID, RuleName: d.RuleName, RuleVersion: d.RuleVersion, SafeMode: d.SafeMode,
+		Model: d.Model, Key: d.Key,
 	}
 }
 
-// resolveLabel replaces the label's name by its id. If there is no such label, missing says why the decision cannot be
+// resolveLabels replaces the names of labels by their ids. If there is no such label, missing says why the decision cannot be
 // executed.
-func (c *classifier) resolveLabel(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
-	if !d.Action.TakesLabel() {
-		return "", nil
-	}
-	name, _ := d.Parameters.Text(postroom.ParamLabel) // Validate has seen it
-	id, ok, err := c.cfg.Labels.LabelID(ctx, msg.AccountID, name)
-	switch {
-	case err != nil:
-		return "", err
-	case ok:
+func (c *classifier) resolveLabels(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (missing string, err error) {
+	for _, parameter := range c.cfg.Kinds.LabelParameters(d.Action) {
+		name, given := d.Parameters.Text(parameter)
+		if !given {
+			continue // Validate has seen those that are required
+		}
+		id, ok, err := c.cfg.Labels.LabelID(ctx, msg.AccountID, name)
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			return missingLabel(name, d.RuleName), nil
+		}
 		d.Parameters = cloneParameters(d.Parameters)
-		d.Parameters[postroom.ParamLabel] = id
-		return "", nil
-	case d.RuleName != "":
-		return fmt.Sprintf("label %q does not exist in this mailbox: create it, or name another one in rule '%s'", name, d.RuleName), nil
-	default:
-		return fmt.Sprintf("label %q does not exist in this mailbox: create it, or take it out of what the model may choose", name), nil
+		d.Parameters[parameter] = id
 	}
+	return "", nil
+}
+
+func missingLabel(name, ruleName string) string {
+	if ruleName != "" {
+		return fmt.Sprintf("label %q does not exist in this mailbox: create it, or name another one in rule '%s'", name, ruleName)
+	}
+	return fmt.Sprintf("label %q does not exist in this mailbox: create it, or take it out of what the model may choose", name)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +46,7 @@ type ledger struct {
 const createLedger = `CREATE TABLE IF NOT EXISTS test_ledger (message_id TEXT PRIMARY KEY)`
 
 func (l *ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
-	if err := l.write(ctx, tx, msg); err != nil {
+	if err := l.write(ctx, tx, msg, d); err != nil {
 		return postroom.Action{}, err
 	}
 	l.recorded = append(l.recorded, d)
@@ -53,15 +54,15 @@ func (l *ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 }
 
 func (l *ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
-	if err := l.write(ctx, tx, msg); err != nil {
+	if err := l.write(ctx, tx, msg, d); err != nil {
 		return postroom.Action{}, err
 	}
 	l.refused[d.Rationale] = reason
 	return postroom.Action{}, nil
 }
 
-func (l *ledger) write(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO test_ledger (message_id) VALUES ($1)`, msg.ID)
+func (l *ledger) write(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO test_ledger (message_id) VALUES ($1)`, msg.ID+d.Key)
 	if l.fail != nil {
 		err, l.fail = l.fail, nil
 	}
@@ -112,15 +113,37 @@ func byRule(action postroom.ActionType, p postroom.Parameters) postroom.Decider 
 // run classifies m1 and returns its job as it is then.
 func (c *classification) run() *queue.Job {
 	c.t.Helper()
-	receipt, err := c.q.Enqueue(c.t.Context(), rules.NewClassifyJob("acc", "m1"))
+	enqueued, err := c.q.Enqueue(c.t.Context(), rules.NewClassifyJob("acc", "m1"))
 	require.NoError(c.t, err)
 	d, err := queue.NewDispatcher(c.q, nil)
 	require.NoError(c.t, err)
 	require.NoError(c.t, rules.Register(d, c.cfg, c.options...))
 	require.NoError(c.t, d.RunUntilIdle(c.t.Context()))
-	job, err := c.q.Job(c.t.Context(), receipt.ID)
+	job, err := c.q.Job(c.t.Context(), enqueued.ID)
 	require.NoError(c.t, err)
 	return job
+}
+
+// All decisions of a message are recorded in the transaction that completes the job, each by itself.
+func TestClassifyRecordsEachDecision(t *testing.T) {
+	c := newClassification(t)
+	list := fileRules(t, severalActions)
+	list[2].Also = append(list[2].Also, rules.RuleAction{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shops"}})
+	c.cfg.Rules = setDecider{rules.NewSet(list, nil)}
+	require.Equal(t, queue.StateCompleted, c.run().State)
+	require.Equal(t, []string{"mark_read", "apply_label Label_7"}, actionsOf(c.ledger.recorded))
+	require.Len(t, c.ledger.refused, 2, "there are no labels A and B")
+}
+
+// A setDecider decides by a set.
+type setDecider struct{ *rules.Set }
+
+func (s setDecider) Decide(_ context.Context, msg *postroom.Message) (postroom.Decision, error) {
+	return s.Set.Decide(msg, now), nil
+}
+
+func (s setDecider) DecideAll(_ context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
+	return s.Set.DecideAll(msg, now), nil
 }
 
 func TestClassifyRecordsTheRulesDecisionWithTheLabelsID(t *testing.T) {
@@ -220,11 +243,11 @@ func TestClassifyMakesAPersonLookAtADecisionThatBreaksItsContract(t *testing.T) 
 			require.Equal(t, queue.StateCompleted, c.run().State)
 			require.Len(t, c.ledger.recorded, 1)
 			d := c.ledger.recorded[0]
-			require.NoError(t, d.Validate())
+			require.NoError(t, d.Validate(nil, time.Now()))
 			require.Equal(t, postroom.None, d.Action)
 			require.True(t, d.NeedsApproval)
 			require.Equal(t, postroom.SourceModel, d.Source)
-			require.Contains(t, d.Rationale, strings.Split(broken.Validate().Error(), "\n")[0])
+			require.Contains(t, d.Rationale, strings.Split(broken.Validate(nil, time.Now()).Error(), "\n")[0])
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // A Condition is a tree of tests on a message. A node has Op and Children, a leaf has Type and the fields of that type; see
@@ -22,6 +24,24 @@ type Condition struct {
 	Value   string `json:"value,omitempty"`
 	Header  string `json:"header,omitempty"`
 	Pattern string `json:"pattern,omitempty"`
+
+	// Values are alternatives in place of Value: one of them is enough.
+	Values []string `json:"values,omitempty"`
+	// Fields are address fields: from, reply_to, sender, to, cc, bcc, or recipients for the last three; or names of header
+	// fields in place of Header. One of them is enough.
+	Fields []string `json:"fields,omitempty"`
+	// Part is a part of an address, of a date, or a method of authentication.
+	Part string `json:"part,omitempty"`
+	// Match says how a text is compared with the values, and Compare how a number, a date or the order of texts is.
+	Match   Match   `json:"match,omitempty"`
+	Compare Compare `json:"compare,omitempty"`
+	// CaseSensitive makes upper and lower case differ.
+	CaseSensitive bool `json:"case_sensitive,omitempty"`
+	// Index takes one of several header fields of a name, from 1 for the first; -1 is the last. 0 takes all.
+	Index int `json:"index,omitempty"`
+	// Zone is the time zone of a date: a name such as Europe/Berlin, an offset such as +0100, or "original" for that of the
+	// header. Empty means UTC.
+	Zone string `json:"zone,omitempty"`
 }
 
 // An Op joins conditions.
@@ -121,7 +141,7 @@ func (c Condition) Validate() error {
 
 // shape returns the fault of the node itself, children and values aside.
 func (c *Condition) shape() *ConditionError {
-	leaf := c.Type != "" || c.Value != "" || c.Header != "" || c.Pattern != ""
+	leaf := c.Type != "" || slices.ContainsFunc(conditionFields, func(f conditionField) bool { return f.isSet(c) })
 	switch {
 	case c.Op == "" && !leaf && len(c.Children) == 0:
 		return &ConditionError{Err: ErrEmptyCondition, Hint: "write a type, as {type: sender_domain, value: example.com}"}
@@ -143,7 +163,7 @@ func (c *Condition) nodeShape() *ConditionError {
 		ops := []string{string(And), string(Or), string(Not)}
 		return &ConditionError{
 			Path: "op", Err: ErrUnknownOperator, Detail: strconv.Quote(string(c.Op)),
-			Hint: suggest(string(c.Op), ops, "the operators are"),
+			Hint: suggest.Instead(string(c.Op), ops, "the operators are"),
 		}
 	case c.Op == Not && len(c.Children) != 1:
 		return &ConditionError{
@@ -185,18 +205,69 @@ func (c Condition) leafString() string {
 	if c.Header != "" {
 		parts = append(parts, c.Header)
 	}
+	parts = append(parts, c.qualities()...)
 	for _, v := range []string{c.Value, c.Pattern} {
 		if v != "" {
 			parts = append(parts, strconv.Quote(v))
 		}
 	}
+	if len(c.Values) > 0 {
+		parts = append(parts, listedValues(c.Values))
+	}
+	if c.Zone != "" {
+		parts = append(parts, "in "+c.Zone)
+	}
 	return strings.Join(parts, " ")
+}
+
+// qualities are the words between the type and the value of a leaf.
+func (c Condition) qualities() []string {
+	var parts []string
+	if len(c.Fields) > 0 {
+		parts = append(parts, strings.Join(c.Fields, "|"))
+	}
+	for _, word := range []string{c.Part, string(c.Match), string(c.Compare)} {
+		if word != "" {
+			parts = append(parts, word)
+		}
+	}
+	if c.Index != 0 {
+		parts = append(parts, fmt.Sprintf("[%d]", c.Index))
+	}
+	if c.CaseSensitive {
+		parts = append(parts, "case_sensitive")
+	}
+	return parts
+}
+
+// listedValues shows the first of many values.
+func listedValues(values []string) string {
+	const shown = 3
+	quoted := make([]string, 0, shown)
+	for _, v := range values[:min(len(values), shown)] {
+		quoted = append(quoted, strconv.Quote(v))
+	}
+	if more := len(values) - shown; more > 0 {
+		return fmt.Sprintf("%s or %d more", strings.Join(quoted, ", "), more)
+	}
+	return strings.Join(quoted, " or ")
+}
+
+// alternatives returns the values of a leaf.
+func (c *Condition) alternatives() []string {
+	if len(c.Values) > 0 {
+		return c.Values
+	}
+	if c.Value == "" {
+		return nil
+	}
+	return []string{c.Value}
 }
 
 // usesLabel reports whether a leaf of the tree tests for the label, by id or by name.
 func (c Condition) usesLabel(id, name string) bool {
 	if c.Type == LabelPresent {
-		return c.Value == id || strings.EqualFold(c.Value, name)
+		return slices.ContainsFunc(c.alternatives(), func(v string) bool { return v == id || strings.EqualFold(v, name) })
 	}
 	return slices.ContainsFunc(c.Children, func(child Condition) bool { return child.usesLabel(id, name) })
 }

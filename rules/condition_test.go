@@ -26,8 +26,8 @@ func letter() *postroom.Message {
 			{Name: "LIST-ID", Value: "Dev <dev.lists.example>"}, {Name: "X-Empty", Value: ""},
 		},
 		LabelIDs:   []string{"INBOX", "Label_7"},
-		BodyPlain:  "Guten Tag,\nÜbermorgen ist Schluss.",
-		BodyHTML:   "<p>only in HTML</p>",
+		BodyPlain:  "Guten Tag,\nÜbermorgen ist Schluss, only in plain.",
+		BodyHTML:   "<p>Guten Tag,<p>\u00dcber<b>mor</b>gen ist Schluss, <i>only in HTML</i><span style='display:none'>hidden</span>.",
 		ReceivedAt: now.Add(-48 * time.Hour),
 		Date:       now.Add(-1000 * time.Hour),
 		Size:       2 << 20,
@@ -75,7 +75,12 @@ func TestLeaves(t *testing.T) {
 		"subject regex minds case":       {leaf(rules.SubjectRegex, "ihre"), no},
 		"subject regex told not to":      {leaf(rules.SubjectRegex, "(?i)^ihre"), yes},
 		"body":                           {leaf(rules.BodyContains, "übermorgen IST"), yes},
-		"body, HTML beside plain":        {leaf(rules.BodyContains, "only in html"), no},
+		"body, phrase over lines":        {leaf(rules.BodyContains, "tag, \n übermorgen"), yes},
+		"body, blank at the edge":        {leaf(rules.BodyContains, "morgen "), yes},
+		"body, blank within a word":      {leaf(rules.BodyContains, "mor gen"), no},
+		"body, HTML beside plain":        {leaf(rules.BodyContains, "schluss, only in html."), yes},
+		"body, plain beside HTML":        {leaf(rules.BodyContains, "only in plain"), no},
+		"body, hidden in HTML":           {leaf(rules.BodyContains, "hidden"), no},
 		"body regex over lines":          {leaf(rules.BodyRegex, `(?m)^Über\w+`), yes},
 		"header of any case":             {header("List-Id", `<dev\.`), yes},
 		"header, second of several":      {header("received", "by b"), yes},
@@ -139,6 +144,8 @@ func TestHasAttachment(t *testing.T) {
 		"a file":                   {postroom.Attachment{Filename: "a.pdf"}, true},
 		"a file without a name":    {postroom.Attachment{ContentType: "application/pdf"}, true},
 		"a picture of the body":    {postroom.Attachment{Filename: "logo.png", Inline: true, ContentID: "x@y"}, false},
+		"a picture without a mark": {postroom.Attachment{Filename: "logo.png", ContentID: "x@y", Kind: "picture"}, false},
+		"a signature":              {postroom.Attachment{Filename: "smime.p7s", Kind: "signature"}, false},
 		"a nameless inline part":   {postroom.Attachment{Inline: true}, false},
 		"Apple Mail's inline file": {postroom.Attachment{Filename: "a.pdf", Inline: true}, true},
 	} {
@@ -226,9 +233,10 @@ func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
 	require.EqualError(t, err, "condition.children[0].value: bad regular expression: missing closing ): `(`; "+
 		"the syntax is Go's (RE2); a backslash before a character takes it literally\n"+
 		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
-		"condition.children[2].type: unknown condition type: \"mood\"; the types are body_contains, body_regex, cc, has_attachment, "+
-		"header_match, header_present, label_present, larger_than, newer_than, older_than, sender_domain, sender_email, smaller_than, "+
-		"subject_contains, subject_regex, to")
+		"condition.children[2].type: unknown condition type: \"mood\"; "+
+		"the types are address, address_count, attachment_name, attachment_type, authenticated, authentication, automatic, body, body_contains, body_regex, bounce, calendar, category, cc, date, "+
+		"has_attachment, header, header_count, header_match, header_number, header_order, header_present, hidden_text, important, is_reply, label_present, larger_than, list_id, newer_than, "+
+		"now, older_than, parts_disagree, received, recipient_count, sender_confusable, sender_domain, sender_email, sender_seen, sender_spoofed, smaller_than, starred, subject, subject_contains, subject_regex, time_of_day, to, unread, unsubscribe, weekday")
 }
 
 func TestConditionReadsLikeASentence(t *testing.T) {

@@ -27,26 +27,101 @@
 //	header_present    header           there is such a header field, empty or not
 //	header_match      header, pattern  the regular expression pattern matches in any such header field
 //	label_present     value            the message has the label with the id value
-//	has_attachment                     a file is attached; pictures that belong to the body do not count
+//	has_attachment                     a file is attached; pictures of the body, signatures, reports and calendars do not count
 //	larger_than       value            the raw message has more bytes than value: B, KB, MB or GB, as in 1MB
 //	smaller_than      value            the raw message has fewer bytes than value
 //	older_than        value            it was received longer ago than value: h, d, w or y, as in 7d
 //	newer_than        value            it was received less long ago than value
 //
+// Those that match texts take a match as well: is (the default), contains, wildcard or regex; and case_sensitive.
+//
+//	address           fields, value    a part of an address in one of the fields is value
+//	subject           value            the subject is value
+//	body              value            the body's text holds value; match may also be wildcard or regex
+//	header            header, value    a header field is value; index takes one of several, from 1, or from -1 for the last
+//	list_id           value            the mailing list's id (RFC 2919) is value
+//	attachment_name   value            the name of an attached file is value; wildcard is the default, as in *.pdf
+//	attachment_type   value            the media type of an attached part is value; wildcard is the default, as in image/*
+//
+// The fields of address are from, reply_to, sender, to, cc, bcc, and recipients for the last three. Its part is address (the
+// default), local (before the @), user and detail (before and after the first + in it), domain, site (the domain that somebody
+// registered, by the public suffix list), or name (the display name, which anyone can choose).
+//
+// Those that compare numbers and dates take compare: gt, ge, lt, le, eq or ne (RFC 5231). date, received and now take either
+// compare or match.
+//
+//	address_count     fields, compare, value  the number of addresses in the fields
+//	recipient_count   compare, value          the number of addresses in To, Cc and Bcc
+//	header_count      header, compare, value  the number of header fields of the name
+//	header_number     header, compare, value  the number that a header field begins with
+//	header_order      header, compare, value  the text of a header field, by the order of characters
+//	date              part, value             a part of the date in header, which is Date unless it is named (RFC 5260)
+//	received          part, value             a part of the time at which the provider received the message
+//	now               part, value             a part of the present time
+//	time_of_day       value                   it was received at this time of a day, as in 22:00-06:00
+//	weekday           value                   it was received on this day: mon, tue, wed, thu, fri, sat or sun
+//
+// The part of a date is year, month, day, date (2026-01-31), julian, hour, minute, second, time (23:59:59), iso8601, std11,
+// zone or weekday (0 for Sunday). All of these take a zone: a name, an offset, or for date "original"; UTC is the default.
+//
+// Facts about the message and its sender:
+//
+//	is_reply                           it answers another message
+//	calendar                           it carries an invitation or an answer to one
+//	bounce                             it reports that another message was not delivered (RFC 3464)
+//	automatic         value or none    no person wrote it: auto_reply, auto_generated, bulk and others (RFC 3834)
+//	unsubscribe       value or none    one can leave its list: one_click, web, mail
+//	authenticated                      the server that received it verified the domain of its sender (RFC 8601, 7489)
+//	authentication    part, value      that server's result of spf, dkim, dmarc or arc is value: pass, fail … or missing
+//	sender_seen                        the account has had mail from the sender before
+//	sender_spoofed                     the display name holds an address of another site
+//	sender_confusable value or none    the sender's site looks like value and is another (UTS 39); without value: scripts are mixed
+//	hidden_text       value or none    the body hides at least value characters from its reader; 1 without value
+//	parts_disagree                     plain text and HTML are different messages
+//	category          value            Gmail's tab is value: primary, social, promotions, updates or forums
+//	starred                            it has Gmail's star
+//	important                          Gmail has marked it so
+//	unread                             it has not been read
+//
+// Wherever value stands, values may stand with a list, of which one is enough; in a file also values_from with the name of a
+// file that has one on each line. Wherever header stands beside other fields, fields may stand with several names.
+//
 // Addresses, domains and header names are compared without regard to ASCII case, whole: a display name never matches and
 // a subdomain is a domain of its own. subject_contains and body_contains ignore case as Unicode has it. Regular
 // expressions are Go's (RE2), match anywhere in the text and mind case unless they begin with (?i). The body's text is
-// the plain part, or the words of the HTML part where there is no other. 1 KB is 1024 bytes, 1y is 365 days. What a
+// what a person sees of the message, as [mime.ReadBody] reads it: that of the HTML part, without what styles hide, or the plain
+// part where there is no other. body_contains takes the end of a line for a blank. 1 KB is 1024 bytes, 1y is 365 days. What a
 // message does not have, such as a sender, a subject or a known size, matches no leaf.
 //
 // Messages carry label ids. A file may write a label's name instead, which [File.ResolveLabels] turns into the id.
+//
+// # The index
+//
+// A [Set] does not try every rule with every message. Compiling finds for each rule a trigger: keys (an address, a domain, the
+// value of a header field), literals (of a text, a wildcard, or a regular expression, one of which every match holds), a header
+// field that has to be there, or a leaf that has to be true. Of a conjunction it is the best one among its parts, of a
+// disjunction all of them. A rule without any, such as a negation, is tried always. For a message the keys are looked up, and
+// the literals of all rules are found in one pass over each text (Aho and Corasick), the body last and only if it still matters.
+// Rules whose trigger is there are then tried in their order, exactly, where equal leaves are tested once. So the set finds what
+// trying each rule would find, at a cost that grows with the message and hardly with the number of rules.
+//
+// [Engine.Explain] says what became of each rule: which leaf failed and on what, whose mail it is for, when it is off, which rule
+// had decided before it.
 //
 // # Rules
 //
 // Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The
 // scope narrows whose mail a rule sees (global, account, domain, sender, the last three with a scope_ref) and does not
-// outrank the priority. The safe mode says how far a rule's action is trusted: default; always_safe; or
-// dangerous_override, the only one that lets the rule do something dangerous without a person.
+// outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone.
+//
+// The first rule that matches decides, unless it says stop: false, which lets the rules after it be tried as well; "matching: all"
+// at the top of a file makes that the default of its rules. A rule has one action, or several under actions. Each becomes a
+// decision; one that has been made by a rule before is left out.
+//
+// The safe mode says how far a rule's action is trusted: default; always_safe; or
+// dangerous_override, the only one that lets the rule do something dangerous without a person. Anyone can write anything as the
+// sender of a message. A rule with dangerous_override that goes by the sender, in its scope or in a leaf, therefore matches only
+// mail whose sender is authenticated; "authentication: required" asks for that in any rule, and "not_required" in none.
 //
 // # A whole file
 //
@@ -74,4 +149,12 @@
 //	    condition: {type: older_than, value: 30d}
 //	    action: delete                # dangerous: waits for a person
 //	    safe_mode: default            # dangerous_override would not wait
+//	  - name: Night shift
+//	    schedule: {from: 2026-01-01, times: ['22:00-06:00'], weekdays: [fri, sat], zone: Europe/Berlin}
+//	    condition: {type: address, fields: [recipients], part: detail, values: [alerts, pager]}
+//	    actions:
+//	      - {action: mark_read}
+//	      - {action: apply_label, parameters: {label: Receipts}}
+//	    stop: false                   # the rules after it are tried, too
+//	    authentication: required
 package rules

@@ -30,7 +30,7 @@ func TestTheFileInTheDocumentationIsOne(t *testing.T) {
 	file, err := rules.Parse("doc.yaml", strings.NewReader(doc(t, "A whole file")))
 	require.NoError(t, err)
 	require.Empty(t, file.Warnings)
-	require.Len(t, file.Rules, 3)
+	require.Len(t, file.Rules, 4)
 }
 
 func TestTheTableInTheDocumentationHasEachType(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -21,8 +22,10 @@ import (
 // The engine disables a stored rule that cannot be evaluated, with the reason, in a write transaction of its own. Such a
 // rule does not keep the others from deciding.
 type Engine struct {
-	store *Store
-	log   *slog.Logger
+	store   *Store
+	log     *slog.Logger
+	server  mime.AuthServer
+	senders Senders
 
 	mu       sync.Mutex
 	revision int64
@@ -38,6 +41,18 @@ type EngineConfig struct {
 	// Logger logs the broken rules that are disabled. Default [slog.Default]; a logger with [slog.DiscardHandler] logs
 	// nothing.
 	Logger *slog.Logger
+
+	// AuthServer is the server whose word on the authentication of senders is taken. Default: Gmail's.
+	AuthServer mime.AuthServer
+	// Senders knows who has written before. Default nil: a rule that asks, with sender_seen, is a broken one.
+	Senders Senders
+}
+
+// Senders knows the mail of the past.
+type Senders interface {
+	// SenderSeen reports whether the account has received a message from the sender of msg before msg. Addresses are
+	// compared without regard to case.
+	SenderSeen(ctx context.Context, msg *postroom.Message) (bool, error)
 }
 
 // NewEngine makes an engine; a missing field is an error that names it.
@@ -45,65 +60,51 @@ func NewEngine(cfg EngineConfig) (*Engine, error) {
 	if err := fields.Required("rules: EngineConfig.Store", cfg.Store, "a store made by NewStore"); err != nil {
 		return nil, err
 	}
-	return &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default())}, nil
+	if err := fields.Optional("rules: EngineConfig.Senders", cfg.Senders); err != nil {
+		return nil, err
+	}
+	e := &Engine{store: cfg.Store, log: cmp.Or(cfg.Logger, slog.Default()), server: cfg.AuthServer, senders: cfg.Senders}
+	if e.server.ID == "" {
+		e.server = gmailServer
+	}
+	return e, nil
 }
 
-// Decide returns the decision of the first matching rule, or action none and source none when there is none. It fails
-// only when the rules cannot be read. Do not call it inside a write transaction.
+// Decide returns the first of the decisions of [Engine.DecideAll].
 func (e *Engine) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
-	set, err := e.current(ctx)
+	decisions, err := e.DecideAll(ctx, msg)
 	if err != nil {
 		return postroom.Decision{}, err
 	}
-	return set.Decide(msg, time.Now()), nil
+	return decisions[0], nil
 }
 
-// Decide returns the decision of the first matching rule, or action none and source none when there is none.
-func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
-	rule, ok := s.First(msg, now)
-	if !ok {
-		return postroom.Decision{
-			Action: postroom.None, Confidence: 1, Source: postroom.SourceNone,
-			Rationale: "No deterministic rule matched",
-		}
+// DecideAll returns the decisions of the first matching rule and, while matching rules let the rules after them be tried, of those
+// as well; see [Set.DecideAll]. It fails only when the rules or the senders of the past cannot be read. Do not call it inside a
+// write transaction.
+func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postroom.Decision, error) {
+	set, err := e.current(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return postroom.Decision{
-		Action:     rule.Action,
-		Parameters: cloneParameters(rule.Parameters),
-		Confidence: 1,
-		Rationale:  fmt.Sprintf("Matched deterministic rule '%s' (priority %d)", rule.Name, rule.Priority),
-		Explanations: postroom.Explanations{
-			SalientFeatures: []string{rule.Condition.String()},
-		},
-		Source:   postroom.SourceDeterministic,
-		RuleID:   rule.ID,
-		RuleName: rule.Name,
-		SafeMode: rule.SafeMode,
+	f, err := e.factsOf(ctx, set, msg)
+	if err != nil {
+		return nil, err
 	}
+	return set.decide(msg, time.Now(), f), nil
 }
 
-// cloneParameters copies JSON values, so that no decision shares memory with its rule.
-func cloneParameters(p postroom.Parameters) postroom.Parameters {
-	copied := make(postroom.Parameters, len(p))
-	for name, value := range p {
-		copied[name] = cloneJSON(value)
+// factsOf returns what the rules of the set need to know besides the message.
+func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*facts, error) {
+	f := &facts{server: e.server}
+	if !set.asksSenders {
+		return f, nil
 	}
-	return copied
-}
-
-func cloneJSON(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return map[string]any(cloneParameters(v))
-	case []any:
-		copied := make([]any, len(v))
-		for i, value := range v {
-			copied[i] = cloneJSON(value)
-		}
-		return copied
-	default:
-		return v
+	var err error
+	if f.senderSeen, err = e.senders.SenderSeen(ctx, msg); err != nil {
+		return nil, fmt.Errorf("ask whether the sender has written before: %w", err)
 	}
+	return f, nil
 }
 
 // current returns the set of the stored rules.
@@ -124,7 +125,7 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.set, e.revision = NewSet(rules), revision
+	e.set, e.revision = newSet(rules, e.store.kinds, e.senders != nil), revision
 	for _, b := range e.set.broken {
 		e.disable(ctx, b)
 	}
@@ -136,7 +137,7 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 func (e *Engine) disable(ctx context.Context, b Broken) {
 	err := e.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		return e.store.change(ctx, tx, b.Rule.ID, func(r *Rule) error {
-			fault := r.Validate()
+			fault := cmp.Or(r.Validate(e.store.kinds), needsSenders(b.Err))
 			if fault == nil || !r.Enabled {
 				return nil
 			}
@@ -150,4 +151,12 @@ func (e *Engine) disable(ctx context.Context, b Broken) {
 	default:
 		e.log.WarnContext(ctx, "disabled a broken rule", "rule", b.Rule.Name, "rule_id", b.Rule.ID, "fault", b.Err)
 	}
+}
+
+// needsSenders returns the error if it is one that the rule itself does not show.
+func needsSenders(err error) error {
+	if errors.Is(err, ErrNoSenders) {
+		return err
+	}
+	return nil
 }

@@ -3,12 +3,15 @@ package rules_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -28,7 +31,7 @@ func decide(t *testing.T, e *rules.Engine, msg *postroom.Message) postroom.Decis
 	t.Helper()
 	d, err := e.Decide(t.Context(), msg)
 	require.NoError(t, err)
-	require.NoError(t, d.Validate())
+	require.NoError(t, d.Validate(nil, time.Now()))
 	return d
 }
 
@@ -38,7 +41,7 @@ func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 		later.Priority = 101
 		create(t, db, s, later)
 		r := rules.NewRule("it's first", fromDomain("example.com"), postroom.Delete, postroom.Parameters{"why": []any{"x"}})
-		r.SafeMode = postroom.SafeDangerousOverride
+		r.SafeMode, r.Authentication = postroom.SafeDangerousOverride, rules.AuthenticationNotRequired
 		created := create(t, db, s, r)
 
 		e := newEngine(t, s)
@@ -47,7 +50,7 @@ func TestEngineDecidesByTheFirstMatchingRule(t *testing.T) {
 			Action: postroom.Delete, Parameters: postroom.Parameters{"why": []any{"x"}}, Confidence: 1,
 			Rationale:    "Matched deterministic rule 'it's first' (priority 100)",
 			Explanations: postroom.Explanations{SalientFeatures: []string{`sender_domain "example.com"`}},
-			Source:       postroom.SourceDeterministic, RuleID: created.ID, RuleName: "it's first", SafeMode: postroom.SafeDangerousOverride,
+			Source:       postroom.SourceDeterministic, RuleID: created.ID, RuleName: "it's first", RuleVersion: created.Version(), SafeMode: postroom.SafeDangerousOverride,
 		}, d)
 
 		d.Parameters["why"].([]any)[0] = "changed"
@@ -129,5 +132,63 @@ func TestEngineFailsWhenItCannotReadTheRules(t *testing.T) {
 		cancel()
 		_, err := newEngine(t, s).Decide(ctx, mailFrom("amy@example.com"))
 		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+type senders struct {
+	seen  bool
+	err   error
+	asked int
+}
+
+func (s *senders) SenderSeen(context.Context, *postroom.Message) (bool, error) {
+	s.asked++
+	return s.seen, s.err
+}
+
+func TestEngineAsksForTheSendersOfThePast(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		known := &senders{}
+		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Senders: known})
+		require.NoError(t, err)
+		msg := mailFrom("amy@example.com")
+		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
+		require.Zero(t, known.asked, "no rule asks")
+
+		create(t, db, s, rules.NewRule("new", rules.NoneOf(leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
+		known.seen = true
+		require.Equal(t, postroom.SourceNone, decide(t, e, msg).Source)
+		known.err = errors.New("database is away")
+		_, err = e.Decide(t.Context(), msg)
+		require.ErrorIs(t, err, known.err)
+	})
+}
+
+func TestARuleThatAsksForSendersNobodyKnowsIsBroken(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		r := create(t, db, s, rules.NewRule("new", rules.NoneOf(leaf(rules.SenderSeen, "")), postroom.Star, nil))
+		e, err := rules.NewEngine(rules.EngineConfig{Store: s, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		require.Equal(t, postroom.SourceNone, decide(t, e, mailFrom("amy@example.com")).Source)
+		stored, err := s.Get(t.Context(), r.ID)
+		require.NoError(t, err)
+		require.False(t, stored.Enabled)
+		require.Contains(t, stored.DisabledReason, "sender_seen needs a record of senders")
+	})
+}
+
+func TestEngineTakesTheWordOfItsServer(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		create(t, db, s, rules.NewRule("known", leaf(rules.Authenticated, ""), postroom.Star, nil))
+		msg := mailFrom("amy@example.com")
+		msg.Headers = []postroom.Header{
+			{Name: "Authentication-Results", Value: "mx.host.example; dmarc=pass header.from=example.com"},
+			{Name: "Received", Value: "from a by mx.host.example; Sun, 1 Mar 2026 01:29:58 -0800"},
+		}
+		require.Equal(t, postroom.SourceNone, decide(t, newEngine(t, s), msg).Source)
+		e, err := rules.NewEngine(rules.EngineConfig{Store: s, AuthServer: mime.AuthServer{ID: "mx.host.example"}})
+		require.NoError(t, err)
+		require.Equal(t, postroom.Star, decide(t, e, msg).Action)
 	})
 }

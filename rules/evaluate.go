@@ -1,71 +1,82 @@
 package rules
 
 import (
-	"html"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
 )
 
-// A view is a message under evaluation. Values that several rules test are computed once, when first needed.
+// A view is a message under evaluation. What several rules test is read once, when first needed.
 type view struct {
-	msg *postroom.Message
-	now time.Time
+	code  *code
+	msg   *postroom.Message
+	now   time.Time
+	facts *facts
 
-	domain  *string
-	subject *string
-	text    *string
-	lower   *string
+	results  []uint8   // of each atom
+	readings []reading // of each source
+
+	bodyRead  bool
+	bodyText  mime.Body
+	fields    mime.Header
+	listFacts *mime.List
+	auth      *mime.Authentication
 }
 
-func lazily(cell **string, compute func() string) string {
-	if *cell == nil {
-		s := compute()
-		*cell = &s
+// reset prepares the view for a message.
+func (v *view) reset(k *code, msg *postroom.Message, now time.Time, f *facts) {
+	if v.code != k {
+		v.results, v.readings = make([]uint8, len(k.atoms)), make([]reading, len(k.sources))
 	}
-	return **cell
+	v.code, v.msg, v.now, v.facts = k, msg, now, f
 }
 
-func (v *view) senderDomain() string {
-	return lazily(&v.domain, func() string { return domainOf(v.msg.From.Email) })
-}
-
-func (v *view) subjectLower() string {
-	return lazily(&v.subject, func() string { return strings.ToLower(v.msg.Subject) })
-}
-
-// body returns the plain text, or the text of the HTML if there is no plain text.
-func (v *view) body() string {
-	return lazily(&v.text, func() string {
-		if strings.TrimSpace(v.msg.BodyPlain) != "" {
-			return v.msg.BodyPlain
-		}
-		return textOf(v.msg.BodyHTML)
-	})
-}
-
-func (v *view) bodyLower() string {
-	return lazily(&v.lower, func() string { return strings.ToLower(v.body()) })
-}
-
-func (v *view) anyHeader(name string, re *regexp.Regexp) bool {
-	for _, h := range v.msg.Headers {
-		if strings.EqualFold(h.Name, name) && re.MatchString(h.Value) {
-			return true
-		}
+// release forgets the message, and keeps the memory for the next one.
+func (v *view) release() {
+	clear(v.results)
+	for i := range v.readings {
+		r := &v.readings[i]
+		clear(r.raw)
+		clear(r.folded)
+		*r = reading{raw: r.raw[:0], folded: r.folded[:0]}
 	}
-	return false
+	*v = view{code: v.code, results: v.results, readings: v.readings}
 }
 
-// hasAttachment leaves out the pictures of an HTML body.
+// body returns what a person sees of the message.
+func (v *view) body() *mime.Body {
+	if !v.bodyRead {
+		v.bodyText, v.bodyRead = mime.ReadBody(v.msg.BodyPlain, v.msg.BodyHTML), true
+	}
+	return &v.bodyText
+}
+
+// oneLine collapses blanks and line ends, so that a phrase is found across them.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// phrase is a value to be found in one line; a blank at its edges asks for one there.
+func phrase(value string) string {
+	words := oneLine(value)
+	before, after := strings.TrimLeftFunc(value, unicode.IsSpace), strings.TrimRightFunc(value, unicode.IsSpace)
+	if len(before) < len(value) {
+		words = " " + words
+	}
+	if len(after) < len(value) && after != "" {
+		words += " "
+	}
+	return words
+}
+
+// hasAttachment leaves out the pictures of an HTML body, signatures, reports and calendars.
 //
 // QUIRK: Apple Mail marks attached documents as inline; they have a file name and no Content-ID.
 func (v *view) hasAttachment() bool {
 	return slices.ContainsFunc(v.msg.Attachments, func(a postroom.Attachment) bool {
-		return !a.Inline || (a.ContentID == "" && a.Filename != "")
+		return a.Kind == "" && (!a.Inline || (a.ContentID == "" && a.Filename != ""))
 	})
 }
 
@@ -74,16 +85,16 @@ func (v *view) age() (age time.Duration, known bool) {
 	return v.now.Sub(v.msg.ReceivedAt), !v.msg.ReceivedAt.IsZero()
 }
 
-func anyAddress(list []postroom.Address, match func(postroom.Address) bool) bool {
-	return slices.ContainsFunc(list, match)
-}
-
 // lowerASCII lowers only A to Z. Unicode's case folding would let a sender whose domain holds a Kelvin sign
 // (U+212A) pass for one with a k.
 func lowerASCII(s string) string {
+	first := strings.IndexFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' })
+	if first < 0 {
+		return s
+	}
 	lower := []byte(s)
-	for i, c := range lower {
-		if c >= 'A' && c <= 'Z' {
+	for i := first; i < len(lower); i++ {
+		if c := lower[i]; c >= 'A' && c <= 'Z' {
 			lower[i] = c + 'a' - 'A'
 		}
 	}
@@ -97,16 +108,4 @@ func domainOf(email string) string {
 		return ""
 	}
 	return lowerASCII(email[at+1:])
-}
-
-var (
-	invisible = regexp.MustCompile(`(?is)<!--.*?-->|<(?:script|style|head|title)\b.*?</(?:script|style|head|title)\s*>`)
-	tag       = regexp.MustCompile(`(?s)<[a-zA-Z/!?][^>]*>`)
-	blanks    = regexp.MustCompile(`\s+`)
-)
-
-// textOf reduces HTML to words for comparing: without markup, styles and comments, blanks collapsed.
-func textOf(source string) string {
-	words := tag.ReplaceAllString(invisible.ReplaceAllString(source, " "), " ")
-	return strings.TrimSpace(blanks.ReplaceAllString(html.UnescapeString(words), " "))
 }

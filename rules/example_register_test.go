@@ -25,7 +25,7 @@ func ExampleRegister() {
 	mail := must(gmail.NewStore(gmail.StoreConfig{DB: db}))
 	store := must(rules.NewStore(rules.StoreConfig{DB: db}))
 	ledger := must(safety.NewLedger(safety.Config{
-		DB: db,
+		DB: db, Rules: store,
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			fmt.Println("to be executed:", a.Type) // usually: enqueue gmail.NewActionJob with the transaction
 			return nil

@@ -26,7 +26,7 @@ rules:
 		fmt.Println(err)
 		return
 	}
-	set := rules.NewSet(file.Rules)
+	set := rules.NewSet(file.Rules, nil)
 	decision := set.Decide(&postroom.Message{
 		Subject: "The east pier is back",
 		Headers: []postroom.Header{{Name: "List-Unsubscribe", Value: "<mailto:leave@harbour.example>"}},

@@ -3,7 +3,9 @@ package rules
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,12 +30,20 @@ const maxFileSize = 1 << 20
 // A ParseOption changes what [Parse] accepts. The zero ParseOption changes nothing.
 type ParseOption struct{ apply func(*parseConfig) }
 
-type parseConfig struct{ actions []postroom.ActionType }
+type parseConfig struct {
+	kinds *postroom.Kinds
+	files fs.FS
+}
 
-// Supporting names the actions that the host carries out; a rule with another is an error. Without it they are
-// [postroom.MailboxActions], which package gmail carries out.
-func Supporting(actions ...postroom.ActionType) ParseOption {
-	return ParseOption{func(c *parseConfig) { c.actions = actions }}
+// WithKinds names the actions that rules may have. Without it they are those that package gmail carries out.
+func WithKinds(kinds *postroom.Kinds) ParseOption {
+	return ParseOption{func(c *parseConfig) { c.kinds = kinds }}
+}
+
+// WithFiles names the directory of the files that values_from names. Without it there are none; [ParseFile] takes the directory
+// of the rules file.
+func WithFiles(files fs.FS) ParseOption {
+	return ParseOption{func(c *parseConfig) { c.files = files }}
 }
 
 // ParseFile reads the rules file at path; see [Parse].
@@ -43,7 +53,7 @@ func ParseFile(path string, options ...ParseOption) (*File, error) {
 		return nil, fmt.Errorf("read rules: %w", err)
 	}
 	defer f.Close()
-	return Parse(path, f, options...)
+	return Parse(path, f, append([]ParseOption{WithFiles(os.DirFS(filepath.Dir(path)))}, options...)...)
 }
 
 // Parse reads a rules file; the name is for messages. A faulty file is a [*FileError] with every problem, each with its
@@ -52,7 +62,7 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {
 		return nil, err
 	}
-	config := parseConfig{actions: postroom.MailboxActions()}
+	var config parseConfig
 	for _, option := range options {
 		if option.apply != nil {
 			option.apply(&config)
@@ -100,6 +110,12 @@ func (c Condition) resolveLabels(id func(string) (string, bool)) Condition {
 	if c.Type == LabelPresent {
 		if resolved, ok := id(c.Value); ok {
 			c.Value = resolved
+		}
+		c.Values = slices.Clone(c.Values)
+		for i, name := range c.Values {
+			if resolved, ok := id(name); ok {
+				c.Values[i] = resolved
+			}
 		}
 	}
 	c.Children = slices.Clone(c.Children)

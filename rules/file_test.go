@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -19,7 +18,15 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // supported is what the host of these tests can execute.
-var supported = rules.Supporting(postroom.Archive, postroom.ApplyLabel, postroom.Move, postroom.Star, postroom.Delete)
+var supported = rules.WithKinds(func() *postroom.Kinds {
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Without: []postroom.ActionType{
+		postroom.MarkRead, postroom.MarkUnread, postroom.RemoveLabel, postroom.Restore, postroom.Snooze, postroom.Trash, postroom.Unstar,
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return kinds
+}())
 
 func golden(t *testing.T, path, got string) {
 	t.Helper()
@@ -132,7 +139,7 @@ rules:
       units: days
       flags: [true, null, "x"]
       more: {deep: text}
-`), rules.Supporting(postroom.Snooze))
+`))
 	require.NoError(t, err)
 	require.Equal(t, postroom.Parameters{
 		"amount": 3.0, "factor": 0.5, "units": "days", "flags": []any{true, nil, "x"}, "more": map[string]any{"deep": "text"},
@@ -206,7 +213,7 @@ func FuzzParse(f *testing.F) {
 		file, err := rules.Parse("fuzz.yaml", strings.NewReader(text))
 		if err == nil {
 			for _, r := range file.Rules {
-				require.NoError(t, r.Validate())
+				require.NoError(t, r.Validate(nil))
 			}
 			return
 		}
@@ -226,21 +233,23 @@ func FuzzParse(f *testing.F) {
 // that it does.
 func TestAFileNamesOnlyWhatIsCarriedOut(t *testing.T) {
 	parse := func(action postroom.ActionType, options ...rules.ParseOption) error {
-		text := fmt.Sprintf("rules:\n  - name: r\n    condition: {type: sender_domain, value: example.com}\n    action: %s\n    parameters: {label: x}\n", action)
-		if !action.TakesLabel() {
-			text = strings.ReplaceAll(text, "    parameters: {label: x}\n", "")
-		}
+		text := fmt.Sprintf("rules:\n  - name: r\n    condition: {type: sender_domain, value: example.com}\n    action: %s\n"+
+			"    parameters: {label: x, amount: 3, units: days, reason: odd}\n", action)
 		_, err := rules.Parse("r.yaml", strings.NewReader(text), options...)
 		return err
 	}
 	_, err := rules.Parse("r.yaml", nil)
 	require.EqualError(t, err, "rules: Parse: r is nil; it is required: give the text of the file")
-	for _, action := range postroom.ActionTypes() {
-		if slices.Contains(postroom.MailboxActions(), action) {
-			require.NoError(t, parse(action, rules.ParseOption{}))
-			continue
-		}
-		require.ErrorContains(t, parse(action), fmt.Sprintf("action %s is not supported here", action))
-		require.NoError(t, parse(action, rules.Supporting(action)))
+	var builtin *postroom.Kinds
+	for _, action := range builtin.Types() {
+		require.NoError(t, parse(action, rules.ParseOption{}))
 	}
+	require.ErrorContains(t, parse(postroom.Escalate), "r.yaml:4:13: action escalate is not carried out here")
+
+	escalate, _ := postroom.StandardKind(postroom.Escalate)
+	escalate.Job = "escalate.pager"
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{escalate}, Without: []postroom.ActionType{postroom.Trash}})
+	require.NoError(t, err)
+	require.NoError(t, parse(postroom.Escalate, rules.WithKinds(kinds)))
+	require.ErrorContains(t, parse(postroom.Trash, rules.WithKinds(kinds)), "action trash is not carried out here")
 }

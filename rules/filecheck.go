@@ -8,7 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // checkRule reports the faults of the rule, each at its place, unless the place has been reported.
@@ -22,19 +25,24 @@ func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, befo
 			p.problem(at, message, hint)
 		}
 	}
-	for _, f := range r.faults() {
+	for _, f := range r.faults(p.config.kinds) {
 		p.ruleFault(m, r, f, report)
 	}
 	if places == nil {
 		report(m.at, "the rule has no condition", "write condition: and what mail it is for, as {type: sender_domain, value: example.com}")
 	} else {
-		_, faults := compileTree(r.Condition)
+		_, faults := newCode().compileTree(r.Condition)
 		for _, e := range faults {
 			report(places.find(e.Path), e.text(), "")
 		}
 	}
 	p.warnLabelIDs(r.Condition, "", places)
-	p.checkAction(m, r, report)
+	p.checkAction(m, r)
+	for i, also := range r.Also {
+		at := m.values[fmt.Sprintf("actions[%d]", i+1)]
+		part := &mapping{at: positionOf(at), values: map[string]ast.Node{"action": at, "parameters": at, "safe_mode": m.values["safe_mode"]}}
+		p.checkAction(part, &Rule{Action: also.Type, Parameters: also.Parameters, SafeMode: r.SafeMode})
+	}
 	p.checkDuplicate(m, r)
 }
 
@@ -42,9 +50,9 @@ func (p *fileParser) ruleFault(m *mapping, r *Rule, f fault, report func(positio
 	n, written := m.values[f.field]
 	switch f.field {
 	case "action":
-		f.hint = suggest(string(r.Action), actionNames(p.config.actions), "the actions are")
+		f.hint = suggest.Instead(string(r.Action), actionNames(p.config.kinds.Types()), "the actions are")
 	case "parameters":
-		f.hint = cmp.Or(f.hint, fmt.Sprintf("write parameters: {%s: …}", postroom.ParamLabel))
+		f.hint = cmp.Or(f.hint, p.parametersHint(r.Action))
 	}
 	if written {
 		report(positionOf(n), f.detail, f.hint)
@@ -54,7 +62,7 @@ func (p *fileParser) ruleFault(m *mapping, r *Rule, f fault, report func(positio
 	case "name":
 		report(m.at, f.detail, "write name: and a short name")
 	case "action":
-		report(m.at, "the rule has no action", "write action: and one of "+strings.Join(actionNames(p.config.actions), ", "))
+		report(m.at, "the rule has no action", "write action: and one of "+strings.Join(actionNames(p.config.kinds.Types()), ", "))
 	case "parameters":
 		report(positionOf(m.values["action"]), f.detail, f.hint)
 	case "scope_ref":
@@ -74,56 +82,64 @@ func (p *fileParser) checkDuplicate(m *mapping, r *Rule) {
 	p.names[r.Name] = positionOf(n)
 }
 
-// parameterless are the actions that take no parameter at all.
-var parameterless = []postroom.ActionType{
-	postroom.Archive, postroom.Delete, postroom.MarkRead, postroom.MarkUnread, postroom.None, postroom.Restore,
-	postroom.Star, postroom.Trash, postroom.Unstar,
+// parametersHint shows how the parameters of an action are written.
+func (p *fileParser) parametersHint(action postroom.ActionType) string {
+	kind, _ := p.config.kinds.Kind(action)
+	var names []string
+	for _, parameter := range kind.Parameters {
+		if parameter.Required {
+			names = append(names, parameter.Name+": …")
+		}
+	}
+	return "write parameters: {" + strings.Join(names, ", ") + "}"
 }
 
-// checkAction checks a valid action against the host's actions and the rest of the file.
-func (p *fileParser) checkAction(m *mapping, r *Rule, report func(position, string, string)) {
-	n, ok := m.values["action"]
-	if !ok || !r.Action.Valid() {
+// checkAction checks a valid action against the rest of the file.
+func (p *fileParser) checkAction(m *mapping, r *Rule) {
+	kind, ok := p.config.kinds.Kind(r.Action)
+	if _, written := m.values["action"]; !written || !ok {
 		return
 	}
-	if !slices.Contains(p.config.actions, r.Action) {
-		report(positionOf(n), fmt.Sprintf("action %s is not supported here", r.Action), "the supported actions are "+strings.Join(actionNames(p.config.actions), ", "))
-	}
-	p.warnParameters(m, r)
+	p.warnParameters(m, r, kind)
 	p.warnLabels(m, r)
-	if r.Action.Danger() == postroom.Dangerous && r.SafeMode == postroom.SafeAlwaysSafe {
+	if kind.Danger == postroom.Dangerous && r.SafeMode == postroom.SafeAlwaysSafe {
 		p.warning(positionOf(m.values["safe_mode"]), fmt.Sprintf("always_safe does not release the dangerous action %s, which waits for approval", r.Action), "write dangerous_override if it shall happen without a person")
 	}
 }
 
 // warnParameters warns of parameters without effect.
-func (p *fileParser) warnParameters(m *mapping, r *Rule) {
-	known := []string{}
-	switch {
-	case r.Action.TakesLabel():
-		known = append(known, postroom.ParamLabel)
-	case !slices.Contains(parameterless, r.Action):
-		return
-	}
+func (p *fileParser) warnParameters(m *mapping, r *Rule, kind postroom.Kind) {
 	for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
-		if !slices.Contains(known, name) {
+		if !slices.ContainsFunc(kind.Parameters, func(known postroom.Parameter) bool { return known.Name == name }) {
 			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("action %s has no parameter %s", r.Action, strconv.Quote(name)), "")
 		}
 	}
 }
 
-// warnLabels warns of labels that may not exist when the rule matches.
+// warnLabels warns of labels that may not exist when the rule matches. One that Gmail does not create is an error.
 func (p *fileParser) warnLabels(m *mapping, r *Rule) {
-	label, ok := r.Parameters.Text(postroom.ParamLabel)
-	if ok && r.Action.TakesLabel() && !containsFold(p.file.Labels, label) && !systemLabel(label) {
-		p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels", label), "list it there, so that it is created if it does not exist")
+	for _, name := range p.config.kinds.LabelParameters(r.Action) {
+		label, ok := r.Parameters.Text(name)
+		if !ok || containsFold(p.file.Labels, label) || systemLabel(label) {
+			continue
+		}
+		if err := postroom.CheckLabelName(label); err != nil {
+			p.problem(positionOf(m.values["parameters"]), err.Error(), "")
+		} else {
+			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels", label), "list it there, so that it is created if it does not exist")
+		}
 	}
 }
 
 // warnLabelIDs warns of conditions on a label that is neither an id nor a name in the file's labels.
 func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlaces) {
-	if c.Type == LabelPresent && !containsFold(p.file.Labels, c.Value) && !systemLabel(c.Value) && !strings.HasPrefix(c.Value, "Label_") {
-		p.warning(places.find(joinPath(path, "value")), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", c.Value), "list the label's name there, or write its id")
+	if c.Type == LabelPresent {
+		_ = c.eachValue(func(part, value string) *ConditionError {
+			if !containsFold(p.file.Labels, value) && !systemLabel(value) && !strings.HasPrefix(value, "Label_") {
+				p.warning(places.find(joinPath(path, part)), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", value), "list the label's name there, or write its id")
+			}
+			return nil
+		})
 	}
 	for i, child := range c.Children {
 		p.warnLabelIDs(child, joinPath(path, fmt.Sprintf("children[%d]", i)), places)

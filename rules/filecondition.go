@@ -1,8 +1,12 @@
 package rules
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"io/fs"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -20,7 +24,10 @@ func (p conditionPlaces) find(path string) position {
 	}
 }
 
-var conditionKeys = []string{"op", "children", "type", "value", "header", "pattern"}
+var conditionKeys = []string{
+	"op", "children", "type", "value", "values", "values_from", "header", "fields", "pattern", "part", "match", "compare",
+	"case_sensitive", "index", "zone",
+}
 
 // condition reads the tree as it stands, noting places; what it must be is [Condition.Validate]'s business.
 func (p *fileParser) condition(n ast.Node, path string, places conditionPlaces, depth int) Condition {
@@ -48,6 +55,11 @@ func (p *fileParser) condition(n ast.Node, path string, places conditionPlaces, 
 	text("value", func(s string) { c.Value = s })
 	text("header", func(s string) { c.Header = s })
 	text("pattern", func(s string) { c.Pattern = s })
+	text("part", func(s string) { c.Part = s })
+	text("match", func(s string) { c.Match = Match(s) })
+	text("compare", func(s string) { c.Compare = Compare(s) })
+	text("zone", func(s string) { c.Zone = s })
+	p.conditionLists(m, &c, path, places)
 	if children, ok := m.values["children"]; ok {
 		places[joinPath(path, "children")] = positionOf(children)
 		for i, child := range p.list(children, "children") {
@@ -56,4 +68,89 @@ func (p *fileParser) condition(n ast.Node, path string, places conditionPlaces, 
 		}
 	}
 	return c
+}
+
+// conditionLists reads the fields of a leaf that are not texts.
+func (p *fileParser) conditionLists(m *mapping, c *Condition, path string, places conditionPlaces) {
+	list := func(key string, set func([]string)) {
+		n, ok := m.values[key]
+		if !ok {
+			return
+		}
+		places[joinPath(path, key)] = positionOf(n)
+		if key == "values" {
+			places[joinPath(path, "value")] = positionOf(n)
+		}
+		texts := []string{}
+		for i, entry := range p.list(n, key) {
+			places[joinPath(path, fmt.Sprintf("%s[%d]", key, i))] = positionOf(entry)
+			text, _ := p.text(entry, "an entry of "+key)
+			texts = append(texts, text)
+		}
+		set(texts)
+	}
+	list("values", func(texts []string) { c.Values = texts })
+	list("fields", func(texts []string) { c.Fields = texts })
+	if n, ok := m.values["values_from"]; ok {
+		places[joinPath(path, "values")], places[joinPath(path, "value")] = positionOf(n), positionOf(n)
+		c.Values = append(c.Values, p.valuesFrom(n)...)
+	}
+	if n, ok := m.values["case_sensitive"]; ok {
+		places[joinPath(path, "case_sensitive")] = positionOf(n)
+		c.CaseSensitive = p.boolean(n, "case_sensitive")
+	}
+	if n, ok := m.values["index"]; ok {
+		places[joinPath(path, "index")] = positionOf(n)
+		c.Index = p.integer(n, "index")
+	}
+}
+
+// valuesFrom reads a file of values: one on each line; empty lines, and those that begin with #, do not count.
+func (p *fileParser) valuesFrom(n ast.Node) []string {
+	name, ok := p.text(n, "values_from")
+	if !ok {
+		return nil
+	}
+	if p.config.files == nil {
+		p.problem(positionOf(n), "the rules come from no directory in which files could be", "write the values out as values")
+		return nil
+	}
+	if !fs.ValidPath(name) {
+		p.problem(positionOf(n), fmt.Sprintf("%q is no file below the one of the rules", name), "write a relative path without dots, as in senders.txt")
+		return nil
+	}
+	data, err := readBounded(p.config.files, name)
+	if err != nil {
+		p.problem(positionOf(n), err.Error(), "")
+		return nil
+	}
+	var values []string
+	for line := range strings.Lines(strings.TrimPrefix(data, "\uFEFF")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			values = append(values, line)
+		}
+	}
+	if len(values) == 0 {
+		p.problem(positionOf(n), fmt.Sprintf("the file %q holds no values", name), "write one on each line")
+	}
+	return values
+}
+
+// readBounded reads a file of text.
+func readBounded(files fs.FS, name string) (string, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) > maxFileSize:
+		return "", fmt.Errorf("the file %q is larger than %d bytes", name, maxFileSize)
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return "", fmt.Errorf("the file %q is not text in UTF-8", name)
+	}
+	return string(data), nil
 }

@@ -1,9 +1,9 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -17,6 +17,8 @@ type fileParser struct {
 	config parseConfig
 	file   *File
 	names  map[string]position // of the rules so far
+
+	matchAll bool // rules let those after them be tried unless they say otherwise
 }
 
 // root refuses what the YAML parser should not be given.
@@ -39,12 +41,15 @@ func (p *fileParser) root() ast.Node {
 }
 
 func (p *fileParser) document(root ast.Node) {
-	m := p.mapping(root, "the file", []string{"labels", "rules"})
+	m := p.mapping(root, "the file", []string{"labels", "matching", "rules"})
 	if m == nil {
 		return
 	}
 	if n, ok := m.values["labels"]; ok {
 		p.labels(n)
+	}
+	if n, ok := m.values["matching"]; ok {
+		p.matching(n)
 	}
 	n, ok := m.values["rules"]
 	if !ok {
@@ -58,15 +63,25 @@ func (p *fileParser) document(root ast.Node) {
 	}
 }
 
+// matching reads whether rules stop the ones after them unless they say otherwise.
+func (p *fileParser) matching(n ast.Node) {
+	text, ok := p.text(n, "matching")
+	switch {
+	case text == "all":
+		p.matchAll = true
+	case ok && text != "first":
+		p.problem(positionOf(n), fmt.Sprintf("unknown matching %q", text), "write first, so that the first rule that matches decides, or all")
+	}
+}
+
 func (p *fileParser) labels(n ast.Node) {
 	for _, entry := range p.list(n, "labels") {
 		name, ok := p.text(entry, "a label")
+		refused := postroom.CheckLabelName(name)
 		switch {
 		case !ok:
-		case strings.TrimSpace(name) == "":
-			p.problem(positionOf(entry), "a label needs a name", "")
-		case strings.ContainsFunc(name, unicode.IsControl):
-			p.problem(positionOf(entry), "the label's name holds characters that cannot be shown", "write it on one line")
+		case refused != nil && !systemLabel(name):
+			p.problem(positionOf(entry), refused.Error(), "")
 		case containsFold(p.file.Labels, name):
 			p.problem(positionOf(entry), fmt.Sprintf("label %q is listed twice", name), "Gmail does not tell upper from lower case; remove one")
 		default:
@@ -76,7 +91,8 @@ func (p *fileParser) labels(n ast.Node) {
 }
 
 var ruleKeys = []string{
-	"name", "description", "enabled", "scope", "scope_ref", "priority", "condition", "action", "parameters", "safe_mode",
+	"name", "description", "enabled", "scope", "scope_ref", "priority", "condition", "action", "parameters", "actions", "safe_mode",
+	"stop", "schedule", "authentication",
 }
 
 func (p *fileParser) rule(n ast.Node) {
@@ -116,15 +132,84 @@ func (p *fileParser) readFields(m *mapping, r *Rule) {
 	if n, ok := m.values["enabled"]; ok {
 		r.Enabled = p.boolean(n, "enabled")
 	}
+	r.Continue = p.matchAll
+	if n, ok := m.values["stop"]; ok {
+		r.Continue = !p.boolean(n, "stop")
+	}
+	text("authentication", func(s string) { r.Authentication = Authentication(s) })
+	if n, ok := m.values["schedule"]; ok {
+		r.Schedule = p.schedule(n)
+	}
 	if n, ok := m.values["priority"]; ok {
 		r.Priority = p.integer(n, "priority")
 	}
 	if n, ok := m.values["parameters"]; ok {
-		r.Parameters = postroom.Parameters{}
-		if params := p.mapping(n, "parameters", nil); params != nil {
-			for _, key := range params.keys {
-				r.Parameters[key] = p.plain(params.values[key], "parameter "+key)
+		r.Parameters = p.parameters(n)
+	}
+	if n, ok := m.values["actions"]; ok {
+		p.actions(n, m, r)
+	}
+}
+
+func (p *fileParser) parameters(n ast.Node) postroom.Parameters {
+	parameters := postroom.Parameters{}
+	if m := p.mapping(n, "parameters", nil); m != nil {
+		for _, key := range m.keys {
+			parameters[key] = p.plain(m.values[key], "parameter "+key)
+		}
+	}
+	return parameters
+}
+
+// actions reads a list of actions, the first of which is checked as if it stood alone.
+func (p *fileParser) actions(n ast.Node, m *mapping, r *Rule) {
+	if action, ok := m.values["action"]; ok {
+		p.problem(positionOf(action), "the rule has both action and actions", "write one of the two")
+		return
+	}
+	for _, entry := range p.list(n, "actions") {
+		part := p.mapping(entry, "an action", []string{"action", "parameters"})
+		if part == nil {
+			continue
+		}
+		var a RuleAction
+		if name, ok := part.values["action"]; ok {
+			text, _ := p.text(name, "action")
+			a.Type = postroom.ActionType(text)
+		}
+		if given, ok := part.values["parameters"]; ok {
+			a.Parameters = p.parameters(given)
+		}
+		if _, first := m.values["action"]; !first {
+			r.Action, r.Parameters = a.Type, a.Parameters
+			m.values["action"] = cmp.Or(part.values["action"], entry)
+			m.values["parameters"] = cmp.Or(part.values["parameters"], m.values["action"])
+			continue
+		}
+		r.Also = append(r.Also, a)
+		m.values[fmt.Sprintf("actions[%d]", len(r.Also))] = entry
+	}
+}
+
+// schedule reads when the rule applies; what it must be is [Schedule]'s business.
+func (p *fileParser) schedule(n ast.Node) Schedule {
+	var s Schedule
+	m := p.mapping(n, "a schedule", []string{"from", "until", "times", "weekdays", "zone"})
+	if m == nil {
+		return s
+	}
+	for key, to := range map[string]*string{"from": &s.From, "until": &s.Until, "zone": &s.Zone} {
+		if value, ok := m.values[key]; ok {
+			*to, _ = p.text(value, key)
+		}
+	}
+	for key, to := range map[string]*[]string{"times": &s.Times, "weekdays": &s.Weekdays} {
+		if list, ok := m.values[key]; ok {
+			for _, entry := range p.list(list, key) {
+				text, _ := p.text(entry, "an entry of "+key)
+				*to = append(*to, text)
 			}
 		}
 	}
+	return s
 }

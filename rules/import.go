@@ -18,7 +18,7 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 // list that is not nil, which [Parse] returns for a file without rules, deletes all rules of the account.
 func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
 	var done Imported
-	if err := checkImport(accountID, rules); err != nil {
+	if err := s.checkImport(accountID, rules); err != nil {
 		return done, err
 	}
 	if err := beginChange(ctx, tx); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules
 	}
 	for _, r := range rules {
 		r.AccountID = accountID
-		if err := done.put(ctx, tx, &r, left[r.Name]); err != nil {
+		if err := s.put(ctx, tx, &done, &r, left[r.Name]); err != nil {
 			return done, err
 		}
 		delete(left, r.Name)
@@ -48,7 +48,7 @@ func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules
 	return done, nil
 }
 
-func checkImport(accountID string, rules []Rule) error {
+func (s *Store) checkImport(accountID string, rules []Rule) error {
 	if rules == nil {
 		return fmt.Errorf("import rules: account %q: %w; to delete all of them, give an empty list that is not nil", accountID, ErrNoRules)
 	}
@@ -60,18 +60,18 @@ func checkImport(accountID string, rules []Rule) error {
 		names[r.Name] = true
 		r.AccountID = accountID
 		r.normalize()
-		if err := r.Validate(); err != nil {
+		if err := r.Validate(s.kinds); err != nil {
 			return fmt.Errorf("import rules: %w", err)
 		}
 	}
 	return nil
 }
 
-// put stores r in place of old, or as a new rule if old is nil.
-func (d *Imported) put(ctx context.Context, tx queue.Tx, r, old *Rule) error {
+// put stores r in place of old, or as a new rule if old is nil, and counts it.
+func (s *Store) put(ctx context.Context, tx queue.Tx, d *Imported, r, old *Rule) error {
 	if old == nil {
 		d.Added++
-		return insert(ctx, tx, r)
+		return s.insert(ctx, tx, r)
 	}
 	r.normalize()
 	r.ID, r.CreatedAt, r.UpdatedAt = old.ID, old.CreatedAt, old.UpdatedAt
@@ -88,7 +88,7 @@ func (d *Imported) put(ctx context.Context, tx queue.Tx, r, old *Rule) error {
 		return nil
 	}
 	d.Changed++
-	return update(ctx, tx, r)
+	return s.update(ctx, tx, r)
 }
 
 // sameDefinition reports whether two rules are equal but for their position, whether they are enabled, and their times.

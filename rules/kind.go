@@ -3,8 +3,8 @@ package rules
 import (
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/postroom-go/postroom"
 )
 
 // A Kind is the type of a leaf; the table in the package documentation lists them.
@@ -28,31 +28,117 @@ const (
 	SmallerThan     Kind = "smaller_than"
 	OlderThan       Kind = "older_than"
 	NewerThan       Kind = "newer_than"
+
+	Address        Kind = "address"
+	AddressCount   Kind = "address_count"
+	RecipientCount Kind = "recipient_count"
+	Subject        Kind = "subject"
+	Body           Kind = "body"
+	Header         Kind = "header"
+	HeaderOrder    Kind = "header_order"
+	HeaderNumber   Kind = "header_number"
+	HeaderCount    Kind = "header_count"
+
+	ListID         Kind = "list_id"
+	IsReply        Kind = "is_reply"
+	AttachmentName Kind = "attachment_name"
+	AttachmentType Kind = "attachment_type"
+	IsCalendar     Kind = "calendar"
+	IsBounce       Kind = "bounce"
+	IsAutomatic    Kind = "automatic"
+	HasUnsubscribe Kind = "unsubscribe"
+
+	Authenticated    Kind = "authenticated"
+	AuthResult       Kind = "authentication"
+	SenderSeen       Kind = "sender_seen"
+	SenderSpoofed    Kind = "sender_spoofed"
+	SenderConfusable Kind = "sender_confusable"
+	HasHiddenText    Kind = "hidden_text"
+	PartsDisagree    Kind = "parts_disagree"
+
+	DateOf     Kind = "date"
+	ReceivedAt Kind = "received"
+	Now        Kind = "now"
+	TimeOfDay  Kind = "time_of_day"
+	Weekday    Kind = "weekday"
+
+	Category  Kind = "category"
+	Starred   Kind = "starred"
+	Important Kind = "important"
+	Unread    Kind = "unread"
 )
 
 // A kind defines how leaves of one type are written and compiled.
 type kind struct {
-	fields  []string // required; all others must be absent
-	compile func(c Condition) (predicate, *ConditionError)
+	required []string // "values" stands for either value or values, "fields" for either header or fields, where both are known
+	optional []string // all others must be absent
+	compile  func(k *code, c *Condition) (leaf, *ConditionError)
 }
 
+var (
+	justValue   = []string{"value"}
+	anyValue    = []string{"values"}
+	matchedText = []string{"match", "case_sensitive"}
+	compared    = []string{"compare", "value"}
+	datePart    = []string{"part", "values"}
+	dateOptions = []string{"match", "compare", "zone"}
+)
+
 var kinds = map[Kind]kind{
-	SenderEmail:     {[]string{"value"}, compileSenderEmail},
-	SenderDomain:    {[]string{"value"}, compileSenderDomain},
-	To:              {[]string{"value"}, compileTo},
-	Cc:              {[]string{"value"}, compileCc},
-	SubjectContains: {[]string{"value"}, compileSubjectContains},
-	SubjectRegex:    {[]string{"value"}, compileSubjectRegex},
-	BodyContains:    {[]string{"value"}, compileBodyContains},
-	BodyRegex:       {[]string{"value"}, compileBodyRegex},
-	HeaderPresent:   {[]string{"header"}, compileHeaderPresent},
-	HeaderMatch:     {[]string{"header", "pattern"}, compileHeaderMatch},
-	LabelPresent:    {[]string{"value"}, compileLabelPresent},
-	HasAttachment:   {nil, compileHasAttachment},
-	LargerThan:      {[]string{"value"}, compileLargerThan},
-	SmallerThan:     {[]string{"value"}, compileSmallerThan},
-	OlderThan:       {[]string{"value"}, compileOlderThan},
-	NewerThan:       {[]string{"value"}, compileNewerThan},
+	SenderEmail:     {anyValue, nil, compileSenderEmail},
+	SenderDomain:    {anyValue, nil, compileSenderDomain},
+	To:              {anyValue, nil, compileTo},
+	Cc:              {anyValue, nil, compileCc},
+	SubjectContains: {anyValue, nil, compileSubjectContains},
+	SubjectRegex:    {anyValue, nil, compileSubjectRegex},
+	BodyContains:    {anyValue, nil, compileBodyContains},
+	BodyRegex:       {anyValue, nil, compileBodyRegex},
+	HeaderPresent:   {[]string{"header"}, nil, compileHeaderPresent},
+	HeaderMatch:     {[]string{"header", "pattern"}, nil, compileHeaderMatch},
+	LabelPresent:    {anyValue, nil, compileLabelPresent},
+	HasAttachment:   {nil, nil, compileFact((*view).hasAttachment)},
+	LargerThan:      {justValue, nil, compileLargerThan},
+	SmallerThan:     {justValue, nil, compileSmallerThan},
+	OlderThan:       {justValue, nil, compileOlderThan},
+	NewerThan:       {justValue, nil, compileNewerThan},
+
+	Address:        {[]string{"fields", "values"}, []string{"part", "match", "case_sensitive"}, compileAddresses},
+	AddressCount:   {[]string{"fields", "compare", "value"}, nil, compileAddressCount},
+	RecipientCount: {compared, nil, compileRecipientCount},
+	Subject:        {anyValue, matchedText, compileSubject},
+	Body:           {anyValue, matchedText, compileBody},
+	Header:         {[]string{"fields", "values"}, []string{"match", "case_sensitive", "index"}, compileHeader},
+	HeaderOrder:    {[]string{"fields", "compare", "value"}, []string{"index", "case_sensitive"}, compileHeaderOrder},
+	HeaderNumber:   {[]string{"fields", "compare", "value"}, []string{"index"}, compileHeaderNumber},
+	HeaderCount:    {[]string{"fields", "compare", "value"}, nil, compileHeaderCount},
+
+	ListID:         {anyValue, []string{"match"}, compileListID},
+	IsReply:        {nil, nil, compileFact((*view).isReply)},
+	AttachmentName: {anyValue, matchedText, compileAttachmentName},
+	AttachmentType: {anyValue, []string{"match"}, compileAttachmentType},
+	IsCalendar:     {nil, nil, compileFact((*view).isCalendar)},
+	IsBounce:       {nil, nil, compileFact((*view).isBounce)},
+	IsAutomatic:    {nil, anyValue, compileAutomatic},
+	HasUnsubscribe: {nil, anyValue, compileUnsubscribe},
+
+	Authenticated:    {nil, nil, compileFact((*view).isAuthenticated)},
+	AuthResult:       {[]string{"part", "values"}, nil, compileAuthResult},
+	SenderSeen:       {nil, nil, compileSenderSeen},
+	SenderSpoofed:    {nil, nil, compileFact((*view).isSpoofed)},
+	SenderConfusable: {nil, anyValue, compileConfusable},
+	HasHiddenText:    {nil, justValue, compileHiddenText},
+	PartsDisagree:    {nil, nil, compileFact((*view).partsDisagree)},
+
+	DateOf:     {datePart, []string{"header", "index", "match", "compare", "zone"}, compileDate},
+	ReceivedAt: {datePart, dateOptions, compileReceived},
+	Now:        {datePart, dateOptions, compileNow},
+	TimeOfDay:  {anyValue, []string{"zone"}, compileTimeOfDay},
+	Weekday:    {anyValue, []string{"zone"}, compileWeekday},
+
+	Category:  {anyValue, nil, compileCategory},
+	Starred:   {nil, nil, compileSystemLabel(postroom.LabelStarred)},
+	Important: {nil, nil, compileSystemLabel(postroom.LabelImportant)},
+	Unread:    {nil, nil, compileSystemLabel(postroom.LabelUnread)},
 }
 
 // Kinds returns the types of leaf, sorted by name.
@@ -64,30 +150,4 @@ func kindNames() []string {
 		names = append(names, string(k))
 	}
 	return names
-}
-
-// fields returns a fault for each field that a leaf lacks and for each that its type does not have.
-func (c *Condition) fields() []*ConditionError {
-	k, ok := kinds[c.Type]
-	if !ok {
-		return []*ConditionError{{Path: "type", Err: ErrUnknownType, Detail: strconv.Quote(string(c.Type)), Hint: suggest(string(c.Type), kindNames(), "the types are")}}
-	}
-	var faults []*ConditionError
-	values := []struct{ name, value string }{{"value", c.Value}, {"header", c.Header}, {"pattern", c.Pattern}}
-	for _, f := range values {
-		switch wanted := slices.Contains(k.fields, f.name); {
-		case wanted && strings.TrimSpace(f.value) == "":
-			faults = append(faults, &ConditionError{Path: f.name, Err: ErrMissingField, Detail: string(c.Type) + " needs " + strings.Join(k.fields, " and ")})
-		case !wanted && f.value != "":
-			faults = append(faults, &ConditionError{Path: f.name, Err: ErrSurplusField, Detail: string(c.Type) + " takes " + listed(k.fields)})
-		}
-	}
-	return faults
-}
-
-func listed(fields []string) string {
-	if len(fields) == 0 {
-		return "no field"
-	}
-	return "only " + strings.Join(fields, " and ")
 }

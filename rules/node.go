@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // A position is a place in a file, both from 1; the zero position is the whole file.
@@ -56,9 +58,9 @@ func (s *source) mapping(n ast.Node, what string, allowed []string) *mapping {
 			continue
 		}
 		if allowed != nil && !slices.Contains(allowed, key) {
-			s.problem(positionOf(pair.Key), fmt.Sprintf("unknown key %q in %s", key, what), suggest(key, allowed, "the keys are"))
+			s.problem(positionOf(pair.Key), fmt.Sprintf("unknown key %q in %s", key, what), suggest.Instead(key, allowed, "the keys are"))
 			// Reading on as if the nearest key had been written keeps one slip from causing a second complaint.
-			key = nearest(key, allowed)
+			key = suggest.Nearest(key, allowed)
 		}
 		if _, taken := m.values[key]; taken || key == "" {
 			continue

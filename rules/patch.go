@@ -49,7 +49,12 @@ type Patch struct {
 	Condition   *Condition           `json:"condition"`
 	Action      *postroom.ActionType `json:"action"`
 	Parameters  *postroom.Parameters `json:"parameters"`
+	Also        *[]RuleAction        `json:"further_actions"`
 	SafeMode    *postroom.SafeMode   `json:"safe_mode"`
+
+	Continue       *bool           `json:"continue"`
+	Schedule       *Schedule       `json:"schedule"`
+	Authentication *Authentication `json:"authentication"`
 
 	DisabledReason TextPatch `json:"disabled_reason"`
 }
@@ -61,7 +66,7 @@ func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Ru
 		p.apply(r)
 		r.UpdatedAt = queue.Now(tx)
 		patched = r
-		return update(ctx, tx, r)
+		return s.update(ctx, tx, r)
 	})
 	if err != nil {
 		return nil, err
@@ -87,6 +92,10 @@ func (p *Patch) apply(r *Rule) {
 	p.DisabledReason.apply(&r.DisabledReason)
 	set(&r.Condition, p.Condition)
 	set(&r.Parameters, p.Parameters)
+	set(&r.Also, p.Also)
+	set(&r.Continue, p.Continue)
+	set(&r.Schedule, p.Schedule)
+	set(&r.Authentication, p.Authentication)
 }
 
 func set[T any](to *T, value *T) {

@@ -2,15 +2,15 @@ package rules_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/rules"
@@ -23,6 +23,81 @@ func anyLeaf() *rapid.Generator[rules.Condition] {
 		leaf(rules.SubjectContains, "sale"), leaf(rules.SubjectRegex, `^\w+ \d`), leaf(rules.BodyContains, "x"),
 		{Type: rules.HeaderPresent, Header: "List-Id"}, header("List-Id", "dev"), leaf(rules.LabelPresent, "INBOX"),
 		leaf(rules.HasAttachment, ""), leaf(rules.LargerThan, "1KB"), leaf(rules.OlderThan, "1d"), leaf(rules.NewerThan, "3d"),
+		{Type: rules.SenderEmail, Values: []string{"*@b.example", "amy@a.example"}}, leaf(rules.IsReply, ""), leaf(rules.Unread, ""),
+		{Type: rules.Address, Fields: []string{"from", "to"}, Part: "local", Match: rules.Contains, Value: "m"},
+		{Type: rules.Header, Fields: []string{"List-Id", "Subject"}, Match: rules.Wildcard, Value: "*E*"},
+		{Type: rules.HeaderCount, Header: "List-Id", Compare: rules.Less, Value: "1"},
+		{Type: rules.Weekday, Value: "sat", Zone: "Asia/Tokyo"}, {Type: rules.ListID, Value: "dev"},
+	})
+}
+
+// anyText draws texts with characters whose case is special, and with blanks of all kinds.
+func anyText(longest int) *rapid.Generator[string] {
+	parts := []string{
+		"a", "A", "k", "K", "\u212a", "s", "S", "\u017f", "σ", "ς", "Σ", "i", "I", "İ", "ı", "ß", "ẞ", "Ⱥ", "ⱥ", "\u00a0", " ", " ", "\n", "\t",
+		"ab", "sale", "日", "\xff", "\ufffd", ".", "*", "?", "\\",
+	}
+	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom(parts), 1, longest), func(list []string) string { return strings.Join(list, "") })
+}
+
+// anyTextLeaf draws leaves that match texts.
+func anyTextLeaf() *rapid.Generator[rules.Condition] {
+	return rapid.Custom(func(t *rapid.T) rules.Condition {
+		c := rules.Condition{Match: rapid.SampledFrom([]rules.Match{rules.Is, rules.Contains, rules.Wildcard, rules.Regex}).Draw(t, "match")}
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			c.Type = rules.Subject
+		case 1:
+			c.Type = rules.Body
+		case 2:
+			c.Type, c.Header, c.Index = rules.Header, "X-Text", rapid.IntRange(-2, 2).Draw(t, "index")
+		default:
+			c.Type, c.Fields, c.Part = rules.Address, []string{"from"}, rapid.SampledFrom([]string{"name", "local"}).Draw(t, "part")
+		}
+		c.CaseSensitive = c.Match != rules.Regex && rapid.Bool().Draw(t, "case")
+		value := anyText(3)
+		if c.Match == rules.Regex {
+			value = rapid.Custom(func(t *rapid.T) string {
+				literal, other := regexp.QuoteMeta(anyText(3).Draw(t, "literal")), regexp.QuoteMeta(anyText(2).Draw(t, "other"))
+				form := rapid.SampledFrom([]string{"%s", "(?i)%s", "(?i)%s|%s", "(%s)+ *%s", "^(?i:%s)%s?", "(?:%s){2}|x%s", `%s\s%s`, "[a%s]%s"}).Draw(t, "form")
+				return strings.ReplaceAll(strings.Replace(strings.Replace(form, "%s", literal, 1), "%s", other, 1), "\xff", "")
+			})
+		}
+		valid := value.Filter(func(v string) bool {
+			_, err := regexp.Compile(v)
+			return strings.TrimSpace(v) != "" && (c.Match != rules.Regex || err == nil)
+		})
+		if n := rapid.SampledFrom([]int{1, 2, 10}).Draw(t, "values"); n > 1 {
+			c.Values = rapid.SliceOfN(valid, n, n).Draw(t, "alternatives")
+		} else {
+			c.Value = valid.Draw(t, "value")
+		}
+		return c
+	})
+}
+
+// The index never leaves out a rule that matches, whatever the case and the blanks of texts and values.
+func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := anyText(8)
+		msg := &postroom.Message{
+			From:    postroom.Address{Name: text.Draw(t, "name"), Email: text.Draw(t, "local") + "@a.example"},
+			Subject: text.Draw(t, "subject"), BodyPlain: text.Draw(t, "body"),
+			Headers: []postroom.Header{{Name: "x-text", Value: text.Draw(t, "first")}, {Name: "X-Text", Value: text.Draw(t, "second")}},
+		}
+		list := make([]rules.Rule, rapid.IntRange(1, 8).Draw(t, "rules"))
+		want := []string{}
+		for i := range list {
+			list[i] = rules.NewRule("r", anyTextLeaf().Draw(t, "leaf"), postroom.Archive, nil)
+			if list[i].ID = string(rune('a' + i)); matches(t, list[i].Condition, msg) {
+				want = append(want, list[i].ID)
+			}
+		}
+		got := []string{}
+		for r := range rules.NewSet(list, nil).All(msg, now) {
+			got = append(got, r.ID)
+		}
+		require.Equal(t, want, got)
 	})
 }
 
@@ -134,7 +209,7 @@ func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
 			}
 		}
 
-		set := rules.NewSet(list)
+		set := rules.NewSet(list, nil)
 		require.Empty(t, set.Broken())
 		got := []string{}
 		for r := range set.All(msg, now) {
@@ -187,4 +262,28 @@ func sees(r *rules.Rule, msg *postroom.Message) bool {
 	default:
 		return true
 	}
+}
+
+// FuzzTheIndexFindsWhatMatches compares the index with the condition alone, for any value and any text.
+func FuzzTheIndexFindsWhatMatches(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"is", "Re: x", "re: X"}, {"contains", " ſs ", "a SS b"}, {"wildcard", `a*\*?`, "A x *y"}, {"regex", "(?i)k+ *(a|b)", "\u212a\n b"},
+		{"regex", "a{2}|^$", "aa"}, {"contains", "\xff", "\ufffd"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, match, value, text string) {
+		msg := &postroom.Message{Subject: text, BodyPlain: text, From: postroom.Address{Name: text, Email: text}}
+		for _, c := range []rules.Condition{
+			{Type: rules.Subject}, {Type: rules.Body}, {Type: rules.Address, Fields: []string{"from"}},
+			{Type: rules.Address, Fields: []string{"from"}, Part: "name"},
+		} {
+			c.Match, c.Value = rules.Match(match), value
+			if c.Validate() != nil {
+				continue
+			}
+			_, found := rules.NewSet([]rules.Rule{rules.NewRule("r", c, postroom.Archive, nil)}, nil).First(msg, now)
+			require.Equal(t, matches(t, c, msg), found)
+		}
+	})
 }

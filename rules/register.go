@@ -20,8 +20,13 @@ type Config struct {
 	// Rules decides first. Required; usually an [Engine].
 	Rules postroom.Decider
 	// Fallback decides about messages that no rule matches; usually a language model. Its decision is a step of the job,
-	// so that a later attempt does not ask again. Default nil: such messages are recorded with action none.
+	// so that a later attempt does not ask again, and is recorded as a model's, whatever Source and rule it names. Default nil:
+	// such messages are recorded with action none.
 	Fallback postroom.Decider
+
+	// Kinds are the actions that decisions may have. A decision with another, or with parameters that do not fit, is recorded
+	// as none, with a request for approval. Default nil: those that package gmail carries out.
+	Kinds *postroom.Kinds
 }
 
 func (c Config) validate() error {

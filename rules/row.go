@@ -27,6 +27,10 @@ type row struct {
 	Action         string         `db:"action"`
 	Parameters     string         `db:"parameters"`
 	SafeMode       string         `db:"safe_mode"`
+	Also           string         `db:"further_actions"`
+	Continues      int            `db:"continues"`
+	Schedule       string         `db:"schedule"`
+	Authentication string         `db:"authentication"`
 	CreatedAt      dbtime.Time    `db:"created_at"`
 	UpdatedAt      dbtime.Time    `db:"updated_at"`
 }
@@ -37,32 +41,47 @@ func (r *row) rule() Rule {
 		Enabled: r.Enabled == 1, DisabledReason: r.DisabledReason.String,
 		Scope: Scope(r.Scope), ScopeRef: r.ScopeRef.String, Priority: r.Priority, Position: r.Position,
 		Action: postroom.ActionType(r.Action), SafeMode: postroom.SafeMode(r.SafeMode),
+		Continue: r.Continues == 1, Authentication: Authentication(r.Authentication),
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
 	}
 	// What cannot be read makes this rule a broken one, and no other.
-	if err := json.Unmarshal([]byte(r.Conditions), &rule.Condition); err != nil {
-		rule.damage = fmt.Errorf("stored conditions: %w", err)
+	for _, field := range []struct {
+		name, text string
+		to         any
+	}{
+		{"conditions", r.Conditions, &rule.Condition},
+		{"parameters", r.Parameters, &rule.Parameters},
+		{"further actions", r.Also, &rule.Also},
+		{"schedule", r.Schedule, &rule.Schedule},
+	} {
+		if err := json.Unmarshal([]byte(field.text), field.to); err != nil {
+			rule.damage = errors.Join(rule.damage, fmt.Errorf("stored %s: %w", field.name, err))
+		}
 	}
-	if err := json.Unmarshal([]byte(r.Parameters), &rule.Parameters); err != nil {
-		rule.damage = errors.Join(rule.damage, fmt.Errorf("stored parameters: %w", err))
+	if len(rule.Also) == 0 {
+		rule.Also = nil
 	}
 	return rule
 }
 
 func toRow(r *Rule) (*row, error) {
-	conditions, err := json.Marshal(r.Condition)
-	if err != nil {
-		return nil, fmt.Errorf("rule %q: conditions: %w", r.Name, err)
-	}
-	parameters, err := json.Marshal(r.Parameters)
-	if err != nil {
-		return nil, fmt.Errorf("rule %q: parameters: %w", r.Name, err)
+	texts := make([]string, 0, 4)
+	for _, field := range []struct {
+		name  string
+		value any
+	}{{"conditions", r.Condition}, {"parameters", r.Parameters}, {"further actions", append([]RuleAction{}, r.Also...)}, {"schedule", r.Schedule}} {
+		text, err := json.Marshal(field.value)
+		if err != nil {
+			return nil, fmt.Errorf("rule %q: %s: %w", r.Name, field.name, err)
+		}
+		texts = append(texts, string(text))
 	}
 	return &row{
 		ID: r.ID, AccountID: r.AccountID, Name: r.Name, Description: nullable(r.Description),
 		Enabled: dbvalue.Number(r.Enabled), DisabledReason: nullable(r.DisabledReason),
 		Scope: string(r.Scope), ScopeRef: nullable(r.ScopeRef), Priority: r.Priority, Position: r.Position,
-		Conditions: string(conditions), Action: string(r.Action), Parameters: string(parameters), SafeMode: string(r.SafeMode),
+		Conditions: texts[0], Action: string(r.Action), Parameters: texts[1], SafeMode: string(r.SafeMode),
+		Also: texts[2], Continues: dbvalue.Number(r.Continue), Schedule: texts[3], Authentication: string(r.Authentication),
 		CreatedAt: dbtime.Of(r.CreatedAt), UpdatedAt: dbtime.Of(r.UpdatedAt),
 	}, nil
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // A Scope selects the mail that a rule applies to.
@@ -40,7 +42,25 @@ const (
 	maxNameLength = 200
 )
 
-// A Rule applies one action to the mail that matches its condition. [NewRule] makes one with the defaults.
+// A RuleAction is one of the actions of a rule.
+type RuleAction struct {
+	Type       postroom.ActionType `json:"action"`
+	Parameters postroom.Parameters `json:"parameters,omitempty"`
+}
+
+// An Authentication says whether a rule matches only mail whose sender is verified; see [Authenticated].
+type Authentication string
+
+// The demands on the sender.
+const (
+	// AuthenticationDefault requires it of a rule with [postroom.SafeDangerousOverride] that goes by the sender: by its scope,
+	// or by a leaf on From, Reply-To, Sender or Return-Path. Anyone can write these.
+	AuthenticationDefault     Authentication = ""
+	AuthenticationRequired    Authentication = "required"
+	AuthenticationNotRequired Authentication = "not_required"
+)
+
+// A Rule applies its actions to the mail that matches its condition. [NewRule] makes one with the defaults.
 type Rule struct {
 	ID string // given by [Store.Create] and [Store.Import]
 
@@ -66,7 +86,14 @@ type Rule struct {
 	Condition  Condition
 	Action     postroom.ActionType
 	Parameters postroom.Parameters
-	SafeMode   postroom.SafeMode
+	// Also are further actions, which follow Action.
+	Also     []RuleAction
+	SafeMode postroom.SafeMode
+
+	// Continue lets the rules after this one be tried as well when it has matched.
+	Continue       bool
+	Schedule       Schedule
+	Authentication Authentication
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -85,22 +112,23 @@ func NewRule(name string, condition Condition, action postroom.ActionType, param
 // ErrInvalidRule reports that a rule is invalid; the faults of its condition are [ConditionError]s as well.
 var ErrInvalidRule = errors.New("invalid rule")
 
-// Validate checks the rule and returns every fault at once; nil when there is none.
-func (r *Rule) Validate() error {
-	_, err := r.compile()
+// Validate checks the rule and returns every fault at once; nil when there is none. Its action must be one of the kinds; nil
+// stands for those that package gmail carries out.
+func (r *Rule) Validate(kinds *postroom.Kinds) error {
+	_, err := r.compile(newCode(), kinds)
 	return err
 }
 
-func (r *Rule) compile() (*Program, error) {
-	program, err := Compile(r.Condition)
-	faults := []error{r.damage, err}
-	for _, f := range r.faults() {
+func (r *Rule) compile(k *code, kinds *postroom.Kinds) (node, error) {
+	root, conditionFaults := k.compileTree(r.Condition)
+	faults := []error{r.damage, joinFaults(conditionFaults)}
+	for _, f := range r.faults(kinds) {
 		faults = append(faults, f)
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, err)
+		return node{}, fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, err)
 	}
-	return program, nil
+	return root, nil
 }
 
 // A fault is a fault of one field of a rule.
@@ -120,7 +148,7 @@ func (f fault) text() string {
 }
 
 // faults returns the faults of all fields but the condition.
-func (r *Rule) faults() []fault {
+func (r *Rule) faults(kinds *postroom.Kinds) []fault {
 	var found []fault
 	add := func(field, detail, hint string) { found = append(found, fault{field, detail, hint}) }
 
@@ -136,17 +164,47 @@ func (r *Rule) faults() []fault {
 		add("priority", fmt.Sprintf("%d is out of bounds", r.Priority), fmt.Sprintf("write a number within -%d and %d", maxPriority, maxPriority))
 	}
 	if !r.SafeMode.Valid() {
-		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)), suggest(string(r.SafeMode), safeModes(), "the safe modes are"))
+		add("safe_mode", fmt.Sprintf("unknown safe mode %q", string(r.SafeMode)), suggest.Instead(string(r.SafeMode), safeModes(), "the safe modes are"))
 	}
-	if !r.Action.Valid() {
-		add("action", fmt.Sprintf("unknown action %q", string(r.Action)), suggest(string(r.Action), actionNames(postroom.ActionTypes()), "the actions are"))
-	} else if err := r.Action.CheckParameters(r.Parameters); err != nil {
-		add("parameters", err.Error(), "")
+	found = append(found, actionFaults(kinds, r.Action, r.Parameters)...)
+	for i, also := range r.Also {
+		for _, f := range actionFaults(kinds, also.Type, also.Parameters) {
+			add(fmt.Sprintf("actions[%d]", i+1), f.detail, f.hint)
+		}
 	}
-	if _, err := json.Marshal(r.Parameters); err != nil {
-		add("parameters", "they cannot be stored: "+err.Error(), "write texts, numbers, true or false, lists and mappings")
+	if a := r.Authentication; a != AuthenticationDefault && a != AuthenticationRequired && a != AuthenticationNotRequired {
+		known := []string{string(AuthenticationRequired), string(AuthenticationNotRequired)}
+		add("authentication", fmt.Sprintf("unknown authentication %q", string(a)), suggest.Instead(string(a), known, "write"))
 	}
+	_, scheduleFaults := r.Schedule.compile()
+	found = append(found, scheduleFaults...)
 	return append(found, r.scopeFaults()...)
+}
+
+// actionFaults returns the faults of one action of a rule.
+func actionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters postroom.Parameters) []fault {
+	var found []fault
+	if kind, ok := kinds.Kind(action); !ok {
+		found = append(found, fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), actionNames(kinds.Types()), "the actions are")})
+	} else if err := kind.CheckParameters(parameters, time.Time{}); err != nil {
+		found = append(found, fault{"parameters", err.Error(), ""})
+	}
+	if _, err := json.Marshal(parameters); err != nil {
+		found = append(found, fault{"parameters", "they cannot be stored: " + err.Error(), "write texts, numbers, true or false, lists and mappings"})
+	}
+	return found
+}
+
+// actions returns all actions of the rule, in order.
+func (r *Rule) actions() []RuleAction {
+	return append([]RuleAction{{r.Action, r.Parameters}}, r.Also...)
+}
+
+func unknownAction(kinds *postroom.Kinds, t postroom.ActionType) string {
+	if kinds.Knows(t) {
+		return fmt.Sprintf("action %s is not carried out here", t)
+	}
+	return fmt.Sprintf("unknown action %q", string(t))
 }
 
 func (r *Rule) scopeFaults() []fault {
@@ -172,7 +230,7 @@ func (r *Rule) scopeFaults() []fault {
 			return ref(fmt.Sprintf("scope sender needs an address, not %q", r.ScopeRef), "write it whole, as in name@example.com")
 		}
 	default:
-		return []fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)), suggest(string(r.Scope), scopes(), "the scopes are")}}
+		return []fault{{"scope", fmt.Sprintf("unknown scope %q", string(r.Scope)), suggest.Instead(string(r.Scope), scopes(), "the scopes are")}}
 	}
 	return nil
 }
@@ -207,6 +265,9 @@ func (r *Rule) normalize() {
 	if r.Parameters == nil {
 		r.Parameters = postroom.Parameters{}
 	}
+	if len(r.Also) == 0 {
+		r.Also = nil
+	}
 }
 
 // belongsTo reports whether the rule belongs to the account.
@@ -214,17 +275,20 @@ func (r *Rule) belongsTo(accountID string) bool {
 	return r.AccountID == accountID || (r.Scope == ScopeAccount && r.ScopeRef == accountID)
 }
 
-// usesLabel reports whether the condition or the action of the rule names the label, by its exact id or by its name, which
+// usesLabel reports whether the condition or an action of the rule names the label, by its exact id or by its name, which
 // Gmail compares without regard to case.
-func (r *Rule) usesLabel(label postroom.Label) bool {
+func (r *Rule) usesLabel(kinds *postroom.Kinds, label postroom.Label) bool {
 	if r.Condition.usesLabel(label.ID, label.Name) {
 		return true
 	}
-	for parameter, value := range r.Parameters {
-		text, ok := value.(string)
-		if ok && (text == label.ID || (parameter == postroom.ParamLabel && strings.EqualFold(text, label.Name))) {
-			return true
+	return slices.ContainsFunc(r.actions(), func(a RuleAction) bool {
+		named := kinds.LabelParameters(a.Type)
+		for parameter, value := range a.Parameters {
+			text, ok := value.(string)
+			if ok && (text == label.ID || (slices.Contains(named, parameter) && strings.EqualFold(text, label.Name))) {
+				return true
+			}
 		}
-	}
-	return false
+		return false
+	})
 }

@@ -2,8 +2,11 @@ package rules
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -11,15 +14,20 @@ import (
 
 // A Set is a compiled and ordered list of rules. It is immutable and safe for concurrent use.
 type Set struct {
+	code   *code
 	rules  []compiled
+	index  *index
 	broken []Broken
-	// byAudience lists, for each audience, the positions of its rules, ascending.
-	byAudience map[audience][]int
+
+	asksSenders bool // a rule asks whether the sender has written before
+	searches    *sync.Pool
 }
 
 type compiled struct {
-	rule    Rule
-	program *Program
+	rule      Rule
+	root      node
+	calendar  *calendar
+	mustProve bool // the sender must be verified
 }
 
 // A Broken rule cannot be evaluated. It does not keep the others from matching.
@@ -28,35 +36,78 @@ type Broken struct {
 	Err  error
 }
 
-// An audience identifies the mail that a rule applies to, with references in the form in which they are compared.
-type audience struct {
-	accountID string
-	scope     Scope
-	ref       string
-}
+// ErrNoSenders reports that a rule asks whether the sender has written before, and nothing is configured that knows.
+var ErrNoSenders = errors.New("the condition sender_seen needs a record of senders, and none is configured")
 
-// NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated.
-func NewSet(rules []Rule) *Set {
-	s := &Set{byAudience: map[audience][]int{}}
+// NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated, and those
+// whose action is none of the kinds; nil stands for the kinds that package gmail carries out. Rules that ask for the senders of
+// earlier mail are broken: only an [Engine] knows them.
+func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, false) }
+
+func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
+	s := &Set{code: newCode()}
 	for _, rule := range rules {
 		if !rule.Enabled {
 			continue
 		}
 		rule.normalize()
-		program, err := rule.compile()
+		root, err := rule.compile(s.code, kinds)
+		if err == nil && root.any(s.code, func(l *leaf) bool { return l.history }) {
+			if s.asksSenders = s.asksSenders || knowsSenders; !knowsSenders {
+				err = fmt.Errorf("%w %q: %w", ErrInvalidRule, rule.Name, ErrNoSenders)
+			}
+		}
 		if err != nil {
 			s.broken = append(s.broken, Broken{rule, err})
 			continue
 		}
-		s.rules = append(s.rules, compiled{rule, program})
+		calendar, _ := rule.Schedule.compile() // compile has seen its faults
+		s.rules = append(s.rules, compiled{rule, root, calendar, rule.mustProve(s.code, &root)})
 	}
 	slices.SortStableFunc(s.rules, func(a, b compiled) int { return compareRules(&a.rule, &b.rule) })
+	triggers := make([]trigger, len(s.rules))
 	for i := range s.rules {
-		r := &s.rules[i].rule
-		key := audience{r.AccountID, r.Scope, r.ScopeRef}
-		s.byAudience[key] = append(s.byAudience[key], i)
+		triggers[i] = s.code.triggerOfRule(&s.rules[i])
 	}
+	s.index = newIndex(s.code, triggers)
+	s.searches = &sync.Pool{New: func() any { return &search{} }}
 	return s
+}
+
+// mustProve reports whether the rule matches only mail of verified senders.
+func (r *Rule) mustProve(k *code, root *node) bool {
+	switch r.Authentication {
+	case AuthenticationRequired:
+		return true
+	case AuthenticationNotRequired:
+		return false
+	default:
+		return r.SafeMode == postroom.SafeDangerousOverride &&
+			(r.Scope == ScopeDomain || r.Scope == ScopeSender || root.any(k, func(l *leaf) bool { return l.sender }))
+	}
+}
+
+// triggerOfRule is that of the condition or of the scope, whichever is better.
+func (k *code) triggerOfRule(c *compiled) trigger {
+	best := k.triggerOf(&c.root, false)
+	better := func(t trigger) {
+		if best.isZero() || t.cost < best.cost {
+			best = t
+		}
+	}
+	switch r := &c.rule; r.Scope {
+	case ScopeDomain:
+		better(k.keyTrigger(k.source(addressSource(inFrom, partDomain)), r.ScopeRef))
+	case ScopeSender:
+		better(k.keyTrigger(k.source(addressSource(inFrom, partAddress)), r.ScopeRef))
+	case ScopeAccount:
+		better(k.keyTrigger(k.source(textSource{from: fromAccount}), r.ScopeRef))
+	case ScopeGlobal:
+		if r.AccountID != "" {
+			better(k.keyTrigger(k.source(textSource{from: fromAccount}), r.AccountID))
+		}
+	}
+	return best
 }
 
 func compareRules(a, b *Rule) int {
@@ -74,7 +125,7 @@ func (s *Set) Len() int { return len(s.rules) }
 // Broken returns the rules that cannot be evaluated.
 func (s *Set) Broken() []Broken { return slices.Clone(s.broken) }
 
-// First returns the first rule that matches the message: the one that decides.
+// First returns the first rule that matches the message.
 func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 	for rule := range s.All(msg, now) {
 		return rule, true
@@ -85,28 +136,44 @@ func (s *Set) First(msg *postroom.Message, now time.Time) (Rule, bool) {
 // All yields every rule that matches the message, in order. Ages are measured against now.
 func (s *Set) All(msg *postroom.Message, now time.Time) iter.Seq[Rule] {
 	return func(yield func(Rule) bool) {
-		v := &view{msg: msg, now: now}
-		for _, i := range s.candidates(v) {
-			if c := &s.rules[i]; c.program.root(v) && !yield(c.rule) {
-				return
-			}
+		s.each(msg, now, &facts{server: gmailServer}, func(c *compiled) bool { return yield(c.rule) })
+	}
+}
+
+// each calls yield with the rules that match, in order, until it returns false.
+func (s *Set) each(msg *postroom.Message, now time.Time, f *facts, yield func(c *compiled) bool) {
+	found := s.searches.Get().(*search) //nolint:forcetypeassert // the pool holds nothing else
+	defer func() {
+		found.view.release()
+		s.searches.Put(found)
+	}()
+	v := &found.view
+	v.reset(s.code, msg, now, f)
+	found.start(s.index)
+	for i := found.next(s.index, 0); i >= 0; i = found.next(s.index, i+1) {
+		if c := &s.rules[i]; c.matches(v) && !yield(c) {
+			return
 		}
 	}
 }
 
-// candidates returns the positions of the rules whose scope includes the message, ascending.
-func (s *Set) candidates(v *view) []int {
-	var positions []int
-	owners := []string{"", v.msg.AccountID}
-	if v.msg.AccountID == "" {
-		owners = owners[:1]
+func (c *compiled) matches(v *view) bool {
+	return c.rule.sees(v) && c.calendar.includes(v.now) && c.root.match(v) && (!c.mustProve || v.isAuthenticated())
+}
+
+// sees reports whether the message is in the scope of the rule.
+func (r *Rule) sees(v *view) bool {
+	if r.AccountID != "" && r.AccountID != v.msg.AccountID {
+		return false
 	}
-	for _, owner := range owners {
-		positions = append(positions, s.byAudience[audience{owner, ScopeGlobal, ""}]...)
-		positions = append(positions, s.byAudience[audience{owner, ScopeAccount, v.msg.AccountID}]...)
-		positions = append(positions, s.byAudience[audience{owner, ScopeDomain, v.senderDomain()}]...)
-		positions = append(positions, s.byAudience[audience{owner, ScopeSender, lowerASCII(v.msg.From.Email)}]...)
+	switch r.Scope {
+	case ScopeAccount:
+		return r.ScopeRef == v.msg.AccountID
+	case ScopeDomain:
+		return r.ScopeRef == domainOf(v.msg.From.Email)
+	case ScopeSender:
+		return r.ScopeRef == lowerASCII(v.msg.From.Email)
+	default:
+		return true
 	}
-	slices.Sort(positions)
-	return positions
 }

@@ -16,7 +16,7 @@ func TestSetSetsBrokenRulesAside(t *testing.T) {
 	off := rules.NewRule("off", rules.Condition{}, postroom.Star, nil)
 	off.Enabled = false
 
-	set := rules.NewSet([]rules.Rule{bad, good, off})
+	set := rules.NewSet([]rules.Rule{bad, good, off}, nil)
 	require.Equal(t, 1, set.Len())
 	require.Len(t, set.Broken(), 1, "a disabled rule is nobody's trouble")
 	require.Equal(t, "bad", set.Broken()[0].Rule.Name)
@@ -33,7 +33,7 @@ func TestScopeDoesNotOutrankPriority(t *testing.T) {
 	narrow := rules.NewRule("narrow", leaf(rules.SubjectContains, "räumung"), postroom.Star, nil)
 	narrow.Scope, narrow.ScopeRef = rules.ScopeSender, "amy.lee@shop.example"
 
-	set := rules.NewSet([]rules.Rule{narrow, broad})
+	set := rules.NewSet([]rules.Rule{narrow, broad}, nil)
 	var found []string
 	for r := range set.All(letter(), now) {
 		found = append(found, r.Name)
@@ -55,7 +55,7 @@ func BenchmarkDecide(b *testing.B) {
 	for i := range list {
 		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), kinds[i%len(kinds)](i), postroom.Archive, nil)
 	}
-	set := rules.NewSet(list)
+	set := rules.NewSet(list, nil)
 	msg := letter()
 	for b.Loop() {
 		if _, ok := set.First(msg, now); ok {
@@ -70,7 +70,7 @@ func BenchmarkDecideAmongManySenders(b *testing.B) {
 		list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), leaf(rules.HasAttachment, ""), postroom.Archive, nil)
 		list[i].Scope, list[i].ScopeRef = rules.ScopeSender, fmt.Sprintf("p%d@shop.example", i)
 	}
-	set := rules.NewSet(list)
+	set := rules.NewSet(list, nil)
 	msg := letter()
 	for b.Loop() {
 		if _, ok := set.First(msg, now); ok {

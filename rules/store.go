@@ -41,7 +41,10 @@ var (
 // A Store keeps rules. Its reading methods see what has been committed, its writing methods take the caller's
 // transaction. A missing rule is [postroom.ErrNotFound]; an invalid rule is [ErrInvalidRule] and is not stored. [NewStore]
 // makes a Store; the zero Store is unusable.
-type Store struct{ db queue.DB }
+type Store struct {
+	db    queue.DB
+	kinds *postroom.Kinds
+}
 
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
@@ -50,6 +53,9 @@ const giveDB = "a database opened with queue/sqlite or queue/postgres"
 type StoreConfig struct {
 	// DB holds the rules. Required; [Migrate] must have prepared it.
 	DB queue.DB
+	// Kinds are the actions that rules may have; a rule with another is not stored, and not evaluated. Default nil: those that
+	// package gmail carries out.
+	Kinds *postroom.Kinds
 }
 
 // NewStore makes a store; a missing field is an error that names it.
@@ -57,7 +63,7 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 	if err := fields.Required("rules: StoreConfig.DB", cfg.DB, giveDB); err != nil {
 		return nil, err
 	}
-	return &Store{db: cfg.DB}, nil
+	return &Store{db: cfg.DB, kinds: cfg.Kinds}, nil
 }
 
 // List returns all rules in the order in which they are tried, disabled ones included.
@@ -85,7 +91,7 @@ func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) 
 	if err := beginChange(ctx, tx); err != nil {
 		return nil, err
 	}
-	if err := insert(ctx, tx, &r); err != nil {
+	if err := s.insert(ctx, tx, &r); err != nil {
 		return nil, err
 	}
 	return &r, nil
@@ -106,7 +112,7 @@ func (s *Store) SetEnabled(ctx context.Context, tx queue.Tx, id string, enabled 
 			return disable(ctx, tx, r, "")
 		}
 		r.Enabled, r.DisabledReason = true, ""
-		return update(ctx, tx, r)
+		return s.update(ctx, tx, r)
 	})
 }
 
@@ -128,7 +134,7 @@ func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID st
 	}
 	disabled := 0
 	for _, r := range all {
-		if !r.belongsTo(accountID) || !r.usesLabel(label) {
+		if !r.belongsTo(accountID) || !r.usesLabel(s.kinds, label) {
 			continue
 		}
 		if err := disable(ctx, tx, &r, fmt.Sprintf("Label '%s' was deleted from Gmail", label.Name)); err != nil {
@@ -150,10 +156,10 @@ func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error
 			return err
 		}
 		r.Priority, other.Priority = other.Priority, r.Priority
-		if err := update(ctx, tx, r); err != nil {
+		if err := s.update(ctx, tx, r); err != nil {
 			return err
 		}
-		return update(ctx, tx, other)
+		return s.update(ctx, tx, other)
 	})
 }
 
@@ -202,39 +208,41 @@ func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
 }
 
 // insert stores r under a new id and sets its id and times.
-func insert(ctx context.Context, tx queue.Tx, r *Rule) error {
+func (s *Store) insert(ctx context.Context, tx queue.Tx, r *Rule) error {
 	id, err := uuid7.New()
 	if err != nil {
 		return fmt.Errorf("store rule %q: %w", r.Name, err)
 	}
 	r.ID, r.CreatedAt, r.UpdatedAt = id, queue.Now(tx), queue.Now(tx)
-	stored, err := checked(ctx, tx, r)
+	stored, err := s.checked(ctx, tx, r)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, sqlInsertRule,
 		stored.ID, stored.AccountID, stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
 		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
-		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode, stored.CreatedAt, stored.UpdatedAt)
+		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode,
+		stored.Also, stored.Continues, stored.Schedule, stored.Authentication, stored.CreatedAt, stored.UpdatedAt)
 	return wrap("store", r, err)
 }
 
-func update(ctx context.Context, tx queue.Tx, r *Rule) error {
-	stored, err := checked(ctx, tx, r)
+func (s *Store) update(ctx context.Context, tx queue.Tx, r *Rule) error {
+	stored, err := s.checked(ctx, tx, r)
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, sqlUpdateRule,
 		stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
 		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
-		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode, dbtime.Of(queue.Now(tx)), stored.ID)
+		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode,
+		stored.Also, stored.Continues, stored.Schedule, stored.Authentication, dbtime.Of(queue.Now(tx)), stored.ID)
 	return wrap("store", r, err)
 }
 
 // checked returns the row of a rule, or an error if the rule is invalid or its name is taken.
-func checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
+func (s *Store) checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 	r.normalize()
-	if err := r.Validate(); err != nil {
+	if err := r.Validate(s.kinds); err != nil {
 		return nil, err
 	}
 	var holder string

@@ -335,7 +335,7 @@ func TestADeletedLabelDisablesItsAccountsRules(t *testing.T) {
 		shops := postroom.Parameters{"label": "shops"}
 		add("by id in a condition", "acc", rules.AnyOf(fromDomain("x.example"), rules.NoneOf(onLabel("Label_7"))), postroom.Archive, nil)
 		add("by name in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, shops)
-		add("by id in a parameter", "acc", fromDomain("x.example"), postroom.Snooze, postroom.Parameters{"snooze_label": "Label_7"})
+		add("by id in a parameter", "acc", fromDomain("x.example"), postroom.ApplyLabel, postroom.Parameters{"label": "Label_7"})
 		add("longer id", "acc", onLabel("Label_77"), postroom.Archive, nil)
 		add("the word in a regex", "acc", rules.Condition{Type: rules.SubjectRegex, Value: "Shops"}, postroom.Archive, nil)
 		add("another account's", "other", onLabel("Label_7"), postroom.ApplyLabel, shops)

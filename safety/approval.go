@@ -2,7 +2,6 @@ package safety
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -35,8 +34,8 @@ type Approval struct {
 	ActionID string
 	Reasons  []string // why a person is asked
 
-	// Digest is a hash of the action's id, type, account, message and parameters, and of the expiry. It is checked when the
-	// request is approved.
+	// Digest is the signature over the request: the action's id, type, account, message and parameters, the hash of what it sends,
+	// if any (see [Ledger.SetContent]), its decision, the reasons and the times. It is checked when the request is approved.
 	Digest string
 
 	RequestedAt time.Time
@@ -69,29 +68,25 @@ func (r *approvalRow) value() (Approval, error) {
 	return a, decode("reasons of approval "+a.ID, r.Reasons, &a.Reasons)
 }
 
-// digest covers the parameters as they are stored, byte for byte.
-func digest(a postroom.Action, storedParameters string, expires time.Time) string {
-	// Quoted strings are unambiguous.
-	text := fmt.Sprintf("%q", []string{a.ID, a.AccountID, a.MessageID, string(a.Type), storedParameters, dbtime.Format(expires)})
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+// requested are what the digest of a request is over.
+func (p *permitRow) requested(r *approvalRow) []string {
+	return append(p.parts("asked for approval"), r.ID, r.Reasons, dbtime.Format(r.RequestedAt.Time), dbtime.Format(r.ExpiresAt.Time))
 }
 
 // ask writes a request for approval of a waiting action and calls [Config.Ask].
 func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reasons []string) error {
-	id, err := uuid7.New()
+	p, err := l.permit(ctx, tx, a.ID)
 	if err != nil {
 		return err
 	}
-	text, err := encode("reasons", reasons)
-	if err != nil {
+	r := approvalRow{ActionID: a.ID, RequestedAt: dbtime.Of(queue.Now(tx)), ExpiresAt: dbtime.Of(queue.Now(tx).Add(l.cfg.ApprovalExpiry))}
+	if r.ID, err = uuid7.New(); err != nil {
 		return err
 	}
-	var parameters string
-	if err := dbquery.Get(ctx, tx, &parameters, selectParameters, a.ID); err != nil {
-		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
+	if r.Reasons, err = encode("reasons", reasons); err != nil {
+		return err
 	}
-	expires := dbtime.Truncate(queue.Now(tx).Add(l.cfg.ApprovalExpiry))
-	_, err = tx.ExecContext(ctx, insertApproval, id, a.ID, text, digest(a, parameters, expires), dbtime.Of(queue.Now(tx)), dbtime.Of(expires))
+	_, err = tx.ExecContext(ctx, insertApproval, r.ID, a.ID, r.Reasons, l.keys.sign(p.requested(&r)), r.RequestedAt, r.ExpiresAt)
 	if err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
 	}
@@ -111,40 +106,61 @@ func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcom
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes
-// at once. The ledger records who approved it and when.
+// at once. The ledger records who approved it and when, and signs that together with the action: nothing else is executed.
 //
-// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], or a [*StateError] when the action is no longer
-// waiting, and then writes nothing.
+// Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], [ErrInvalidDecision] when the action cannot be
+// carried out any more (nobody carries out its kind since, or the time of a snooze has passed), or a [*StateError] when the action is no longer
+// waiting, with the answer that somebody else has given; and then writes nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
-	if err := l.checkRequest(ctx, tx, actionID); err != nil {
-		return postroom.Action{}, err
-	}
-	a, err := l.move(ctx, tx, actionID, change{op: "approve", to: postroom.ActionQueued})
+	p, r, err := l.request(ctx, tx, actionID, "approve")
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if _, err := l.close(ctx, tx, actionID, OutcomeApproved, approver, ""); err != nil {
+	if err := l.checkRequest(tx, p, r); err != nil {
 		return postroom.Action{}, err
 	}
-	if a.Type == postroom.None {
+	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(queue.Now(tx))
+	p.RequestedAt, p.ExpiresAt = r.RequestedAt, r.ExpiresAt
+	seal := l.keys.sign(p.sealed(sealApproved, ""))
+	a, err := l.move(ctx, tx, actionID, change{op: "approve", to: postroom.ActionQueued, seal: &seal})
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	closed, err := l.close(ctx, tx, actionID, OutcomeApproved, approver, "")
+	switch {
+	case err != nil:
+		return postroom.Action{}, err
+	case !closed:
+		return postroom.Action{}, fmt.Errorf("safety: action %s: %w: the request is gone", actionID, ErrApprovalVoid)
+	case a.Type == postroom.None:
 		return l.finishNone(ctx, tx, actionID)
 	}
 	return a, l.cfg.Execute(ctx, tx, a)
 }
 
-// Reject ends an action that is waiting or queued, with the person's reason, which may be empty.
+// Reject ends an action that is waiting, or that the gate has let pass and no job has started, with the person's reason, which
+// may be empty. What a person has approved is not rejected: the first answer stands, and the [*StateError] has it. Use
+// [Ledger.Cancel] to stop an approved action that has not started.
 func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, why string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
+	}
+	p, err := readPermit(ctx, tx, actionID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if p.State == postroom.ActionQueued && p.ApprovalID != "" {
+		return l.tooLate(ctx, tx, actionID, "reject")
 	}
 	reason := "rejected by " + approver
 	if why != "" {
 		reason += ": " + why
 	}
-	a, err := l.move(ctx, tx, actionID, change{op: "reject", to: postroom.ActionRejected, error: reason})
+	// From the state that was read, and no other: between the two, somebody may approve.
+	a, err := l.move(ctx, tx, actionID, change{op: "reject", from: p.State, to: postroom.ActionRejected, error: reason})
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -155,7 +171,8 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 // Hold makes a queued action wait for approval, for the reason given. The job that was to execute the action must end in the
 // same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
-	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending})
+	unsealed := ""
+	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending, seal: &unsealed})
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -165,7 +182,15 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 // Renew withdraws the request of a waiting action and makes a new one for the action as it is now, with a new expiry. Use it
 // when the request has expired or become void.
 func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error {
-	a, old, _, err := l.request(ctx, tx, actionID, "renew the approval of")
+	p, r, err := l.request(ctx, tx, actionID, "renew the approval of")
+	if err != nil {
+		return err
+	}
+	a, err := p.value()
+	if err != nil {
+		return err
+	}
+	old, err := r.value()
 	if err != nil {
 		return err
 	}
@@ -191,39 +216,39 @@ func (l *Ledger) mayAnswer(approver string) error {
 }
 
 // checkRequest returns an error if the action's request cannot be approved now.
-func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, actionID string) error {
-	a, approval, parameters, err := l.request(ctx, tx, actionID, "approve")
-	switch {
-	case err != nil:
+func (l *Ledger) checkRequest(tx queue.Tx, p *permitRow, r *approvalRow) error {
+	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
+		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
+	}
+	if l.keys.check(r.Digest, p.requested(r)) != signedRight {
+		return fmt.Errorf("safety: action %s: %w: reject it, or ask again", p.ID, ErrApprovalVoid)
+	}
+	a, err := p.value()
+	if err != nil {
 		return err
-	case !queue.Now(tx).Before(approval.ExpiresAt):
-		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", actionID, ErrApprovalExpired,
-			approval.ExpiresAt.Format(time.RFC3339))
-	case digest(a, parameters, approval.ExpiresAt) != approval.Digest:
-		return fmt.Errorf("safety: action %s: %w: reject it, or ask again", actionID, ErrApprovalVoid)
+	}
+	if err := l.cfg.Kinds.Check(a.Type, a.Parameters, queue.Now(tx)); err != nil {
+		return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrInvalidDecision, err)
 	}
 	return nil
 }
 
-// request reads a waiting action, the request for its approval and its parameters as they are stored.
-func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (a postroom.Action, _ Approval, parameters string, err error) {
-	var row struct {
-		actionRow
-		approvalRow
-	}
-	err = dbquery.Get(ctx, tx, &row, selectWaiting, actionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		a, err = l.tooLate(ctx, tx, actionID, op)
-		return a, Approval{}, "", err
-	}
+// request reads a waiting action and the request for its approval.
+func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *approvalRow, error) {
+	p, err := l.permit(ctx, tx, actionID)
 	if err != nil {
-		return a, Approval{}, "", fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
+		return nil, nil, err
 	}
-	if a, err = row.actionRow.value(); err != nil {
-		return a, Approval{}, "", err
+	var r approvalRow
+	err = dbquery.Get(ctx, tx, &r, selectRequest, actionID)
+	if err == nil && p.State == postroom.ActionApprovedPending {
+		return p, &r, nil
 	}
-	approval, err := row.approvalRow.value()
-	return a, approval, row.Parameters, err
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		_, err = l.tooLate(ctx, tx, actionID, op)
+		return nil, nil, err
+	}
+	return nil, nil, fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
 }
 
 // ApprovalsOf lists the requests for approval of one action, with their outcomes, oldest first.

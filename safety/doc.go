@@ -2,15 +2,44 @@
 //
 // # The gate
 //
-// A [Gate] runs four checks on each decision: the action is dangerous; the confidence is below the threshold; the action
-// always needs approval; the decision requests approval. Any one of them makes the action wait for a person, and the reasons
-// are recorded with the decision. Only a rule of the user's with a safe mode releases a check; see [Gate.Judge]. No answer of
-// a model does, so a model that obeys the mail instead of its user gets no further than a request for approval.
+// A [Gate] checks each decision: whether the action is dangerous; the confidence is below the threshold; the action always
+// needs approval; the decision requests approval; there are further doubts. Any one of them makes the action wait for a person,
+// and the reasons are recorded with the decision. Only a rule of the user's with a safe mode releases a check; see
+// [Gate.Judge]. No answer of a model does, so a model that obeys the mail instead of its user gets no further than a request
+// for approval.
+//
+// # Who decided
+//
+// The program that asks a decider says who it was: package rules stamps the answer of a model as a model's, whatever the
+// answer says. The ledger does not take the word of a decision about its rule either. It looks the rule up in
+// [Config].Rules, in the transaction that records the decision: the rule must be stored, enabled, and at the version that
+// matched, and must say this action with these parameters. Its safe mode is that of the store. Otherwise a person is asked.
+//
+// # What a model does alone
+//
+// A model's decision leads to no action without a person but those of [Policy].ModelAlone, which by default leave the message in
+// the mailbox and are undone exactly. It does not archive, throw away or take out of spam under the name of a label. All
+// that models take out of the inbox of an account within a day is bounded by [Policy].ModelShare. A model decides alone about
+// no message with a sign of an attack; see [Signs].
+//
+// # What is permitted
+//
+// Each action that may be executed has a seal, an HMAC-SHA256 with [Config].Key over the action's account, message, kind and
+// parameters, the hash of what it sends, and its decision. The gate seals what it lets pass. Approve seals what a person
+// approves, together with the request, the approver, the times and the expiry; the request itself is signed when it is made.
+// Start checks the seal against the rows as they are then, and replaces it by that of the job:
+//
+//   - What was altered, forged or copied from another action since has failed, with the reason. Nothing is executed.
+//   - An approval that was not used in time, or was given under a key that is gone, asks a person again.
+//   - An approval is used once: a row that is put back to queued has the seal of the job that has used it.
+//
+// Of two answers the first stands. The other is a [*StateError] with the answer that was given.
 //
 // # The ledger
 //
-// A [Ledger] keeps four tables: decisions, the actions they led to, the links between actions (an undo and what it takes
-// back) and the requests for approval. All its writing methods take the caller's transaction, so that a decision, its action
+// A [Ledger] keeps seven tables: decisions, the actions they led to, the links between actions (an undo and what it takes
+// back), whose turn it is at each message, the requests for approval, the key of the seals, and a row for each account that is
+// locked while what models have done is counted. All its writing methods take the caller's transaction, so that a decision, its action
 // and the job that follows are there together or not at all.
 //
 //	              ┌──────────── Hold ───────────┐
@@ -19,7 +48,7 @@
 //	              │                             │                    │
 //	              ├── Cancel → canceled ←───────┼────────────────────┤
 //	              └── Reject → rejected ←───────┤                    │
-//	                                            └── Fail → failed ←──┘
+//	                          (not if approved) └── Fail → failed ←──┘
 //
 // Who may write what:
 //
@@ -27,9 +56,13 @@
 //     job that runs again after a crash records nothing twice.
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list
 //     of approvers if there is one, and only if the action is still what the request was made for.
+//   - SetContent belongs to whoever composes what an action sends: an approval then names the hash of the bytes.
 //   - Start, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same job
 //     may start it again, no other can.
 //   - Cancel belongs to the host.
+//
+// One action of a message executes at a time, undos included: Start and StartUndo return a [*postroom.BusyError] while another
+// does. [Ledger.History] lists the completed ones in their order.
 //
 // Each change is one statement that compares and sets. Of two that come at once one wins; the other gets a [*StateError]
 // with the state that won, and has written nothing.
@@ -39,6 +72,6 @@
 // A crash before the commit leaves no trace: the job runs again. A crash after it leaves the ledger right and the job free to
 // find out: Record returns the action of the first decision, Start returns the action that is already its own, and any change
 // that has happened answers with its state. An executing action whose job has ended without a word stays executing; its
-// owner's JobID says which job to ask. An undo that fails is void: it stays on record, and what it was to take back can be
+// owner's JobID says which job to ask, and the next action of the message gives it up. An undo that fails is void: it stays on record, and what it was to take back can be
 // undone again.
 package safety

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 )
@@ -18,9 +19,11 @@ var (
 	ErrInvalidDecision = errors.New("invalid decision")
 	// ErrApprovalExpired reports that the request has expired; [Ledger.Renew] makes a new one.
 	ErrApprovalExpired = errors.New("the request for approval has expired")
-	// ErrApprovalVoid reports that the action has changed since the request was made; [Ledger.Renew] makes a new
-	// one.
-	ErrApprovalVoid = errors.New("the action has changed since approval was asked for")
+	// ErrApprovalVoid reports that the action or the request was altered since the request was made, or that it was made under
+	// another key; [Ledger.Renew] makes a new one.
+	ErrApprovalVoid = errors.New("the action or the request has changed since approval was asked for")
+	// ErrContentSet reports that the hash of what the action sends is recorded, and is another one.
+	ErrContentSet = errors.New("what the action sends is recorded already, and is something else")
 	// ErrNotApprover reports that the person is not among [Config.Approvers].
 	ErrNotApprover = errors.New("not allowed to approve")
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
@@ -36,6 +39,7 @@ type StateError struct {
 	ActionID string
 	State    postroom.ActionState // the state that won
 	JobID    string               // the job that executes or executed the action; may be empty
+	Answer   *Approval            // the last answer of a person, approved or rejected; nil if nobody has answered
 }
 
 // Error names the change that was tried and the state of the action.
@@ -43,6 +47,9 @@ func (e *StateError) Error() string {
 	s := fmt.Sprintf("safety: cannot %s action %s: it is %s", e.Op, e.ActionID, e.State)
 	if e.State == postroom.ActionExecuting && e.JobID != "" {
 		s += " by job " + e.JobID
+	}
+	if e.Answer != nil {
+		s += fmt.Sprintf("; %s has %s it on %s", e.Answer.Approver, e.Answer.Outcome, e.Answer.DecidedAt.Format(time.RFC3339))
 	}
 	return s
 }

@@ -14,13 +14,13 @@ import (
 
 // What a model wants done is judged like anybody's wish, however sure it is.
 func ExampleGate_Judge() {
-	gate, err := safety.NewGate(safety.Policy{})
+	gate, err := safety.NewGate(safety.Policy{}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	verdict := gate.Judge(postroom.Decision{
 		Action: postroom.Forward, Confidence: 0.45, Rationale: "the mail says so", Source: postroom.SourceModel,
-	})
+	}, safety.Evidence{})
 	fmt.Println(verdict.RequiresApproval)
 	fmt.Println(strings.Join(verdict.Reasons, "\n"))
 	// Output:

@@ -16,12 +16,14 @@ import (
 type Filter struct {
 	AccountID string
 	MessageID string
-	Types     []postroom.ActionType  // of the action; undo_<type> is allowed
+	Rule      string                 // the id or the name, as it was then, of the rule that decided
+	Types     []postroom.ActionType  // of the action; undo_<type> and redo_<type> are allowed
 	States    []postroom.ActionState // of the action
 	Sources   []postroom.Source      // of the decision
 
-	// Since excludes actions that were recorded before it. [ParseWindow] parses "24h" and "7d".
-	Since time.Time
+	// Since excludes actions that were recorded before it, and Until those that were recorded at it or later. [ParseWindow]
+	// parses "24h" and "7d".
+	Since, Until time.Time
 
 	// Sender is a whole address if it has an @, and else a domain with its subdomains. Case is ignored.
 	Sender string
@@ -36,6 +38,12 @@ type Filter struct {
 	Limit int
 }
 
+// SelectsAll reports whether the filter restricts nothing; its Before and Limit do not count.
+func (f Filter) SelectsAll() bool {
+	return f.AccountID == "" && f.MessageID == "" && f.Rule == "" && len(f.Types) == 0 && len(f.States) == 0 && len(f.Sources) == 0 &&
+		f.Since.IsZero() && f.Until.IsZero() && strings.TrimSpace(f.Sender) == "" && f.Confidence == nil
+}
+
 // A Range is a range of confidence, both ends included: 0 ≤ Min ≤ Max ≤ 1.
 type Range struct{ Min, Max float64 }
 
@@ -44,7 +52,7 @@ const (
 	maxLimit     = 100
 )
 
-func (f Filter) withDefaults() (Filter, error) {
+func (f Filter) withDefaults(kinds *postroom.Kinds) (Filter, error) {
 	if f.Limit == 0 {
 		f.Limit = defaultLimit
 	}
@@ -55,8 +63,8 @@ func (f Filter) withDefaults() (Filter, error) {
 		return f, fmt.Errorf("safety: Filter.Confidence is %v to %v; it must be a range within 0 and 1", r.Min, r.Max)
 	}
 	for _, t := range f.Types {
-		if !postroom.ActionType(strings.TrimPrefix(string(t), undoPrefix)).Valid() {
-			return f, fmt.Errorf("safety: Filter.Types: %q is no action; the actions are %v", string(t), postroom.ActionTypes())
+		if !kinds.Knows(Undone(t)) {
+			return f, fmt.Errorf("safety: Filter.Types: %q is no action; the actions are %v", string(t), kinds.Types())
 		}
 	}
 	for _, s := range f.States {
@@ -79,12 +87,18 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 	w := where{clauses: []string{"1 = 1"}}
 	w.text("actions.account_id = ?", f.AccountID)
 	w.text("actions.message_id = ?", f.MessageID)
+	if f.Rule != "" {
+		w.add("(decisions.rule_id = ? OR decisions.rule_name = ?)", f.Rule, f.Rule)
+	}
 	w.text("actions.id < ?", f.Before)
 	in(&w, "actions.type IN (?)", f.Types)
 	in(&w, "actions.state IN (?)", f.States)
 	in(&w, "decisions.source IN (?)", f.Sources)
 	if !f.Since.IsZero() {
 		w.add("actions.created_at >= ?", dbtime.Of(f.Since))
+	}
+	if !f.Until.IsZero() {
+		w.add("actions.created_at < ?", dbtime.Of(f.Until))
 	}
 	w.sender(f.Sender)
 	if f.Confidence != nil {

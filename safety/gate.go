@@ -10,12 +10,21 @@ import (
 // An Override names a check that requires approval.
 type Override string
 
-// The four checks.
+// The checks.
 const (
 	OverrideDangerous      Override = "dangerous_action"
 	OverrideLowConfidence  Override = "low_confidence"
 	OverrideApprovalAlways Override = "approval_always"
 	OverrideRequested      Override = "requested"
+	OverrideRule           Override = "rule_not_stored" // the rule that decided is not stored as it was when it matched
+
+	// These are about a model's decisions.
+
+	OverrideModel   Override = "not_alone"       // no model does that alone
+	OverrideShare   Override = "daily_share"     // models have taken enough out of the inbox for a day
+	OverrideHidden  Override = "hidden_text"     // the message says something that its reader does not see
+	OverrideSender  Override = "doubtful_sender" // the sender is not who it seems to be
+	OverrideMachine Override = "machine_talk"    // the message gives instructions to a machine
 )
 
 // A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.
@@ -31,41 +40,67 @@ type Verdict struct {
 }
 
 // A Gate judges decisions by a [Policy]. It is safe for concurrent use.
-type Gate struct{ policy Policy }
+type Gate struct {
+	policy Policy
+	kinds  *postroom.Kinds
+}
 
-// NewGate makes a gate; a bad policy is an error that names the field.
-func NewGate(policy Policy) (*Gate, error) {
-	policy, err := policy.withDefaults()
+// NewGate makes a gate for decisions about the kinds of actions; nil stands for those that package gmail carries out. A bad
+// policy is an error that names the field.
+func NewGate(policy Policy, kinds *postroom.Kinds) (*Gate, error) {
+	policy, err := policy.withDefaults(kinds)
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{policy: policy}, nil
+	return &Gate{policy: policy, kinds: kinds}, nil
 }
 
-// Judge runs all four checks. Each requires approval if
+// Evidence is what [Gate.Judge] is told besides the decision: what the caller has found out itself. The zero Evidence is that
+// of a caller who has found out nothing, and releases nothing.
+type Evidence struct {
+	// SafeMode is that of the stored rule that made the decision; see [postroom.StoredRule]. The decision's own word does not
+	// count. Default empty: no rule, or none that is known.
+	SafeMode postroom.SafeMode
+	// Doubts are further reasons to ask a person. No safe mode releases them.
+	Doubts []Doubt
+}
+
+// A Doubt is a reason to ask a person.
+type Doubt struct {
+	Check  Override
+	Reason string // for people
+}
+
+// Judge runs all checks. Each requires approval if
 //
-//   - the action is [postroom.Dangerous];
+//   - the action is [postroom.Dangerous], as one is that nobody carries out;
 //   - the confidence is below the threshold (not checked for source none, which has no confidence);
 //   - the action is in Policy.ApprovalAlways;
-//   - the decision requests approval.
+//   - the decision requests approval;
+//   - there is a doubt.
 //
-// A safe mode counts only in the decision of a rule: source deterministic, with the id of the rule. Then
+// The safe mode of the evidence counts only for the decision of a rule: source deterministic, with the id of the rule. Then
 // [postroom.SafeAlwaysSafe] releases the second and third check for an action that is not dangerous, and nothing for a
-// dangerous one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the fourth, and nothing
+// dangerous one; [postroom.SafeDangerousOverride] releases the first three. Nothing releases the others, and nothing
 // releases a check of a model's decision.
-func (g *Gate) Judge(d postroom.Decision) Verdict {
+func (g *Gate) Judge(d postroom.Decision, e Evidence) Verdict {
+	d.SafeMode = e.SafeMode
 	v := Verdict{Overrides: []Override{}, Reasons: []string{}}
 	g.checkDanger(&v, d)
 	g.checkConfidence(&v, d)
 	g.checkList(&v, d)
-	checkRequest(&v, d)
+	g.checkRequest(&v, d)
+	for _, doubt := range e.Doubts {
+		v.Overrides = append(v.Overrides, doubt.Check)
+		v.Reasons = append(v.Reasons, doubt.Reason)
+	}
 	v.RequiresApproval = len(v.Overrides) > 0
 	return v
 }
 
 func (g *Gate) checkDanger(v *Verdict, d postroom.Decision) {
-	if d.Action.Danger() == postroom.Dangerous {
-		v.ask(d, OverrideDangerous, "action is classified as dangerous")
+	if g.kinds.Danger(d.Action) == postroom.Dangerous {
+		g.ask(v, d, OverrideDangerous, "action is classified as dangerous")
 	}
 }
 
@@ -74,7 +109,7 @@ func (g *Gate) checkConfidence(v *Verdict, d postroom.Decision) {
 	if d.Source == postroom.SourceNone || d.Confidence >= g.policy.ConfidenceThreshold {
 		return
 	}
-	v.ask(d, OverrideLowConfidence, belowThreshold(d.Confidence, g.policy.ConfidenceThreshold))
+	g.ask(v, d, OverrideLowConfidence, belowThreshold(d.Confidence, g.policy.ConfidenceThreshold))
 }
 
 // belowThreshold shows two decimals, or as many as make the two numbers differ.
@@ -89,11 +124,11 @@ func belowThreshold(confidence, threshold float64) string {
 
 func (g *Gate) checkList(v *Verdict, d postroom.Decision) {
 	if slices.Contains(g.policy.ApprovalAlways, d.Action) {
-		v.ask(d, OverrideApprovalAlways, "action type is in approval_always list")
+		g.ask(v, d, OverrideApprovalAlways, "action type is in approval_always list")
 	}
 }
 
-func checkRequest(v *Verdict, d postroom.Decision) {
+func (g *Gate) checkRequest(v *Verdict, d postroom.Decision) {
 	if !d.NeedsApproval {
 		return
 	}
@@ -101,11 +136,11 @@ func checkRequest(v *Verdict, d postroom.Decision) {
 	if d.Source == postroom.SourceDeterministic {
 		reason = "rule explicitly requested approval"
 	}
-	v.ask(d, OverrideRequested, reason)
+	g.ask(v, d, OverrideRequested, reason)
 }
 
-func (v *Verdict) ask(d postroom.Decision, check Override, reason string) {
-	if releases(d, check) {
+func (g *Gate) ask(v *Verdict, d postroom.Decision, check Override, reason string) {
+	if g.releases(d, check) {
 		v.Released = append(v.Released, check)
 		return
 	}
@@ -114,15 +149,15 @@ func (v *Verdict) ask(d postroom.Decision, check Override, reason string) {
 }
 
 // releases reports whether the decision is that of a rule whose safe mode releases the check.
-func releases(d postroom.Decision, check Override) bool {
+func (g *Gate) releases(d postroom.Decision, check Override) bool {
 	if d.Source != postroom.SourceDeterministic || d.RuleID == "" || check == OverrideRequested {
 		return false
 	}
 	switch d.SafeMode {
 	case postroom.SafeDangerousOverride:
-		return d.Action.Valid()
+		return g.kinds.Has(d.Action)
 	case postroom.SafeAlwaysSafe:
-		return d.Action.Danger() != postroom.Dangerous
+		return g.kinds.Danger(d.Action) != postroom.Dangerous
 	default:
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func testGate(t require.TestingT, p Policy) *Gate {
-	g, err := NewGate(p)
+	g, err := NewGate(p, everyKind())
 	require.NoError(t, err)
 	return g
 }
@@ -25,10 +25,15 @@ func rule(action postroom.ActionType, mode postroom.SafeMode) postroom.Decision 
 	}
 }
 
-func model(action postroom.ActionType, confidence float64) postroom.Decision {
-	return postroom.Decision{
+// model is a decision of a model, with at most one parameter.
+func model(action postroom.ActionType, confidence float64, parameter ...string) postroom.Decision {
+	d := postroom.Decision{
 		Action: action, Confidence: confidence, Rationale: "it looks so", Source: postroom.SourceModel, Model: "test::one",
 	}
+	if len(parameter) > 0 {
+		d.Parameters = postroom.Parameters{parameter[0]: parameter[1]}
+	}
+	return d
 }
 
 const (
@@ -97,7 +102,7 @@ func TestGate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := testGate(t, tc.policy).Judge(tc.decision)
+			v := testGate(t, tc.policy).Judge(tc.decision, Evidence{SafeMode: tc.decision.SafeMode})
 			require.Equal(t, len(tc.reasons) > 0, v.RequiresApproval)
 			require.ElementsMatch(t, tc.reasons, v.Reasons)
 			require.Len(t, v.Overrides, len(v.Reasons))
@@ -107,7 +112,7 @@ func TestGate(t *testing.T) {
 }
 
 func TestVerdictIsTelemetry(t *testing.T) {
-	v := testGate(t, Policy{}).Judge(model(postroom.Forward, 1))
+	v := testGate(t, Policy{}).Judge(model(postroom.Forward, 1), Evidence{})
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	require.JSONEq(t, `{
@@ -123,8 +128,8 @@ func TestNoModelIsReleased(t *testing.T) {
 		g := testGate(t, drawPolicy(t))
 		d := drawDecision(t)
 		d.Source = rapid.SampledFrom([]postroom.Source{postroom.SourceModel, postroom.SourceNone, "", "person"}).Draw(t, "source")
-		v := g.Judge(d)
-		if d.Action.Danger() == postroom.Dangerous {
+		v := g.Judge(d, Evidence{SafeMode: d.SafeMode})
+		if everyKind().Danger(d.Action) == postroom.Dangerous {
 			require.True(t, v.RequiresApproval)
 		}
 		require.Empty(t, v.Released)
@@ -138,18 +143,18 @@ func TestSafeModesOnlyEverRelease(t *testing.T) {
 		g := testGate(t, drawPolicy(t))
 		d := drawDecision(t)
 		d.Source, d.SafeMode = postroom.SourceDeterministic, postroom.SafeDefault
-		strict := g.Judge(d)
+		strict := g.Judge(d, Evidence{SafeMode: d.SafeMode})
 		require.Empty(t, strict.Released)
 
 		d.SafeMode = postroom.SafeAlwaysSafe
-		safe := g.Judge(d)
+		safe := g.Judge(d, Evidence{SafeMode: d.SafeMode})
 		require.ElementsMatch(t, strict.Overrides, append(safe.Overrides, safe.Released...))
-		if d.Action.Danger() == postroom.Dangerous {
+		if everyKind().Danger(d.Action) == postroom.Dangerous {
 			require.Equal(t, strict, safe)
 		}
 
 		d.SafeMode = postroom.SafeDangerousOverride
-		override := g.Judge(d)
+		override := g.Judge(d, Evidence{SafeMode: d.SafeMode})
 		require.ElementsMatch(t, strict.Overrides, append(override.Overrides, override.Released...))
 		if d.RuleID != "" {
 			require.Equal(t, d.NeedsApproval, override.RequiresApproval)
@@ -160,13 +165,13 @@ func TestSafeModesOnlyEverRelease(t *testing.T) {
 func drawPolicy(t *rapid.T) Policy {
 	return Policy{
 		ConfidenceThreshold: rapid.Float64Range(0.01, 1).Draw(t, "threshold"),
-		ApprovalAlways:      rapid.SliceOf(rapid.SampledFrom(postroom.ActionTypes())).Draw(t, "always"),
+		ApprovalAlways:      rapid.SliceOf(rapid.SampledFrom(everyKind().Types())).Draw(t, "always"),
 	}
 }
 
 func drawDecision(t *rapid.T) postroom.Decision {
 	return postroom.Decision{
-		Action:        rapid.SampledFrom(postroom.ActionTypes()).Draw(t, "action"),
+		Action:        rapid.SampledFrom(everyKind().Types()).Draw(t, "action"),
 		Confidence:    rapid.Float64Range(0, 1).Draw(t, "confidence"),
 		NeedsApproval: rapid.Bool().Draw(t, "asks"),
 		RuleID:        rapid.SampledFrom([]string{"", "rule-1"}).Draw(t, "rule"),

@@ -23,6 +23,15 @@ type Config struct {
 	// Policy configures the gate. The zero Policy uses the defaults.
 	Policy Policy
 
+	// Kinds are the actions that are carried out; a decision for another one is [ErrInvalidDecision]. Default nil: those that
+	// package gmail carries out.
+	Kinds *postroom.Kinds
+
+	// Rules looks up the rule of each decision of source deterministic, in the transaction that records it. If the rule is not
+	// stored as it was when it matched, a person is asked; its safe mode is that of the store. Default nil: no rule can be
+	// looked up, and no safe mode counts.
+	Rules Rules
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -36,7 +45,13 @@ type Config struct {
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 
-	// ApprovalExpiry is the time within which a request can be approved. Default 7 days; bounds 1 minute to 365 days.
+	// Key signs what is permitted and who approved it, so that nothing else is executed; at least 32 bytes. All programs that
+	// share the database need the same. Default nil: the one that Migrate has made at random and the database keeps, which
+	// guards against faults and against those who can write to the tables, but not against who can read the key there.
+	Key []byte
+
+	// ApprovalExpiry is the time within which a request can be approved, and after that the time within which the approved
+	// action must start. Default 7 days; bounds 1 minute to 365 days.
 	ApprovalExpiry time.Duration
 }
 
@@ -49,7 +64,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ApprovalExpiry == 0 {
 		c.ApprovalExpiry = defaultExpiry
 	}
-	c.Approvers = slices.Clone(c.Approvers)
+	c.Approvers, c.Key = slices.Clone(c.Approvers), slices.Clone(c.Key)
 	return c, c.validate()
 }
 
@@ -59,10 +74,14 @@ const giveDB = "a database opened with queue/sqlite or queue/postgres"
 func (c *Config) validate() error {
 	faults := []error{
 		fields.Required("safety: Config.DB", c.DB, giveDB),
+		fields.Optional("safety: Config.Rules", c.Rules),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {
 		faults = append(faults, fmt.Errorf("safety: Config.ApprovalExpiry is %v; it must be within 1m and %v", c.ApprovalExpiry, maxExpiry))
+	}
+	if c.Key != nil && len(c.Key) < minKey {
+		faults = append(faults, fmt.Errorf("safety: Config.Key has %d bytes; give at least %d that nobody can guess, or leave it out", len(c.Key), minKey))
 	}
 	for i, name := range c.Approvers {
 		if strings.TrimSpace(name) == "" {
@@ -77,26 +96,33 @@ func (c *Config) validate() error {
 type Ledger struct {
 	cfg  Config
 	gate *Gate
+	keys *keyring
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
 func NewLedger(cfg Config) (*Ledger, error) {
 	cfg, err := cfg.withDefaults()
-	gate, policyErr := NewGate(cfg.Policy)
+	gate, policyErr := NewGate(cfg.Policy, cfg.Kinds)
 	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
-	return &Ledger{cfg: cfg, gate: gate}, nil
+	return &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key)}, nil
 }
 
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, approvals) or brings them up to date. Call
-// it at every start; several processes may do so at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, safety_keys, model_counts) or brings them up
+// to date, and makes the key that [Config].Key speaks of. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return migrate.Up(ctx, db, string(db.Dialect()), "safety", migrations)
+	if err := migrate.Up(ctx, db, string(db.Dialect()), "safety", migrations); err != nil {
+		return err
+	}
+	if err := makeKey(ctx, db); err != nil {
+		return fmt.Errorf("safety: make the key of the signatures: %w", err)
+	}
+	return nil
 }

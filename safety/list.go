@@ -74,7 +74,7 @@ func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 }
 
 func list[R, T any, P row[R, T]](ctx context.Context, l *Ledger, f Filter, listing string) ([]T, error) {
-	f, err := f.withDefaults()
+	f, err := f.withDefaults(l.cfg.Kinds)
 	if err != nil {
 		return nil, err
 	}

@@ -26,11 +26,29 @@ type desk struct {
 	now      time.Time
 }
 
+// everyKind has all standard actions: those that package gmail does not carry out are the host's.
+func everyKind() *postroom.Kinds {
+	var host []postroom.Kind
+	for _, t := range []postroom.ActionType{postroom.AddNote, postroom.CreateTask, postroom.Escalate, postroom.Forward, postroom.AutoReply} {
+		kind, _ := postroom.StandardKind(t)
+		kind.Handler = func(context.Context, postroom.Run, postroom.Action) (postroom.Outcome, error) {
+			return postroom.Outcome{}, nil
+		}
+		kind.Undo = func(context.Context, postroom.Run, postroom.Action) (postroom.Commit, error) { return nil, nil } //nolint:nilnil // nothing to write
+		host = append(host, kind)
+	}
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: host})
+	if err != nil {
+		panic(err)
+	}
+	return kinds
+}
+
 func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 	require.NoError(t, Migrate(t.Context(), db))
 	d := &desk{t: t, db: db, now: time.Now()}
 	cfg := Config{
-		DB: db,
+		DB: db, Kinds: everyKind(),
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
 			d.executed = append(d.executed, a.ID)
 			return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // A Policy configures a [Gate]. The zero Policy uses the defaults. No policy lets a dangerous action pass without approval;
-// only the user's own rule, set to [postroom.SafeDangerousOverride], does.
+// only the user's own rule does, stored with [postroom.SafeDangerousOverride].
 type Policy struct {
 	// ConfidenceThreshold is the confidence below which a decision needs approval; one that equals it passes. Default 0.7;
 	// bounds: above 0, at most 1.
@@ -17,11 +17,28 @@ type Policy struct {
 	// ApprovalAlways lists the actions that need approval whatever the confidence. Default nil: delete, forward, auto_reply
 	// and escalate. An empty list that is not nil lists none.
 	ApprovalAlways []postroom.ActionType
+
+	// ModelAlone lists the actions that a model's decision may lead to without a person; none may be dangerous. Default nil:
+	// apply_label, remove_label, mark_read, mark_unread, star, unstar, archive, move, snooze, trash, restore and none, which leave
+	// the message in the mailbox and are undone exactly. An empty list that is not nil lists none but none.
+	ModelAlone []postroom.ActionType
+
+	// ModelShare bounds how many messages of an account models may take out of the inbox without a person (by archive, move,
+	// snooze, trash, or an action of the host's own): this part of all messages that were decided about within 24 hours. Default 0.5; bounds: above 0, at most 1.
+	ModelShare float64
+
+	// ModelFree is the number of messages that ModelShare does not bound. Default 20; bounds 1 to 1,000,000.
+	ModelFree int
 }
 
-const defaultThreshold = 0.7
+const (
+	defaultThreshold = 0.7
+	defaultShare     = 0.5
+	defaultFree      = 20
+	maxFree          = 1_000_000
+)
 
-func (p Policy) withDefaults() (Policy, error) {
+func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 	if p.ConfidenceThreshold == 0 {
 		p.ConfidenceThreshold = defaultThreshold
 	}
@@ -33,9 +50,37 @@ func (p Policy) withDefaults() (Policy, error) {
 	}
 	p.ApprovalAlways = slices.Clone(p.ApprovalAlways)
 	for i, t := range p.ApprovalAlways {
-		if !t.Valid() {
+		if !kinds.Knows(t) {
 			return p, fmt.Errorf("safety: Policy.ApprovalAlways[%d] is %q, which is no action; the actions are %v",
-				i, string(t), postroom.ActionTypes())
+				i, string(t), kinds.Types())
+		}
+	}
+	return p.withModelDefaults(kinds)
+}
+
+func (p Policy) withModelDefaults(kinds *postroom.Kinds) (Policy, error) {
+	if p.ModelShare == 0 {
+		p.ModelShare = defaultShare
+	}
+	if !(p.ModelShare > 0 && p.ModelShare <= 1) {
+		return p, fmt.Errorf("safety: Policy.ModelShare is %v; it must be above 0 and at most 1", p.ModelShare)
+	}
+	if p.ModelFree == 0 {
+		p.ModelFree = defaultFree
+	}
+	if p.ModelFree < 1 || p.ModelFree > maxFree {
+		return p, fmt.Errorf("safety: Policy.ModelFree is %d; it must be within 1 and %d", p.ModelFree, maxFree)
+	}
+	if p.ModelAlone == nil {
+		p.ModelAlone = modelAlone
+	}
+	p.ModelAlone = slices.Clone(p.ModelAlone)
+	for i, t := range p.ModelAlone {
+		if !kinds.Knows(t) {
+			return p, fmt.Errorf("safety: Policy.ModelAlone[%d] is %q, which is no action; the actions are %v", i, string(t), kinds.Types())
+		}
+		if kinds.Has(t) && kinds.Danger(t) == postroom.Dangerous {
+			return p, fmt.Errorf("safety: Policy.ModelAlone[%d] is %s, which is dangerous: a person must approve it; leave it out", i, t)
 		}
 	}
 	return p, nil

@@ -23,27 +23,27 @@ func TestPolicyNamesTheBadField(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewGate(tc.policy)
+			_, err := NewGate(tc.policy, nil)
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
 }
 
 func TestPolicyDefaults(t *testing.T) {
-	p, err := Policy{}.withDefaults()
+	p, err := Policy{}.withDefaults(nil)
 	require.NoError(t, err)
 	require.InDelta(t, 0.7, p.ConfidenceThreshold, 0)
 	require.Equal(t, []postroom.ActionType{postroom.Delete, postroom.Forward, postroom.AutoReply, postroom.Escalate}, p.ApprovalAlways)
 
-	p, err = Policy{ApprovalAlways: []postroom.ActionType{}}.withDefaults()
+	p, err = Policy{ApprovalAlways: []postroom.ActionType{}}.withDefaults(nil)
 	require.NoError(t, err)
 	require.Empty(t, p.ApprovalAlways, "an empty list is not the default list")
 }
 
 func TestPolicyIsCopied(t *testing.T) {
 	list := []postroom.ActionType{postroom.Trash}
-	g, err := NewGate(Policy{ApprovalAlways: list})
+	g, err := NewGate(Policy{ApprovalAlways: list}, nil)
 	require.NoError(t, err)
 	list[0] = postroom.Star
-	require.True(t, g.Judge(postroom.Decision{Action: postroom.Trash, Confidence: 1}).RequiresApproval)
+	require.True(t, g.Judge(postroom.Decision{Action: postroom.Trash, Confidence: 1}, Evidence{}).RequiresApproval)
 }

@@ -24,12 +24,18 @@ import (
 // Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
 // the action of that decision in its present state.
 //
+// The Source of the decision and its rule must be what the caller knows, not what the decider says of itself.
+//
 // A decision that breaks its contract is [ErrInvalidDecision]; use [Ledger.Refuse] to record it.
 func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
-	if err := d.Validate(); err != nil {
+	if err := d.Validate(l.cfg.Kinds, queue.Now(tx)); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: record: %w: %w", ErrInvalidDecision, err)
 	}
-	verdict := l.gate.Judge(d)
+	evidence, err := l.evidence(ctx, tx, msg, d)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	verdict := l.gate.Judge(d, evidence)
 	action := postroom.Action{State: postroom.ActionQueued}
 	switch {
 	case verdict.RequiresApproval:
@@ -58,7 +64,11 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 		return postroom.Action{}, errors.New("safety: refuse: the reason is blank")
 	}
 	action := postroom.Action{State: postroom.ActionFailed, Error: dbvalue.Clean(reason)}
-	action, _, err := l.insert(ctx, tx, msg, d, l.gate.Judge(d), action)
+	evidence, err := l.evidence(ctx, tx, msg, d)
+	if err != nil {
+		return action, err
+	}
+	action, _, err = l.insert(ctx, tx, msg, d, l.gate.Judge(d, evidence), action)
 	return action, err
 }
 
@@ -78,7 +88,10 @@ func (l *Ledger) insert(
 	if action.DecisionID, err = uuid7.New(); err != nil {
 		return action, false, err
 	}
-	isNew, err = insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
+	if err := l.keys.load(ctx, tx); err != nil {
+		return action, false, err
+	}
+	p, isNew, err := insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
 	if err != nil {
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
@@ -91,39 +104,45 @@ func (l *Ledger) insert(
 	}
 	action.AccountID, action.MessageID = msg.AccountID, msg.ID
 	action.Type, action.Parameters = d.Action, d.Parameters
-	action, err = insertActionRow(ctx, tx, action)
+	action, err = l.insertActionRow(ctx, tx, action, 0, p)
 	return action, true, err
 }
 
 func insertDecisionRow(
 	ctx context.Context, tx queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
-) (isNew bool, err error) {
+) (p *permitRow, isNew bool, err error) {
 	if !validSource(d.Source) {
-		return false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
+		return nil, false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
 	}
 	if d.Parameters == nil {
 		d.Parameters = postroom.Parameters{}
 	}
 	parameters, err := encode("parameters", d.Parameters)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	explanations, err := encode("explanations", d.Explanations)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	telemetry, err := encode("telemetry", verdict)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
-	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbvalue.Clean(d.Key), string(d.Source),
-		dbvalue.Clean(string(d.Action)), parameters, confidence(d), dbvalue.Number(verdict.RequiresApproval), dbvalue.Clean(d.Rationale), dbvalue.Clean(d.RuleID),
-		dbvalue.Clean(d.RuleName), dbvalue.Clean(string(d.SafeMode)), dbvalue.Clean(d.Model), explanations, telemetry,
+	p = &permitRow{
+		Source: string(d.Source), Decided: dbvalue.Clean(string(d.Action)), DecidedWith: parameters, Rationale: dbvalue.Clean(d.Rationale),
+		RuleID: dbvalue.Clean(d.RuleID), RuleVersion: dbvalue.Clean(d.RuleVersion), Model: dbvalue.Clean(d.Model),
+	}
+	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbvalue.Clean(d.Key), p.Source,
+		p.Decided, parameters, confidence(d), dbvalue.Number(verdict.RequiresApproval), p.Rationale, p.RuleID,
+		dbvalue.Clean(d.RuleName), p.RuleVersion, dbvalue.Clean(string(d.SafeMode)), p.Model, explanations, telemetry,
 		dbvalue.Clean(strings.ToLower(msg.From.Email)), dbvalue.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
-	return n == 1, err
+	return p, n == 1, err
 }
 
-func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postroom.Action, error) {
+// insertActionRow inserts the action with the number of its turn, 0 for none. One that is queued at once is sealed, with the
+// decision that p has.
+func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, turn int64, p *permitRow) (postroom.Action, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
 		if err != nil {
@@ -143,8 +162,13 @@ func insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action) (postr
 	if err != nil {
 		return a, err
 	}
+	seal := ""
+	if a.State == postroom.ActionQueued {
+		p.ID, p.AccountID, p.MessageID, p.DecisionID, p.Type, p.Parameters = a.ID, a.AccountID, a.MessageID, a.DecisionID, a.Type, parameters
+		seal = l.keys.sign(p.sealed(sealGate, ""))
+	}
 	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, dbvalue.Clean(string(a.Type)), parameters,
-		string(a.State), a.Error, hint, a.JobID, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt))
+		string(a.State), a.Error, hint, a.JobID, sql.NullInt64{Int64: turn, Valid: turn != 0}, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt), seal)
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}

@@ -29,6 +29,7 @@ func TestConfigNamesTheBadField(t *testing.T) {
 		"short expiry":   {Config{DB: db, Execute: execute, ApprovalExpiry: time.Second}, "Config.ApprovalExpiry is 1s"},
 		"long expiry":    {Config{DB: db, Execute: execute, ApprovalExpiry: 366 * 24 * time.Hour}, "Config.ApprovalExpiry"},
 		"blank approver": {Config{DB: db, Execute: execute, Approvers: []string{"ann", " "}}, "Config.Approvers[1]"},
+		"short key":      {Config{DB: db, Execute: execute, Key: make([]byte, 31)}, "safety: Config.Key has 31 bytes; give at least 32"},
 		"bad policy":     {Config{DB: db, Execute: execute, Policy: Policy{ConfidenceThreshold: 2}}, "Policy.ConfidenceThreshold"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,6 +69,7 @@ type actionRow struct {
 	Error      string               `db:"action.error"`
 	UndoHint   sql.NullString       `db:"action.undo_hint_json"`
 	JobID      string               `db:"action.job_id"`
+	Content    string               `db:"action.content_sha256"`
 	CreatedAt  dbtime.Time          `db:"action.created_at"`
 	UpdatedAt  dbtime.Time          `db:"action.updated_at"`
 	ExecutedAt dbtime.Time          `db:"action.executed_at"`
@@ -77,7 +78,7 @@ type actionRow struct {
 func (r *actionRow) value() (postroom.Action, error) {
 	a := postroom.Action{
 		ID: r.ID, AccountID: r.AccountID, MessageID: r.MessageID, DecisionID: r.DecisionID, Type: r.Type, State: r.State,
-		Error: r.Error, JobID: r.JobID, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, ExecutedAt: r.ExecutedAt.Time,
+		Error: r.Error, JobID: r.JobID, ContentSHA256: r.Content, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, ExecutedAt: r.ExecutedAt.Time,
 	}
 	if err := decode("parameters of action "+a.ID, r.Parameters, &a.Parameters); err != nil {
 		return a, err
@@ -116,6 +117,7 @@ type decisionRow struct {
 	Rationale     string              `db:"decision.rationale"`
 	RuleID        string              `db:"decision.rule_id"`
 	RuleName      string              `db:"decision.rule_name"`
+	RuleVersion   string              `db:"decision.rule_version"`
 	SafeMode      postroom.SafeMode   `db:"decision.safe_mode"`
 	Model         string              `db:"decision.model"`
 	Explanations  string              `db:"decision.explanations_json"`
@@ -130,7 +132,7 @@ func (r *decisionRow) value() (DecisionRecord, error) {
 		ID: r.ID, AccountID: r.AccountID, MessageID: r.MessageID, Sender: r.Sender, Subject: r.Subject, CreatedAt: r.CreatedAt.Time,
 		Decision: postroom.Decision{
 			Action: r.Action, Confidence: r.Confidence.Float64, NeedsApproval: r.NeedsApproval, Rationale: r.Rationale,
-			Source: r.Source, RuleID: r.RuleID, RuleName: r.RuleName, SafeMode: r.SafeMode, Model: r.Model, Key: r.Key,
+			Source: r.Source, RuleID: r.RuleID, RuleName: r.RuleName, RuleVersion: r.RuleVersion, SafeMode: r.SafeMode, Model: r.Model, Key: r.Key,
 		},
 	}
 	what := " of decision " + rec.ID

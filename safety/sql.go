@@ -8,6 +8,7 @@ const (
   decisions.parameters_json AS "decision.parameters_json", decisions.confidence AS "decision.confidence",
   decisions.needs_approval AS "decision.needs_approval", decisions.rationale AS "decision.rationale",
   decisions.rule_id AS "decision.rule_id", decisions.rule_name AS "decision.rule_name",
+  decisions.rule_version AS "decision.rule_version",
   decisions.safe_mode AS "decision.safe_mode", decisions.model AS "decision.model",
   decisions.explanations_json AS "decision.explanations_json", decisions.telemetry_json AS "decision.telemetry_json",
   decisions.sender AS "decision.sender", decisions.subject AS "decision.subject",
@@ -17,7 +18,7 @@ const (
   actions.decision_id AS "action.decision_id", actions.type AS "action.type",
   actions.parameters_json AS "action.parameters_json", actions.state AS "action.state",
   actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
-  actions.job_id AS "action.job_id", actions.created_at AS "action.created_at",
+  actions.job_id AS "action.job_id", COALESCE(actions.content_sha256, '') AS "action.content_sha256", actions.created_at AS "action.created_at",
   actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at"`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
@@ -29,9 +30,9 @@ const (
 	// The first decision with a key stands.
 	insertDecision = `
 INSERT INTO decisions (id, account_id, message_id, decision_key, source, action_type, parameters_json, confidence,
-  needs_approval, rationale, rule_id, rule_name, safe_mode, model, explanations_json, telemetry_json, sender, subject,
-  created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+  needs_approval, rationale, rule_id, rule_name, rule_version, safe_mode, model, explanations_json, telemetry_json, sender,
+  subject, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 ON CONFLICT (account_id, message_id, decision_key) DO NOTHING`
 
 	selectDecision = `
@@ -41,8 +42,8 @@ WHERE id = $1`
 
 	insertAction = `
 INSERT INTO actions (id, account_id, message_id, decision_id, type, parameters_json, state, error, undo_hint_json, job_id,
-  created_at, updated_at, executed_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+  turn, created_at, updated_at, executed_at, seal)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 	selectAction = `
 SELECT ` + actionColumns + `
@@ -66,11 +67,81 @@ SET state = $1,
   error = $2,
   undo_hint_json = COALESCE($3, undo_hint_json),
   job_id = COALESCE($4, job_id),
-  executed_at = COALESCE(executed_at, $5),
-  updated_at = $6
-WHERE id = $7
-  AND state IN ($8, $9, $10)
+  turn = COALESCE($5, turn),
+  executed_at = COALESCE(executed_at, $6),
+  updated_at = $7,
+  seal = COALESCE($8, seal)
+WHERE id = $9
+  AND state IN ($10, $11, $12)
 RETURNING ` + actionColumns
+
+	// An action with all that its seal is over. Of several approvals the last counts.
+	selectPermit = `
+SELECT ` + actionColumns + `, actions.seal AS seal, decisions.source AS "decision.source",
+  decisions.action_type AS "decision.action_type", decisions.parameters_json AS "decision.parameters_json",
+  decisions.rationale AS "decision.rationale", decisions.rule_id AS "decision.rule_id",
+  decisions.rule_version AS "decision.rule_version", decisions.model AS "decision.model",
+  COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
+  approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
+  approvals.decided_at AS "approval.decided_at"
+FROM actions
+JOIN decisions ON decisions.id = actions.decision_id
+LEFT JOIN approvals ON approvals.id = (
+  SELECT MAX(given.id)
+  FROM approvals given
+  WHERE given.action_id = actions.id
+    AND given.outcome = 'approved')
+WHERE actions.id = $1`
+
+	setSeal = `
+UPDATE actions
+SET seal = $1
+WHERE id = $2`
+
+	selectKey = `
+SELECT secret
+FROM safety_keys
+WHERE id = 1`
+
+	// The first key stays.
+	insertKey = `
+INSERT INTO safety_keys (id, secret)
+VALUES (1, $1)
+ON CONFLICT (id) DO NOTHING`
+
+	// No row: another action has the turn.
+	takeTurn = `
+INSERT INTO message_turns (account_id, message_id, turn, action_id)
+VALUES ($1, $2, 1, $3)
+ON CONFLICT (account_id, message_id) DO UPDATE
+SET turn = message_turns.turn + 1,
+  action_id = excluded.action_id
+WHERE message_turns.action_id IS NULL
+RETURNING turn`
+
+	endTurn = `
+UPDATE message_turns
+SET action_id = NULL
+WHERE account_id = $1
+  AND message_id = $2
+  AND action_id = $3`
+
+	selectTurn = `
+SELECT ` + actionColumns + `
+FROM message_turns
+JOIN actions ON actions.id = message_turns.action_id
+WHERE message_turns.account_id = $1
+  AND message_turns.message_id = $2`
+
+	selectHistory = `
+SELECT ` + actionColumns + `, COALESCE(action_links.effect_action_id, '') AS undoes
+FROM actions
+LEFT JOIN action_links ON action_links.cause_action_id = actions.id AND action_links.relation = 'undo_of'
+WHERE actions.account_id = $1
+  AND actions.message_id = $2
+  AND actions.state = 'completed'
+  AND actions.turn IS NOT NULL
+ORDER BY actions.turn`
 
 	updateReport = `
 UPDATE actions
@@ -85,8 +156,7 @@ WHERE id = $1`
 
 	insertUndoLink = `
 INSERT INTO action_links (cause_action_id, effect_action_id, relation, created_at)
-VALUES ($1, $2, 'undo_of', $3)
-ON CONFLICT (effect_action_id) WHERE relation = 'undo_of' AND void_at IS NULL DO NOTHING`
+VALUES ($1, $2, 'undo_of', $3)`
 
 	voidUndoLink = `
 UPDATE action_links
@@ -94,6 +164,18 @@ SET void_at = $1
 WHERE cause_action_id = $2
   AND relation = 'undo_of'
   AND void_at IS NULL`
+
+	// An undo that has been taken back has not happened.
+	voidUndone = `
+UPDATE action_links
+SET void_at = $1
+WHERE relation = 'undo_of'
+  AND void_at IS NULL
+  AND cause_action_id IN (
+    SELECT effect_action_id
+    FROM action_links
+    WHERE cause_action_id = $2
+      AND relation = 'undo_of')`
 
 	selectUndos = `
 SELECT ` + actionColumns + `
@@ -111,22 +193,55 @@ WHERE action_links.effect_action_id = $1
   AND action_links.relation = 'undo_of'
   AND action_links.void_at IS NULL`
 
+	// The first hash stays.
+	setContent = `
+UPDATE actions
+SET content_sha256 = $1,
+  updated_at = $2
+WHERE id = $3
+  AND state IN ('queued', 'executing', 'approved_pending')
+  AND content_sha256 IS NULL`
+
+	// The open request names the content from now on, unless it has become void.
+	renameRequest = `
+UPDATE approvals
+SET digest = $1
+WHERE id = $2
+  AND digest = $3
+  AND outcome = 'waiting'`
+
+	selectRequest = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE action_id = $1
+  AND outcome = 'waiting'`
+
+	lockModelCount = `
+INSERT INTO model_counts (account_id, counted)
+VALUES ($1, 1)
+ON CONFLICT (account_id) DO UPDATE
+SET counted = model_counts.counted + 1`
+
+	// The decisions of an account since a time, and those of them by which models act alone.
+	countByModels = `
+SELECT COUNT(*) AS decided,
+  COALESCE(SUM(CASE WHEN source = 'llm' AND needs_approval = 0 AND action_type IN (?) THEN 1 ELSE 0 END), 0) AS taken
+FROM decisions
+WHERE account_id = ?
+  AND created_at > ?`
+
+	// The last answer that a person gave.
+	selectAnswer = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE action_id = $1
+  AND outcome IN ('approved', 'rejected')
+ORDER BY id DESC
+LIMIT 1`
+
 	insertApproval = `
 INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why)
 VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '')`
-
-	selectParameters = `
-SELECT parameters_json
-FROM actions
-WHERE id = $1`
-
-	selectWaiting = `
-SELECT ` + actionColumns + `, ` + approvalColumns + `
-FROM actions
-JOIN approvals ON approvals.action_id = actions.id
-WHERE actions.id = $1
-  AND actions.state = 'approved_pending'
-  AND approvals.outcome = 'waiting'`
 
 	// Only the first of several answers changes a row.
 	closeApproval = `

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -37,6 +36,9 @@ type change struct {
 	error string
 	hint  *postroom.UndoHint
 	jobID string // empty keeps the action's
+	turn  int64  // 0 keeps the action's
+	seal  *string
+	from  postroom.ActionState // empty: any state that to may follow
 }
 
 // move compares and sets in one statement. If the state does not allow the change it returns a [*StateError].
@@ -46,13 +48,20 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 		return postroom.Action{}, err
 	}
 	job := sql.NullString{String: c.jobID, Valid: c.jobID != ""}
+	turn := sql.NullInt64{Int64: c.turn, Valid: c.turn != 0}
 	var executed dbtime.Time
 	if c.to == postroom.ActionExecuting {
 		executed = dbtime.Of(queue.Now(tx))
 	}
 	from := before[c.to]
-	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, executed,
-		dbtime.Of(queue.Now(tx)), actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
+	if c.from != "" {
+		from = []postroom.ActionState{c.from}
+		if !CanFollow(c.from, c.to) {
+			return l.tooLate(ctx, tx, actionID, c.op)
+		}
+	}
+	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, turn, executed,
+		dbtime.Of(queue.Now(tx)), c.seal, actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)
 	}
@@ -68,25 +77,69 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 	if err != nil {
 		return a, err
 	}
-	return a, &StateError{Op: op, ActionID: a.ID, State: a.State, JobID: a.JobID}
+	answer, err := get[approvalRow, Approval](ctx, tx, selectAnswer, actionID)
+	switch {
+	case err == nil:
+		return a, &StateError{Op: op, ActionID: a.ID, State: a.State, JobID: a.JobID, Answer: &answer}
+	case errors.Is(err, sql.ErrNoRows):
+		return a, &StateError{Op: op, ActionID: a.ID, State: a.State, JobID: a.JobID}
+	}
+	return a, fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
 }
 
 // Start makes a queued action executing, owned by the job. The same job may start it again, after a crash; any other job gets
-// a [*StateError]. ExecutedAt is set the first time.
+// a [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set
+// the first time.
+//
+// Start checks the signature over what the gate or a person has permitted. An action that was altered since has failed, and one
+// whose approval was not used in time, or was given under another key, waits for a person again: Start writes that and returns
+// the action in that state, without an error.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
 	}
-	a, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID})
-	if errors.Is(err, ErrState) && a.State == postroom.ActionExecuting && a.JobID == jobID {
-		return a, nil
+	p, err := l.permit(ctx, tx, actionID)
+	if err != nil {
+		return postroom.Action{}, err
 	}
-	return a, err
+	if p.State != postroom.ActionQueued && (p.State != postroom.ActionExecuting || p.JobID != jobID) {
+		return l.tooLate(ctx, tx, actionID, "start")
+	}
+	if a, withheld, err := l.withhold(ctx, tx, p); withheld || err != nil {
+		return a, err
+	}
+	a, err := p.value()
+	if err != nil || a.State == postroom.ActionExecuting {
+		return a, err
+	}
+	turn, err := l.takeTurn(ctx, tx, a)
+	if err != nil {
+		return a, err
+	}
+	seal := l.keys.sign(p.sealed(sealStarted, jobID))
+	started, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn, seal: &seal})
+	if err != nil {
+		return started, errors.Join(err, l.endTurn(ctx, tx, a))
+	}
+	if !same(started, a) {
+		return a, fmt.Errorf("safety: start action %s: it has changed meanwhile", actionID)
+	}
+	return started, nil
 }
 
-// Complete makes an executing action completed and stores its hint.
+// same reports whether an action, read again when its row was locked, is what was checked before.
+func same(a, checked postroom.Action) bool {
+	return a.AccountID == checked.AccountID && a.MessageID == checked.MessageID && a.DecisionID == checked.DecisionID && a.Type == checked.Type &&
+		a.ContentSHA256 == checked.ContentSHA256 && sameJSON(a.Parameters, checked.Parameters)
+}
+
+// Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone.
 func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error {
-	_, err := l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
+	a, err := l.finish(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
+	if err != nil || !IsUndo(a.Type) {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, voidUndone, dbtime.Of(queue.Now(tx)), actionID)
 	return err
 }
 
@@ -107,12 +160,21 @@ func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason strin
 }
 
 func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) error {
-	a, err := l.move(ctx, tx, actionID, c)
+	a, err := l.finish(ctx, tx, actionID, c)
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(queue.Now(tx)), actionID)
 	return err
+}
+
+// finish moves an action to a final state, and ends its turn if it had one.
+func (l *Ledger) finish(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
+	a, err := l.move(ctx, tx, actionID, c)
+	if err != nil {
+		return a, err
+	}
+	return a, l.endTurn(ctx, tx, a)
 }
 
 // Action returns one action, or [postroom.ErrNotFound].
@@ -143,8 +205,3 @@ func (l *Ledger) finishNone(ctx context.Context, tx queue.Tx, actionID string) (
 	}
 	return l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: nothingDone()})
 }
-
-const undoPrefix = "undo_"
-
-// IsUndo reports whether t is the type of an undo: "undo_" and the type of the action that it undoes.
-func IsUndo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), undoPrefix) }

@@ -109,7 +109,7 @@ func TestStatesAgainstAModel(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			d := *base
 			d.t = t
-			m := &machine{desk: &d, states: map[string]postroom.ActionState{}, jobs: map[string]string{}}
+			m := &machine{desk: &d, states: map[string]postroom.ActionState{}, jobs: map[string]string{}, answers: map[string]Outcome{}}
 			for range 2 {
 				m.ids = append(m.ids, d.record(message("a@example.com"), rule(postroom.Archive, "")).ID)
 				m.states[m.ids[len(m.ids)-1]] = postroom.ActionQueued
@@ -123,10 +123,17 @@ func TestStatesAgainstAModel(t *testing.T) {
 				"cancel":   m.change("cancel", postroom.ActionCanceled, func(id string) error { return d.cancel(id, "unwanted") }),
 				"approve": m.change("approve", postroom.ActionQueued, func(id string) error {
 					_, err := d.approve(id, "ann")
+					if err == nil {
+						m.answers[id] = OutcomeApproved
+					}
 					return err
 				}),
 				"reject": m.change("reject", postroom.ActionRejected, func(id string) error {
+					waits := m.states[id] == postroom.ActionApprovedPending
 					_, err := d.reject(id, "ann", "no")
+					if err == nil && waits {
+						m.answers[id] = OutcomeRejected
+					}
 					return err
 				}),
 				"hold": m.change("hold", postroom.ActionApprovedPending, func(id string) error {
@@ -149,7 +156,9 @@ type machine struct {
 	ids    []string
 	states map[string]postroom.ActionState
 	jobs   map[string]string
-	last   string // the action that the last change was about
+	// answers are the last ones of people.
+	answers map[string]Outcome
+	last    string // the action that the last change was about
 }
 
 func (m *machine) draw(t *rapid.T) string {
@@ -177,7 +186,8 @@ func (m *machine) change(op string, to postroom.ActionState, do func(id string) 
 	return func(t *rapid.T) {
 		id := m.draw(t)
 		err := do(id)
-		if !CanFollow(m.states[id], to) {
+		approved := to == postroom.ActionRejected && m.states[id] == postroom.ActionQueued && m.answers[id] == OutcomeApproved
+		if !CanFollow(m.states[id], to) || approved {
 			m.refused(t, id, op, err)
 			return
 		}
@@ -189,7 +199,11 @@ func (m *machine) change(op string, to postroom.ActionState, do func(id string) 
 func (m *machine) refused(t *rapid.T, id, op string, err error) {
 	var state *StateError
 	require.ErrorAs(t, err, &state)
-	require.Equal(t, StateError{Op: op, ActionID: id, State: m.states[id], JobID: m.jobs[id]}, *state)
+	require.Equal(t, StateError{Op: op, ActionID: id, State: m.states[id], JobID: m.jobs[id], Answer: state.Answer}, *state)
+	require.Equal(t, m.answers[id] != "", state.Answer != nil)
+	if state.Answer != nil {
+		require.Equal(t, m.answers[id], state.Answer.Outcome)
+	}
 }
 
 func (m *machine) check(t *rapid.T) {
@@ -239,7 +253,7 @@ func TestOneOfManyApprovals(t *testing.T) {
 		}
 		wg.Wait()
 
-		winner := -1
+		winner, answers := -1, []Approval(nil)
 		for i, err := range errs {
 			if err == nil {
 				require.Equal(t, -1, winner, "two have approved")
@@ -248,7 +262,8 @@ func TestOneOfManyApprovals(t *testing.T) {
 			}
 			var state *StateError
 			require.ErrorAs(t, err, &state)
-			require.Equal(t, StateError{Op: "approve", ActionID: id, State: postroom.ActionQueued}, *state)
+			require.Equal(t, StateError{Op: "approve", ActionID: id, State: postroom.ActionQueued, Answer: state.Answer}, *state)
+			answers = append(answers, *state.Answer)
 		}
 		require.NotEqual(t, -1, winner)
 		require.EqualValues(t, 1, executed.Load())
@@ -256,6 +271,9 @@ func TestOneOfManyApprovals(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, approvals, 1)
 		require.Equal(t, fmt.Sprintf("person-%d", winner), approvals[0].Approver)
+		for _, answer := range answers {
+			require.Equal(t, approvals[0], answer, "the others are told who was first")
+		}
 	})
 }
 

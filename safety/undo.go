@@ -1,11 +1,13 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -14,12 +16,39 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// StartUndo records that the job undoes a completed action: it inserts an action of type undo_<type>, executing from the
-// start, and links it to the original. Package undo decides whether the original can be undone.
+// The types of undos: undo_<type> undoes an action, and redo_<type> undoes that.
+const (
+	undoPrefix = "undo_"
+	redoPrefix = "redo_"
+)
+
+// IsUndo reports whether t is the type of an undo: "undo_" and the type of the action that it undoes, or, of an undo of an
+// undo, "redo_" and the type of the first action.
+func IsUndo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), undoPrefix) || IsRedo(t) }
+
+// IsRedo reports whether t is the type of an undo of an undo.
+func IsRedo(t postroom.ActionType) bool { return strings.HasPrefix(string(t), redoPrefix) }
+
+// Undone returns the type of the action that an undo of type t undoes, or does again; any other type is returned unchanged.
+func Undone(t postroom.ActionType) postroom.ActionType {
+	return postroom.ActionType(strings.TrimPrefix(strings.TrimPrefix(string(t), undoPrefix), redoPrefix))
+}
+
+func undoType(t postroom.ActionType) postroom.ActionType {
+	if IsUndo(t) {
+		return redoPrefix + Undone(t)
+	}
+	return undoPrefix + t
+}
+
+// StartUndo records that the job undoes a completed action: it inserts an action of type undo_<type>, or redo_<type> if the
+// original is an undo, executing from the start, and links it to the original. Package undo decides whether the original can
+// be undone.
 //
-// An action has at most one undo that has neither failed nor been canceled. If it belongs to the same job, StartUndo returns
-// it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and returns an
-// [*UndoneError].
+// An action has at most one undo that has not failed, been canceled or been undone itself. If it belongs to the same job,
+// StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
+// returns an [*UndoneError]. While another action of the message is executing, it writes nothing and returns a
+// [*postroom.BusyError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
@@ -31,48 +60,75 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
+	live, err := l.LiveUndoTx(ctx, tx, originalID)
+	switch {
+	case err != nil:
+		return postroom.Action{}, err
+	case live == nil:
+		return l.insertUndo(ctx, tx, original, jobID)
+	case live.JobID == jobID:
+		return *live, nil
+	}
+	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
+}
+
+func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, original postroom.Action, jobID string) (postroom.Action, error) {
 	id, err := uuid7.New()
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	linked, err := dbquery.Exec(ctx, tx, insertUndoLink, id, originalID, dbtime.Of(queue.Now(tx)))
-	if err != nil {
-		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", originalID, err)
-	}
-	if linked == 0 {
-		return l.liveUndo(ctx, tx, originalID, jobID)
-	}
-	return insertActionRow(ctx, tx, postroom.Action{
+	undo := postroom.Action{
 		ID: id, AccountID: original.AccountID, MessageID: original.MessageID, DecisionID: original.DecisionID,
-		Type: undoPrefix + original.Type, Parameters: original.Parameters,
+		Type: undoType(original.Type), Parameters: original.Parameters,
 		State: postroom.ActionExecuting, JobID: jobID, ExecutedAt: queue.Now(tx),
-	})
-}
-
-func (l *Ledger) liveUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
-	undo, err := get[actionRow, postroom.Action](ctx, tx, selectLiveUndo, originalID)
+	}
+	turn, err := l.takeTurn(ctx, tx, undo)
+	if errors.Is(err, postroom.ErrMessageBusy) {
+		return postroom.Action{}, cmp.Or(l.checkUndone(ctx, tx, original.ID), err)
+	}
 	if err != nil {
-		return undo, fmt.Errorf("safety: read the undo of action %s: %w", originalID, err)
+		return postroom.Action{}, err
 	}
-	if undo.JobID == jobID {
-		return undo, nil
+	if _, err := tx.ExecContext(ctx, insertUndoLink, id, original.ID, dbtime.Of(queue.Now(tx))); err != nil {
+		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", original.ID, err)
 	}
-	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: undo}
+	return l.insertActionRow(ctx, tx, undo, turn, nil)
 }
 
-// Undos lists the undos of an action, newest first: at most one that is executing or completed, and those that failed or
-// were canceled.
+// checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.
+func (l *Ledger) checkUndone(ctx context.Context, tx queue.Tx, originalID string) error {
+	live, err := l.LiveUndoTx(ctx, tx, originalID)
+	if err != nil || live == nil {
+		return err
+	}
+	return &UndoneError{OriginalID: originalID, Undo: *live}
+}
+
+// LiveUndo returns the undo of an action that is executing or completed and has not been undone itself; nil if there is none.
+func (l *Ledger) LiveUndo(ctx context.Context, originalID string) (*postroom.Action, error) {
+	return liveUndo(ctx, l.cfg.DB.Reader(), originalID)
+}
+
+// LiveUndoTx is [Ledger.LiveUndo] inside a write transaction.
+func (l *Ledger) LiveUndoTx(ctx context.Context, tx queue.Tx, originalID string) (*postroom.Action, error) {
+	return liveUndo(ctx, tx, originalID)
+}
+
+func liveUndo(ctx context.Context, q dbquery.Querier, originalID string) (*postroom.Action, error) {
+	undo, err := get[actionRow, postroom.Action](ctx, q, selectLiveUndo, originalID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, and no action
+	}
+	if err != nil {
+		return nil, fmt.Errorf("safety: read the undo of action %s: %w", originalID, err)
+	}
+	return &undo, nil
+}
+
+// Undos lists the undos of an action, newest first: at most one that counts, see [Ledger.LiveUndo], and those that failed,
+// were canceled or were undone themselves.
 func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Action, error) {
-	return undosOf(ctx, l.cfg.DB.Reader(), originalID)
-}
-
-// UndosTx is [Ledger.Undos] inside a write transaction.
-func (l *Ledger) UndosTx(ctx context.Context, tx queue.Tx, originalID string) ([]postroom.Action, error) {
-	return undosOf(ctx, tx, originalID)
-}
-
-func undosOf(ctx context.Context, q dbquery.Querier, originalID string) ([]postroom.Action, error) {
-	undos, err := all[actionRow, postroom.Action](ctx, q, selectUndos, originalID)
+	undos, err := all[actionRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectUndos, originalID)
 	if err != nil {
 		return nil, fmt.Errorf("safety: list the undos of action %s: %w", originalID, err)
 	}

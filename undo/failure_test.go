@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -44,11 +45,11 @@ func faults(n int) []error {
 func TestFailedUndoCanBeAskedForAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
-		h.box.applyFaults = faults(5)
+		h.box.applyFaults = faults(attempts.Unattended)
 		first := h.request(a.ID)
 		h.run()
 		require.Equal(t, queue.StateFailed, h.job(first.ID).State)
-		require.Equal(t, 5, h.job(first.ID).Failures)
+		require.Equal(t, attempts.Unattended, h.job(first.ID).Failures, "it is tried for hours")
 		require.Equal(t, postroom.ActionFailed, h.undos(a.ID)[0].State)
 		require.Equal(t, "the network is down", h.undos(a.ID)[0].Error)
 
@@ -64,7 +65,7 @@ func TestFailedUndoCanBeAskedForAgain(t *testing.T) {
 func TestFailedJobCanBeRetried(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, []string{"Label_1"})
-		h.box.applyFaults = faults(5)
+		h.box.applyFaults = faults(attempts.Unattended)
 		receipt := h.request(a.ID)
 		h.run()
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"STARRED"}})
@@ -87,7 +88,7 @@ func TestVerdictsOfTheMailbox(t *testing.T) {
 		require.Equal(t, "no such label", h.undos(forbidden.ID)[0].Error)
 
 		limited := h.acted([]string{"INBOX"}, []string{"Label_1"})
-		h.box.applyFaults = append(faults(4), queue.Defer(errors.New("too many requests"), time.Millisecond))
+		h.box.applyFaults = append(faults(attempts.Unattended-1), queue.Defer(errors.New("too many requests"), time.Millisecond))
 		receipt = h.request(limited.ID)
 		h.run()
 		job := h.job(receipt.ID)

@@ -12,7 +12,6 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -32,17 +31,17 @@ type fixture struct {
 	undoer *undo.Undoer
 }
 
-func newFixture(t testing.TB, driver driver.Driver) *fixture {
-	require.NoError(t, queue.Migrate(t.Context(), driver))
-	require.NoError(t, safety.Migrate(t.Context(), driver))
-	h := &fixture{t: t, db: driver, box: newMailbox()}
+func newFixture(t testing.TB, db queue.DB) *fixture {
+	require.NoError(t, queue.Migrate(t.Context(), db))
+	require.NoError(t, safety.Migrate(t.Context(), db))
+	h := &fixture{t: t, db: db, box: newMailbox()}
 	var err error
-	h.queue, err = queue.New(driver, &queue.Config{
+	h.queue, err = queue.New(db, &queue.Config{
 		Retry: queue.RetryPolicy{Base: time.Millisecond, Factor: 1, Cap: time.Millisecond},
 	})
 	require.NoError(t, err)
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB:      driver,
+		DB:      db,
 		Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil },
 	})
 	require.NoError(t, err)
@@ -55,11 +54,7 @@ func newFixture(t testing.TB, driver driver.Driver) *fixture {
 // each runs the test on every database that a queue can be kept in.
 func each(t *testing.T, fn func(t *testing.T, h *fixture)) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		driver, ok := db.(driver.Driver)
-		if !ok {
-			t.Skipf("undo is not tested on %s: the queue has no driver for it", db.Dialect())
-		}
-		fn(t, newFixture(t, driver))
+		fn(t, newFixture(t, db))
 	})
 }
 
@@ -72,9 +67,12 @@ func (h *fixture) record(action postroom.ActionType) postroom.Action {
 	h.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		msg := &postroom.Message{ID: uuid.NewString(), AccountID: account}
 		a, err = h.ledger.Record(ctx, tx, msg, postroom.Decision{
-			Action: action, Parameters: postroom.Parameters{"label": "Label_1"}, Confidence: 1, Rationale: "test",
-			Source: postroom.SourceDeterministic, RuleID: "rule-1", SafeMode: postroom.SafeDangerousOverride,
+			Action: action, Parameters: postroom.Parameters{"label": "Label_1", "amount": 1, "units": "days"}, Confidence: 1, Rationale: "test",
+			Source: postroom.SourceDeterministic, RuleID: "rule-1",
 		})
+		if err == nil && a.State == postroom.ActionApprovedPending {
+			a, err = h.ledger.Approve(ctx, tx, a.ID, "ann")
+		}
 		return err
 	})
 	return a
@@ -101,9 +99,9 @@ func (h *fixture) acted(before, after []string) postroom.Action {
 }
 
 func (h *fixture) request(id string) queue.EnqueueResult {
-	receipt, err := h.undoer.Request(context.Background(), id)
+	enqueued, err := h.undoer.Request(context.Background(), id)
 	require.NoError(h.t, err)
-	return receipt
+	return enqueued
 }
 
 // run works until no undo is left to do. It takes over what a worker that died has left.

@@ -1,12 +1,15 @@
 package undo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -24,12 +27,8 @@ type ActionPayload struct {
 func newJob(original postroom.Action) queue.NewJob {
 	key := fmt.Sprintf("%s:%s:%s", JobAction, original.AccountID, original.ID)
 	return JobAction.New(ActionPayload{AccountID: original.AccountID, OriginalActionID: original.ID},
-		&queue.Options{Key: queue.WhileUnfinished(key)})
+		&queue.Options{Key: queue.WhileUnfinished(key), MaxAttempts: attempts.Unattended})
 }
-
-// paramCancelJob is the inverse parameter with the id of a job that the action has scheduled and that must not run when
-// the action is taken back: the end of a snooze.
-const paramCancelJob = "cancel_unsnooze_job_id"
 
 // handle is the handler of [JobAction].
 func (u *Undoer) handle(ctx context.Context, w *queue.Work[ActionPayload]) error {
@@ -41,7 +40,11 @@ func (u *Undoer) handle(ctx context.Context, w *queue.Work[ActionPayload]) error
 	if err != nil {
 		return err
 	}
-	if err := u.restore(ctx, w, original, undo); err != nil {
+	restore := u.restore
+	if byHost(original) {
+		restore = u.restoreByHost
+	}
+	if err := restore(ctx, w, original, undo); err != nil {
 		return u.failed(ctx, w, undo.ID, err)
 	}
 	return nil
@@ -59,33 +62,31 @@ func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action
 	if a.AccountID != p.AccountID {
 		return a, queue.Fatal(fmt.Errorf("undo: action %s does not belong to account %s", a.ID, p.AccountID))
 	}
-	if err := check(a, nil); err != nil {
+	if err := u.check(a, nil); err != nil {
 		return a, queue.Fatal(err)
 	}
 	return a, nil
 }
 
-// begin records the undo as this job's. An undo whose job has ended without finishing it, because it was canceled or its
-// process died too often, is given up for it.
+// begin records the undo as this job's. While another action of the message executes, the job is put off. An action, or an undo
+// of the same action, whose job has ended without finishing it, because it was canceled or its process died too often, is
+// given up for it.
 func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], originalID string) (undo postroom.Action, err error) {
 	start := func(ctx context.Context, tx queue.Tx) error {
 		undo, err = u.ledger.StartUndo(ctx, tx, originalID, w.Job.ID)
 		return err
 	}
 	err = w.Write(ctx, start)
-	var taken *safety.UndoneError
-	if !errors.As(err, &taken) {
-		return undo, err
+	holder, verdict := inTheWay(err, w.Job.Interruptions)
+	if holder.ActionID == "" {
+		return undo, verdict
 	}
-	dead, deadErr := u.abandoned(ctx, taken.Undo)
-	if deadErr != nil {
-		return undo, deadErr
-	}
-	if !dead {
-		return undo, queue.Fatal(err)
+	dead, deadErr := u.ended(ctx, holder.JobID)
+	if deadErr != nil || !dead {
+		return undo, cmp.Or(deadErr, verdict)
 	}
 	err = w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := u.ledger.Fail(ctx, tx, taken.Undo.ID, "its job ended before it did"); err != nil {
+		if err := u.ledger.Fail(ctx, tx, holder.ActionID, "its job ended before it did"); err != nil {
 			return err
 		}
 		return start(ctx, tx)
@@ -93,11 +94,25 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	return undo, err
 }
 
-func (u *Undoer) abandoned(ctx context.Context, undo postroom.Action) (bool, error) {
-	if undo.State != postroom.ActionExecuting {
-		return false, nil
+// inTheWay returns the executing action that keeps an undo from starting, if one does, and what the handler returns while it
+// executes.
+func inTheWay(err error, interruptions int) (holder postroom.BusyError, verdict error) {
+	var taken *safety.UndoneError
+	var busy *postroom.BusyError
+	switch {
+	case errors.As(err, &busy):
+		return *busy, queue.Defer(err, attempts.Busy(interruptions))
+	case errors.As(err, &taken) && taken.Undo.State == postroom.ActionExecuting:
+		return postroom.BusyError{ActionID: taken.Undo.ID, JobID: taken.Undo.JobID}, queue.Fatal(err)
+	case errors.As(err, &taken):
+		return holder, queue.Fatal(err)
 	}
-	job, err := u.queue.Job(ctx, undo.JobID)
+	return holder, err
+}
+
+// ended reports whether the job has finished, or is no more.
+func (u *Undoer) ended(ctx context.Context, jobID string) (bool, error) {
+	job, err := u.queue.Job(ctx, jobID)
 	if errors.Is(err, queue.ErrJobNotFound) {
 		return true, nil
 	}
@@ -123,7 +138,13 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	if err != nil {
 		return err
 	}
-	report := plan(*original.UndoHint.Before, *original.UndoHint.After, seen)
+	report, err := u.plan(ctx, original, seen)
+	if err != nil {
+		return err
+	}
+	if err := u.revive(ctx, w, original); err != nil {
+		return err
+	}
 	change, now := report.Restored, seen
 	if !fresh {
 		if now, err = image(ctx); err != nil {
@@ -136,9 +157,21 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 			return err
 		}
 	}
-	return u.finish(ctx, w, original, undo, report, postroom.UndoHint{
-		InverseAction: postroom.None, Irreversible: true, Before: &seen, After: &now,
-	})
+	return u.finish(ctx, w, original, undo, report, hintOf(original, seen, now))
+}
+
+// hintOf returns the hint of an undo: the original is its inverse. The undo of an undo has none.
+func hintOf(original postroom.Action, before, after postroom.Image) postroom.UndoHint {
+	hint := postroom.UndoHint{InverseAction: original.Type, InverseParameters: original.Parameters, Before: &before, After: &after}
+	if safety.IsUndo(original.Type) {
+		hint.InverseAction, hint.InverseParameters, hint.Irreversible = postroom.None, nil, true
+		return hint
+	}
+	if id, ok := original.UndoHint.InverseParameters.Text(postroom.ParamCancelJob); ok {
+		hint.InverseParameters = postroom.Parameters{paramReviveJob: id}
+		maps.Copy(hint.InverseParameters, original.Parameters)
+	}
+	return hint
 }
 
 func (u *Undoer) finish(
@@ -147,6 +180,10 @@ func (u *Undoer) finish(
 	stored, err := json.Marshal(report)
 	if err != nil {
 		return queue.Fatal(err)
+	}
+	scheduled, err := u.scheduled(ctx, original)
+	if err != nil {
+		return err
 	}
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := u.ledger.SetReport(ctx, tx, undo.ID, stored); err != nil {
@@ -158,19 +195,6 @@ func (u *Undoer) finish(
 		if err := u.mailbox.SetImage(ctx, tx, original.AccountID, original.MessageID, *hint.After); err != nil {
 			return err
 		}
-		return u.cancelScheduled(ctx, tx, original)
+		return u.cancel(ctx, tx, scheduled)
 	})
-}
-
-// cancelScheduled cancels the job that the action has scheduled, if it did; one that has run or is gone is as good.
-func (u *Undoer) cancelScheduled(ctx context.Context, tx queue.Tx, original postroom.Action) error {
-	id, ok := original.UndoHint.InverseParameters.Text(paramCancelJob)
-	if !ok {
-		return nil
-	}
-	err := u.queue.CancelTx(ctx, tx, id)
-	if errors.Is(err, queue.ErrFinished) || errors.Is(err, queue.ErrJobNotFound) {
-		return nil
-	}
-	return err
 }

@@ -11,11 +11,11 @@ type Report struct {
 	// Restored is the change that undoes the action.
 	Restored postroom.LabelChange `json:"restored"`
 
-	// Skipped is what the undo does not restore because the message has been moved elsewhere since: a message that the
+	// Skipped is what the undo does not restore because somebody, or a later action, has changed it since: a message that the
 	// user has thrown away stays in the trash, and does not come back into the inbox.
 	Skipped postroom.LabelChange `json:"skipped"`
 
-	// LeftAlone lists the changes since the action, which the undo keeps.
+	// LeftAlone lists the changes since the action that are of no other action. The undo keeps them.
 	LeftAlone []Since `json:"left_alone"`
 }
 
@@ -30,21 +30,23 @@ var places = []string{postroom.LabelInbox, postroom.LabelSpam, postroom.LabelTra
 
 func isPlace(labelID string) bool { return slices.Contains(places, labelID) }
 
-// plan returns the report of an undo that takes a message from the image after, which the action left, to before, when
-// its image is now. It undoes the difference between before and after, label by label, and nothing else.
-func plan(before, after, now postroom.Image) Report {
-	back := before.ChangeFrom(after)
-	since := now.ChangeFrom(after)
-	r := Report{LeftAlone: []Since{}}
-	moved := false
-	note := func(labels []string, added bool) {
-		for _, l := range labels {
-			r.LeftAlone = append(r.LeftAlone, Since{LabelID: l, Added: added})
-			moved = moved || isPlace(l) && !touches(back, l)
-		}
+// leave notes the changes since the action.
+func (r *Report) leave(since postroom.LabelChange) {
+	for _, l := range since.Add {
+		r.LeftAlone = append(r.LeftAlone, Since{LabelID: l, Added: true})
 	}
-	note(since.Add, true)
-	note(since.Remove, false)
+	for _, l := range since.Remove {
+		r.LeftAlone = append(r.LeftAlone, Since{LabelID: l})
+	}
+}
+
+// merge returns the report of a change that takes a message from the image after to before when its image is now. It makes
+// the difference between before and after, label by label, and nothing else.
+func merge(before, after, now postroom.Image) Report {
+	back := before.ChangeFrom(after)
+	r := Report{LeftAlone: []Since{}}
+	r.leave(now.ChangeFrom(after))
+	moved := slices.ContainsFunc(r.LeftAlone, func(s Since) bool { return isPlace(s.LabelID) && !touches(back, s.LabelID) })
 
 	for _, l := range back.Add {
 		switch {
@@ -70,7 +72,7 @@ func plan(before, after, now postroom.Image) Report {
 // resume returns the rest of a plan that was made for the image seen and may have been carried out, in part or whole, when
 // the message now has the image now. It returns the change that is left to make and the report as it has become.
 func resume(first Report, seen, now postroom.Image) (postroom.LabelChange, Report) {
-	rest := plan(seen.Apply(first.Restored), seen, now)
+	rest := merge(seen.Apply(first.Restored), seen, now)
 	r := Report{
 		Restored:  without(first.Restored, rest.Skipped),
 		Skipped:   join(first.Skipped, rest.Skipped),
@@ -97,6 +99,12 @@ func join(c, other postroom.LabelChange) postroom.LabelChange {
 	return postroom.LabelChange{Add: slices.Concat(c.Add, other.Add), Remove: slices.Concat(c.Remove, other.Remove)}
 }
 
-func subtract(labels, other []string) []string {
-	return slices.DeleteFunc(slices.Clone(labels), func(l string) bool { return slices.Contains(other, l) })
+// subtract returns nil if nothing is left.
+func subtract(labels, other []string) (rest []string) {
+	for _, l := range labels {
+		if !slices.Contains(other, l) {
+			rest = append(rest, l)
+		}
+	}
+	return rest
 }

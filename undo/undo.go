@@ -23,8 +23,11 @@ var (
 	ErrIrreversible = errors.New("the action cannot be taken back")
 	// ErrNoHint reports that the action recorded no images of the message; action none, for instance, changes nothing.
 	ErrNoHint = errors.New("the action left nothing to go back to")
-	// ErrIsUndo reports that the action is an undo. To repeat the original action, record it as a new one.
-	ErrIsUndo = errors.New("the action is an undo, which is not undone")
+	// ErrTooLate reports that the undo of an action such as a snooze cannot be undone: the job that ends what the action
+	// began would have run by now, or is no longer stored. Decide the action anew.
+	ErrTooLate = errors.New("the time that the action had set has passed")
+	// ErrIsRedo reports that the action is the undo of an undo. Undo the first action again instead.
+	ErrIsRedo = errors.New("the action is the undo of an undo; undo the first action again instead")
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job; see
 	// [safety.UndoneError].
 	ErrAlreadyUndone = safety.ErrAlreadyUndone
@@ -56,6 +59,8 @@ type Config struct {
 	Ledger *safety.Ledger
 	// Mailbox reads and changes messages. Required; *gmail.Mailbox implements it.
 	Mailbox Mailbox
+	// Kinds have the Undo of the kinds that the host carries out itself. Default nil: there are none.
+	Kinds *postroom.Kinds
 }
 
 // An Undoer requests undos and reports on them. It is safe for concurrent use. [NewUndoer] makes one; the zero Undoer is
@@ -64,6 +69,7 @@ type Undoer struct {
 	queue   *queue.Queue
 	ledger  *safety.Ledger
 	mailbox Mailbox
+	kinds   *postroom.Kinds
 }
 
 // NewUndoer makes an undoer; a missing field of the configuration is an error that names it. [Register] registers the handler
@@ -77,7 +83,7 @@ func NewUndoer(cfg Config) (*Undoer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox}, nil
+	return &Undoer{queue: cfg.Queue, ledger: cfg.Ledger, mailbox: cfg.Mailbox, kinds: cfg.Kinds}, nil
 }
 
 // Register registers the handler of [JobAction], with the options. A missing field of the configuration is an error that
@@ -107,11 +113,11 @@ func (u *Undoer) RequestTx(ctx context.Context, tx queue.Tx, actionID string) (q
 	if err != nil {
 		return queue.EnqueueResult{}, err
 	}
-	undos, err := u.ledger.UndosTx(ctx, tx, actionID)
+	live, err := u.ledger.LiveUndoTx(ctx, tx, actionID)
 	if err != nil {
 		return queue.EnqueueResult{}, err
 	}
-	if err := check(original, undos); err != nil {
+	if err := u.mayUndo(ctx, original, live); err != nil {
 		return queue.EnqueueResult{}, err
 	}
 	return u.queue.EnqueueTx(ctx, tx, newJob(original))
@@ -124,18 +130,34 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	undos, err := u.ledger.Undos(ctx, actionID)
+	live, err := u.ledger.LiveUndo(ctx, actionID)
 	if err != nil {
 		return Report{}, err
 	}
-	if err := check(original, undos); err != nil {
+	if err := u.mayUndo(ctx, original, live); err != nil {
 		return Report{}, err
+	}
+	if byHost(original) {
+		return Report{LeftAlone: []Since{}}, nil
 	}
 	now, err := u.mailbox.Image(ctx, original.AccountID, original.MessageID)
 	if err != nil {
 		return Report{}, fmt.Errorf("undo: plan for action %s: %w", actionID, err)
 	}
-	return plan(*original.UndoHint.Before, *original.UndoHint.After, now), nil
+	return u.plan(ctx, original, now)
+}
+
+// plan returns the report of an undo of the action when the message has the image now.
+func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroom.Image) (Report, error) {
+	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
+	if err != nil {
+		return Report{}, err
+	}
+	ended, err := u.endedByThemselves(ctx, past)
+	if err != nil {
+		return Report{}, err
+	}
+	return replay(past, ended).plan(original.ID, now), nil
 }
 
 // Report returns what the undo of an action has changed. If the action has not been undone, the error is [ErrNotUndone], with
@@ -152,7 +174,11 @@ func (u *Undoer) Report(ctx context.Context, originalID string) (Report, error) 
 		return Report{}, fmt.Errorf("undo: action %s: %w", originalID, ErrNotUndone)
 	}
 	latest := undos[0]
-	if latest.State != postroom.ActionCompleted {
+	live, err := u.ledger.LiveUndo(ctx, originalID)
+	if err != nil {
+		return Report{}, err
+	}
+	if live == nil || live.State != postroom.ActionCompleted {
 		return Report{}, fmt.Errorf("undo: action %s: %w: %s", originalID, ErrNotUndone, describe(latest))
 	}
 	var report Report
@@ -167,6 +193,9 @@ func (u *Undoer) Report(ctx context.Context, originalID string) (Report, error) 
 }
 
 func describe(undo postroom.Action) string {
+	if undo.State == postroom.ActionCompleted {
+		return fmt.Sprintf("action %s has been taken back itself", undo.ID)
+	}
 	s := fmt.Sprintf("action %s is %s", undo.ID, undo.State)
 	if undo.Error != "" {
 		s += ": " + undo.Error
@@ -174,26 +203,47 @@ func describe(undo postroom.Action) string {
 	return s
 }
 
-// check returns an error if the action cannot be undone.
-func check(original postroom.Action, undos []postroom.Action) error {
-	refuse := func(reason error) error {
-		return fmt.Errorf("%w: action %s (%s): %w", ErrRefused, original.ID, original.Type, reason)
+// mayUndo returns an error if the action cannot be undone now; live is its undo, if it has one.
+func (u *Undoer) mayUndo(ctx context.Context, original postroom.Action, live *postroom.Action) error {
+	if err := u.check(original, live); err != nil {
+		return err
 	}
+	_, err := u.revivable(ctx, original)
+	if errors.Is(err, ErrTooLate) {
+		return refused(original, err)
+	}
+	return err
+}
+
+// check returns an error if the action cannot be undone at any time.
+func (u *Undoer) check(original postroom.Action, live *postroom.Action) error {
+	if err := checkState(original, live); err != nil {
+		return err
+	}
+	if err := u.checkHost(original); err != nil {
+		return refused(original, err)
+	}
+	return nil
+}
+
+func refused(original postroom.Action, reason error) error {
+	return fmt.Errorf("%w: action %s (%s): %w", ErrRefused, original.ID, original.Type, reason)
+}
+
+func checkState(original postroom.Action, live *postroom.Action) error {
+	refuse := func(reason error) error { return refused(original, reason) }
 	hint := original.UndoHint
 	switch {
-	case safety.IsUndo(original.Type):
-		return refuse(ErrIsUndo)
+	case safety.IsRedo(original.Type):
+		return refuse(ErrIsRedo)
 	case original.State != postroom.ActionCompleted:
 		return refuse(fmt.Errorf("%w: it is %s", ErrNotCompleted, original.State))
 	case hint != nil && hint.Irreversible:
 		return refuse(ErrIrreversible)
 	case !hint.Undoable():
 		return refuse(ErrNoHint)
-	}
-	for _, undo := range undos {
-		if undo.State == postroom.ActionCompleted {
-			return fmt.Errorf("%w: %w", ErrRefused, &safety.UndoneError{OriginalID: original.ID, Undo: undo})
-		}
+	case live != nil && live.State == postroom.ActionCompleted:
+		return fmt.Errorf("%w: %w", ErrRefused, &safety.UndoneError{OriginalID: original.ID, Undo: *live})
 	}
 	return nil
 }

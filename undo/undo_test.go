@@ -67,7 +67,7 @@ func TestUndo(t *testing.T) {
 		require.Equal(t, postroom.ActionType("undo_archive"), undos[0].Type)
 		require.Equal(t, postroom.ActionCompleted, undos[0].State)
 		require.Equal(t, receipt.ID, undos[0].JobID)
-		require.True(t, undos[0].UndoHint.Irreversible)
+		require.Equal(t, postroom.Archive, undos[0].UndoHint.InverseAction)
 		require.Equal(t, []string{"Label_1", "STARRED"}, undos[0].UndoHint.Before.LabelIDs)
 		require.Equal(t, []string{"INBOX", "STARRED"}, undos[0].UndoHint.After.LabelIDs)
 	})
@@ -92,6 +92,13 @@ func TestRefusals(t *testing.T) {
 		h.request(undone.ID)
 		h.run()
 
+		first := h.acted([]string{"INBOX"}, []string{"Label_1"})
+		h.request(first.ID)
+		h.run()
+		h.request(h.undos(first.ID)[0].ID)
+		h.run()
+		redone := h.undos(h.undos(first.ID)[0].ID)[0]
+
 		for name, tc := range map[string]struct {
 			id   string
 			want error
@@ -101,7 +108,7 @@ func TestRefusals(t *testing.T) {
 			"nothing was done": {h.record(postroom.None).ID, undo.ErrNoHint},
 			"no image before":  {h.complete(h.record(postroom.Archive).ID, postroom.UndoHint{InverseAction: postroom.ApplyLabel, After: &img}).ID, undo.ErrNoHint},
 			"already undone":   {undone.ID, undo.ErrAlreadyUndone},
-			"an undo":          {h.undos(undone.ID)[0].ID, undo.ErrIsUndo},
+			"a redo":           {redone.ID, undo.ErrIsRedo},
 		} {
 			t.Run(name, func(t *testing.T) {
 				before := len(h.undos(tc.id))

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +17,7 @@ func actionsCommand() *cobra.Command {
 		Short: "List what was done, or is to be done, newest first",
 		Args:  cobra.NoArgs,
 	}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	states := cmd.Flags().StringSlice("state", nil, "only these states, such as completed or failed")
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive; undo_archive is its undo")
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
@@ -35,21 +33,21 @@ func actionsCommand() *cobra.Command {
 		if *limit < 1 || *limit > 100 {
 			return usage("--limit is %d; it must be within 1 and 100", *limit)
 		}
-		return look(cmd, *dir, func(ctx context.Context, h *host) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
 			entries, err := h.ledger.Actions(ctx, filter)
 			if err != nil {
 				return err
 			}
-			name, err := h.labelNames(ctx)
+			names, err := h.labelNames(ctx)
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(entries, func(e safety.Entry) actionView { return viewAction(e, name) }))
+				return printJSON(cmd.OutOrStdout(), listed(entries, func(e safety.Entry) actionView { return viewAction(e, names) }))
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "STATE", "BY", "FROM", "SUBJECT")
 			for _, e := range entries {
-				t.row(e.Action.ID, describe(e.Action, name), e.Action.State, decidedBy(e.Decision.Decision), short(e.Decision.Sender, 30), short(e.Decision.Subject, 50))
+				t.row(e.Action.ID, describe(e.Action, names), e.Action.State, decidedBy(e.Decision.Decision), short(e.Decision.Sender, 30), short(e.Decision.Subject, 50))
 			}
 			return t.flush("no actions")
 		})
@@ -66,8 +64,8 @@ func actionFilter(states, types []string, since string) (safety.Filter, error) {
 		f.States = append(f.States, postroom.ActionState(s))
 	}
 	for _, t := range types {
-		if !postroom.ActionType(strings.TrimPrefix(t, "undo_")).Valid() {
-			return f, usage("--type %s: the actions are %v", t, postroom.ActionTypes())
+		if !kinds.Knows(safety.Undone(postroom.ActionType(t))) {
+			return f, usage("--type %s: the actions are %v", t, kinds.Types())
 		}
 		f.Types = append(f.Types, postroom.ActionType(t))
 	}
@@ -81,36 +79,45 @@ func actionFilter(states, types []string, since string) (safety.Filter, error) {
 	return f, nil
 }
 
+// filterFlags adds the flags that select actions by their decisions, and returns what reads them into a filter.
+func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
+	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive")
+	rule := cmd.Flags().String("rule", "", "only what this rule decided, by its name or id")
+	sources := cmd.Flags().StringSlice("source", nil, "only what was decided so: deterministic (by a rule), llm or none")
+	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
+	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
+	until := cmd.Flags().String("until", "", "only what is older, such as 1h")
+	return func() (safety.Filter, error) {
+		f, err := actionFilter(nil, *types, *since)
+		if err != nil {
+			return f, err
+		}
+		f.Rule, f.Sender = *rule, *sender
+		for _, s := range *sources {
+			f.Sources = append(f.Sources, postroom.Source(s))
+		}
+		if *until != "" {
+			window, err := safety.ParseWindow(*until)
+			if err != nil {
+				return f, usage("--until %s: %w", *until, err)
+			}
+			f.Until = time.Now().Add(-window)
+		}
+		return f, nil
+	}
+}
+
 var actionStates = []postroom.ActionState{
 	postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted, postroom.ActionFailed,
 	postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending,
 }
 
 // describe is an action with its label.
-func describe(a postroom.Action, labelName func(id string) string) string {
+func describe(a postroom.Action, names labelNames) string {
 	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
-		return string(a.Type) + " " + labelName(label)
+		return string(a.Type) + " " + names.name(a.AccountID, label)
 	}
 	return string(a.Type)
-}
-
-// labelNames knows the names of the labels of all accounts.
-func (h *host) labelNames(ctx context.Context) (func(id string) string, error) {
-	accounts, err := h.mail.Accounts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string)
-	for _, a := range accounts {
-		labels, err := h.mail.Labels(ctx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range labels {
-			names[l.ID] = printable(l.Name)
-		}
-	}
-	return func(id string) string { return cmp.Or(names[id], id) }, nil
 }
 
 func decidedBy(d postroom.Decision) string {

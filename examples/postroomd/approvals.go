@@ -15,33 +15,33 @@ import (
 )
 
 func approvalsCommand() *cobra.Command {
-	return group("approvals", "Decide about the actions that wait for a person", approvalsList(), approvalsApprove(), approvalsReject())
+	return group("approvals", "Decide about the actions that wait for a person", approvalsList(), approvalsShow(), approvalsApprove(), approvalsReject(), approvalsRenew())
 }
 
 func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *limit < 1 || *limit > 100 {
 			return usage("--limit is %d; it must be within 1 and 100", *limit)
 		}
-		return look(cmd, *dir, func(ctx context.Context, h *host) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
 			waiting, err := h.ledger.Approvals(ctx, safety.Filter{Limit: *limit})
 			if err != nil {
 				return err
 			}
-			name, err := h.labelNames(ctx)
+			names, err := h.labelNames(ctx)
 			if err != nil {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView { return viewApproval(w, name) }))
+				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView { return viewApproval(w, names) }))
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			for _, w := range waiting {
-				t.row(w.Action.ID, describe(w.Action, name), strings.Join(w.Approval.Reasons, "; "), short(w.Decision.Sender, 30),
+				t.row(w.Action.ID, describe(w.Action, names), strings.Join(w.Approval.Reasons, "; "), short(w.Decision.Sender, 30),
 					short(w.Decision.Subject, 50), clock(w.Approval.ExpiresAt))
 			}
 			return t.flush("nothing waits for approval")
@@ -52,11 +52,25 @@ func approvalsList() *cobra.Command {
 
 func approvalsApprove() *cobra.Command {
 	cmd := &cobra.Command{Use: "approve ID", Short: "Allow an action; it is done at once", Args: cobra.ExactArgs(1)}
-	dir := dataFlag(cmd)
+	cmd.Long = "Allow an action; it is done at once. One that sends a message is allowed to send the bytes that 'postroomd approvals show'\n" +
+		"prints, and no others. If they cannot be composed, nothing is allowed."
+	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *host) error {
-			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
+		return act(cmd, place, func(ctx context.Context, h *host) error {
+			id, err := h.actionID(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := h.fixContent(ctx, id); err != nil {
+				return err
+			}
+			return h.decide(ctx, cmd, id, func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Approve(ctx, tx, id, me())
+				// An answer that was given before and interrupted then is carried out now.
+				state, ok := errors.AsType[*safety.StateError](err)
+				if ok && (state.State == postroom.ActionQueued || state.State == postroom.ActionExecuting) {
+					return nil
+				}
 				return err
 			})
 		})
@@ -66,14 +80,40 @@ func approvalsApprove() *cobra.Command {
 
 func approvalsReject() *cobra.Command {
 	cmd := &cobra.Command{Use: "reject ID", Short: "Refuse an action; it is never done", Args: cobra.ExactArgs(1)}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *host) error {
+		return act(cmd, place, func(ctx context.Context, h *host) error {
 			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Reject(ctx, tx, id, me(), *why)
 				return err
 			})
+		})
+	}
+	return cmd
+}
+
+func approvalsRenew() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "renew ID", Short: "Ask again about an action whose request has expired, or no longer fits it", Args: cobra.ExactArgs(1),
+		Long: "Ask again about an action whose request has expired, or no longer fits the action. The new request is for the action as it\n" +
+			"is now: look at it with 'postroomd approvals show' before you approve it.",
+	}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			id, err := h.actionID(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.Renew(ctx, tx, id) })
+			if errors.Is(err, safety.ErrState) {
+				return usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			return h.printOutcome(ctx, cmd, id, "")
 		})
 	}
 	return cmd
@@ -86,20 +126,23 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 		return err
 	}
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return answer(ctx, tx, id) })
-	// An answer that was given before and interrupted then is carried out now.
-	if state, ok := errors.AsType[*safety.StateError](err); ok && (state.State == postroom.ActionQueued || state.State == postroom.ActionExecuting) {
-		err = nil
-	}
 	if errors.Is(err, safety.ErrState) {
 		return usageError{err}
+	}
+	if errors.Is(err, safety.ErrApprovalVoid) || errors.Is(err, safety.ErrApprovalExpired) {
+		return usage("%w; 'postroomd approvals renew' asks again", err)
 	}
 	if err != nil {
 		return err
 	}
-	if err := h.runJobs(ctx); err != nil {
+	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) {
+		a, err := h.ledger.Action(ctx, id)
+		return a.State != postroom.ActionQueued && a.State != postroom.ActionExecuting, err
+	})
+	if err != nil {
 		return err
 	}
-	return h.printOutcome(ctx, cmd, id)
+	return h.printOutcome(ctx, cmd, id, unless(done, waits))
 }
 
 // actionID completes the beginning of an action's id.
@@ -111,19 +154,19 @@ func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	return id, err
 }
 
-func (h *host) printOutcome(ctx context.Context, cmd *cobra.Command, actionID string) error {
+func (h *host) printOutcome(ctx context.Context, cmd *cobra.Command, actionID, rest string) error {
 	a, err := h.ledger.Action(ctx, actionID)
 	if err != nil {
 		return err
 	}
-	name, err := h.labelNames(ctx)
+	names, err := h.labelNames(ctx)
 	if err != nil {
 		return err
 	}
 	if a.State == postroom.ActionFailed {
-		return fmt.Errorf("action %s (%s) failed: %s", a.ID, describe(a, name), a.Error)
+		return fmt.Errorf("action %s (%s) failed: %s", a.ID, describe(a, names), a.Error)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s\n", a.ID, describe(a, name), a.State)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s (%s): %s%s\n", a.ID, describe(a, names), a.State, rest)
 	return err
 }
 

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,16 +55,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// A dashboard is the queue's, on a server of its own.
-type dashboard struct {
-	url    string
-	server *http.Server
-	ended  chan error
-}
-
 // show serves the dashboard until it is closed. On a loopback address who can reach it may do all that the command line can.
-func (h *host) show(listener net.Listener, public bool) (*dashboard, error) {
-	ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize})
+func (h *host) show(listener net.Listener, public bool) (*web, error) {
+	ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize, Logger: h.log})
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +65,7 @@ func (h *host) show(listener net.Listener, public bool) (*dashboard, error) {
 	if !public {
 		handler = byLocalName(ui)
 	}
-	d := &dashboard{
-		url:    "http://" + listener.Addr().String() + "/",
-		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
-		ended:  make(chan error, 1),
-	}
-	d.server.RegisterOnShutdown(ui.Close)
-	go func() { d.ended <- d.server.Serve(listener) }()
-	return d, nil
+	return serve(listener, handler, ui.Close), nil
 }
 
 // authorize refuses to retry in vain, as the command line does.
@@ -90,31 +74,4 @@ func (h *host) authorize(r *http.Request, action queueui.Action) error {
 		return h.mayRetry(r.Context(), id)
 	}
 	return nil
-}
-
-// byLocalName refuses requests to a name that is not this machine's own: a website whose name server answers with a loopback
-// address would be of the same origin, and read everything.
-func byLocalName(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if !isLoopback(host) {
-			http.Error(w, "This page is reached as localhost or 127.0.0.1 only.", http.StatusMisdirectedRequest)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// close lets requests end that are under way.
-func (d *dashboard) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	err := d.server.Shutdown(ctx)
-	if served := <-d.ended; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
 }

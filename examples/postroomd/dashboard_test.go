@@ -92,24 +92,23 @@ func (d *shownDemo) do(method, path string, form url.Values, change func(*http.R
 
 func TestDashboardShowsAndRetriesJobs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	broken := demoJSON(t, "--data", dir).Broken
-	require.NotEmpty(t, broken)
+	failed, _ := failedJob(t, dir)
 	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0")
 	status, page := d.get("/", nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "<title>Overview – Postroom</title>")
 	d.stays()
 
-	job := "/jobs/" + broken[0].JobID
+	job := "/jobs/" + failed
 	status, page = d.get(job, nil)
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "ingest.gmail")
 	events, err := http.Get(d.url + "events?page=" + job)
 	require.NoError(t, err)
 	defer events.Body.Close()
-	h, err := open(t.Context(), folder(dir))
+	h, err := open(t.Context(), demoSite(folder(dir)))
 	require.NoError(t, err)
-	before, err := h.queue.Job(t.Context(), broken[0].JobID)
+	before, err := h.queue.Job(t.Context(), failed)
 	require.NoError(t, err)
 	status, _ = d.post(job+"/retry", nil)
 	require.Equal(t, http.StatusSeeOther, status)
@@ -144,9 +143,9 @@ func TestDashboardIsForThisMachineAlone(t *testing.T) {
 
 func TestAPublicDashboardShowsNoMailAndChangesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	broken := demoJSON(t, "--data", dir).Broken
+	failed, _ := failedJob(t, dir)
 	d := startShown(t, "--data", dir, "--dashboard", "127.0.0.1:0", "--dashboard-public")
-	job := "/jobs/" + broken[0].JobID
+	job := "/jobs/" + failed
 	status, page := d.get(job, func(r *http.Request) { r.Host = "queue.example" })
 	require.Equal(t, http.StatusOK, status)
 	require.Contains(t, page, "This dashboard does not show what jobs carry.")
@@ -159,7 +158,7 @@ func TestAPublicDashboardShowsNoMailAndChangesNothing(t *testing.T) {
 func TestDashboardRetriesNothingInVain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
-	h, err := open(t.Context(), folder(dir))
+	h, err := open(t.Context(), demoSite(folder(dir)))
 	require.NoError(t, err)
 	var done string
 	require.NoError(t, h.db.Reader().Get(&done, "SELECT id FROM jobs WHERE type = 'action.gmail' ORDER BY id LIMIT 1"))

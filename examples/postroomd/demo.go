@@ -6,17 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest/mailbox"
-	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/rules"
 )
 
 type demoOptions struct {
@@ -67,7 +61,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	if o.json {
 		err = printJSON(cmd.OutOrStdout(), s)
 	} else {
-		err = s.print(cmd.OutOrStdout(), programName(), d.folder)
+		err = s.print(cmd.OutOrStdout(), programName(), d.flags(""))
 	}
 	if err == nil && d.shown != nil {
 		err = d.stay(cmd.Context())
@@ -103,11 +97,11 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if f, err = prepareFolder(f); err != nil {
 		return nil, err
 	}
-	h, err := work(cmd.Context(), f)
+	h, err := work(cmd.Context(), demoSite(f))
 	if err != nil {
 		return nil, err
 	}
-	d = &demoRun{host: h, rules: file, from: from, out: newProgress(cmd.ErrOrStderr())}
+	d = &demoRun{pipeline: &pipeline{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
@@ -130,15 +124,12 @@ func prepareFolder(f folder) (folder, error) {
 
 // A demoRun is one run of the demo.
 type demoRun struct {
-	*host
-	rules *rules.File
-	from  *origin
-	out   *progress
+	*pipeline
+	from *origin
 
-	shown *dashboard // nil without one
+	shown *web // nil without a dashboard
 
-	accountID string
-	cutShort  error // why the mailbox could not be read to its end
+	cutShort error // why the mailbox could not be read to its end
 }
 
 func (d *demoRun) close() error {
@@ -156,10 +147,7 @@ func (d *demoRun) stay(ctx context.Context) error {
 		return err
 	}
 	d.out.sayf("The dashboard stays at %s until you press Ctrl-C", d.shown.url)
-	if err := dispatcher.Run(ctx); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil // interrupted before it had begun
+	return dispatcher.Run(ctx)
 }
 
 func (d *demoRun) run(ctx context.Context) (*summary, error) {
@@ -176,17 +164,7 @@ func (d *demoRun) run(ctx context.Context) (*summary, error) {
 	if err := d.loadMailbox(ctx); err != nil {
 		return nil, err
 	}
-	if err := d.openAccount(ctx); err != nil {
-		return nil, err
-	}
-	before, err := d.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.sort(ctx); err != nil {
-		return nil, err
-	}
-	return d.summarize(ctx, before)
+	return d.once(ctx, d.cutShort)
 }
 
 // warnOfPauses warns of types and keys that are paused on the dashboard: their jobs keep the demo from ending.
@@ -224,109 +202,4 @@ func (d *demoRun) loadMailbox(ctx context.Context) error {
 		return fmt.Errorf("load %s: %w", d.from, err)
 	}
 	return nil
-}
-
-func (d *demoRun) openAccount(ctx context.Context) error {
-	return d.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		d.accountID, err = d.mail.EnsureAccount(ctx, tx, mailboxOwner)
-		return err
-	})
-}
-
-// sort runs the pipeline: first the labels that the rules need, then what a backfill lists, then what has changed since
-// that began.
-func (d *demoRun) sort(ctx context.Context) error {
-	stop, err := d.watch(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	if err := d.process(ctx, gmail.NewLabelsSyncJob(d.accountID, d.rules.Labels...)); err != nil {
-		return err
-	}
-	if err := d.importRules(ctx); err != nil {
-		return err
-	}
-	account, err := d.mail.Account(ctx, d.accountID)
-	if err != nil {
-		return err
-	}
-	if account.Backfill.State == gmail.BackfillNone {
-		if err := d.process(ctx, gmail.NewBackfillJob(d.accountID, "", "")); err != nil {
-			return err
-		}
-	}
-	return d.process(ctx, gmail.NewHistorySyncJob(d.accountID, 0))
-}
-
-// process enqueues a job and works until nothing is left to do.
-func (d *demoRun) process(ctx context.Context, job queue.NewJob) error {
-	if _, err := d.queue.Enqueue(ctx, job); err != nil {
-		return err
-	}
-	return d.runJobs(ctx)
-}
-
-// importRules turns the names of labels in the user's rules into ids and stores the rules.
-func (d *demoRun) importRules(ctx context.Context) error {
-	labels, err := d.mail.Labels(ctx, d.accountID)
-	if err != nil {
-		return err
-	}
-	d.rules.ResolveLabels(func(name string) (string, bool) {
-		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.EqualFold(l.Name, name) })
-		if i < 0 {
-			return "", false
-		}
-		return labels[i].ID, true
-	})
-	return d.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.host.rules.Import(ctx, tx, d.accountID, d.rules.Rules)
-		return err
-	})
-}
-
-// watch shows the progress of the pipeline until stopped.
-func (d *demoRun) watch(ctx context.Context) (stop func(), err error) {
-	total, err := d.server.Count(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bar := d.out.start("Sorting", total)
-	look := func(ctx context.Context) {
-		if n, err := d.known(ctx); err == nil {
-			bar.set(n)
-		}
-	}
-	watching, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(250 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			look(watching)
-			select {
-			case <-watching.Done():
-				return
-			case <-ticker.C:
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-ended
-		look(ctx)
-		bar.done()
-	}, nil
-}
-
-// known returns the number of messages that the pipeline has ingested, broken ones included.
-func (d *demoRun) known(ctx context.Context) (int, error) {
-	read, err := d.mail.CountMessages(ctx, d.accountID)
-	if err != nil {
-		return 0, err
-	}
-	broken, err := d.mail.Broken(ctx, d.accountID)
-	return read + len(broken), err
 }

@@ -12,10 +12,10 @@ import (
 
 func jobsExplain() *cobra.Command {
 	cmd := &cobra.Command{Use: "explain ID", Short: "Tell why a job does not run", Args: cobra.ExactArgs(1)}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return look(cmd, *dir, func(ctx context.Context, h *host) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
 			e, err := queueadmin.Explain(ctx, h.queue, args[0])
 			if err != nil {
 				return noJob(err, args[0], "postroomd jobs list")
@@ -35,10 +35,10 @@ var errUnwell = errors.New("there are problems; see above")
 
 func jobsDoctor() *cobra.Command {
 	cmd := &cobra.Command{Use: "doctor", Short: "Examine the database and what the queue promises of it", Args: cobra.NoArgs}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return look(cmd, *dir, func(ctx context.Context, h *host) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
 			findings, err := queueadmin.Doctor(ctx, h.queue)
 			if err != nil {
 				return err

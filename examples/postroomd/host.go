@@ -3,61 +3,79 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
-	"net/http"
 	"time"
 
-	"golang.org/x/oauth2"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
 
-// mailboxOwner is the owner of the demo's mailbox.
-const mailboxOwner = sample.Owner
-
-// workers is the number of jobs that run at once.
-const workers = 16
-
-// silent discards log lines: this program reports in its progress, its summary and its listings.
+// silent discards log lines: the demo reports in its progress, its summary and its listings.
 var silent = slog.New(slog.DiscardHandler)
 
-// A host wires all packages on one folder. A command that only reads opens it as it is; one that runs jobs also takes the
-// folder's lock and starts the Gmail.
+// A host wires all packages on one site, for the demo and for run alike; only the Gmail at its end differs. A command that only
+// reads opens it as it is; one that runs jobs also takes the lock and connects to the Gmail.
 type host struct {
-	folder folder
-	db     *sqlite.DB
+	*site
+	log     *slog.Logger
+	tracers trace.TracerProvider // nil: OpenTelemetry's global one, which does nothing here
+	meters  metric.MeterProvider
+
+	db     database
 	queue  *queue.Queue
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
 
-	// Set only by work.
-	server  *gmailtest.Server
+	// Set only where jobs are run or enqueued.
+	server  *gmailtest.Server // of the demo
 	clients gmail.Clients
+	outbox  *gmail.Outbox
 	undoing undo.Config
 	undoer  *undo.Undoer
 	release func() error
 }
 
+type database interface {
+	queue.DB
+	io.Closer
+}
+
+func openDatabase(ctx context.Context, s *site) (database, error) {
+	if s.cfg.Paths.Database.Postgres() {
+		return postgres.Open(ctx, string(s.cfg.Paths.Database), nil)
+	}
+	return sqlite.Open(ctx, s.database(), nil)
+}
+
 // open opens a host for reading.
-func open(ctx context.Context, f folder) (*host, error) {
-	db, err := sqlite.Open(ctx, f.database(), nil)
-	if err != nil {
+func open(ctx context.Context, s *site) (*host, error) {
+	h := &host{site: s, log: silent}
+	if err := h.open(ctx); err != nil {
 		return nil, err
 	}
-	h := &host{folder: f, db: db}
-	if err := h.setUp(ctx); err != nil {
-		return nil, errors.Join(err, h.close())
-	}
 	return h, nil
+}
+
+func (h *host) open(ctx context.Context) (err error) {
+	if h.db, err = openDatabase(ctx, h.site); err != nil {
+		return err
+	}
+	if err := h.setUp(ctx); err != nil {
+		return errors.Join(err, h.db.Close())
+	}
+	return nil
 }
 
 func (h *host) setUp(ctx context.Context) error {
@@ -70,61 +88,62 @@ func (h *host) setUp(ctx context.Context) error {
 	if h.mail, err = gmail.NewStore(gmail.StoreConfig{DB: h.db}); err != nil {
 		return err
 	}
-	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db}); err != nil {
+	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds}); err != nil {
 		return err
 	}
-	// A demo may be killed many times; that is not the fault of the job it was at.
-	if h.queue, err = queue.New(h.db, &queue.Config{Logger: silent, Budget: queue.Budget{Crashes: 1000}}); err != nil {
+	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}
+	if h.demo {
+		// A demo may be killed many times; that is not the fault of the job it was at.
+		cfg.Budget.Crashes = 1000
+	}
+	if h.queue, err = queue.New(h.db, &cfg); err != nil {
 		return err
 	}
-	h.ledger, err = safety.NewLedger(safety.Config{DB: h.db, Execute: h.execute})
+	key, err := h.approvalKey()
+	if err != nil {
+		return err
+	}
+	h.ledger, err = safety.NewLedger(safety.Config{
+		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		Key: key,
+	})
 	return err
 }
 
+func (h *host) policy() safety.Policy {
+	p := safety.Policy{ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: []postroom.ActionType{}}
+	for _, name := range h.cfg.Policy.ApprovalAlways {
+		p.ApprovalAlways = append(p.ApprovalAlways, postroom.ActionType(name))
+	}
+	return p
+}
+
 // work opens a host for running jobs.
-func work(ctx context.Context, f folder) (_ *host, err error) {
-	release, err := f.lock(ctx)
-	if err != nil {
+func work(ctx context.Context, s *site) (*host, error) {
+	h := &host{site: s, log: silent}
+	if err := h.work(ctx); err != nil {
 		return nil, err
-	}
-	h, err := open(ctx, f)
-	if err != nil {
-		return nil, errors.Join(err, release())
-	}
-	h.release = release
-	if err := h.connect(ctx); err != nil {
-		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
 }
 
-// connect starts the Gmail and everything that talks to it, through the real client and real HTTP.
-func (h *host) connect(ctx context.Context) error {
-	server, err := gmailtest.Open(ctx, gmailtest.Config{Dir: h.folder.gmail(), Email: mailboxOwner})
-	if err != nil {
+func (h *host) work(ctx context.Context) (err error) {
+	if h.release, err = h.lock(ctx); err != nil {
 		return err
 	}
-	h.server = server
-	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "demo"})
-	// Each worker keeps its connection; the default would close all but two after each call, and ask for a proxy.
-	base := &http.Transport{MaxIdleConnsPerHost: workers}
-	client, err := gmail.NewClient(gmail.ClientConfig{
-		Endpoint:   server.URL(),
-		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}, Timeout: time.Minute},
-		// The Gmail is the demo's own: there is no quota to keep.
-		Limits: gmail.Limits{Unlimited: true},
-	})
-	if err != nil {
-		return err
+	if err := h.open(ctx); err != nil {
+		return errors.Join(err, h.release())
 	}
-	h.clients = gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil })
-	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: h.mail, Clients: h.clients})
-	if err != nil {
-		return err
+	if h.demo {
+		err = h.startGmail(ctx)
 	}
-	h.undoing = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: mailbox}
-	h.undoer, err = undo.NewUndoer(h.undoing)
-	return err
+	if err == nil {
+		err = h.connect(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	return nil
 }
 
 func (h *host) close() error {
@@ -159,33 +178,58 @@ func (h *host) disableRules(ctx context.Context, tx queue.Tx, accountID string, 
 	return err
 }
 
-// dispatcher runs all jobs there are. The folder's lock makes it the only one.
+// dispatcher runs all jobs there are. On SQLite the lock makes it the only one.
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
-	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Workers: workers, Exclusive: true})
+	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
+		Workers: h.cfg.App.Workers, Drain: h.cfg.App.Drain, Exclusive: !h.cfg.Paths.Database.Postgres(), Logger: h.log,
+	})
 	if err != nil {
 		return nil, err
 	}
-	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: silent})
+	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: h.log})
 	if err != nil {
 		return nil, err
 	}
 	return d, errors.Join(
 		gmail.Register(d, gmail.Config{
-			Store: h.mail, Clients: h.clients, Ledger: h.ledger, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
-			// All mail is taken in; what lies in spam and trash is not decided about.
-			SpamAndTrash: true, Logger: silent,
+			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
-		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine}),
+		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Kinds: kinds}),
 		undo.Register(d, h.undoing),
 	)
 }
 
-// runJobs works until nothing is left to do.
-func (h *host) runJobs(ctx context.Context) error {
-	d, err := h.dispatcher()
-	if err != nil {
-		return err
+// patience is how long a command waits for a postroomd that runs to carry out what it asked for.
+const patience = 10 * time.Second
+
+// carryOut has the jobs run that a command has enqueued: here for a demo, else by the postroomd that runs. It reports
+// whether done holds in the end.
+func (h *host) carryOut(ctx context.Context, done func(context.Context) (bool, error)) (bool, error) {
+	if h.demo {
+		if err := h.runJobs(ctx); err != nil {
+			return false, err
+		}
+		return done(ctx)
 	}
-	// A run that was interrupted stops in good order, and that is no error to the dispatcher.
-	return errors.Join(d.RunUntilIdle(ctx), ctx.Err())
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		ok, err := done(ctx)
+		if ok || err != nil {
+			return ok, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-late.C:
+			return false, nil
+		case <-again.C:
+		}
+	}
 }
+
+// waits is said of what no postroomd has carried out yet.
+const waits = "; a postroomd that runs carries it out"

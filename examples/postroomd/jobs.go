@@ -22,7 +22,7 @@ func jobsCommand() *cobra.Command {
 
 func jobsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List jobs, newest first", Args: cobra.NoArgs}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	states := cmd.Flags().StringSlice("state", nil, "only these states: queued, running, completed, failed, canceled")
 	types := cmd.Flags().StringSlice("type", nil, "only these types, such as classify")
 	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
@@ -38,7 +38,7 @@ func jobsList() *cobra.Command {
 			}
 			filter.States = append(filter.States, queue.State(s))
 		}
-		return look(cmd, *dir, func(ctx context.Context, h *host) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
 			jobs, err := h.queue.Jobs(ctx, filter)
 			if err != nil {
 				return err
@@ -58,10 +58,10 @@ func jobsList() *cobra.Command {
 
 func jobsShow() *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: "Show one job with its attempts and steps", Args: cobra.ExactArgs(1)}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return look(cmd, *dir, func(ctx context.Context, h *host) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
 			job, err := h.queue.Job(ctx, args[0])
 			if err != nil {
 				return noJob(err, args[0], "postroomd jobs list")
@@ -127,9 +127,9 @@ func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 
 func jobsRetry() *cobra.Command {
 	cmd := &cobra.Command{Use: "retry ID", Short: "Run a failed or canceled job again", Args: cobra.ExactArgs(1)}
-	dir := dataFlag(cmd)
+	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return act(cmd, *dir, func(ctx context.Context, h *host) error {
+		return act(cmd, place, func(ctx context.Context, h *host) error {
 			if err := h.mayRetry(ctx, args[0]); err != nil {
 				return err
 			}
@@ -140,17 +140,20 @@ func jobsRetry() *cobra.Command {
 			case err != nil:
 				return noJob(err, args[0], "postroomd jobs list --state failed")
 			}
-			if err := h.runJobs(ctx); err != nil {
-				return err
-			}
-			job, err := h.queue.Job(ctx, args[0])
+			var job *queue.Job
+			done, err := h.carryOut(ctx, func(ctx context.Context) (finished bool, err error) {
+				if job, err = h.queue.Job(ctx, args[0]); err == nil {
+					finished = job.State.Finished()
+				}
+				return finished, err
+			})
 			if err != nil {
 				return err
 			}
 			if job.State == queue.StateFailed {
 				return fmt.Errorf("job %s failed again: %s", job.ID, job.LastError)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s\n", job.ID, job.State)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "job %s: %s%s\n", job.ID, job.State, unless(done, waits))
 			return err
 		})
 	}
@@ -163,10 +166,10 @@ func (h *host) mayRetry(ctx context.Context, id string) error {
 	if err != nil {
 		return noJob(err, id, "postroomd jobs list --state failed")
 	}
-	if job.Type != string(gmail.JobAction) {
+	if job.Type != string(gmail.JobAction) && job.Type != string(gmail.JobOutboundSend) {
 		return nil
 	}
-	var payload gmail.ActionPayload
+	var payload gmail.ActionPayload // that of a sending has these fields too
 	if err := json.Unmarshal(job.Payload, &payload); err != nil {
 		return usage("job %s cannot be retried: its payload cannot be read: %w", id, err)
 	}
@@ -175,26 +178,4 @@ func (h *host) mayRetry(ctx context.Context, id string) error {
 		return usage("job %s cannot be retried: its action %s is %s for good (%s)", id, action.ID, action.State, action.Error)
 	}
 	return err
-}
-
-// look opens the folder for a command that reads.
-func look(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *host) error) error {
-	return with(cmd, dir, open, fn)
-}
-
-// act opens the folder for a command that runs jobs.
-func act(cmd *cobra.Command, dir string, fn func(ctx context.Context, h *host) error) error {
-	return with(cmd, dir, work, fn)
-}
-
-func with(cmd *cobra.Command, dir string, open func(context.Context, folder) (*host, error), fn func(context.Context, *host) error) error {
-	f, err := existing(dir)
-	if err != nil {
-		return err
-	}
-	h, err := open(cmd.Context(), f)
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(cmd.Context(), h), h.close())
 }

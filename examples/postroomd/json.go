@@ -51,7 +51,7 @@ type actionView struct {
 	Undoable   bool                 `json:"undoable"`
 }
 
-func viewAction(e safety.Entry, labelName func(string) string) actionView {
+func viewAction(e safety.Entry, names labelNames) actionView {
 	a, d := e.Action, e.Decision
 	v := actionView{
 		ID: a.ID, Action: a.Type, State: a.State, Error: a.Error, Source: d.Decision.Source, Rule: d.Decision.RuleName,
@@ -59,7 +59,7 @@ func viewAction(e safety.Entry, labelName func(string) string) actionView {
 		CreatedAt: a.CreatedAt, ExecutedAt: a.ExecutedAt, Undoable: a.State == postroom.ActionCompleted && a.UndoHint.Undoable(),
 	}
 	if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
-		v.Label = labelName(label)
+		v.Label = names.name(a.AccountID, label)
 	}
 	return v
 }
@@ -71,8 +71,8 @@ type approvalView struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-func viewApproval(w safety.Waiting, labelName func(string) string) approvalView {
-	return approvalView{viewAction(w.Entry, labelName), w.Approval.Reasons, w.Approval.RequestedAt, w.Approval.ExpiresAt}
+func viewApproval(w safety.Waiting, names labelNames) approvalView {
+	return approvalView{viewAction(w.Entry, names), w.Approval.Reasons, w.Approval.RequestedAt, w.Approval.ExpiresAt}
 }
 
 type jobView struct {

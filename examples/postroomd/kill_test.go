@@ -19,11 +19,14 @@ import (
 )
 
 // asProgram makes the test binary be postroomd, so that a test can kill it.
-const asProgram = "POSTROOMD_TEST_AS_PROGRAM"
+const asProgram = "TEST_AS_POSTROOMD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
+	}
+	if dir := os.Getenv(asGmail); dir != "" {
+		serveGmail(dir)
 	}
 	os.Exit(m.Run())
 }
@@ -66,7 +69,7 @@ func stateOf(t *testing.T, dir string, s summary) endState {
 	require.NoError(t, err)
 	require.NoError(t, server.Close())
 
-	h, err := open(t.Context(), folder(dir))
+	h, err := open(t.Context(), demoSite(folder(dir)))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, h.close()) }()
 	rows, err := h.db.Reader().QueryContext(t.Context(), `

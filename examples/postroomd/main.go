@@ -1,8 +1,9 @@
 // Postroomd is Postroom as a program: it sorts a mailbox by rules, keeps a ledger of what it did, asks before what is
 // dangerous, and takes actions back.
 //
-// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours; the
-// other commands look at what it did, on the same folder, and change it.
+// "postroomd demo" runs the whole pipeline against a Gmail of its own, loaded with a sample mailbox or with yours.
+// "postroomd run" works on the mailbox of its configuration until it is stopped. The other commands look at what these did,
+// and change it.
 package main
 
 import (
@@ -28,6 +29,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal kills
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
@@ -51,10 +53,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.CompletionOptions.DisableDefaultCmd = true
 	ran := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { ran = true }
-	root.AddCommand(demoCommand(), actionsCommand(), approvalsCommand(), undoCommand(), jobsCommand(), rulesCommand())
+	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), mailCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

@@ -4,46 +4,100 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
 
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A table is columns under their names.
+// A table is columns under their names or, where those are wider than the terminal, a block for each row.
 type table struct {
-	out  io.Writer
-	w    *tabwriter.Writer
-	rows int
+	out     io.Writer
+	width   int // of the terminal; 0: none
+	columns []string
+	rows    [][]string
 }
 
 func newTable(out io.Writer, columns ...string) *table {
-	t := &table{out: out, w: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
-	t.line(strings.Join(columns, "\t"))
-	return t
+	return &table{out: out, width: terminalWidth(out), columns: columns}
+}
+
+// terminalWidth returns 0 for what is no terminal.
+func terminalWidth(out io.Writer) int {
+	file, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 func (t *table) row(cells ...any) {
-	t.rows++
 	texts := make([]string, len(cells))
 	for i, c := range cells {
 		texts[i] = printable(fmt.Sprint(c))
 	}
-	t.line(strings.Join(texts, "\t"))
+	t.rows = append(t.rows, texts)
 }
-
-// line only fills the table's buffer; flush returns the errors.
-func (t *table) line(s string) { _, _ = fmt.Fprintln(t.w, strings.TrimRight(s, " ")) }
 
 // flush prints the table or, when it is empty, what is said instead.
 func (t *table) flush(empty string) error {
-	if t.rows == 0 {
+	if len(t.rows) == 0 {
 		_, err := fmt.Fprintln(t.out, empty)
 		return err
 	}
-	return t.w.Flush()
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range slices.Insert(slices.Clone(t.rows), 0, t.columns) {
+		_, _ = fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), " "))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if t.width > 0 && widest(b.String()) > t.width {
+		return t.blocks()
+	}
+	_, err := io.WriteString(t.out, b.String())
+	return err
+}
+
+func widest(text string) int {
+	most := 0
+	for line := range strings.Lines(text) {
+		most = max(most, utf8.RuneCountInString(strings.TrimRight(line, "\n")))
+	}
+	return most
+}
+
+// blocks prints each row as lines of names and values, cut to the terminal.
+func (t *table) blocks() error {
+	name := 0
+	for _, c := range t.columns {
+		name = max(name, len(c))
+	}
+	var b strings.Builder
+	for i, row := range t.rows {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		for c, value := range row {
+			if value != "" {
+				fmt.Fprintf(&b, "%-*s  %s\n", name, strings.ToLower(t.columns[c]), short(value, max(t.width-name-2, 8)))
+			}
+		}
+	}
+	_, err := io.WriteString(t.out, b.String())
+	return err
 }
 
 // fields are names and values, one a line; empty ones are left out.
@@ -95,6 +149,14 @@ func short(s string, n int) string {
 		return s
 	}
 	return string(runes[:n-1]) + "…"
+}
+
+// unless is text where cond does not hold.
+func unless(cond bool, text string) string {
+	if cond {
+		return ""
+	}
+	return text
 }
 
 func clock(t time.Time) string {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -48,7 +49,7 @@ func TestDemoSortsTheSampleOnce(t *testing.T) {
 	require.Equal(t, first.Messages, first.New)
 	require.Positive(t, first.Approvals)
 	require.Positive(t, first.Unmatched)
-	require.NotEmpty(t, first.Broken, "the sample holds messages that cannot be read")
+	require.Empty(t, first.Broken, "whatever is in the sample is read")
 	require.Zero(t, first.Jobs["queued"]+first.Jobs["running"])
 
 	second := demoJSON(t, "--data", dir)
@@ -107,23 +108,68 @@ func TestTakeBackApproveAndReject(t *testing.T) {
 	require.Equal(t, before.Approvals-2, demoJSON(t, "--data", dir).Approvals)
 }
 
-func TestBrokenMessagesAreKeptAndCanBeRetried(t *testing.T) {
+func TestTakeBackMany(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	broken := demoJSON(t, "--data", dir).Broken
-	require.NotEmpty(t, broken)
-	r := postroomd(t, "jobs", "retry", broken[0].JobID, "--data", dir)
-	require.Equal(t, exitFailed, r.status, "it is as broken as it was")
-	require.Contains(t, r.stderr, broken[0].Reason)
-	require.Equal(t, broken, demoJSON(t, "--data", dir).Broken)
+	demoJSON(t, "--data", dir)
+	completed := func() int {
+		return strings.Count(postroomd(t, "actions", "--data", dir, "--type", "archive", "--limit", "100").stdout, "completed")
+	}
+	n := completed()
+	require.Positive(t, n)
+	r := postroomd(t, "undo", "--type", "archive", "--dry-run", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, fmt.Sprintf("%d actions would be taken back, 0 not", n))
+	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, fmt.Sprintf("%d actions taken back, 0 not", n))
+	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
+	require.Contains(t, r.stdout, "0 actions taken back, 0 not", "they are taken back already")
 
-	r = postroomd(t, "jobs", "show", broken[0].JobID, "--data", dir)
+	undone := firstID(t, postroomd(t, "actions", "--data", dir, "--type", "undo_archive").stdout, "completed")
+	r = postroomd(t, "undo", undone, "--dry-run", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "would be taken back")
+	r = postroomd(t, "undo", undone, "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "taken off: INBOX")
+	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
+	require.Contains(t, r.stdout, "1 actions taken back, 0 not", "its undo has been taken back")
+}
+
+// failedJob makes a job that fails whenever it is tried: it fetches a message for an account that does not exist.
+func failedJob(t *testing.T, dir string) (id, reason string) {
+	t.Helper()
+	demoJSON(t, "--data", dir)
+	h, err := open(t.Context(), demoSite(folder(dir)))
+	require.NoError(t, err)
+	receipt, err := h.queue.Enqueue(t.Context(), gmail.NewIngestJob("no-such-account", "18c2f"))
+	require.NoError(t, err)
+	require.NoError(t, h.close())
+	demoJSON(t, "--data", dir)
+	h, err = open(t.Context(), demoSite(folder(dir)))
+	require.NoError(t, err)
+	job, err := h.queue.Job(t.Context(), receipt.ID)
+	require.NoError(t, err)
+	require.Equal(t, queue.StateFailed, job.State)
+	require.NoError(t, h.close())
+	return job.ID, job.LastError
+}
+
+func TestFailedJobsCanBeRetried(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	id, reason := failedJob(t, dir)
+	r := postroomd(t, "jobs", "retry", id, "--data", dir)
+	require.Equal(t, exitFailed, r.status, "the account is still missing")
+	require.Contains(t, r.stderr, reason)
+
+	r = postroomd(t, "jobs", "show", id, "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "ingest.gmail")
 
-	r = postroomd(t, "jobs", "explain", broken[0].JobID, "--data", dir)
+	r = postroomd(t, "jobs", "explain", id, "--data", dir)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, "ingest.gmail "+broken[0].JobID+" is failed\n- ")
-	r = postroomd(t, "jobs", "explain", broken[0].JobID, "--json", "--data", dir)
+	require.Contains(t, r.stdout, "ingest.gmail "+id+" is failed\n- ")
+	r = postroomd(t, "jobs", "explain", id, "--json", "--data", dir)
 	var reasons []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &reasons), r.stdout)
 	require.Equal(t, "finished", reasons[0]["cause"])
@@ -188,7 +234,9 @@ func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"data that does not exist":   {[]string{"actions", "--data", filepath.Join(tmp, "none")}, []string{"none"}},
 		"data of somebody else":      {[]string{"actions", "--data", full}, []string{full}},
 		"demo into somebody's files": {[]string{"demo", "--data", full}, []string{full}},
-		"undo without id":            {[]string{"undo"}, []string{"arg"}},
+		"undo without id":            {[]string{"undo"}, []string{"give an action's id", "--rule"}},
+		"undo of one and of many":    {[]string{"undo", "01", "--all"}, []string{"not both"}},
+		"undo until when":            {[]string{"undo", "--until", "soon"}, []string{"--until soon", "24h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := c.args
@@ -253,7 +301,7 @@ func TestApprovalThatWasInterruptedGoesOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)
 	id := idPattern.FindString(postroomd(t, "approvals", "list", "--data", dir).stdout)
-	h, err := open(t.Context(), folder(dir))
+	h, err := open(t.Context(), demoSite(folder(dir)))
 	require.NoError(t, err)
 	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		_, err := h.ledger.Approve(ctx, tx, id, "me")
@@ -303,4 +351,42 @@ func TestMailboxThatIsCutShortIsTold(t *testing.T) {
 	padded := demoJSON(t, "--data", filepath.Join(tmp, "padded"), "--mbox", write("padded.gz", append(packed.Bytes(), make([]byte, 512)...)))
 	require.Empty(t, padded.Broken)
 	require.Equal(t, 2000, padded.Messages)
+}
+
+// Approvals are signed by a key that is made once. With another one, what waits is asked for again.
+func TestApprovalsAreSigned(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	path := filepath.Join(dir, "approval.key")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	key, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	waiting := idPattern.FindAllString(postroomd(t, "approvals", "list", "--data", dir).stdout, -1)
+	require.GreaterOrEqual(t, len(waiting), 2)
+	again, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, key, again)
+
+	require.NoError(t, os.WriteFile(path, []byte("abc\n"), 0o600))
+	r := postroomd(t, "approvals", "list", "--data", dir)
+	require.NotZero(t, r.status)
+	require.Contains(t, r.stderr, "remove it to have one made")
+
+	require.NoError(t, os.Remove(path))
+	r = postroomd(t, "approvals", "approve", waiting[0], "--data", dir)
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, "'postroomd approvals renew' asks again")
+	r = postroomd(t, "approvals", "renew", waiting[0], "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	r = postroomd(t, "approvals", "approve", waiting[0], "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "completed")
+	r = postroomd(t, "approvals", "reject", waiting[0], "--data", dir)
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, " has approved it on ")
+	r = postroomd(t, "approvals", "renew", waiting[0], "--data", dir)
+	require.Equal(t, exitUsage, r.status)
 }

@@ -20,9 +20,9 @@ func readRules(path string) (*rules.File, error) {
 	var file *rules.File
 	var err error
 	if path == "" {
-		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules))
+		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), rules.WithKinds(kinds))
 	} else {
-		file, err = rules.ParseFile(path)
+		file, err = rules.ParseFile(path, rules.WithKinds(kinds))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)

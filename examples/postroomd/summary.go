@@ -7,12 +7,13 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A summary is the output of the demo; scripts rely on its JSON.
+// A summary is the output of the demo and of run --once; scripts rely on its JSON.
 type summary struct {
 	Messages  int                         `json:"messages"` // taken in, broken ones too
 	New       int                         `json:"new"`      // of these, by this run
@@ -27,71 +28,80 @@ type summary struct {
 }
 
 type brokenMessage struct {
-	Index   int    `json:"index"` // in the mailbox, counted from 1
+	Index   int    `json:"index"` // in the mailbox of a demo, counted from 1; else 0
+	GmailID string `json:"gmail_id,omitempty"`
 	Subject string `json:"subject"`
 	Reason  string `json:"reason"`
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-func (d *demoRun) summarize(ctx context.Context, before int) (*summary, error) {
-	counts, err := d.ledger.Summary(ctx, d.accountID)
+// summarize counts what was done; cutShort is why the mailbox could not be read to its end, if so.
+func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*summary, error) {
+	counts, err := p.ledger.Summary(ctx, p.accountID)
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := d.queue.Counts(ctx, queue.Filter{})
+	jobs, err := p.queue.Counts(ctx, queue.Filter{})
 	if err != nil {
 		return nil, err
 	}
-	now, err := d.known(ctx)
+	now, err := p.known(ctx)
 	if err != nil {
 		return nil, err
 	}
-	broken, err := d.broken(ctx)
+	broken, refused, err := p.broken(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if d.cutShort != nil {
-		total, err := d.server.Count(ctx)
+	if cutShort != nil {
+		total, err := p.server.Count(ctx)
 		if err != nil {
 			return nil, err
 		}
-		broken = append(broken, brokenMessage{Index: total + 1, Reason: d.cutShort.Error()})
+		refused++
+		broken = append(broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
 	}
-	refused := slices.DeleteFunc(slices.Clone(broken), func(b brokenMessage) bool { return b.JobID != "" })
-	now += len(refused)
 	return &summary{
-		Messages: now, New: now - len(refused) - before, Actions: counts.Actions, Rules: counts.Rules, Approvals: counts.Approvals,
+		Messages: now + refused, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Approvals: counts.Approvals,
 		Failed:    counts.States[postroom.ActionFailed],
 		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
 	}, nil
 }
 
-func (d *demoRun) broken(ctx context.Context) ([]brokenMessage, error) {
-	kept, err := d.mail.Broken(ctx, d.accountID)
+// broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
+func (p *pipeline) broken(ctx context.Context) (list []brokenMessage, refused int, err error) {
+	list = []brokenMessage{}
+	kept, err := p.mail.Broken(ctx, p.accountID)
 	if err != nil {
-		return nil, err
-	}
-	refused, err := d.server.Refused(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]brokenMessage, 0, len(kept)+len(refused))
-	for _, r := range refused {
-		list = append(list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
+		return nil, 0, err
 	}
 	for _, b := range kept {
-		position, err := d.server.Position(ctx, b.ProviderID)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, brokenMessage{Index: position, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
+		list = append(list, brokenMessage{GmailID: b.ProviderID, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
 	}
-	slices.SortFunc(list, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
-	return list, nil
+	if p.server != nil {
+		refused, err = p.number(ctx, &list)
+	}
+	slices.SortStableFunc(list, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
+	return list, refused, err
 }
 
-// print writes the summary for a person; program is the command by which they call this program.
-func (s *summary) print(w io.Writer, program string, f folder) error {
+// number asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
+func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
+	for i := range *list {
+		b := &(*list)[i]
+		if b.Index, err = p.server.Position(ctx, b.GmailID); err != nil {
+			return 0, err
+		}
+	}
+	problems, err := p.server.Refused(ctx)
+	for _, r := range problems {
+		*list = append(*list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
+	}
+	return len(problems), err
+}
+
+// print writes the summary for a person; program is the command by which they call this program, and flags name the data.
+func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
 	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
 	counted(t, "Actions", s.Actions)
@@ -102,22 +112,22 @@ func (s *summary) print(w io.Writer, program string, f folder) error {
 		t.linef("%d messages are sent mail, drafts, spam or trash, about which nothing is decided.", left)
 	}
 	if s.Failed > 0 {
-		t.linef("%d actions failed; to see why: %s actions --state failed --json --data %s", s.Failed, program, f)
+		t.linef("%d actions failed; to see why: %s actions --state failed --json %s", s.Failed, program, flags)
 	}
 	if len(s.Broken) > 0 {
 		t.linef("")
 		t.linef("%d messages could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", len(s.Broken))
 		for _, b := range s.Broken {
-			t.linef("  message %d%s: %s", b.Index, quoted(b.Subject), printable(b.Reason))
+			t.linef("  message %s%s: %s", cmp.Or(number(b.Index), b.GmailID), quoted(b.Subject), printable(b.Reason))
 			if b.JobID != "" {
-				t.linef("    to try again: %s jobs retry %s --data %s", program, b.JobID, f)
+				t.linef("    to try again: %s jobs retry %s %s", program, b.JobID, flags)
 			}
 		}
 	}
 	t.linef("")
-	t.linef("What was done:         %s actions --data %s", program, f)
-	t.linef("What waits for you:    %s approvals list --data %s", program, f)
-	t.linef("To take one back:      %s undo ACTION_ID --data %s", program, f)
+	t.linef("What was done:         %s actions %s", program, flags)
+	t.linef("What waits for you:    %s approvals list %s", program, flags)
+	t.linef("To take one back:      %s undo ACTION_ID %s", program, flags)
 	return t.err
 }
 
@@ -128,6 +138,13 @@ func (s *summary) undecided() int {
 		decided += n
 	}
 	return s.Messages - len(s.Broken) - decided
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 func quoted(subject string) string {

@@ -26,7 +26,7 @@ func TestSummaryReads(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	require.NoError(t, s.print(&out, "postroomd", "/tmp/mail"))
+	require.NoError(t, s.print(&out, "postroomd", "--data /tmp/mail"))
 	const golden = "testdata/summary.txt"
 	if *update {
 		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o600))

@@ -127,6 +127,15 @@ func TestAQuickRunFillsTheReport(t *testing.T) {
 	require.Contains(t, text, "| SQLite | keys below their limit | 10 | 10.0 |")
 }
 
+func TestAPeerFailsNoQuickRun(t *testing.T) {
+	b := &bench{}
+	b.failf("drain: %w", peerFailure{errors.ErrUnsupported})
+	require.NoError(t, b.failed(true))
+	require.ErrorIs(t, b.failed(false), errors.ErrUnsupported)
+	b.failf("drain: %w", context.Canceled)
+	require.EqualError(t, b.failed(true), "drain: context canceled")
+}
+
 // fakeQueue runs and finishes as many jobs as it is told, whatever there is.
 type fakeQueue struct {
 	Queue

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 )
 
 // A cell is one figure of a table: what all rounds measured of it.
@@ -41,6 +42,19 @@ func (b *bench) failf(format string, args ...any) {
 	b.failures = append(b.failures, err)
 }
 
+// A peerFailure is the failure of another queue, with so few jobs mostly of the moment. It leaves a gap in the report.
+type peerFailure struct{ error }
+
+func (f peerFailure) Unwrap() error { return f.error }
+
+// failed joins what fails the run: of a quick one, which asks whether this program works, not what goes wrong in others.
+func (b *bench) failed(quick bool) error {
+	return errors.Join(slices.DeleteFunc(slices.Clone(b.failures), func(err error) bool {
+		_, peer := errors.AsType[peerFailure](err)
+		return quick && peer
+	})...)
+}
+
 // compare measures each workload for all contenders of an engine in turn, round after round, so that whatever the machine
 // does besides hits them alike.
 func (b *bench) compare(ctx context.Context, name string) {
@@ -69,6 +83,9 @@ func (b *bench) compareAt(ctx context.Context, name string, durability Durabilit
 			figure, err := s.round(ctx)
 			if err != nil {
 				s.out = true
+				if s.contender.Peer {
+					err = peerFailure{err}
+				}
 				if !errors.Is(err, errors.ErrUnsupported) {
 					b.failf("%s, %s, %s: %w", w.Name, &s.contender, durability, err)
 				}

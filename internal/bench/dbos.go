@@ -122,10 +122,16 @@ func (d *dbosQueueOf) RunWriting(ctx context.Context, ran func(n int64)) error {
 		ds, err := source(c)
 		return func(c dbos.Context, p Payload) (int, error) {
 			defer ran(p.N)
-			return dbos.RunAsTransaction(c, ds, func(ctx context.Context, tx dbos.Tx) (int, error) {
-				_, err := tx.Exec(ctx, rowInsert, p.N, rowText)
-				return 0, err
-			})
+			for try := 1; ; try++ {
+				// A workflow whose transaction finds the database busy has failed, unless it tries again.
+				n, err := dbos.RunAsTransaction(c, ds, func(ctx context.Context, tx dbos.Tx) (int, error) {
+					_, err := tx.Exec(ctx, rowInsert, p.N, rowText)
+					return 0, err
+				})
+				if err == nil || try == 10 {
+					return n, err
+				}
+			}
 		}, err
 	})
 }

@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	} else {
 		_, err = os.Stdout.WriteString(text)
 	}
-	return errors.Join(append(b.failures, err)...)
+	return errors.Join(b.failed(*quick), err)
 }
 
 // run measures and returns the report; what failed is in b.failures, and missing in the report.

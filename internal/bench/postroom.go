@@ -45,7 +45,7 @@ func postroomContenders() []Contender {
 }
 
 type database interface {
-	driver.Driver
+	queue.DB
 	Close() error
 }
 

@@ -31,7 +31,7 @@ func (p *postroom) end(ctx context.Context, jobs []ourJob) error {
 		outcomes[i] = driver.Outcome{Lease: driver.Lease(jobs[i].Lease()), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
 	return driver.Write(ctx, p.db, func(ctx context.Context, tx *driver.WriteTx) error {
-		answers, err := p.db.Finish(ctx, tx, outcomes)
+		answers, err := p.db.Driver().Finish(ctx, tx, outcomes)
 		return errors.Join(append(answers, err)...)
 	})
 }
@@ -87,7 +87,7 @@ func (p *postroom) stageKeys(ctx context.Context, n, keys int) error {
 
 // deleteAll deletes every job past the queue, and nothing clears away what the engine keeps of them.
 func (p *postroom) deleteAll(ctx context.Context) error {
-	if p.db.Dialect() == driver.Postgres {
+	if p.db.Driver().Dialect() == driver.Postgres {
 		if err := p.Exec(ctx, "ALTER TABLE jobs SET (autovacuum_enabled = off)"); err != nil {
 			return err
 		}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postroom-go/postroom/queue/driver"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/queue"
@@ -36,7 +34,7 @@ type Forest struct {
 }
 
 // Open makes what is not there yet. It may be called by several processes, once one call has returned.
-func Open(ctx context.Context, db driver.Driver) (*Forest, error) {
+func Open(ctx context.Context, db queue.DB) (*Forest, error) {
 	if err := queue.Migrate(ctx, db); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/postroom-go/postroom/queue/driver"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -30,7 +28,7 @@ const (
 )
 
 // An Opener opens the database that target names, as a process of its own would.
-type Opener func(ctx context.Context, target string) (driver.Driver, error)
+type Opener func(ctx context.Context, target string) (queue.DB, error)
 
 // Main is the TestMain of packages that call [Kill]. It runs the tests; in a process that Kill has started, it works.
 func Main(m *testing.M, open Opener) {

@@ -81,7 +81,7 @@ func (s *Scripted) Complete(ctx context.Context, req *llm.Request) (*llm.Respons
 	s.requests = append(s.requests, copyOf(req))
 	if len(s.turns) == 0 {
 		s.t.Errorf("llmtest: call %d has no scripted answer", len(s.requests))
-		return nil, &llm.Error{Provider: "llmtest", Class: llm.Fatal, Err: fmt.Errorf("call %d has no scripted answer", len(s.requests))}
+		return nil, &llm.Error{Provider: "llmtest", Reason: llm.ErrBadRequest, Err: fmt.Errorf("call %d has no scripted answer", len(s.requests))}
 	}
 	turn := s.turns[0]
 	s.turns = s.turns[1:]

@@ -12,9 +12,12 @@ type Clock interface {
 }
 
 // Now returns the time by which the database goes: that of a [Clock], or else the machine's.
-func Now(db DB) time.Time {
-	if clock, ok := db.(Clock); ok {
-		return clock.Now()
+func Now(d Driver) time.Time { return ClockOf(d)() }
+
+// ClockOf returns [Now] of the driver, for callers that need it often.
+func ClockOf(d Driver) func() time.Time {
+	if clock, ok := As[Clock](d); ok {
+		return clock.Now
 	}
-	return time.Now()
+	return time.Now
 }

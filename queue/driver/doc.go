@@ -6,21 +6,30 @@
 //
 // A [Driver] stores and moves rows, and has no policy of its own: retries, budgets, defaults, codecs and cron expressions
 // are the queue's. Its methods are grouped by role ([Enqueuer], [Claimer], [Finisher], …), and take and return the types
-// of this package, which are plain data. [LockTimeouter], [HealthChecker], [TableChecker], [Promoter], [Auditor], [MoveSource]
-// and [MoveTarget] are optional.
+// of this package, which are plain data. [Clock], [Private], [LockTimeouter], [WriteChecker], [Fencer], [GroupInserter],
+// [HealthChecker], [TableChecker], [Promoter], [TableLister], [Auditor], [MoveSource] and [MoveTarget] are optional. The queue asks for them
+// once, with [As].
+//
+// A program does not see a Driver: what its package opens is a type with the methods of [DB], Close, and
+//
+//	Driver() driver.Driver
+//
+// which package queue calls. For a driver that wraps another one, there is queue.NewDB, and [Unwrapper].
 //
 // # Transactions
 //
 // [DB.Write] begins a transaction, gives the function a [*WriteTx] and commits. A method that takes a [*WriteTx] writes in
 // that transaction, reads its clock ([WriteTx.Now]), and leaves committing to whoever began it. The statements of a WriteTx
-// may also be those of a transaction that a program has begun with a library of its own ([Driver.Join]); a driver must not
-// rely on being told when that commits.
+// may also be those of a transaction that a program has begun with a library of its own ([Transactor].Join); a driver must not
+// rely on a report of its commit.
 //
 // # What a driver must not do
 //
 //   - read a clock where the request or the transaction names an instant
 //   - retry what may have been written
 //   - call back into the queue
+//   - write a state, a hold or the kind of an attempt's end that this package does not name, or ask the database for one:
+//     [StandingFor], [CheckStates], [CheckFinished] and [CheckOutcomes] refuse them
 //   - keep a transaction of its own open when a method returns
 //
 // # Fencing

@@ -81,7 +81,7 @@ type Finisher interface {
 	// Finish writes the outcomes, each only if its lease is held, and answers each in order: nil, [ErrLeaseLost],
 	// [ErrNotRunning] or [ErrJobNotFound]. A finished job frees a key of scope unfinished or coalesce. A job of scope
 	// coalesce that would be queued while another has its key is canceled, superseded by that one. An outcome other than
-	// completed and released leaves an attempt record.
+	// completed and released leaves an attempt record. Of outcomes that [CheckOutcomes] refuses it writes none.
 	Finish(ctx context.Context, tx *WriteTx, outcomes []Outcome) ([]error, error)
 
 	// LockLease answers like Finish for one lease and writes nothing, but keeps others from writing about the job until the
@@ -128,8 +128,8 @@ type Stepper interface {
 
 // A Pruner deletes what need not be kept any more.
 type Pruner interface {
-	// Finished lists the types that have jobs in the state, which is one of a finished job. Its cost is that of the types,
-	// not of the jobs.
+	// Finished lists the types that have jobs in the state, which must be one of a finished job: see [CheckFinished]. Its cost
+	// is that of the types, not of the jobs.
 	Finished(ctx context.Context, state State) ([]FinishedType, error)
 	// Prune deletes jobs with their steps, attempts and logs, those first that finished first, and returns how many. Their
 	// keys stay.
@@ -207,6 +207,14 @@ type Fencer interface {
 	LockLeaseLater(ctx context.Context, tx *WriteTx, lease Lease) error
 	// CompleteLater is Finish for one outcome, which is completed and Plain.
 	CompleteLater(ctx context.Context, tx *WriteTx, out Outcome) error
+}
+
+// A FinishClaimer is a [Driver] that claims in the transaction in which jobs end, so that what their ends make capacity for
+// starts without a transaction of its own. It is for engines on which claims do not wait for each other longer than writes do.
+type FinishClaimer interface {
+	// FinishAndClaim is Finish and then Claim. It notifies listeners unless all that the ends have made capacity for is claimed.
+	// Nothing is claimed before the transaction has committed.
+	FinishAndClaim(ctx context.Context, tx *WriteTx, outcomes []Outcome, req ClaimRequest) ([]error, ClaimResult, error)
 }
 
 // A WriteChecker is a [Driver] that recognises a caller which is inside the function of a write already, by its context or

@@ -22,6 +22,12 @@ type TableChecker interface {
 	CheckTables(ctx context.Context) error
 }
 
+// A TableLister is a [Driver] that can list what its database has, for tests that compare all of it.
+type TableLister interface {
+	// Tables returns the names of the columns, in their order, of all tables but the engine's own, by the names of the tables.
+	Tables(ctx context.Context) (map[string][]string, error)
+}
+
 // An Auditor is a [Driver] that can check its rows, and say what stands in the way of a job. It only reads.
 type Auditor interface {
 	// Violations returns the rows that break what the driver promises of its tables, at most 100 for each rule.

@@ -9,7 +9,7 @@ type Private interface {
 }
 
 // IsPrivate reports whether the database is that of a [Private] which says so.
-func IsPrivate(db DB) bool {
-	private, ok := db.(Private)
+func IsPrivate(d Driver) bool {
+	private, ok := As[Private](d)
 	return ok && private.Private()
 }

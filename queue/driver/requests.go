@@ -2,6 +2,8 @@ package driver
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -58,6 +60,26 @@ type Outcome struct {
 	At        time.Time
 	// Plain: the job is known to hold no idempotency key that its end frees, and no capacity under a limit key.
 	Plain bool
+}
+
+// endings are the states that each kind of an attempt's end can leave its job in.
+var endings = map[string][]State{
+	KindCompleted:   {StateCompleted},
+	KindFailed:      {StateQueued, StateFailed},
+	KindInterrupted: {StateQueued, StateFailed},
+	KindCrashed:     {StateQueued, StateFailed},
+	KindReleased:    {StateQueued},
+}
+
+// CheckOutcomes returns [ErrUnknownStanding] when an attempt cannot end as one of the outcomes says. A driver asks it before it
+// writes any of them.
+func CheckOutcomes(outcomes []Outcome) error {
+	for i := range outcomes {
+		if out := &outcomes[i]; !slices.Contains(endings[out.Kind], out.State) {
+			return fmt.Errorf("%w: an attempt of job %s that ends with the kind %q and the state %q", ErrUnknownStanding, out.Lease.JobID, out.Kind, out.State)
+		}
+	}
+	return nil
 }
 
 // A FinishedType is a type that has finished jobs, and when the first of them finished.

@@ -1,5 +1,10 @@
 package driver
 
+import (
+	"fmt"
+	"slices"
+)
+
 // A State is where a job stands in its life.
 type State string
 
@@ -15,7 +20,13 @@ const (
 
 // States lists all states in the order of a job's life.
 func States() []State {
-	return []State{StateQueued, StateRunning, StateCompleted, StateFailed, StateCanceled}
+	var states []State
+	for _, s := range standings {
+		if !slices.Contains(states, s.State) {
+			states = append(states, s.State)
+		}
+	}
+	return states
 }
 
 // Finished reports whether a job in state s stays there unless someone retries it.
@@ -26,8 +37,8 @@ func (s State) Finished() bool {
 // A Hold says what keeps a queued job from being claimed.
 type Hold int
 
-// The holds, as they are stored in the column hold. [Standings] names them all: a hold that is not in that table is a
-// violation, and no driver writes it.
+// The holds, as they are stored in the column hold. [Standings] names them all: no driver writes a hold, or asks for one, that
+// is not in that table; see [ErrUnknownStanding].
 const (
 	// HoldNone: nothing keeps the job back, beyond the limits and pauses of its type.
 	HoldNone Hold = 0
@@ -49,32 +60,52 @@ type Standing struct {
 	Claimable bool
 }
 
-// Standings is the table of all standings, in the order of a job's life. A finished job that is being moved stands where
-// it stood.
-func Standings() []Standing {
-	return []Standing{
-		{Name: "ready", State: StateQueued, Hold: HoldNone, Claimable: true},
-		{Name: "scheduled", State: StateQueued, Hold: HoldScheduled},
-		{Name: "limited", State: StateQueued, Hold: HoldLimited},
-		{Name: "moving", State: StateQueued, Hold: HoldMoving},
-		{Name: "running", State: StateRunning},
-		{Name: "completed", State: StateCompleted},
-		{Name: "failed", State: StateFailed},
-		{Name: "canceled", State: StateCanceled},
-	}
+// standings is the one table of states and holds; everything else that knows them is derived from it.
+var standings = []Standing{
+	{Name: "ready", State: StateQueued, Hold: HoldNone, Claimable: true},
+	{Name: "scheduled", State: StateQueued, Hold: HoldScheduled},
+	{Name: "limited", State: StateQueued, Hold: HoldLimited},
+	{Name: "moving", State: StateQueued, Hold: HoldMoving},
+	{Name: "running", State: StateRunning},
+	{Name: "completed", State: StateCompleted},
+	{Name: "failed", State: StateFailed},
+	{Name: "canceled", State: StateCanceled},
 }
 
-// StandingFor returns the place in the table of a job with the state and the hold. It returns false when there is none.
-func StandingFor(state State, hold Hold) (Standing, bool) {
-	if state != StateQueued {
-		hold = HoldNone // a move holds finished jobs, which stand where they stood
+// Standings returns the table of all standings, in the order of a job's life. A finished job that is being moved stands where
+// it stood.
+func Standings() []Standing { return slices.Clone(standings) }
+
+// StandingFor returns the standing of a job with the state and the hold, or [ErrUnknownStanding] when no job can have both.
+func StandingFor(state State, hold Hold) (Standing, error) {
+	stored := hold
+	if hold == HoldMoving && state.Finished() {
+		hold = HoldNone
 	}
-	for _, s := range Standings() {
+	for _, s := range standings {
 		if s.State == state && s.Hold == hold {
-			return s, true
+			return s, nil
 		}
 	}
-	return Standing{}, false
+	return Standing{}, fmt.Errorf("%w: %q with a hold of %d", ErrUnknownStanding, state, stored)
+}
+
+// CheckStates returns [ErrUnknownStanding] when one of the states is none of those of [States].
+func CheckStates(states []State) error {
+	for _, state := range states {
+		if _, err := StandingFor(state, HoldNone); err != nil {
+			return fmt.Errorf("%w: the state %q", ErrUnknownStanding, state)
+		}
+	}
+	return nil
+}
+
+// CheckFinished returns [ErrUnknownStanding] unless state is one of a finished job.
+func CheckFinished(state State) error {
+	if !state.Finished() {
+		return fmt.Errorf("%w: the state %q of a finished job", ErrUnknownStanding, state)
+	}
+	return nil
 }
 
 // How an attempt stands, or how it ended.

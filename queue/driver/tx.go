@@ -45,10 +45,10 @@ type DB interface {
 	// The Tx is a [*WriteTx]. It is of use until fn returns: what comes later, from whatever goroutine, is refused with an
 	// error that is [sql.ErrTxDone]. Goroutines that share it take turns.
 	//
-	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. The ctx given to fn
+	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way, see [Begun]. The ctx given to fn
 	// carries the transaction. Calling Write from within fn, with that context or on that goroutine with any other, is an
 	// error at once: [ErrNestedWrite]. A goroutine that fn starts and waits for, and that writes under a context of its own,
-	// cannot be recognised.
+	// cannot be recognised: where one write at a time runs, as on SQLite, it gets an error after 30 s.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 
@@ -118,6 +118,9 @@ func (tx *WriteTx) end(registered *[]func()) {
 
 // Write is [DB.Write] for callers that hand the transaction to methods of a [Driver].
 func Write(ctx context.Context, db DB, fn func(ctx context.Context, tx *WriteTx) error) error {
+	if ctx == nil {
+		return ErrNilContext
+	}
 	return db.Write(ctx, func(ctx context.Context, tx Tx) error {
 		w, ok := tx.(*WriteTx)
 		if !ok {

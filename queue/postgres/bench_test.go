@@ -26,7 +26,7 @@ func benchQueue(b *testing.B) (*queue.Queue, driver.Driver) {
 	require.NoError(b, queue.Migrate(b.Context(), db))
 	q, err := queue.New(db, nil)
 	require.NoError(b, err)
-	return q, db
+	return q, db.Driver()
 }
 
 func fill(b *testing.B, q *queue.Queue, n, types int, opts *queue.Options) {
@@ -157,13 +157,13 @@ func BenchmarkClaim(b *testing.B) {
 				q, d := benchQueue(b)
 				c.stage(b, q, d)
 				fill(b, q, b.N*limit, c.types, nil)
-				rooms := make([]driver.TypeCapacity, c.types)
-				for i := range rooms {
-					rooms[i] = driver.TypeCapacity{Type: fmt.Sprint("bench", i), Capacity: limit}
+				capacities := make([]driver.TypeCapacity, c.types)
+				for i := range capacities {
+					capacities[i] = driver.TypeCapacity{Type: fmt.Sprint("bench", i), Capacity: limit}
 				}
 				b.ResetTimer()
 				for range b.N {
-					result, err := d.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+					result, err := d.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: time.Now()})
 					require.NoError(b, err)
 					require.NotEmpty(b, result.Jobs)
 				}

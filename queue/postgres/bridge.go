@@ -46,6 +46,9 @@ func (b bridge) QueryContext(ctx context.Context, query string, named []sqldrive
 	for _, arg := range named {
 		args = append(args, arg.Value)
 	}
+	if err := b.ended(); err != nil {
+		return nil, err
+	}
 	answer, err := b.tx.Query(ctx, query, args...)
 	if err != nil {
 		return nil, finished(err)

@@ -29,7 +29,8 @@ func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, no
 	var rows copyRows
 	rows.begin(len(jobs))
 	for _, job := range jobs {
-		rows.add(job, now)
+		rows.job = jobsql.NewJobOf(job, now)
+		rows.add()
 	}
 	rows.end()
 	t.failed = t.own(func(conn *pgx.Conn) error {
@@ -40,7 +41,10 @@ func (t *transaction) copyJobs(ctx context.Context, jobs []*driver.InsertJob, no
 }
 
 // copyRows is what COPY … WITH (FORMAT binary) reads: https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format".
-type copyRows struct{ buf []byte }
+type copyRows struct {
+	buf []byte
+	job jobsql.NewJob // to be added
+}
 
 func (r *copyRows) begin(jobs int) {
 	r.buf = make([]byte, 0, 400*jobs)
@@ -50,31 +54,25 @@ func (r *copyRows) begin(jobs int) {
 
 func (r *copyRows) end() { r.buf = append(r.buf, 0xff, 0xff) }
 
-// add writes the columns that copyJobs names, in its order.
-func (r *copyRows) add(j *driver.InsertJob, now time.Time) {
-	const columns = 17
-	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == driver.HoldScheduled {
-		notBefore = j.NotBefore
+func (r *copyRows) add() {
+	j := &r.job
+	r.buf = binary.BigEndian.AppendUint16(r.buf, uint16(len(jobsql.Inserted)))
+	for i := range jobsql.Inserted {
+		switch c := &jobsql.Inserted[i]; {
+		case c.IsNull(j):
+			r.null()
+		case c.Text != nil:
+			r.text(c.Text(j))
+		case c.Small:
+			r.int2(c.Number(j))
+		case c.Number != nil:
+			r.int4(c.Number(j))
+		case c.Instant != nil:
+			r.time(c.Instant(j))
+		default:
+			r.text(string(c.Same))
+		}
 	}
-	r.buf = binary.BigEndian.AppendUint16(r.buf, columns)
-	r.text(j.ID)
-	r.text(j.Type)
-	r.text(string(j.Payload))
-	r.int4(j.Priority)
-	r.text(string(driver.StateQueued))
-	r.int2(int(hold))
-	r.time(notBefore)
-	r.int4(j.MaxAttempts)
-	r.nullText(j.Key.Name)
-	r.nullText(string(j.Key.Scope))
-	r.nullText(j.LimitKey)
-	r.nullText(j.UserID)
-	r.nullText(jobsql.NullTags(j.Tags).String)
-	r.time(j.ExpiresAt)
-	r.nullText(j.TraceParent)
-	r.time(now)
-	r.time(now)
 }
 
 // text is also how JSON is read.
@@ -84,15 +82,6 @@ func (r *copyRows) text(s string) {
 }
 
 func (r *copyRows) null() { r.buf = append(r.buf, 0xff, 0xff, 0xff, 0xff) }
-
-// nullText is NULL for the empty string.
-func (r *copyRows) nullText(s string) {
-	if s == "" {
-		r.null()
-		return
-	}
-	r.text(s)
-}
 
 func (r *copyRows) int4(n int) {
 	r.buf = append(r.buf, 0, 0, 0, 4)
@@ -107,12 +96,7 @@ func (r *copyRows) int2(n int) {
 // epoch is what PostgreSQL counts microseconds from.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// time is NULL for the zero time.
 func (r *copyRows) time(t time.Time) {
-	if t.IsZero() {
-		r.null()
-		return
-	}
 	r.buf = append(r.buf, 0, 0, 0, 8)
 	r.buf = binary.BigEndian.AppendUint64(r.buf, uint64(t.UnixMicro()-epoch))
 }

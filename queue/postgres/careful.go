@@ -2,126 +2,222 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A carefulClaim is one that has chores to do or limits to keep. It takes three round trips where there are limits: what
-// there is to see to, and how the limits stand; what may be claimed; the claim.
+// A carefulClaim is one that has chores to do or limits to keep. It takes two round trips: what may be claimed, and how the
+// limits stand; the claim. Limits of types, and chores, take more.
 type carefulClaim struct {
-	req     driver.ClaimRequest
-	putBack bool // the clock may have been
+	req       driver.ClaimRequest
+	putBack   bool // the clock may have been
+	typed     bool // types are limited, as far as is known
+	pastLocks bool // what is ready, and held by others, is passed over, whatever that costs
+	depth     int  // so many times as many fronts are looked at as jobs are wanted
+	beside    bool // it claims nothing where it would wait for who sets a limit, or for claims of types that are limited
 
 	todo  chores
-	types *typeLimits
-	keys  admission
-	more  bool // some of the chores are left, or what was dropped has left its place to another
+	types joblimit.Types
+	open  []driver.TypeCapacity // the types that have capacity
+	keys  *keyLooks
+	more  bool // the claim has not looked at everything
+
+	begun   []bool // false where somebody sets a limit
+	refused bool   // see beside
 
 	jobs  []driver.Job
 	ahead []outlook
 }
 
 func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
-	if err := beginClaim(ctx, tx, c.req); err != nil {
+	begin := beginClaims
+	if c.beside {
+		begin = tryBeginClaims
+	}
+	if err := laterInto(ctx, tx, &c.begun, scanBegun, begin); err != nil {
 		return err
 	}
-	if err := c.seeTo(ctx, tx); err != nil {
+	if err := later(ctx, tx, jobsql.EnsureWorker, c.req.WorkerID, c.req.Now); err != nil {
 		return err
 	}
-	var places []place
-	if types := c.types.within(c.req.Types); len(types) > 0 {
-		var err error
-		if places, err = c.find(ctx, tx, types); err != nil {
-			return err
-		}
-	} else if err := flush(ctx, tx); err != nil {
+	places, err := c.choose(ctx, tx)
+	if err != nil || c.refused {
 		return err
 	}
-	if err := c.keys.end(ctx, tx); err != nil {
+	taken := c.take(places)
+	if err := c.claim(ctx, tx, taken); err != nil {
 		return err
 	}
-	claimed, err := c.claim(ctx, tx, places)
-	if err != nil || claimed == c.req.Limit {
+	if len(taken) == c.req.Limit {
 		// Who got all that was asked for comes again at once: what lies ahead need not be known.
-		c.ahead = []outlook{{chores: chores{limits: c.todo.limits}}}
-		return err
+		c.ahead = []outlook{{chores: c.todo}}
+		return nil
 	}
-	return look(ctx, tx, &c.ahead, c.req, 1)
+	return look(ctx, tx, &c.ahead, c.req, c.open, 1)
 }
 
-// seeTo does the chores, reads the limits of types and begins to admit what the marked keys have room for.
-func (c *carefulClaim) seeTo(ctx context.Context, tx *driver.WriteTx) error {
+func scanBegun(row jobsql.Scanner) (begun bool, err error) {
+	err = row.Scan(&begun)
+	return begun, err
+}
+
+// heldUp reports whether others hold all jobs of the keys that were looked at, and there are more keys.
+func (c *carefulClaim) heldUp() bool { return len(c.jobs) == 0 && c.keys.end != nil && !c.keys.changed }
+
+// choose finds what may be claimed. Where it turns out that there are chores to do, or limits of types, it looks again after
+// that.
+func (c *carefulClaim) choose(ctx context.Context, tx *driver.WriteTx) (places []place, err error) {
 	var todo []chores
-	var marked []markedKey
-	var limited []standing
-	c.keys.now = c.req.Now
 	if c.putBack {
-		if err := later(ctx, tx, hastenMarks, atOnce, c.req.Now); err != nil {
-			return err
+		if err := later(ctx, tx, hastenMarks, joblimit.AtOnce, c.req.Now); err != nil {
+			return nil, err
 		}
 	}
 	if err := laterInto(ctx, tx, &todo, scanChores, selectChores, c.req.Now); err != nil {
-		return err
+		return nil, err
 	}
-	if err := laterInto(ctx, tx, &marked, scanMarked, takeMarks, c.req.Now); err != nil {
-		return err
+	c.open, c.types = c.req.Types, joblimit.Types{}
+	if c.typed {
+		err = flush(ctx, tx)
+	} else {
+		places, err = c.find(ctx, tx)
 	}
-	asked, _ := columns(c.req.Types)
-	if err := laterInto(ctx, tx, &limited, scanStanding, selectTypeLimits, asked); err != nil {
-		return err
-	}
-	running, err := query(ctx, tx, scanTypeCount, countRunning)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.types = newTypeLimits(limited, running, c.req.Now)
-	if c.todo = todo[0]; c.todo.expired || c.todo.due {
+	c.todo = todo[0]
+	if c.refused = c.beside && (!c.begun[0] || c.todo.types); c.refused {
+		return nil, nil
+	}
+	if !c.typed && !c.todo.types && !c.todo.expired && !c.todo.due {
+		return places, nil
+	}
+	if err := c.seeTo(ctx, tx); err != nil {
+		return nil, err
+	}
+	c.open = c.types.Within(c.req.Types)
+	return c.find(ctx, tx)
+}
+
+// seeTo does the chores and reads the limits of types.
+func (c *carefulClaim) seeTo(ctx context.Context, tx *driver.WriteTx) (err error) {
+	if c.todo.expired || c.todo.due {
 		if c.more, err = c.todo.do(ctx, tx, c.req.Now); err != nil {
 			return err
 		}
-		// Both may have marked keys.
-		again, err := query(ctx, tx, scanMarked, takeMarks, c.req.Now)
-		if err != nil {
-			return err
-		}
-		marked = append(marked, again...)
 	}
-	return c.keys.begin(ctx, tx, marked)
+	if !c.todo.types {
+		return nil
+	}
+	asked, _ := columns(c.req.Types)
+	c.types, err = readTypeLimits(ctx, tx, asked, c.req.Now)
+	return err
 }
 
-// find locks what may be claimed but for the limits of keys. Where all of that is held by others, it passes over it.
-func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) ([]place, error) {
-	names, rooms := columns(types)
-	places, err := query(ctx, tx, scanPlace, selectPlaces, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
-	if err != nil || len(places) > 0 {
-		return places, err
-	}
-	return query(ctx, tx, scanPlace, selectPlacesPastLocks, c.req.WorkerID, c.req.Now, names, rooms, c.req.Limit)
+// A place is where a job is that a claim may take and has locked.
+type place struct {
+	ctid, jobType string
+	at            position
+	lane          *lane // nil of a job that waits for no key
 }
 
-// claim takes what the limits of keys let run of the places, and returns how many that are.
-func (c *carefulClaim) claim(ctx context.Context, tx *driver.WriteTx, places []place) (claimed int, err error) {
-	keys := newKeyLimits(places, c.req.Now)
-	fitting, err := keys.within(ctx, tx, places)
+func scanPlace(row jobsql.Scanner) (p place, err error) {
+	var notBefore dbtime.Time
+	err = row.Scan(&p.ctid, &p.jobType, &p.at.priority, &notBefore, &p.at.id)
+	p.at.notBefore = notBefore.Time
+	return p, err
+}
+
+// find locks the keys that are marked, the first of those that have something to claim, and what may be claimed, in its order.
+func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, error) {
+	var found []foundRow
+	var lanes []laneRow
+	names, capacities := columns(c.open)
+	marks, fronts := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
+	ofType := max(10, min(fronts, 4*fronts/max(1, len(names))))
+	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts, capacities, c.req.Limit)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	c.more = c.more || len(fitting) < len(places)
-	if len(fitting) > 0 {
-		ctids := make([]string, len(fitting))
-		for i := range fitting {
-			ctids[i] = fitting[i].ctid
+	if err := laterInto(ctx, tx, &lanes, scanLaneRow, readLanes, c.req.Now); err != nil {
+		return nil, err
+	}
+	text := selectPlaces
+	if c.pastLocks {
+		text = selectPlacesPastLocks
+	}
+	places, err := query(ctx, tx, scanPlace, text, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit)
+	if err != nil {
+		return nil, err
+	}
+	c.keys = newKeyLooks(found, c.req.Now)
+	c.more = c.more || c.keys.marks == marks
+	slices.SortFunc(places, comparePlaces)
+	if n := len(places); len(names) > 1 && n >= 10 && n < c.req.Limit {
+		c.keys.until(places[n-1].at) // of each type the first ten have been read, at least
+	}
+	places = append(places, c.keys.have(lanes, c.capacities(), c.req.Limit)...)
+	slices.SortFunc(places, comparePlaces)
+	return places, nil
+}
+
+func comparePlaces(p, q place) int { return p.at.compare(&q.at) }
+
+// capacities are those of the open types.
+func (c *carefulClaim) capacities() map[string]int {
+	of := make(map[string]int, len(c.open))
+	for _, t := range c.open {
+		of[t.Type] = t.Capacity
+	}
+	return of
+}
+
+// take chooses what the limits let run, first things first.
+func (c *carefulClaim) take(places []place) (taken []place) {
+	left := make(map[string]*joblimit.Capacity, len(c.open))
+	for _, t := range c.open {
+		left[t.Type] = joblimit.NewCapacity(t.Capacity)
+	}
+	for _, p := range places {
+		if len(taken) == c.req.Limit {
+			break
+		}
+		if c.keys.end != nil && p.at.compare(c.keys.end) > 0 {
+			break
+		}
+		bounds := joblimit.Bounds{Type: left[p.jobType]}
+		if p.lane != nil {
+			bounds.Key = &p.lane.key.standing.Capacity
+		}
+		if !bounds.Take() {
+			continue
+		}
+		if p.lane != nil {
+			p.lane.taken++
+		}
+		taken = append(taken, p)
+	}
+	c.more = c.more || c.keys.end != nil
+	return taken
+}
+
+// claim takes the places, and leaves the limits as they stand after it.
+func (c *carefulClaim) claim(ctx context.Context, tx *driver.WriteTx, taken []place) error {
+	if len(taken) > 0 {
+		ctids := make([]string, len(taken))
+		for i := range taken {
+			ctids[i] = taken[i].ctid
 		}
 		if err := laterJobs(ctx, tx, &c.jobs, claimPlaces, c.req.WorkerID, c.req.Now, ctids); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	var again marks
-	if err := keys.spend(ctx, tx, fitting, &again); err != nil {
-		return 0, err
+	if err := c.keys.settle(ctx, tx); err != nil {
+		return err
 	}
-	if err := c.types.spend(ctx, tx, fitting); err != nil {
-		return 0, err
-	}
-	return len(fitting), again.writeOnce(ctx, tx)
+	return spendTypes(ctx, tx, c.types, taken)
 }

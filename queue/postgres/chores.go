@@ -10,11 +10,14 @@ import (
 
 // chores are what a claim has to see to before it claims, and finds nothing of nearly always.
 type chores struct {
-	expired, due, marks bool
-	limits              bool // are set: the claim has to count
+	expired, due  bool
+	marks, fronts bool // jobs may wait for limit keys that have capacity
+	types, limits bool // limits are set, of types, and any at all: the claim has to count
 }
 
-func (c *chores) dest() []any { return []any{&c.expired, &c.due, &c.marks, &c.limits} }
+func (c *chores) dest() []any {
+	return []any{&c.expired, &c.due, &c.marks, &c.fronts, &c.types, &c.limits}
+}
 
 func scanChores(row jobsql.Scanner) (c chores, err error) {
 	err = row.Scan(c.dest()...)

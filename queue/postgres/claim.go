@@ -1,90 +1,112 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Claim implements [driver.Claimer].
-func (db *DB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	if db.limited.Load() {
 		return db.claimCarefully(ctx, req)
 	}
 	return db.claimFreely(ctx, req)
 }
 
-func beginClaim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) error {
-	if err := later(ctx, tx, beginClaims); err != nil {
-		return err
-	}
-	return later(ctx, tx, ensureWorker, req.WorkerID, req.Now)
-}
-
 // claimCarefully sees to the chores first, keeps the limits, and passes over jobs that others hold.
-func (db *DB) claimCarefully(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	// Limits reckon in what is stored.
 	req.Now = dbtime.Truncate(req.Now)
-	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now)}
-	if err := db.write(ctx, c.run); err != nil {
-		return driver.ClaimResult{}, err
+	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
+	for done := false; !done; {
+		if err := db.write(ctx, c.run); err != nil {
+			return driver.ClaimResult{}, err
+		}
+		next := carefulClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
+		switch {
+		case len(c.jobs) == 0 && c.ahead[0].ready > 0 && !c.pastLocks:
+			next.pastLocks = true
+			c = next
+		case c.heldUp() && c.depth < depthsLimit:
+			next.depth = min(c.depth*deeper, depthsLimit)
+			c = next
+		default:
+			done = true
+		}
 	}
 	db.clock.Passed(req.Now)
+	return db.answerOf(&c), nil
+}
+
+// answerOf is the answer of a claim within limits.
+func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
 	ahead := &c.ahead[0]
-	db.limited.Store(ahead.limits)
-	// What stands ready of types that have no room is held up by that, and looked at when there is room.
-	if len(c.types.within(req.Types)) == 0 {
-		ahead.ready = 0
-	}
-	result := answer(req, c.jobs, ahead)
-	if result.More = result.More || c.more || c.keys.more; result.More {
+	db.limited.Store(ahead.limits || ahead.fronts)
+	db.typed.Store(ahead.types)
+	result := answer(c.req, c.jobs, ahead)
+	if result.More = result.More || (c.more && !c.heldUp()); result.More {
 		result.NextDue = time.Time{}
 	} else {
-		result.NextDue = earliest(result.NextDue, c.types.next(req.Types))
+		result.NextDue = joblimit.Earliest(result.NextDue, c.types.Next(c.req.Types))
 	}
-	return result, nil
+	return result
 }
 
-func look(ctx context.Context, tx *driver.WriteTx, ahead *[]outlook, req driver.ClaimRequest, counted int) error {
+// look looks for what there is to do of the types asked for, and what is ready of those that have capacity.
+func look(ctx context.Context, tx *driver.WriteTx, ahead *[]outlook, req driver.ClaimRequest, open []driver.TypeCapacity, counted int) error {
 	asked, _ := columns(req.Types)
-	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked, counted)
+	names, _ := columns(open)
+	return laterInto(ctx, tx, ahead, scanOutlook, lookAhead, req.Now, asked, counted, names)
 }
 
-func columns(types []driver.TypeCapacity) (names []string, rooms []int) {
+const (
+	// heldUp is how long a claim waits for what somebody holds, perhaps to let go of it unchanged.
+	heldUp = time.Second
+	// claimedUp is the same for a limit key that another claim looks at.
+	claimedUp = 50 * time.Millisecond
+)
+
+func columns(types []driver.TypeCapacity) (names []string, capacities []int) {
 	for _, t := range types {
-		names, rooms = append(names, t.Type), append(rooms, t.Capacity)
+		names, capacities = append(names, t.Type), append(capacities, t.Capacity)
 	}
-	return names, rooms
+	return names, capacities
 }
 
 // An outlook is what there is to do after a claim.
 type outlook struct {
 	chores
-	ready         int // jobs of the types that are left, not all of them counted
+	ready         int  // jobs of the types that are left, not all of them counted
+	waiting       bool // jobs of the types may wait for keys that have capacity
 	nextDue, mark dbtime.Time
 }
 
 func scanOutlook(row jobsql.Scanner) (o outlook, err error) {
-	err = row.Scan(append(o.dest(), &o.ready, &o.nextDue, &o.mark)...)
+	err = row.Scan(append(o.dest(), &o.ready, &o.waiting, &o.nextDue, &o.mark)...)
 	return o, err
 }
 
 func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *outlook) driver.ClaimResult {
 	order(jobs)
 	// Where nothing could be claimed of what is there, somebody holds it: looking again at once would find the same.
-	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks
+	left := (ahead.ready > 0 && len(req.Types) > 1) || ahead.expired || ahead.due || ahead.marks || ahead.waiting
 	if len(jobs) == req.Limit || (len(jobs) > 0 && left) {
 		return driver.ClaimResult{Jobs: jobs, More: true}
 	}
-	next := earliest(ahead.nextDue.Time, ahead.mark.Time)
+	next := joblimit.Earliest(ahead.nextDue.Time, ahead.mark.Time)
 	if len(jobs) == 0 && (ahead.ready > 0 || left) {
-		// Who holds it may let go of it unchanged, and tells nobody then.
-		next = earliest(next, req.Now.Add(heldUp))
+		// Who holds it may let go of it unchanged, and tells nobody then. Another claim lets go of keys soon.
+		pause := heldUp
+		if ahead.marks || ahead.waiting {
+			pause = claimedUp
+		}
+		next = joblimit.Earliest(next, req.Now.Add(pause))
 	}
 	return driver.ClaimResult{Jobs: jobs, NextDue: next}
 }
@@ -92,15 +114,6 @@ func answer(req driver.ClaimRequest, jobs []driver.Job, ahead *outlook) driver.C
 // order puts jobs, which a statement returns in any order, into that of claims.
 func order(jobs []driver.Job) {
 	slices.SortFunc(jobs, func(a, b driver.Job) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.NotBefore.Compare(b.NotBefore), cmp.Compare(a.ID, b.ID))
+		return (&position{a.Priority, a.NotBefore, a.ID}).compare(&position{b.Priority, b.NotBefore, b.ID})
 	})
-}
-
-func earliest(times ...time.Time) (first time.Time) {
-	for _, t := range times {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
-	}
-	return first
 }

@@ -5,25 +5,27 @@ import (
 )
 
 const (
-	// Claims that have limits to keep come one after the other, so that no two count the same room, and a limit changes while
-	// no claim is under way. The key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the
-	// program's own keys.
-	lockClaims   = "SELECT " + advisoryLock
-	advisoryLock = `pg_advisory_xact_lock` + claimsKey
-	claimsKey    = `(1886352244, 'jobs'::regclass::oid::int)`
+	// Claims hold this together, so that who sets a limit waits for those under way, and those that begin later see the limit.
+	// The key is that of the table: queues in other schemas do not matter. 0x706f7374 keeps clear of the program's own keys.
+	shareClaims = `SELECT pg_advisory_xact_lock_shared` + claimsKey
+	lockClaims  = `SELECT pg_advisory_xact_lock` + claimsKey
+	claimsKey   = `(1886352244, 'jobs'::regclass::oid::int)`
 
-	// Claims without limits do not wait for each other. They hold this together, so that who sets a limit waits for those
-	// under way, and those that begin later see the limit.
-	shareClaims = "SELECT pg_advisory_xact_lock_shared" + claimsKey
-
-	// A machine that is gone, or stands still, between two round trips of its claim must not keep all others from theirs.
+	// A machine that is gone, or stands still, between two round trips of its claim must not keep what it has locked from all
+	// others.
 	beginClaims = `
-SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE), ` + advisoryLock
+SELECT set_config('idle_in_transaction_session_timeout', '5s', TRUE) <> '' AND pg_advisory_xact_lock_shared` + claimsKey + `::text = ''`
+
+	// Answers whether nobody sets a limit.
+	tryBeginClaims = `
+SELECT pg_try_advisory_xact_lock_shared` + claimsKey
 
 	// What a claim has to see to before it claims.
 	choresOf = `EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $1),
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
+  EXISTS (SELECT 1 FROM job_fronts WHERE open),
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
   EXISTS (SELECT 1 FROM job_limits)`
 
 	selectChores = `
@@ -48,19 +50,14 @@ WITH ended AS (
     ORDER BY expires_at
     LIMIT 1000
     FOR UPDATE SKIP LOCKED))
-  RETURNING id, idempotency_key, key_scope, limit_key),
+  RETURNING id, idempotency_key, key_scope),
 freed AS (
   DELETE FROM job_keys
   USING ended
   WHERE ended.key_scope IN ('unfinished', 'coalesce')
     AND job_keys.key = ended.idempotency_key
     AND job_keys.job_id = ended.id
-    AND job_keys.scope IN ('unfinished', 'coalesce')),
-marked AS (
-  INSERT INTO job_admissions (due_at, limit_key)
-  SELECT DISTINCT to_timestamp(0), limit_key
-  FROM ended
-  WHERE limit_key IS NOT NULL)
+    AND job_keys.scope IN ('unfinished', 'coalesce'))
 SELECT COUNT(*)
 FROM ended`
 
@@ -78,12 +75,13 @@ WITH due AS (
     ORDER BY not_before
     LIMIT 1000
     FOR UPDATE SKIP LOCKED))
-  RETURNING limit_key),
-marked AS (
-  INSERT INTO job_admissions (due_at, limit_key)
-  SELECT DISTINCT to_timestamp(0), limit_key
+  RETURNING limit_key, type, priority, not_before, id),
+fronted AS (
+  INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+  SELECT DISTINCT ON (limit_key, type) limit_key, type, priority, not_before, id, TRUE
   FROM due
-  WHERE limit_key IS NOT NULL)
+  WHERE limit_key IS NOT NULL
+  ORDER BY limit_key, type, priority DESC, not_before, id)
 SELECT COUNT(*)
 FROM due`
 
@@ -92,17 +90,20 @@ FROM due`
       EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND expires_at IS NOT NULL AND expires_at <= $2)
       OR EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $2)
       OR EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_fronts WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// One that has seen to what was due and expired goes on beside what is left of that, which others hold. It keeps no limits.
 	noLimits = `NOT (
       EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $2)
+      OR EXISTS (SELECT 1 FROM job_fronts WHERE open)
       OR EXISTS (SELECT 1 FROM job_limits))`
 
 	// By ctid: each row is where it was found a moment ago, in the same snapshot. No index is asked again.
 	claimSet = `
 UPDATE jobs
 SET state = 'running',
+  hold = ` + jobsql.None + `,
   attempt = attempt + 1,
   worker_id = $1,
   started_at = $2,
@@ -159,9 +160,9 @@ WITH RECURSIVE heads AS (
     ORDER BY type, priority DESC, not_before, id
     LIMIT 1) AS next),
 lanes AS (
-  SELECT heads.type, LEAST(rooms.room, $5) AS room
+  SELECT heads.type, LEAST(asked.capacity, $5) AS capacity
   FROM heads
-  JOIN unnest($3::text[], $4::int[]) AS rooms (type, room) ON rooms.type = heads.type
+  JOIN unnest($3::text[], $4::int[]) AS asked (type, capacity) ON asked.type = heads.type
   ORDER BY heads.priority DESC, heads.not_before, heads.id`
 	firstLanes = `
   LIMIT $5`
@@ -170,7 +171,7 @@ portion AS (
   SELECT GREATEST(10, 4 * $5 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (
-  SELECT first.place, first.id, first.priority, first.not_before, first.nth, first.nth = portion.size AND first.nth < lanes.room AS cut
+  SELECT first.place, first.id, first.priority, first.not_before, first.nth, first.nth = portion.size AND first.nth < lanes.capacity AS cut
   FROM lanes
   CROSS JOIN portion
   CROSS JOIN LATERAL (
@@ -181,9 +182,10 @@ candidates AS (
       WHERE state = 'queued'
         AND hold = ` + jobsql.None + `
         AND type = lanes.type
-        AND (expires_at IS NULL OR expires_at > $2)
+        AND (expires_at IS NULL OR expires_at > $2)`
+	firstCandidates = `
       ORDER BY priority DESC, not_before, id
-      LIMIT LEAST(lanes.room, portion.size)`
+      LIMIT LEAST(lanes.capacity, portion.size)`
 
 	// Behind the last place that was read of a type there may be another of it: what would come after it is left to the
 	// next claim.
@@ -207,7 +209,7 @@ chosen AS (
 
 	// Claims of many types: of each type the first ones, $6 times as many in all as are asked for, so that what other claims
 	// hold can be passed over. Of these the first that nobody holds are locked, each as soon as it is seen to be free, and no
-	// others. Types that have less room than is asked for have theirs locked where they are found: what others hold must not
+	// others. Types that have less capacity than is asked for have theirs locked where they are found: what others hold must not
 	// count. The join is a list of tables, since JOIN would have xmax be that of the row to update.
 	claimOfTypes      = claimHeads + "\n     AND " + noChores + claimRest
 	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest // the chores
@@ -224,7 +226,7 @@ candidates AS (
     SELECT place, id, priority, not_before, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
     FROM (
       SELECT ctid AS place, id, priority, not_before` + readyOfLane + `
-        AND lanes.room >= $5
+        AND lanes.capacity >= $5
       ORDER BY priority DESC, not_before, id
       LIMIT portion.size) AS ready) AS first
   UNION ALL
@@ -232,9 +234,9 @@ candidates AS (
   FROM lanes
   CROSS JOIN LATERAL (
       SELECT ctid AS place, id, priority, not_before` + readyOfLane + `
-        AND lanes.room < $5
+        AND lanes.capacity < $5
       ORDER BY priority DESC, not_before, id
-      LIMIT lanes.room
+      LIMIT lanes.capacity
       FOR UPDATE SKIP LOCKED) AS first),
 chosen AS (
   SELECT place, priority, not_before, id
@@ -262,48 +264,42 @@ RETURNING ` + jobsql.Columns
         AND (expires_at IS NULL OR expires_at > $2)
         AND (NOT $7::boolean OR ` + free + `)`
 
-	// The jobs that a claim of the types would take, and beside one job of each limit key how that stands, for claims that see to
-	// the chores and have limits to keep; $1 is the worker, as there. They are locked, so that they are where they were found
-	// when the claim takes them.
-	placesOf = chosenOf + `,
-places AS (
-    SELECT ctid::text AS place, type, limit_key, priority, not_before, id` + stillReady + `
-      AND $1::text IS NOT NULL
-    FOR UPDATE SKIP LOCKED)
-SELECT m.place, m.type, m.limit_key,
-  s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running, s.waiting
-FROM (
-  SELECT place, type, limit_key, priority, not_before, id, ROW_NUMBER() OVER (PARTITION BY limit_key) AS nth
-  FROM places) AS m
-LEFT JOIN LATERAL (` + standingOf + `
-  FROM (VALUES (1)) AS once` + limitOf + `
-  WHERE m.nth = 1
-    AND m.limit_key IS NOT NULL) AS s ON TRUE
-ORDER BY m.priority DESC, m.not_before, m.id`
-	selectPlaces = claimHeads + claimLanes + firstLanes + claimCandidates + placesOf
+	// The ready jobs that a claim of the types would take, for claims that have limits to keep; $1 is the worker, as there. They
+	// are locked, so that they are where they were found when the claim takes them. Whether there are any is left for lookAhead.
+	placesOf = chosenOf + `
+SELECT ctid::text, type, priority, not_before, id` + stillReady + `
+  AND $1::text IS NOT NULL
+  AND (SELECT set_config('postroom.ready', COUNT(*)::text, TRUE) FROM lanes) <> ''
+FOR UPDATE SKIP LOCKED`
+	selectPlaces = claimHeads + claimLanes + firstLanes + claimCandidates + `
+        AND ` + free + firstCandidates + placesOf
 
 	// Passes over what others hold, but locks all that it looks at: of every type, since the head of any may be held.
-	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + `
+	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + firstCandidates + `
       FOR UPDATE SKIP LOCKED` + placesOf
 
 	claimPlaces = claimSet + `$3::text[]::tid[])
 RETURNING ` + jobsql.Columns
 
-	// What there is to do after a claim: chores; how many jobs there are to claim, no more than $3 of a type counted; when the
-	// next job falls due, of the first hundred scheduled or at the last of them at the earliest, so that other types' jobs cost
-	// little; and when the next key is to be looked at.
+	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a type
+	// counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first hundred scheduled
+	// or at the last of them at the earliest, so that other types' jobs cost little; and when the next key is to be looked at.
+	// A claim that has just seen that no job is ready does not count them again: to see that, it has read past all that is left of
+	// the jobs that have been claimed or deleted since the last vacuum.
 	lookAhead = `
 SELECT
   ` + choresOf + `,
   (SELECT COUNT(*)
-   FROM unnest($2::text[]) AS asked (type)
+   FROM unnest($4::text[]) AS open (type)
    CROSS JOIN LATERAL (
      SELECT 1
      FROM jobs
      WHERE state = 'queued'
        AND hold = ` + jobsql.None + `
-       AND type = asked.type
-     LIMIT $3::int) AS ready),
+       AND type = open.type
+     LIMIT $3::int) AS ready
+   WHERE current_setting('postroom.ready', TRUE) IS DISTINCT FROM '0'),
+  EXISTS (SELECT 1 FROM job_fronts WHERE open AND type = ANY($4)),
   (SELECT COALESCE(MIN(not_before) FILTER (WHERE type = ANY($2)), MAX(not_before) FILTER (WHERE nth = 100))
    FROM (
      SELECT type, not_before, ROW_NUMBER() OVER (ORDER BY not_before) AS nth
@@ -315,5 +311,5 @@ SELECT
          AND not_before > $1
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),
-  (SELECT MIN(due_at) FROM job_admissions)`
+  (SELECT MIN(due_at) FROM job_admissions WHERE due_at > $1)`
 )

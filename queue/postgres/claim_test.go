@@ -28,7 +28,7 @@ func openQueue(t *testing.T) *postgres.DB {
 func insertJobs(t *testing.T, db *postgres.DB, jobs ...driver.InsertJob) {
 	t.Helper()
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := db.Insert(ctx, tx, jobs)
+		_, err := db.Driver().Insert(ctx, tx, jobs)
 		return err
 	}))
 }
@@ -37,23 +37,23 @@ func jobOf(jobType string, priority int) driver.InsertJob {
 	return driver.InsertJob{ID: uuid.Must(uuid.NewV7()).String(), Type: jobType, Payload: []byte("1"), Priority: priority, MaxAttempts: 1}
 }
 
-func roomsOf(room int, types ...string) []driver.TypeCapacity {
-	rooms := make([]driver.TypeCapacity, len(types))
+func capacitiesOf(capacity int, types ...string) []driver.TypeCapacity {
+	capacities := make([]driver.TypeCapacity, len(types))
 	for i, name := range types {
-		rooms[i] = driver.TypeCapacity{Type: name, Capacity: room}
+		capacities[i] = driver.TypeCapacity{Type: name, Capacity: capacity}
 	}
-	return rooms
+	return capacities
 }
 
-func claimOf(t *testing.T, db *postgres.DB, limit int, rooms ...driver.TypeCapacity) driver.ClaimResult {
+func claimOf(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) driver.ClaimResult {
 	t.Helper()
-	result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: time.Now()})
 	require.NoError(t, err)
 	return result
 }
 
 // However the jobs are spread over types, and however few of a type one claim reads, claims one after the other take them
-// in the one order, each as many as it has room for of each type.
+// in the one order, each as many as it has capacity for of each type.
 func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 	db := openQueue(t)
 	const types, total = 60, 6000
@@ -77,7 +77,7 @@ func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 	taken := 0
 	for _, limit := range []int{1, 7, 100, 300, 1000, 1000, 1000} {
 		for left := limit; left > 0; {
-			result := claimOf(t, db, left, roomsOf(1<<20, names...)...)
+			result := claimOf(t, db, left, capacitiesOf(1<<20, names...)...)
 			require.NotEmpty(t, result.Jobs)
 			for _, job := range result.Jobs {
 				require.Equal(t, jobs[taken].ID, job.ID, "claimed %d", taken)
@@ -89,7 +89,7 @@ func TestClaimsOfManyTypesAreInOrder(t *testing.T) {
 	}
 }
 
-func TestClaimKeepsToTheRoomOfEachType(t *testing.T) {
+func TestClaimKeepsToTheCapacityOfEachType(t *testing.T) {
 	db := openQueue(t)
 	for range 10 {
 		insertJobs(t, db, jobOf("a", 2), jobOf("b", 1), jobOf("c", 0))
@@ -117,18 +117,18 @@ func passOver(t *testing.T, types []string, limited bool) {
 	db := openQueue(t)
 	if limited {
 		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			return db.SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 2})
+			return db.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 2})
 		}))
 	}
 	first, second := jobOf("a", 1), jobOf("a", 0)
 	insertJobs(t, db, first, second)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Cancel(ctx, tx, first.ID) })
-	result := claimOf(t, db, 1, roomsOf(5, types...)...)
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, first.ID) })
+	result := claimOf(t, db, 1, capacitiesOf(5, types...)...)
 	require.Len(t, result.Jobs, 1)
 	require.Equal(t, second.ID, result.Jobs[0].ID)
-	result = claimOf(t, db, 1, roomsOf(5, types...)...)
+	result = claimOf(t, db, 1, capacitiesOf(5, types...)...)
 	require.Empty(t, result.Jobs)
 	require.False(t, result.More)
 	release() // lets go of it unchanged
-	require.Len(t, claimOf(t, db, 1, roomsOf(5, types...)...).Jobs, 1)
+	require.Len(t, claimOf(t, db, 1, capacitiesOf(5, types...)...).Jobs, 1)
 }

@@ -24,7 +24,7 @@ type serverClock struct {
 	setting atomic.Bool
 }
 
-var _ driver.Clock = (*DB)(nil)
+var _ driver.Clock = (*engine)(nil)
 
 const (
 	// resetAfter is how old the setting may become. It costs one round trip.
@@ -40,7 +40,7 @@ const (
 )
 
 // Now implements [driver.Clock].
-func (db *DB) Now() time.Time { return db.server.now() }
+func (db *engine) Now() time.Time { return db.server.now() }
 
 func (c *serverClock) now() time.Time {
 	c.mu.RLock()
@@ -77,7 +77,7 @@ func (c *serverClock) set(server, before, after time.Time) {
 
 // resetClock asks the server for the time when that is due, and leaves the clock as it is when there is no answer: whoever
 // writes next hears of that.
-func (db *DB) resetClock(ctx context.Context) {
+func (db *engine) resetClock(ctx context.Context) {
 	if !db.server.stale() || !db.server.setting.CompareAndSwap(false, true) {
 		return
 	}
@@ -87,7 +87,7 @@ func (db *DB) resetClock(ctx context.Context) {
 	_ = db.setClock(ctx)
 }
 
-func (db *DB) setClock(ctx context.Context) error {
+func (db *engine) setClock(ctx context.Context) error {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return err

@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver/drivertest"
 )
 
 func TestDriver(t *testing.T) {
-	drivertest.Run(t, func(t *testing.T) driver.Driver { return dbtest.Postgres(t) })
+	drivertest.Run(t, func(t *testing.T) queue.DB { return dbtest.Postgres(t) })
 }

@@ -8,17 +8,24 @@
 // An error of a statement that waits is that of whatever comes after it. A handler's transaction sends the check of its lease
 // with its first statement, or with the commit: a row and the end of the job are two round trips, the end alone is one.
 //
+// A write has a connection of the pool until it ends. When writes have all of them and none ends for 30 s, another that waits
+// for one fails with [ErrWriteBlocked].
+//
 // # Claims
 //
 // Claims do not wait for each other: each takes the first jobs that no other transaction holds (FOR UPDATE SKIP LOCKED), in
 // one round trip. Where many machines claim at once, a claim also passes over the jobs that others have claimed since it began,
-// without touching their rows. Where limits are set, claims come one after the other (an advisory lock that ends with the
-// transaction), so that no two count the same capacity; claims without limits share that lock, so that a limit is set when
-// those under way have ended and is seen by all that come later. The driver's statements are planned without regard to
-// statistics, by the indexes they were written for: a plan that was made while the tables were empty holds when they are not.
+// without touching their rows. The driver's statements are planned without regard to statistics, by the indexes they were
+// written for: a plan that was made while the tables were empty holds when they are not.
+//
+// Where limits are set, a claim takes two round trips, and locks what it shares with others: the limit keys that it looks at,
+// which others pass over meanwhile, and the types that are limited, for which others wait. What runs is counted under these
+// locks, and never stored. All claims share an advisory lock, so that a limit is set when those under way have ended and is
+// seen by all that come later.
 //
 // Every claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
 // millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.
+// After a DELETE of very many jobs, past the queue, VACUUM jobs rather than wait for it.
 // It can clean up nothing that is younger than the oldest open transaction of the database: let none stay open for long.
 // Doctor of package queueadmin warns of both.
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-var _ driver.HealthChecker = (*DB)(nil)
+var _ driver.HealthChecker = (*engine)(nil)
 
 const selectHealth = `
 SELECT current_setting('server_version'),
@@ -25,7 +25,7 @@ SELECT current_setting('server_version'),
 const longTransaction = 10 * time.Minute
 
 // CheckHealth implements [driver.HealthChecker].
-func (db *DB) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
+func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	var version string
 	var size, live, dead, connections, allowed int64
 	var oldest float64

@@ -2,21 +2,21 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Insert implements [driver.Enqueuer]: one statement, however many jobs, which where they are few waits for the commit; and
 // one look at keys where there are any.
-func (db *DB) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	// Before any key is taken: who waits for another to write it, once, has nothing that this one may want.
-	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool { return strings.HasPrefix(j.LimitKey, joblimit.Coalesced) }) {
-		if err := later(ctx, tx, limitCoalesced, tx.Now()); err != nil {
+	if slices.ContainsFunc(jobs, func(j driver.InsertJob) bool { return strings.HasPrefix(j.LimitKey, driver.CoalescePrefix) }) {
+		if err := later(ctx, tx, jobsql.LimitCoalesced, tx.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -25,11 +25,13 @@ func (db *DB) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.Inse
 		return nil, err
 	}
 	fresh := make([]*driver.InsertJob, 0, len(jobs))
-	var limited marks
+	var limited fronts
 	for i := range jobs {
 		if !results[i].Duplicate {
 			fresh = append(fresh, &jobs[i])
-			limited.add(jobs[i].LimitKey, atOnce)
+			if job := &jobs[i]; jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) == driver.HoldLimited {
+				limited.add(laneName{job.LimitKey, job.Type}, position{job.Priority, tx.Now(), job.ID}, true)
+			}
 		}
 	}
 	if err := insert(ctx, tx, fresh); err != nil {
@@ -44,58 +46,112 @@ func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob) e
 	case len(jobs) == 0:
 		return nil
 	case len(jobs) == 1:
-		return store(ctx, tx, insertJob, insertRow(jobs[0], tx.Now())...)
+		return store(ctx, tx, insertJob, values(jobs[0], tx.Now())...)
 	case len(jobs) >= bulk && ok:
 		return own.copyJobs(ctx, jobs, tx.Now())
 	}
-	var rows insertRows
-	for _, job := range jobs {
-		rows.add(job, tx.Now())
-	}
-	return store(ctx, tx, insertJobs, rows.id, rows.jobType, rows.payload, rows.priority, rows.hold, rows.notBefore, rows.maxAttempts,
-		rows.key, rows.scope, rows.limitKey, rows.user, rows.tags, rows.expires, rows.trace, tx.Now())
+	return store(ctx, tx, insertJobs, lists(jobs, tx.Now())...)
 }
 
-// insertRow is a job as the arguments of a statement of its own.
-func insertRow(j *driver.InsertJob, now time.Time) []any {
-	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == driver.HoldScheduled {
-		notBefore = j.NotBefore
+// bound are the columns of which jobs do not have the same value, in the order of the parameters of insertJob and insertJobs.
+// The instant of the transaction is the last one.
+var bound = slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) bool { return c.Same != "" })
+
+var (
+	atNow = fmt.Sprint("$", len(bound)+1)
+
+	insertJob = "INSERT INTO jobs (" + jobsql.Names(jobsql.Inserted) + ")\nVALUES (" +
+		each(jobsql.Inserted, func(c *jobsql.InsertColumn, place int) string { return fmt.Sprint("$", place) }) + ")"
+
+	insertJobs = "INSERT INTO jobs (" + jobsql.Names(jobsql.Inserted) + ")\nSELECT " +
+		each(jobsql.Inserted, func(c *jobsql.InsertColumn, _ int) string {
+			if c.JSON() {
+				return c.Name + "::json"
+			}
+			return c.Name
+		}) +
+		"\nFROM unnest(" + each(bound, func(c *jobsql.InsertColumn, place int) string { return fmt.Sprintf("$%d::%s[]", place, typeOf(c)) }) +
+		")\n  AS j (" + jobsql.Names(bound) + ")"
+
+	copyJobs = "COPY jobs (" + jobsql.Names(jobsql.Inserted) + ")\nFROM STDIN WITH (FORMAT binary)"
+)
+
+// each lists what makes of the columns, which it tells the number of the column's parameter, or the value that all jobs have.
+func each(columns []jobsql.InsertColumn, what func(c *jobsql.InsertColumn, place int) string) string {
+	texts := make([]string, len(columns))
+	place := 1
+	for i := range columns {
+		c := &columns[i]
+		if c.Same != "" {
+			texts[i] = c.SQL(c.Same, atNow+"::timestamptz")
+			continue
+		}
+		texts[i] = what(c, place)
+		place++
 	}
-	return []any{
-		j.ID, j.Type, string(j.Payload), j.Priority, int(hold), notBefore, j.MaxAttempts, nullText(j.Key.Name), nullText(string(j.Key.Scope)),
-		nullText(j.LimitKey), nullText(j.UserID), nullText(jobsql.NullTags(j.Tags).String), nullTime(j.ExpiresAt), nullText(j.TraceParent), now,
-	}
+	return strings.Join(texts, ", ")
 }
 
-// insertRows are jobs as the columns of one statement.
-type insertRows struct {
-	id, jobType, payload                    []string
-	priority, hold, maxAttempts             []int
-	notBefore                               []time.Time
-	key, scope, limitKey, user, tags, trace []*string
-	expires                                 []*time.Time
+// typeOf returns the type of a parameter; JSON is given as text.
+func typeOf(c *jobsql.InsertColumn) string {
+	switch {
+	case c.Text != nil:
+		return "text"
+	case c.Number != nil:
+		return "int"
+	}
+	return "timestamptz"
 }
 
-func (r *insertRows) add(j *driver.InsertJob, now time.Time) {
-	hold, notBefore := jobsql.HoldFor(j.NotBefore, now, j.LimitKey), now
-	if hold == driver.HoldScheduled {
-		notBefore = j.NotBefore
+// values are the arguments of insertJob.
+func values(job *driver.InsertJob, now time.Time) []any {
+	j := jobsql.NewJobOf(job, now)
+	args := make([]any, 0, len(bound)+1)
+	for i := range bound {
+		switch c := &bound[i]; {
+		case c.IsNull(&j):
+			args = append(args, nil)
+		case c.Text != nil:
+			args = append(args, c.Text(&j))
+		case c.Number != nil:
+			args = append(args, c.Number(&j))
+		default:
+			args = append(args, c.Instant(&j))
+		}
 	}
-	r.id = append(r.id, j.ID)
-	r.jobType = append(r.jobType, j.Type)
-	r.payload = append(r.payload, string(j.Payload))
-	r.priority = append(r.priority, j.Priority)
-	r.hold = append(r.hold, int(hold))
-	r.notBefore = append(r.notBefore, notBefore)
-	r.maxAttempts = append(r.maxAttempts, j.MaxAttempts)
-	r.key = append(r.key, nullText(j.Key.Name))
-	r.scope = append(r.scope, nullText(string(j.Key.Scope)))
-	r.limitKey = append(r.limitKey, nullText(j.LimitKey))
-	r.user = append(r.user, nullText(j.UserID))
-	r.tags = append(r.tags, nullText(jobsql.NullTags(j.Tags).String))
-	r.expires = append(r.expires, nullTime(j.ExpiresAt))
-	r.trace = append(r.trace, nullText(j.TraceParent))
+	return append(args, now)
+}
+
+// lists are the arguments of insertJobs: the values of all jobs, by column.
+func lists(jobs []*driver.InsertJob, now time.Time) []any {
+	rows := make([]jobsql.NewJob, len(jobs))
+	for i, job := range jobs {
+		rows[i] = jobsql.NewJobOf(job, now)
+	}
+	args := make([]any, 0, len(bound)+1)
+	for i := range bound {
+		switch c := &bound[i]; {
+		case c.Text != nil && c.Nullable:
+			args = append(args, listOf(rows, func(j *jobsql.NewJob) *string { return nullText(c.Text(j)) }))
+		case c.Text != nil:
+			args = append(args, listOf(rows, c.Text))
+		case c.Number != nil:
+			args = append(args, listOf(rows, c.Number))
+		case c.Nullable:
+			args = append(args, listOf(rows, func(j *jobsql.NewJob) *time.Time { return nullTime(c.Instant(j)) }))
+		default:
+			args = append(args, listOf(rows, c.Instant))
+		}
+	}
+	return append(args, now)
+}
+
+func listOf[T any](rows []jobsql.NewJob, value func(*jobsql.NewJob) T) []T {
+	list := make([]T, len(rows))
+	for i := range rows {
+		list[i] = value(&rows[i])
+	}
+	return list
 }
 
 // nullText is NULL for the empty string.

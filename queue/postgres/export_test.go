@@ -14,16 +14,20 @@ const PlanOurs = planOurs
 var Planned = map[string]string{
 	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
 	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": lookAhead,
-	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "takeMarks": takeMarks, "admitJobs": admitJobs, "finishJobs": finishJobs,
+	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockFronts": lockFronts, "readLanes": readLanes, "insertFrontsOf": insertFrontsOf, "insertFrontsOfKeys": insertFrontsOfKeys, "finishJobs": finishJobs,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
-	"selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
+	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
 }
 
-// BeginClaim and Flush are how a claim begins.
-var (
-	BeginClaim = beginClaim
-	Flush      = flush
-)
+// ChooseWithin is what a claim within limits does before it takes the jobs, in a transaction that goes on.
+func ChooseWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) error {
+	c := carefulClaim{req: req, depth: 1}
+	if err := later(ctx, tx, beginClaims); err != nil {
+		return err
+	}
+	_, err := c.choose(ctx, tx)
+	return err
+}
 
 // ClaimWithin claims without limits in a transaction that goes on.
 func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, glances bool) ([]driver.Job, error) {
@@ -35,10 +39,13 @@ func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimReques
 	return c.jobs, err
 }
 
+// SetPatience sets how long a write waits for a connection while others have them all.
+func SetPatience(db *DB, patience time.Duration) { db.engine.writes.patience = patience }
+
 // SetMachine has db belong to a machine with a clock of its own.
 func SetMachine(ctx context.Context, db *DB, clock func() time.Time) error {
-	db.server.mu.Lock()
-	db.server.machine, db.server.local = clock, time.Time{}
-	db.server.mu.Unlock()
-	return db.setClock(ctx)
+	db.engine.server.mu.Lock()
+	db.engine.server.machine, db.engine.server.local = clock, time.Time{}
+	db.engine.server.mu.Unlock()
+	return db.engine.setClock(ctx)
 }

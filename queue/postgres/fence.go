@@ -7,7 +7,7 @@ import (
 )
 
 // LockLeaseLater implements [driver.Fencer].
-func (db *DB) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+func (db *engine) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
 		return db.LockLease(ctx, tx, lease)
@@ -16,7 +16,7 @@ func (db *DB) LockLeaseLater(ctx context.Context, tx *driver.WriteTx, lease driv
 }
 
 // CompleteLater implements [driver.Fencer].
-func (db *DB) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
+func (db *engine) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
 	own, ok := tx.Tx.(*transaction)
 	if !ok {
 		answers, err := db.Finish(ctx, tx, []driver.Outcome{out})
@@ -29,8 +29,8 @@ func (db *DB) CompleteLater(ctx context.Context, tx *driver.WriteTx, out driver.
 }
 
 // fence is a statement that fails where the lease is not held. It answers whether types are limited, so that the end of the job
-// may make room for others.
-func (db *DB) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
+// may free capacity for others.
+func (db *engine) fence(tx *driver.WriteTx, lease driver.Lease, text string, args ...any) step {
 	return step{sql: text, args: args, fence: &lease, read: func(r rows) error {
 		var limited bool
 		for r.Next() {

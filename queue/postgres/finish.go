@@ -9,15 +9,28 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Finish implements [driver.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
 // attempt records where there are any, which wait for the commit.
-func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
+func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
+	answers, freed, err := finish(ctx, tx, outcomes)
+	if err == nil && freed {
+		err = db.Notify(ctx, tx)
+	}
+	return answers, err
+}
+
+// finish ends the jobs, and reports whether there may be capacity under a limit now.
+func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, freed bool, err error) {
+	if err := driver.CheckOutcomes(outcomes); err != nil {
+		return nil, false, err
+	}
 	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
 	done := make(map[driver.Lease]*endedJob, len(ended))
@@ -40,21 +53,16 @@ func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.
 		}
 	}
 	if err := after.write(ctx, tx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := records.insert(ctx, tx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if after.room {
-		if err := db.Notify(ctx, tx); err != nil {
-			return nil, err
-		}
-	}
-	answers := make([]error, len(outcomes))
+	answers = make([]error, len(outcomes))
 	if refused {
 		err = refusals(ctx, tx, outcomes, done, answers)
 	}
-	return answers, err
+	return answers, after.freed, err
 }
 
 func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob, answers []error) error {
@@ -146,7 +154,8 @@ type aftermath struct {
 	// Jobs that coalesce and are queued again, and their keys.
 	again, againKeys []string
 	limited          marks
-	room             bool // there may be room under a limit now
+	waiting          []string // jobs that may wait for limit keys again
+	freed            bool     // there may be capacity under a limit now
 }
 
 func (a *aftermath) add(job *endedJob, finished bool) {
@@ -158,8 +167,11 @@ func (a *aftermath) add(job *endedJob, finished bool) {
 		a.again = append(a.again, job.id)
 		a.againKeys = append(a.againKeys, job.key)
 	}
-	a.limited.add(job.limitKey, atOnce)
-	a.room = a.room || job.limited || job.limitKey != ""
+	a.limited.add(job.limitKey, joblimit.AtOnce)
+	if !finished && job.limitKey != "" {
+		a.waiting = append(a.waiting, job.id)
+	}
+	a.freed = a.freed || job.limited || job.limitKey != ""
 }
 
 func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
@@ -170,6 +182,11 @@ func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
 	}
 	if len(a.again) > 0 {
 		if err := takeKeysAgain(ctx, tx, a.again, a.againKeys); err != nil {
+			return err
+		}
+	}
+	if len(a.waiting) > 0 {
+		if err := later(ctx, tx, insertFrontsOf, a.waiting); err != nil {
 			return err
 		}
 	}

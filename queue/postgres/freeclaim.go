@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // A freeClaim is one that has no limits to keep: it waits for no other claim, and takes one round trip. The statement that
@@ -37,7 +38,7 @@ const (
 
 // claimFreely claims, and again where that alone does not tell how things stand: somebody who gets all that was asked for need
 // not know what lies ahead, and who got that the last time expects it.
-func (db *DB) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+func (db *engine) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	busy := db.busy.Load()
 	c := freeClaim{req: req, depth: firstDepth, looks: !busy, glances: !busy || db.claims.Add(1)%asksOnceIn != 0}
 	for {
@@ -57,7 +58,7 @@ func (db *DB) claimFreely(ctx context.Context, req driver.ClaimRequest) (driver.
 			return c.answer(), nil
 		case !c.looks:
 			c.looks = true
-		case c.ahead[0].limits || c.ahead[0].marks:
+		case c.ahead[0].limits || c.ahead[0].marks || c.ahead[0].fronts:
 			return db.claimCarefully(ctx, req)
 		case !c.tidy && (c.ahead[0].expired || c.ahead[0].due):
 			c.tidy = true
@@ -83,7 +84,7 @@ func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := later(ctx, tx, shareClaims); err != nil {
 		return err
 	}
-	if err := later(ctx, tx, ensureWorker, c.req.WorkerID, c.req.Now); err != nil {
+	if err := later(ctx, tx, jobsql.EnsureWorker, c.req.WorkerID, c.req.Now); err != nil {
 		return err
 	}
 	if c.tidy {
@@ -97,7 +98,7 @@ func (c *freeClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := c.claim(ctx, tx); err != nil || !c.looks {
 		return err
 	}
-	return look(ctx, tx, &c.ahead, c.req, c.portion()+1)
+	return look(ctx, tx, &c.ahead, c.req, c.req.Types, c.portion()+1)
 }
 
 func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
@@ -105,11 +106,11 @@ func (c *freeClaim) claim(ctx context.Context, tx *driver.WriteTx) error {
 	if c.tidy {
 		ofType, ofTypes = claimOfTypeAfter, claimOfTypesAfter
 	}
-	names, rooms := columns(c.req.Types)
+	names, capacities := columns(c.req.Types)
 	if len(names) == 1 {
-		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(rooms[0], c.limit()), c.glances)
+		return laterJobs(ctx, tx, &c.jobs, ofType, c.req.WorkerID, c.req.Now, names[0], min(capacities[0], c.limit()), c.glances)
 	}
-	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, rooms, c.limit(), c.depth, c.glances)
+	return laterJobs(ctx, tx, &c.jobs, ofTypes, c.req.WorkerID, c.req.Now, names, capacities, c.limit(), c.depth, c.glances)
 }
 
 // portion is how many jobs of each type a claim of many types looks at, at least.

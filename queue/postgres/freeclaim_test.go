@@ -23,10 +23,10 @@ func idsIn(jobs []driver.Job) (ids []string) {
 }
 
 // claiming claims in a transaction that is open until release is called, as a claim of another machine that is under way.
-func claiming(t *testing.T, db *postgres.DB, limit int, rooms ...driver.TypeCapacity) (jobs []driver.Job, release func()) {
+func claiming(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) (jobs []driver.Job, release func()) {
 	t.Helper()
 	release = holding(t, db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: rooms, Limit: limit, Now: time.Now()}, true)
+		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: capacities, Limit: limit, Now: time.Now()}, true)
 		return err
 	})
 	return jobs, release
@@ -35,22 +35,22 @@ func claiming(t *testing.T, db *postgres.DB, limit int, rooms ...driver.TypeCapa
 // Claims without limits share the jobs out: one takes the first, and who claims meanwhile, the next.
 func TestClaimsWithoutLimitsDoNotWaitForEachOther(t *testing.T) {
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
-		for _, room := range []int{1 << 20, 2} {
-			t.Run(fmt.Sprint(types, room), func(t *testing.T) {
+		for _, capacity := range []int{1 << 20, 2} {
+			t.Run(fmt.Sprint(types, capacity), func(t *testing.T) {
 				db := openQueue(t)
 				var jobs []driver.InsertJob
 				for i := range 8 {
 					jobs = append(jobs, jobOf(types[i%len(types)], -i))
 				}
 				insertJobs(t, db, jobs...)
-				first, release := claiming(t, db, 2, roomsOf(room, types...)...)
+				first, release := claiming(t, db, 2, capacitiesOf(capacity, types...)...)
 				require.Equal(t, []string{jobs[0].ID, jobs[1].ID}, idsIn(first))
 				within(t, func() error {
-					require.Equal(t, []string{jobs[2].ID, jobs[3].ID}, idsIn(claimOf(t, db, 2, roomsOf(room, types...)...).Jobs))
+					require.Equal(t, []string{jobs[2].ID, jobs[3].ID}, idsIn(claimOf(t, db, 2, capacitiesOf(capacity, types...)...).Jobs))
 					return nil
 				})
 				release()
-				require.Equal(t, []string{jobs[0].ID, jobs[1].ID}, idsIn(claimOf(t, db, 2, roomsOf(room, types...)...).Jobs))
+				require.Equal(t, []string{jobs[0].ID, jobs[1].ID}, idsIn(claimOf(t, db, 2, capacitiesOf(capacity, types...)...).Jobs))
 			})
 		}
 	}
@@ -66,9 +66,9 @@ func TestAClaimFindsWhatIsFreeBehindMuchThatIsHeld(t *testing.T) {
 	}
 	last := jobOf("b", 0)
 	insertJobs(t, db, append(jobs, last)...)
-	first, release := claiming(t, db, held, roomsOf(held, "a", "b")...)
+	first, release := claiming(t, db, held, capacitiesOf(held, "a", "b")...)
 	require.Len(t, first, held)
-	require.Equal(t, []string{last.ID}, idsIn(claimOf(t, db, 1, roomsOf(5, "a", "b")...).Jobs))
+	require.Equal(t, []string{last.ID}, idsIn(claimOf(t, db, 1, capacitiesOf(5, "a", "b")...).Jobs))
 	release()
 }
 
@@ -80,7 +80,7 @@ func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	insertJobs(t, db, inVain, looked, fresh, held)
 	undo := errors.New("undo this")
 	require.ErrorIs(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		return errors.Join(db.Cancel(ctx, tx, inVain.ID), undo)
+		return errors.Join(db.Driver().Cancel(ctx, tx, inVain.ID), undo)
 	}), undo)
 	lock := func(ctx context.Context, tx *driver.WriteTx, id string) error {
 		_, err := tx.ExecContext(ctx, "SELECT 1 FROM jobs WHERE id = $1 FOR UPDATE", id)
@@ -91,7 +91,7 @@ func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return lock(ctx, tx, looked.ID) }))
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		require.NoError(t, lock(ctx, tx, fresh.ID))
-		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: roomsOf(9, "a"), Limit: 9, Now: time.Now()}, true)
+		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: time.Now()}, true)
 		require.ElementsMatch(t, []string{inVain.ID, looked.ID, fresh.ID}, idsIn(jobs))
 		return err
 	}))
@@ -107,18 +107,18 @@ func TestALimitIsSetWhenTheClaimsUnderWayHaveEnded(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
 	set := make(chan error, 1)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: roomsOf(1, "a"), Limit: 1, Now: time.Now()}, false)
+		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: time.Now()}, false)
 		require.Len(t, jobs, 1)
 		go func() {
 			set <- driver.Write(context.Background(), limiter, func(ctx context.Context, tx *driver.WriteTx) error {
-				return limiter.SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 1})
+				return limiter.Driver().SetLimit(ctx, tx, driver.Target{Kind: driver.TargetType, Name: "a"}, &driver.Limit{MaxRunning: 1})
 			})
 		}()
 		waitForLock(t, limiter, name, 1)
 		return err
 	}))
 	require.NoError(t, <-set)
-	require.Empty(t, claimOf(t, db, 1, roomsOf(1, "a")...).Jobs)
+	require.Empty(t, claimOf(t, db, 1, capacitiesOf(1, "a")...).Jobs)
 }
 
 // Jobs that fall due, and such as expire, keep no claim waiting: each machine takes in what the others do not.
@@ -129,15 +129,15 @@ func TestJobsThatFallDueDoNotMakeClaimsWait(t *testing.T) {
 	expired.ExpiresAt = time.Now().Add(time.Hour)
 	ready := jobOf("a", 2)
 	insertJobs(t, db, due, expired, ready)
-	first, release := claiming(t, db, 1, roomsOf(9, "a")...)
+	first, release := claiming(t, db, 1, capacitiesOf(9, "a")...)
 	require.Equal(t, []string{ready.ID}, idsIn(first))
 	within(t, func() error {
-		result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: roomsOf(9, "a"), Limit: 1, Now: time.Now().Add(2 * time.Hour)})
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 1, Now: time.Now().Add(2 * time.Hour)})
 		require.Equal(t, []string{due.ID}, idsIn(result.Jobs))
 		return err
 	})
 	release()
-	job, err := db.Job(t.Context(), expired.ID)
+	job, err := db.Driver().Job(t.Context(), expired.ID)
 	require.NoError(t, err)
 	require.Equal(t, driver.StateCanceled, job.State)
 }

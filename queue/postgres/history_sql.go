@@ -24,15 +24,6 @@ SET state = 'canceled',
 FROM found
 WHERE jobs.id = found.job_id` + returningEnded
 
-	saveCursor = `
-INSERT INTO job_steps (job_id, name, attempt, started_at, result_json)
-VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (job_id, name) DO UPDATE
-SET attempt = excluded.attempt,
-  result_json = excluded.result_json
-WHERE job_steps.finished_at IS NULL
-RETURNING name`
-
 	insertLogs = `
 INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)
 SELECT job_id, attempt, line, at, level, message, attrs::json

@@ -9,7 +9,7 @@ import (
 )
 
 // Stats implements [driver.Inspector].
-func (db *DB) Stats(ctx context.Context, query driver.StatsQuery) (*driver.Stats, error) {
+func (db *engine) Stats(ctx context.Context, query driver.StatsQuery) (*driver.Stats, error) {
 	workers, err := db.Workers(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (db *DB) Stats(ctx context.Context, query driver.StatsQuery) (*driver.Stats
 }
 
 // read runs a query outside of transactions.
-func read[T any](ctx context.Context, db *DB, scan func(jobsql.Scanner) (T, error), query string, args ...any) ([]T, error) {
-	answer, err := db.pool.Query(ctx, query, args...)
-	return jobsql.Collect(rows{answer}, err, scan)
+func read[T any](ctx context.Context, db *engine, scan func(jobsql.Scanner) (T, error), query string, args ...any) ([]T, error) {
+	answer, err := db.query(ctx, query, args...)
+	return jobsql.Collect(answer, err, scan)
 }

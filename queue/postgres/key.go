@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -68,13 +70,12 @@ func (h *holder) answer(ctx context.Context, tx *driver.WriteTx, job *driver.Ins
 	if !result.Conflict {
 		return result, nil
 	}
-	result.Holder = &driver.KeyHolder{Fingerprint: h.fingerprint}
-	_, err := query(ctx, tx, func(row jobsql.Scanner) (found bool, err error) {
-		var payload []byte
-		err = row.Scan(&result.Holder.Type, &payload)
-		result.Holder.Payload = payload
-		return true, err
-	}, selectHolder, h.jobID)
+	holder, err := queryOne(ctx, tx, jobsql.ScanHolder, jobsql.SelectHolder, h.jobID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	holder.Fingerprint = h.fingerprint
+	result.Holder = &holder
 	return result, err
 }
 

@@ -35,11 +35,6 @@ WHERE key = ANY(ARRAY(
   ORDER BY job_keys.key COLLATE "C"
   FOR UPDATE OF job_keys))`
 
-	selectHolder = `
-SELECT type, payload_json
-FROM jobs
-WHERE id = $1`
-
 	selectAgain = `
 SELECT id, type, payload_json, idempotency_key
 FROM jobs

@@ -5,85 +5,196 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// A place is where a job is that a claim may take and has locked.
-type place struct {
-	ctid, jobType string
-	limitKey      string    // empty without one
-	key           *standing // of its limit key, beside one job of each
+// A keyLook is one limit key that a claim looks at.
+type keyLook struct {
+	name     string
+	marks    []string // where they are
+	lanes    map[string]*lane
+	busy     bool               // another claim looks at it
+	standing *joblimit.Standing // nil until it is read
 }
 
-func scanPlace(row jobsql.Scanner) (p place, err error) {
-	var limitKey sql.NullString
-	var r standingRow
-	err = row.Scan(append([]any{&p.ctid, &p.jobType, &limitKey}, r.dest()...)...)
-	p.limitKey = limitKey.String
-	if r.name.Valid {
-		s := r.standing()
-		p.key = &s
-	}
-	return p, err
+// A lane is the waiting jobs of a key and type, as a claim looks at them.
+type lane struct {
+	laneName
+
+	key     *keyLook
+	front   string   // where it is
+	at      position // of the front
+	open    bool     // the front is
+	first   position // no job comes before it
+	most    int      // so many jobs were to be read
+	visible int      // so many there are, no more counted than one beyond those to be read
+	jobs    []place
+	taken   int
 }
 
-// keyLimits are the limits of the keys of which a claim is about to take jobs.
-type keyLimits struct {
-	now       time.Time
-	standings map[string]*standing
-	rates     *arrivals
-	dropped   map[string]bool // keys of which more stood ready than may run
+// keyLooks are the limit keys that a claim looks at.
+type keyLooks struct {
+	*joblimit.Standings
+
+	byName  map[string]*keyLook
+	end     *position // what comes after it has not been looked at
+	marks   int
+	changed bool // the next claim does not find what this one has found
+	left    bool // some jobs that are left may have capacity, or another claim looks at their keys
 }
 
-func newKeyLimits(places []place, now time.Time) *keyLimits {
-	k := &keyLimits{
-		now: now, standings: make(map[string]*standing), rates: newArrivals(driver.TargetKey), dropped: make(map[string]bool),
-	}
-	for i := range places {
-		if s := places[i].key; s != nil {
-			k.standings[s.name] = s
-			k.rates.settle(s, now)
+func newKeyLooks(found []foundRow, now time.Time) *keyLooks {
+	k := &keyLooks{Standings: joblimit.NewStandings(driver.TargetKey, now), byName: make(map[string]*keyLook)}
+	for i := range found {
+		f := &found[i]
+		switch f.kind {
+		case foundMark:
+			k.marks++
+			look := k.look(f.key)
+			look.marks = append(look.marks, f.place)
+		case foundFront:
+			k.look(f.key).add(f)
+		case foundEnd:
+			k.until(f.at)
 		}
 	}
 	return k
 }
 
-// within returns the places that their keys have room for. The others are put back to wait, so that the next claim does
-// not find them again.
-func (k *keyLimits) within(ctx context.Context, tx *driver.WriteTx, places []place) (fitting []place, err error) {
-	rooms := make(map[string]int, len(k.standings))
-	for name, s := range k.standings {
-		rooms[name], _ = s.limit.Room(s.running, s.arrival, k.now)
+func (k *keyLooks) look(key string) *keyLook {
+	look := k.byName[key]
+	if look == nil {
+		look = &keyLook{name: key, lanes: make(map[string]*lane)}
+		k.byName[key] = look
 	}
-	var excess []string
-	for _, p := range places {
-		if p.limitKey != "" && rooms[p.limitKey] == 0 {
-			excess = append(excess, p.ctid)
-			k.dropped[p.limitKey] = true
-			continue
-		}
-		rooms[p.limitKey]--
-		fitting = append(fitting, p)
-	}
-	if len(excess) > 0 {
-		err = later(ctx, tx, putBackJobs, excess)
-	}
-	return fitting, err
+	return look
 }
 
-// spend takes what is claimed off the rates, and sees to it that what waits for a rate is looked at in time. What waits for
-// a running job to end is looked at then.
-func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, claimed []place, again *marks) error {
-	for i := range claimed {
-		if s := k.standings[claimed[i].limitKey]; s != nil {
-			k.rates.spend(s, 1, k.now)
+func (l *keyLook) add(f *foundRow) {
+	if !f.mine {
+		l.busy = true
+		return
+	}
+	l.lanes[f.jobType] = &lane{laneName: laneName{f.key, f.jobType}, key: l, front: f.place, at: f.at, open: f.open, first: f.at}
+}
+
+// until has the claim take nothing that comes after the position.
+func (k *keyLooks) until(at position) {
+	if k.end == nil || at.compare(k.end) < 0 {
+		k.end = &at
+	}
+}
+
+// A laneRow is a row of readLanes: a lane and one of its jobs, if it has any to take.
+type laneRow struct {
+	jobType  string
+	standing standingRow
+	most     int
+	visible  sql.NullInt64
+	head     position
+	job      place // without a ctid if there is none
+}
+
+func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
+	var headPriority, priority sql.NullInt64
+	var headNotBefore, notBefore dbtime.Time
+	var headID, ctid, id sql.NullString
+	dest := append(append([]any{&r.jobType}, r.standing.dest()...), &r.most, &r.visible, &headPriority, &headNotBefore, &headID)
+	err = row.Scan(append(dest, &ctid, &priority, &notBefore, &id)...)
+	r.head = position{int(headPriority.Int64), headNotBefore.Time, headID.String}
+	r.job = place{ctid: ctid.String, at: position{int(priority.Int64), notBefore.Time, id.String}}
+	return r, err
+}
+
+// have takes in what has been read of the lanes, of which a claim may take so many by their types.
+func (k *keyLooks) have(rows []laneRow, capacities map[string]int, limit int) (places []place) {
+	for i := range rows {
+		r := &rows[i]
+		look := k.byName[r.standing.name.String]
+		if look.standing == nil {
+			look.standing = k.Add(r.standing.standing())
+		}
+		l := look.lanes[r.jobType]
+		if l.most = r.most; r.visible.Valid {
+			l.visible, l.first = int(r.visible.Int64), r.head
+		}
+		if r.job.ctid != "" {
+			r.job.lane, r.job.jobType = l, l.jobType
+			l.jobs = append(l.jobs, r.job)
 		}
 	}
-	for _, s := range k.standings {
-		if _, at := s.limit.Room(s.running, s.arrival, k.now); !at.IsZero() && (s.waiting || k.dropped[s.name]) {
-			again.add(s.name, at)
+	for _, look := range k.byName {
+		for _, l := range look.lanes {
+			places = append(places, l.jobs...)
+			if n := len(l.jobs); n > 0 && n == l.most && n < min(capacities[l.jobType], look.standing.Left(), limit) {
+				k.until(l.jobs[n-1].at) // there may be more of it before what others have next
+			}
 		}
 	}
-	return k.rates.write(ctx, tx)
+	return places
+}
+
+// settle spends what has been taken, and leaves fronts and marks as they are to be.
+func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
+	var again marks
+	var fresh fronts
+	var spentMarks, spentFronts []string
+	for _, look := range k.byName {
+		if look.busy {
+			k.left = true
+			continue
+		}
+		spentMarks = append(spentMarks, look.marks...)
+		if look.standing == nil {
+			continue // nothing waits for it
+		}
+		for _, l := range look.lanes {
+			k.Start(look.name, l.taken)
+		}
+		open := look.standing.Left() > 0
+		left := false
+		for _, l := range look.lanes {
+			left = left || l.left()
+			if l.stays(open) {
+				continue
+			}
+			spentFronts = append(spentFronts, l.front)
+			if l.left() {
+				fresh.add(l.laneName, l.first, open)
+			}
+		}
+		k.left = k.left || left && open
+		if at := k.Again(look.standing); left && !at.IsZero() {
+			again.add(look.name, at)
+		}
+	}
+	k.changed = len(spentMarks)+len(spentFronts) > 0
+	for _, spent := range []struct {
+		statement string
+		places    []string
+	}{{deleteMarks, spentMarks}, {deleteFronts, spentFronts}} {
+		if len(spent.places) > 0 {
+			if err := later(ctx, tx, spent.statement, spent.places); err != nil {
+				return err
+			}
+		}
+	}
+	if err := fresh.write(ctx, tx); err != nil {
+		return err
+	}
+	if err := writeArrivals(ctx, tx, k.Standings); err != nil {
+		return err
+	}
+	return again.writeOnce(ctx, tx)
+}
+
+// left reports whether jobs may be left in the lane. Where none were to be read that is not known.
+func (l *lane) left() bool { return l.most == 0 || l.visible > l.taken }
+
+// stays reports whether the lane's front leads to its jobs as it is.
+func (l *lane) stays(open bool) bool {
+	return l.left() && l.open == open && l.at.compare(&l.first) == 0
 }

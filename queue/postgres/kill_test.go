@@ -6,13 +6,13 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/internal/forest"
-	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
 
 func TestMain(m *testing.M) { forest.Main(m, openForest) }
 
-func openForest(ctx context.Context, dsn string) (driver.Driver, error) {
+func openForest(ctx context.Context, dsn string) (queue.DB, error) {
 	return postgres.Open(ctx, dsn, nil)
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -10,7 +11,7 @@ import (
 )
 
 // LockLease implements [driver.Finisher]: it locks the job's row.
-func (db *DB) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+func (db *engine) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
 	held, err := query(ctx, tx, jobsql.ScanHeldJob, lockLease, lease.JobID)
 	if err != nil {
 		return err
@@ -19,21 +20,17 @@ func (db *DB) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Le
 }
 
 // Cancel implements [driver.Finisher].
-func (db *DB) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	job, err := queryOne(ctx, tx, scanEnded, cancelJob, tx.Now(), jobID)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = db.LockLease(ctx, tx, driver.Lease{JobID: jobID})
-		if errors.Is(err, driver.ErrNotRunning) {
-			err = driver.ErrFinished
-		}
-		return err
+		return jobsql.CancelError(db.LockLease(ctx, tx, driver.Lease{JobID: jobID}))
 	}
 	if err != nil {
 		return err
 	}
 	var after aftermath
 	after.add(&job, true)
-	if err := after.write(ctx, tx); err != nil || !after.room {
+	if err := after.write(ctx, tx); err != nil || !after.freed {
 		return err
 	}
 	return db.Notify(ctx, tx)
@@ -55,19 +52,15 @@ func scanRetried(row jobsql.Scanner) (r retriedJob, err error) {
 }
 
 // Retry implements [driver.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
-func (db *DB) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	job, err := queryOne(ctx, tx, scanRetried, selectForRetry, jobID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return driver.ErrJobNotFound
-	case err != nil:
-		return err
-	case job.state == driver.StateCompleted:
-		return driver.ErrFinished
-	case !job.state.Finished():
-		return driver.ErrNotFinished
+	if errors.Is(err, sql.ErrNoRows) {
+		err = driver.ErrJobNotFound
 	}
-	if scope := job.Key.Scope; scope == driver.KeyUnfinished || scope == driver.KeyCoalesce || scope == driver.KeyForever {
+	if err := cmp.Or(err, jobsql.RetryError(job.state)); err != nil {
+		return err
+	}
+	if jobsql.TakesKeyAgain(job.Key.Scope) {
 		job.Fingerprint = driver.Fingerprint(job.Type, job.Payload)
 		taken, err := takeKeys(ctx, tx, []driver.InsertJob{job.InsertJob})
 		if err != nil {
@@ -77,10 +70,8 @@ func (db *DB) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error
 			return driver.ErrKeyConflict
 		}
 	}
-	if err := later(ctx, tx, retryJob, tx.Now(), jobID); err != nil {
+	if err := later(ctx, tx, retryJob, tx.Now(), jobID); err != nil || job.LimitKey == "" {
 		return err
 	}
-	var limited marks
-	limited.add(job.LimitKey, atOnce)
-	return limited.write(ctx, tx)
+	return later(ctx, tx, insertFrontsOf, []string{jobID})
 }

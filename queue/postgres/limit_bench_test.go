@@ -14,11 +14,11 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A million jobs of 200 types, without limit keys and with 1,000, each with room for two; an operation is a claim and the
-// end of what it got. What has no room must cost nothing.
+// A million jobs of 200 types, without limit keys and with 1,000, each with capacity for two; an operation is a claim and the
+// end of what it got. What has no capacity must cost nothing.
 func BenchmarkClaimWithinLimits(b *testing.B) {
 	for _, limited := range []string{"none", "keys", "keys and types"} {
-		q, rooms := limitedQueue(b, limited)
+		q, capacities := limitedQueue(b, limited)
 		for _, limit := range []int{10, 100} {
 			b.Run(fmt.Sprintf("limits=%s/claim=%d", limited, limit), func(b *testing.B) {
 				claiming := make([]time.Duration, 0, b.N)
@@ -26,7 +26,7 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 				got := 0
 				for range b.N {
 					began := time.Now()
-					jobs := claimSome(b, q, rooms, limit)
+					jobs := claimSome(b, q, capacities, limit)
 					claiming = append(claiming, time.Since(began))
 					got += len(jobs)
 					began = time.Now()
@@ -43,15 +43,37 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 	}
 }
 
+// One key with very many waiting jobs, of which one may run at once: an operation is a claim and the end of what it got.
+func BenchmarkClaimOfOneKey(b *testing.B) {
+	q, d := benchQueue(b)
+	require.NoError(b, q.SetLimit(b.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1}))
+	batch := make([]queue.NewJob, 1000)
+	for n := 0; n < 20_000; n += len(batch) {
+		for i := range batch {
+			batch[i] = queue.Type[int]("t").New(i, &queue.Options{LimitKey: "k"})
+		}
+		_, err := q.EnqueueMany(b.Context(), batch)
+		require.NoError(b, err)
+	}
+	run(b, d, "VACUUM ANALYZE")
+	types := []driver.TypeCapacity{{Type: "t", Capacity: 100}}
+	b.ResetTimer()
+	for range b.N {
+		jobs := claimSome(b, q, types, 100)
+		require.Len(b, jobs, 1)
+		endAll(b, q, jobs)
+	}
+}
+
 func limitedQueue(b *testing.B, limited string) (*queue.Queue, []driver.TypeCapacity) {
 	b.Helper()
 	const jobs, types, keys = 1_000_000, 200, 1000
 	q, d := benchQueue(b)
-	rooms := make([]driver.TypeCapacity, types)
-	for i := range rooms {
-		rooms[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
+	capacities := make([]driver.TypeCapacity, types)
+	for i := range capacities {
+		capacities[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
 		if limited == "keys and types" {
-			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(rooms[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(capacities[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
 		}
 	}
 	for i := range keys {
@@ -69,22 +91,22 @@ func limitedQueue(b *testing.B, limited string) (*queue.Queue, []driver.TypeCapa
 			if limited != "none" {
 				opts.LimitKey = fmt.Sprint("key-", key)
 			}
-			batch[i] = queue.Type[int](rooms[(key+random.IntN(4)*50)%types].Type).New(i, opts)
+			batch[i] = queue.Type[int](capacities[(key+random.IntN(4)*50)%types].Type).New(i, opts)
 		}
 		_, err := q.EnqueueMany(b.Context(), batch)
 		require.NoError(b, err)
 	}
 	// The first claims admit.
 	for range 100 {
-		endAll(b, q, claimSome(b, q, rooms, 1))
+		endAll(b, q, claimSome(b, q, capacities, 1))
 	}
 	run(b, d, "VACUUM ANALYZE")
-	return q, rooms
+	return q, capacities
 }
 
-func claimSome(b *testing.B, q *queue.Queue, rooms []driver.TypeCapacity, limit int) []driver.Job {
+func claimSome(b *testing.B, q *queue.Queue, capacities []driver.TypeCapacity, limit int) []driver.Job {
 	b.Helper()
-	result, err := q.DB().(driver.Driver).Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: time.Now()})
+	result, err := q.DB().Driver().Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: time.Now()})
 	require.NoError(b, err)
 	return result.Jobs
 }
@@ -96,7 +118,7 @@ func endAll(b *testing.B, q *queue.Queue, jobs []driver.Job) {
 		outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
 	require.NoError(b, driver.Write(b.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := q.DB().(driver.Driver).Finish(ctx, tx, outcomes)
+		_, err := q.DB().Driver().Finish(ctx, tx, outcomes)
 		return err
 	}))
 }

@@ -106,30 +106,32 @@ func TestAHandlerThatHangsInATransactionHoldsUpNoOther(t *testing.T) {
 func TestADeadWorkersJobsDoNotWaitForOneThatIsHeld(t *testing.T) {
 	db := openQueue(t)
 	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
-	jobs := claimOf(t, db, 2, roomsOf(2, "a")...).Jobs
+	jobs := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
 	require.Len(t, jobs, 2)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.LockLease(ctx, tx, jobs[0].Lease()) })
-	bury := func() (buried []driver.Job) {
-		workers, err := db.Workers(t.Context())
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().LockLease(ctx, tx, jobs[0].Lease())
+	})
+	remove := func() (removed []driver.Job) {
+		workers, err := db.Driver().Workers(t.Context())
 		require.NoError(t, err)
 		require.Len(t, workers, 1)
 		within(t, func() error {
 			return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				if buried, err = db.RemoveDeadWorker(ctx, tx, workers[0]); err != nil || len(buried) == 0 {
+				if removed, err = db.Driver().RemoveDeadWorker(ctx, tx, workers[0]); err != nil || len(removed) == 0 {
 					return err
 				}
-				_, err := db.Finish(ctx, tx, []driver.Outcome{{Lease: buried[0].Lease(), State: driver.StateFailed, Kind: driver.KindCrashed, At: tx.Now()}})
+				_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{{Lease: removed[0].Lease(), State: driver.StateFailed, Kind: driver.KindCrashed, At: tx.Now()}})
 				return err
 			})
 		})
-		return buried
+		return removed
 	}
-	first := bury()
+	first := remove()
 	require.Len(t, first, 1)
 	require.Equal(t, jobs[1].ID, first[0].ID)
-	require.Empty(t, bury())
+	require.Empty(t, remove())
 	release()
-	second := bury()
+	second := remove()
 	require.Len(t, second, 1)
 	require.Equal(t, jobs[0].ID, second[0].ID)
 }
@@ -141,17 +143,19 @@ func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
 	admin, db := machine(t, dsn, "admin"), machine(t, dsn, name)
 	require.NoError(t, queue.Migrate(t.Context(), admin))
 	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
-	jobs := claimOf(t, db, 2, roomsOf(2, "a")...).Jobs
+	jobs := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
 	require.Len(t, jobs, 2)
 	require.Less(t, jobs[0].ID, jobs[1].ID)
 	q, err := queue.New(db, nil)
 	require.NoError(t, err)
 
-	release := holding(t, admin, func(ctx context.Context, tx *driver.WriteTx) error { return admin.LockLease(ctx, tx, jobs[0].Lease()) })
+	release := holding(t, admin, func(ctx context.Context, tx *driver.WriteTx) error {
+		return admin.Driver().LockLease(ctx, tx, jobs[0].Lease())
+	})
 	ended := make(chan error, 2)
 	go func() {
 		ended <- driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			_, err := db.Finish(ctx, tx, []driver.Outcome{
+			_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{
 				{Lease: jobs[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()},
 				{Lease: jobs[1].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()},
 			})
@@ -169,49 +173,23 @@ func TestCancelAllAndEndsDoNotWaitForEachOther(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// A machine that stands still in the midst of its claim, or is gone without a word, keeps the others from claiming for
-// seconds, and not until somebody notices.
-func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
-	db := openQueue(t)
-	insertJobs(t, db, jobOf("a", 0))
-	still, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			if err := postgres.BeginClaim(ctx, tx, driver.ClaimRequest{WorkerID: "still", Now: time.Now()}); err != nil {
-				return err
-			}
-			err := postgres.Flush(ctx, tx)
-			close(still)
-			<-resume
-			return err
-		})
-	}()
-	<-still
-	within(t, func() error {
-		result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: roomsOf(1, "a"), Limit: 1, Now: time.Now()})
-		require.Len(t, result.Jobs, 1)
-		return err
-	})
-	close(resume)
-	require.Error(t, <-ended)
-}
-
 // Who holds a job that is ready may let go of it unchanged and tells nobody: a claim that has passed over it comes again.
 func TestAClaimComesAgainForWhatIsHeld(t *testing.T) {
 	db := openQueue(t)
 	job := jobOf("a", 0)
 	insertJobs(t, db, job)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Cancel(ctx, tx, job.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, job.ID) })
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
-		result := claimOf(t, db, 1, roomsOf(1, types...)...)
+		began := time.Now()
+		result := claimOf(t, db, 1, capacitiesOf(1, types...)...)
 		require.Empty(t, result.Jobs)
 		require.False(t, result.More, "it would find the same")
-		require.WithinRange(t, result.NextDue, time.Now(), time.Now().Add(time.Second))
+		require.WithinRange(t, result.NextDue, began, time.Now().Add(time.Second))
 	}
 	release()
-	require.Len(t, claimOf(t, db, 1, roomsOf(1, "a")...).Jobs, 1)
+	require.Len(t, claimOf(t, db, 1, capacitiesOf(1, "a")...).Jobs, 1)
 
-	require.Zero(t, claimOf(t, db, 1, roomsOf(1, "a")...).NextDue)
+	require.Zero(t, claimOf(t, db, 1, capacitiesOf(1, "a")...).NextDue)
 }
 
 // Where all that is ready of the first types is held, a claim for no more jobs than those are types finds the others.
@@ -219,9 +197,9 @@ func TestAClaimPassesOverTypesOfWhichAllIsHeld(t *testing.T) {
 	db := openQueue(t)
 	held, other := jobOf("a", 1), jobOf("b", 0)
 	insertJobs(t, db, held, other)
-	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Cancel(ctx, tx, held.ID) })
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, held.ID) })
 	defer release()
-	jobs := claimOf(t, db, 1, roomsOf(1, "a", "b")...).Jobs
+	jobs := claimOf(t, db, 1, capacitiesOf(1, "a", "b")...).Jobs
 	require.Len(t, jobs, 1)
 	require.Equal(t, other.ID, jobs[0].ID)
 }
@@ -263,7 +241,7 @@ func TestTransactionsOfOnesOwnWakeThisProcessBehindAPooler(t *testing.T) {
 	require.NoError(t, queue.Migrate(t.Context(), db))
 	ctx, stop := context.WithCancel(t.Context())
 	woken, ended := make(chan struct{}, 10), make(chan error, 1)
-	go func() { ended <- db.Listen(ctx, func() { woken <- struct{}{} }) }()
+	go func() { ended <- db.Driver().Listen(ctx, func() { woken <- struct{}{} }) }()
 	<-woken // it listens
 	q, err := queue.New(db, nil)
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 )
 
 // AddLogs implements [driver.Finisher].
-func (db *DB) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
+func (db *engine) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
 	n := len(lines)
 	ids, levels, messages := make([]string, n), make([]string, n), make([]string, n)
 	attempts, numbers := make([]int, n), make([]int, n)

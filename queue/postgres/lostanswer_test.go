@@ -106,20 +106,20 @@ func TestAnEndWhoseAnswerWasLostIsTold(t *testing.T) {
 	told, err := q.Subscribe(queue.EventFilter{Kinds: []queue.EventKind{queue.EventCompleted}})
 	require.NoError(t, err)
 	defer told.Close()
-	receipt, err := q.Enqueue(t.Context(), count.New(1, nil))
+	enqueued, err := q.Enqueue(t.Context(), count.New(1, nil))
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	within(t, func() error {
 		event, err := told.Next(t.Context())
-		require.Equal(t, receipt.ID, event.JobID)
+		require.Equal(t, enqueued.ID, event.JobID)
 		return err
 	})
 	require.True(t, proxy.cut.Load())
 	stop()
 	require.NoError(t, <-ended)
-	lines, err := q.Logs(t.Context(), receipt.ID)
+	lines, err := q.Logs(t.Context(), enqueued.ID)
 	require.NoError(t, err)
 	require.Len(t, lines, 1)
 }

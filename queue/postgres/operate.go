@@ -6,21 +6,18 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// keyIsOpen is jobsql.Store.KeyIsOpen: a key with capacity has jobs that are ready, or a mark.
-const keyIsOpen = `FALSE`
+// keyIsOpen is jobsql.Store.KeyIsOpen.
+const keyIsOpen = `EXISTS (SELECT 1 FROM job_fronts WHERE job_fronts.limit_key = waiting.limit_key AND open)`
 
 // markWaitingKeys is jobsql.Store.MarkKeys.
 func markWaitingKeys(ctx context.Context, tx *driver.WriteTx, keys []string) error {
 	if slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, driver.CoalescePrefix) }) {
-		if err := later(ctx, tx, limitCoalesced, tx.Now()); err != nil {
+		if err := later(ctx, tx, jobsql.LimitCoalesced, tx.Now()); err != nil {
 			return err
 		}
 	}
-	var waiting marks
-	for _, key := range keys {
-		waiting.add(key, atOnce)
-	}
-	return waiting.write(ctx, tx)
+	return later(ctx, tx, insertFrontsOfKeys, keys)
 }

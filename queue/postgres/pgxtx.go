@@ -38,6 +38,9 @@ func (a affected) LastInsertId() (int64, error) {
 }
 
 func (t *pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if err := t.ended(); err != nil {
+		return nil, err
+	}
 	tag, err := t.tx.Exec(ctx, query, args...)
 	return affected(tag.RowsAffected()), finished(err)
 }
@@ -56,8 +59,20 @@ func (t *pgxTx) QueryRowContext(ctx context.Context, query string, args ...any) 
 
 // query is for the driver's own statements.
 func (t *pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	if err := t.ended(); err != nil {
+		return nil, err
+	}
 	answer, err := t.tx.Query(ctx, query, args...)
 	return rows{answer}, finished(err)
+}
+
+// ended refuses a transaction that a statement of the program has ended, as COMMIT: pgx knows nothing of that, and what is written
+// next would commit by itself.
+func (t *pgxTx) ended() error {
+	if conn := t.tx.Conn(); conn != nil && !conn.IsClosed() && gone(conn) {
+		return sql.ErrTxDone
+	}
+	return nil
 }
 
 // finished makes of pgx's error the one of database/sql.

@@ -56,6 +56,14 @@ func TestOpenPoolRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "default_query_exec_mode=cache_describe")
 }
 
+func TestOpenRefusesWhatIsNoDSN(t *testing.T) {
+	for _, dsn := range []string{"jobs.db", "mysql://root:secret@host/x"} {
+		_, err := postgres.Open(t.Context(), dsn, nil)
+		require.ErrorContains(t, err, "give a URL, such as postgres://user@host/database, or keywords and values, such as host=/run/postgresql dbname=mail")
+		require.NotContains(t, err.Error(), "secret")
+	}
+}
+
 // A plainConn knows no more types than database/sql asks of a driver, and answers text as bytes, as lib/pq does.
 type plainConn struct{ conn *stdlib.Conn }
 
@@ -129,16 +137,16 @@ func TestATransactionOfADriverWithoutArrays(t *testing.T) {
 		})
 	}
 	many[0].Key, many[0].LimitKey = queue.Coalesce("k"), ""
-	receipts, err := q.EnqueueManyTx(t.Context(), tx, many)
+	results, err := q.EnqueueManyTx(t.Context(), tx, many)
 	require.NoError(t, err)
-	require.NoError(t, q.CancelTx(t.Context(), tx, receipts[1].ID))
-	require.NoError(t, q.RetryTx(t.Context(), tx, receipts[1].ID))
+	require.NoError(t, q.CancelTx(t.Context(), tx, results[1].ID))
+	require.NoError(t, q.RetryTx(t.Context(), tx, results[1].ID))
 	require.NoError(t, q.SetLimitTx(t.Context(), tx, queue.ForKey("l"), queue.Limit{MaxRunning: 1}))
 	require.NoError(t, tx.Commit())
 	counts, err := q.Counts(t.Context(), queue.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateQueued: 60}, counts)
-	stored, err := q.Job(t.Context(), receipts[2].ID)
+	stored, err := q.Job(t.Context(), results[2].ID)
 	require.NoError(t, err)
 	require.Equal(t, many[2].Tags, stored.Tags)
 	require.False(t, stored.ExpiresAt.IsZero())

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/dbtest"
-	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver/drivertest"
 	"github.com/postroom-go/postroom/queue/postgres"
 )
@@ -28,7 +28,7 @@ func TestDriverBehindAPooler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the suite behind a pooler is left out of short tests")
 	}
-	drivertest.Run(t, func(t *testing.T) driver.Driver {
+	drivertest.Run(t, func(t *testing.T) queue.DB {
 		db, err := postgres.Open(t.Context(), pooler(t, program), &postgres.Config{Pooled: true})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -2,22 +2,16 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/internal/jobsql"
-	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
 // Config configures a database. The zero Config uses the defaults.
@@ -29,41 +23,35 @@ type Config struct {
 	Pooled bool
 }
 
-// shared has the methods that are the same on every engine.
-type shared = jobsql.Store
-
 // DB is an open database. It is safe for use by many goroutines.
-type DB struct {
-	shared
+type DB struct{ engine *engine }
 
-	pool   *pgxpool.Pool
-	db     *sqlx.DB
-	news   *news
-	pooled bool
-	// release closes the pool, if that is ours.
-	release func()
-	guard   within.Guard
-	// limited reports whether the last claim found limits, so that the next need not find out. It costs the time of a claim
-	// where it is wrong, and nothing else.
-	limited atomic.Bool
-	// busy reports whether the last claim got all that it asked for.
-	busy   atomic.Bool
-	claims atomic.Uint32 // of those that were busy
-	clock  joblimit.Clock
-	server serverClock
-	// theirs are the settings of planTheirs.
-	theirs []any
+// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]. A second call does
+// nothing.
+func (db *DB) Close() error { return db.engine.close() }
+
+// Dialect is [driver.Postgres].
+func (db *DB) Dialect() driver.Dialect { return driver.Postgres }
+
+// Reader is the pool for queries.
+func (db *DB) Reader() *sqlx.DB { return db.engine.db }
+
+// Write runs fn in a write transaction and returns when what fn wrote is committed; see [driver.DB].
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	return db.engine.Write(ctx, fn)
 }
 
-var (
-	_ driver.Driver        = (*DB)(nil)
-	_ driver.LockTimeouter = (*DB)(nil)
-	_ driver.Fencer        = (*DB)(nil)
-	_ driver.WriteChecker  = (*DB)(nil)
-)
+// Driver is what a queue works through; a program has no need of it.
+func (db *DB) Driver() driver.Driver {
+	if db == nil || db.engine == nil {
+		return nil
+	}
+	return db.engine
+}
 
 // Open connects to the server that dsn names: a URL or keywords and values, as libpq takes them, with pgxpool's own
-// parameters. Of these, pool_max_conns is the number of connections: the greater of 4 and the number of CPUs by default; a
+// parameters. What dsn leaves out is taken from PGHOST and its like, or libpq's defaults; an empty dsn leaves out everything.
+// Of pgxpool's parameters, pool_max_conns is the number of connections: the greater of 4 and the number of CPUs by default; a
 // dispatcher wants about as many as it has handlers that write at once. A listening dispatcher has one more. cfg may be nil.
 func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	if cfg == nil {
@@ -71,7 +59,8 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 	}
 	options, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, fmt.Errorf("postgres: %w: give a URL, such as postgres://user@host/database, "+
+			"or keywords and values, such as host=/run/postgresql dbname=mail", err)
 	}
 	if cfg.Pooled {
 		options.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
@@ -85,7 +74,7 @@ func Open(ctx context.Context, dsn string, cfg *Config) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	db.release = pool.Close
+	db.engine.release = pool.Close
 	return db, nil
 }
 
@@ -108,127 +97,16 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db := &DB{
+	db := &engine{
 		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
-		server: serverClock{machine: time.Now}, theirs: theirs,
+		server: serverClock{machine: time.Now}, theirs: theirs, writes: writes{patience: patience},
 	}
 	if err := db.setClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db.news = startNews(pool)
-	db.shared = shared{Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, KeyIsOpen: keyIsOpen}
-	return db, nil
-}
-
-// settings asks the server how it plans a program's own statements.
-func settings(ctx context.Context, pool *pgxpool.Pool) ([]any, error) {
-	found, err := pool.Query(ctx, selectSettings)
-	if err != nil {
-		return nil, err
+	db.shared = shared{
+		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys, KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
 	}
-	return pgx.CollectRows(found, func(row pgx.CollectableRow) (value any, err error) {
-		var text string
-		err = row.Scan(&text)
-		return text, err
-	})
-}
-
-// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]. A second call does
-// nothing.
-func (db *DB) Close() error {
-	db.news.close()
-	err := db.db.Close()
-	db.release()
-	return err
-}
-
-// Dialect is [driver.Postgres].
-func (db *DB) Dialect() driver.Dialect { return driver.Postgres }
-
-// Reader is the pool for queries.
-func (db *DB) Reader() *sqlx.DB { return db.db }
-
-// SetLockTimeout implements [driver.LockTimeouter].
-func (db *DB) SetLockTimeout(ctx context.Context, tx *driver.WriteTx) error {
-	return later(ctx, tx, hasten)
-}
-
-type writeKey struct{}
-
-// Write implements [driver.DB].
-func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
-	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
-}
-
-// Join implements [driver.Transactor].
-func (db *DB) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
-}
-
-// query runs a statement outside of transactions.
-func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
-	answer, err := db.pool.Query(ctx, query, args...)
-	return rows{answer}, err
-}
-
-// InWrite implements [driver.WriteChecker].
-func (db *DB) InWrite(ctx context.Context) bool {
-	return ctx.Value(writeKey{}) != nil || db.guard.Inside()
-}
-
-// run runs what the transaction is for, and takes it back, also from goroutines that fn has left behind.
-func (db *DB) run(t *transaction, fn func() error) (err error) {
-	defer t.close()
-	db.guard.Run(func() { err = fn() })
-	return err
-}
-
-// deadlocked marks what PostgreSQL has ended in favour of another transaction.
-func deadlocked(err error) error {
-	const deadlockDetected, lockNotAvailable = "40P01", "55P03"
-	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && (e.Code == deadlockDetected || e.Code == lockNotAvailable) {
-		return fmt.Errorf("%w: %w", driver.ErrDeadlock, err)
-	}
-	return err
-}
-
-func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
-	if db.InWrite(ctx) {
-		return driver.ErrNestedWrite
-	}
-	db.resetClock(ctx)
-	conn, err := db.db.Connx(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		// Where the connection was lost, that has been said.
-		if closed := conn.Close(); !errors.Is(closed, sql.ErrConnDone) {
-			err = errors.Join(err, closed)
-		}
-	}()
-	// Once begun, it is not interrupted half way: whether it has committed would be anyone's guess.
-	ctx = context.WithoutCancel(ctx)
-	t := &transaction{conn: conn, theirs: db.theirs}
-	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())
-	committing := false
-	// Also for a panic or a Goexit in fn.
-	defer func() {
-		if !committing || err != nil {
-			tx.RolledBack()
-			err = deadlocked(errors.Join(err, t.rollback(ctx)))
-		}
-	}()
-	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {
-		if t.failed != nil && !errors.Is(err, t.failed) {
-			err = errors.Join(err, t.failed)
-		}
-		return err
-	}
-	committing = true
-	if err := t.commit(ctx); err != nil {
-		return err
-	}
-	tx.Committed()
-	return nil
+	return &DB{engine: db}, nil
 }

@@ -9,36 +9,6 @@ import (
 )
 
 const (
-	// A step of the index jobs_finished for each type, and not for each job.
-	selectFinished = `
-WITH RECURSIVE types AS (
-  SELECT (
-    SELECT type
-    FROM jobs
-    WHERE state = $1
-      AND finished_at IS NOT NULL
-    ORDER BY type
-    LIMIT 1) AS type
-  UNION ALL
-  SELECT (
-    SELECT jobs.type
-    FROM jobs
-    WHERE state = $1
-      AND finished_at IS NOT NULL
-      AND jobs.type > types.type
-    ORDER BY jobs.type
-    LIMIT 1)
-  FROM types
-  WHERE type IS NOT NULL)
-SELECT type, (
-  SELECT MIN(finished_at)
-  FROM jobs
-  WHERE state = $1
-    AND jobs.type = types.type
-    AND finished_at IS NOT NULL)
-FROM types
-WHERE type IS NOT NULL`
-
 	// Steps, attempts and logs go with their job. What others hold, such as another pruner, is left to them.
 	pruneJobs = `
 WITH pruned AS (
@@ -86,22 +56,28 @@ FROM pruned`
 )
 
 // Finished implements [driver.Pruner].
-func (db *DB) Finished(ctx context.Context, state driver.State) ([]driver.FinishedType, error) {
-	return read(ctx, db, jobsql.ScanFinishedType, selectFinished, string(state))
+func (db *engine) Finished(ctx context.Context, state driver.State) ([]driver.FinishedType, error) {
+	if err := driver.CheckFinished(state); err != nil {
+		return nil, err
+	}
+	return read(ctx, db, jobsql.ScanFinishedType, jobsql.SelectFinished, string(state))
 }
 
 // Prune implements [driver.Pruner].
-func (db *DB) Prune(ctx context.Context, tx *driver.WriteTx, req driver.PruneRequest) (int, error) {
+func (db *engine) Prune(ctx context.Context, tx *driver.WriteTx, req driver.PruneRequest) (int, error) {
+	if err := driver.CheckFinished(req.State); err != nil {
+		return 0, err
+	}
 	return queryOne(ctx, tx, scanCount, pruneJobs, string(req.State), req.Type, req.FinishedBefore, req.Limit)
 }
 
 // PruneKeys implements [driver.Pruner].
-func (db *DB) PruneKeys(ctx context.Context, tx *driver.WriteTx, limit int) (int, error) {
+func (db *engine) PruneKeys(ctx context.Context, tx *driver.WriteTx, limit int) (int, error) {
 	return queryOne(ctx, tx, scanCount, pruneKeys, tx.Now(), limit)
 }
 
 // PruneRates implements [driver.Pruner].
-func (db *DB) PruneRates(ctx context.Context, tx *driver.WriteTx, before time.Time, limit int) (int, error) {
+func (db *engine) PruneRates(ctx context.Context, tx *driver.WriteTx, before time.Time, limit int) (int, error) {
 	return queryOne(ctx, tx, scanCount, pruneRates, before, limit)
 }
 

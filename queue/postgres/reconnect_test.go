@@ -120,12 +120,12 @@ func TestListenerReconnects(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	woken := make(chan struct{}, 1000)
 	ended := make(chan error, 1)
-	go func() { ended <- db.Listen(ctx, func() { woken <- struct{}{} }) }()
+	go func() { ended <- db.Driver().Listen(ctx, func() { woken <- struct{}{} }) }()
 	<-woken // it listens
 	require.NotZero(t, terminate(t, admin, name))
 	<-woken // it listens again
 	drainWakes(woken)
-	require.NoError(t, driver.Write(t.Context(), admin, admin.Notify))
+	require.NoError(t, driver.Write(t.Context(), admin, admin.Driver().Notify))
 	<-woken
 	stop()
 	require.NoError(t, <-ended)
@@ -140,7 +140,7 @@ func TestNewsOutliveTheirConnections(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	woken := make(chan struct{}, 1000)
 	ended := make(chan error, 1)
-	go func() { ended <- admin.Listen(ctx, func() { woken <- struct{}{} }) }()
+	go func() { ended <- admin.Driver().Listen(ctx, func() { woken <- struct{}{} }) }()
 	<-woken // it listens
 	held := make([]*sql.Conn, 3)
 	for i := range held {
@@ -154,7 +154,7 @@ func TestNewsOutliveTheirConnections(t *testing.T) {
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		_, err := tx.ExecContext(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()", name)
 		require.NoError(t, err)
-		require.NoError(t, db.Notify(ctx, tx))
+		require.NoError(t, db.Driver().Notify(ctx, tx))
 		// This connection, which lives, is not given back before.
 		tx.OnCommit(func() { <-woken })
 		return nil
@@ -179,7 +179,7 @@ func TestAFailedTransactionWritesNothing(t *testing.T) {
 	job := jobOf("a", 0)
 	insertJobs(t, db, job)
 	err := driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := db.Insert(ctx, tx, []driver.InsertJob{job}) // the id is taken; that is known when it is sent
+		_, err := db.Driver().Insert(ctx, tx, []driver.InsertJob{job}) // the id is taken; that is known when it is sent
 		require.NoError(t, err)
 		_, err = tx.ExecContext(ctx, "CREATE TABLE written (n INTEGER)")
 		require.ErrorContains(t, err, "jobs_pkey")

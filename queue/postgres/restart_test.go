@@ -138,7 +138,7 @@ func TestListenersHearAgainAfterARestart(t *testing.T) {
 	ended := make(chan error, 2)
 	go func() { ended <- d.Run(ctx) }()
 	// Both listen again after the same pause.
-	go func() { ended <- other.Listen(ctx, func() { listening <- struct{}{} }) }()
+	go func() { ended <- other.Driver().Listen(ctx, func() { listening <- struct{}{} }) }()
 	<-listening
 	plant := func(root string) {
 		for enqueuer.Plant(t.Context(), root) != nil {

@@ -19,13 +19,15 @@ import (
 
 // A countingDB counts claims and what they bring.
 type countingDB struct {
-	*postgres.DB
+	driver.Driver
 	claims, empty, claimed, waited *atomic.Int64
 }
 
+func (db countingDB) Unwrap() driver.Driver { return db.Driver }
+
 func (db countingDB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	began := time.Now()
-	result, err := db.DB.Claim(ctx, req)
+	result, err := db.Driver.Claim(ctx, req)
 	db.waited.Add(int64(time.Since(began)))
 	if db.claims.Add(1); len(result.Jobs) == 0 {
 		db.empty.Add(1)
@@ -95,7 +97,7 @@ func runMachines(b *testing.B, latency time.Duration, work string, types, machin
 		db, err := postgres.Open(b.Context(), behind.String(), nil)
 		require.NoError(b, err)
 		defer db.Close()
-		q, err := queue.New(countingDB{db, &claims, &empty, &claimed, &waited}, nil)
+		q, err := queue.New(queue.NewDB(countingDB{db.Driver(), &claims, &empty, &claimed, &waited}), nil)
 		require.NoError(b, err)
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(b, err)

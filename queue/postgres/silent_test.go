@@ -21,6 +21,7 @@ type silentProxy struct {
 	listener net.Listener
 	server   string
 	gone     atomic.Bool
+	unheard  chan struct{} // something was said since it stopped forwarding
 	mu       sync.Mutex
 	conns    []net.Conn
 }
@@ -29,7 +30,7 @@ func startSilentProxy(t *testing.T, server string) *silentProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &silentProxy{listener: listener, server: server}
+	p := &silentProxy{listener: listener, server: server, unheard: make(chan struct{}, 1)}
 	var wg sync.WaitGroup
 	wg.Go(func() { p.accept(&wg) })
 	t.Cleanup(func() {
@@ -73,6 +74,10 @@ type silencer struct {
 
 func (s silencer) Write(b []byte) (int, error) {
 	if s.proxy.gone.Load() {
+		select {
+		case s.proxy.unheard <- struct{}{}:
+		default:
+		}
 		return len(b), nil
 	}
 	return s.conn.Write(b)

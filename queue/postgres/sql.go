@@ -23,27 +23,8 @@ ORDER BY wanted.place`
 
 	// Less than it takes the server to find a deadlock (1 s), so that this transaction is the one that yields. One that is
 	// idle for seconds is that of a machine that is gone, or stands still.
-	hasten = `
+	setLockTimeout = `
 SELECT set_config('lock_timeout', '500ms', TRUE), set_config('idle_in_transaction_session_timeout', '5s', TRUE)`
-
-	insertJob = `
-INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
-  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
-VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)`
-
-	insertJobs = `
-INSERT INTO jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
-  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
-SELECT id, type, payload::json, priority, 'queued', hold, not_before, max_attempts,
-  key, scope, limit_key, user_id, tags::json, expires_at, trace, $15::timestamptz, $15::timestamptz
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::int[],
-    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::text[])
-  AS j (id, type, payload, priority, hold, not_before, max_attempts, key, scope, limit_key, user_id, tags, expires_at, trace)`
-
-	copyJobs = `
-COPY jobs (id, type, payload_json, priority, state, hold, not_before, max_attempts,
-  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, created_at, updated_at)
-FROM STDIN WITH (FORMAT binary)`
 
 	// The order keeps two transactions that take the same keys from waiting for each other.
 	insertKeys = `
@@ -65,11 +46,6 @@ WHERE job_keys.key = k.key
   AND job_keys.job_id = k.job_id
   AND job_keys.scope IN ('unfinished', 'coalesce')`
 
-	ensureWorker = `
-INSERT INTO job_workers (id, beat, beat_at)
-VALUES ($1, 0, $2)
-ON CONFLICT (id) DO NOTHING`
-
 	beatWorker = `
 UPDATE job_workers
 SET beat = beat + 1,
@@ -87,21 +63,6 @@ FROM jobs
 WHERE state = 'running'
   AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)
 ORDER BY id`
-
-	deleteWorkerAt = `
-DELETE FROM job_workers
-WHERE id = $1
-  AND beat = $2
-RETURNING id`
-
-	deleteWorker = `
-DELETE FROM job_workers
-WHERE id = $1`
-
-	selectWorker = `
-SELECT id
-FROM job_workers
-WHERE id = $1`
 
 	lockHeld = jobsql.SelectWorkerJobs + `
 FOR NO KEY UPDATE SKIP LOCKED`
@@ -171,7 +132,7 @@ SELECT FALSE, ` + failUnheld
 	failUnheld = `CASE WHEN n = 1 THEN 1 ELSE ('the job is not running under this lease; running: ' || n)::int END
 FROM (SELECT COUNT(*) AS n FROM held) AS found`
 
-	// The last reports whether types are limited, so that there may be room for others.
+	// The last reports whether types are limited, so that there may be capacity for others.
 	returningEnded = `
 RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_scope, limit_key,
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
@@ -210,22 +171,6 @@ SET state = 'queued',
   updated_at = $1,
   finished_at = NULL
 WHERE id = $2`
-
-	startStep = `
-INSERT INTO job_steps (job_id, name, attempt, started_at)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (job_id, name) DO UPDATE
-SET attempt = excluded.attempt,
-  started_at = excluded.started_at
-WHERE job_steps.finished_at IS NULL`
-
-	finishStep = `
-INSERT INTO job_steps (job_id, name, attempt, started_at, finished_at, result_json)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (job_id, name) DO UPDATE
-SET attempt = excluded.attempt,
-  finished_at = excluded.finished_at,
-  result_json = excluded.result_json`
 
 	notify = `SELECT pg_notify('` + channel + `', $1)`
 

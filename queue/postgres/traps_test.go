@@ -34,7 +34,7 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 		require.NotContains(t, plan, "Rows Removed by Filter", plan)
 		require.NotContains(t, plan, "Seq Scan", plan)
 	}
-	require.Len(t, claimOf(t, db, 10, roomsOf(10, "t")...).Jobs, 1)
+	require.Len(t, claimOf(t, db, 10, capacitiesOf(10, "t")...).Jobs, 1)
 }
 
 var errUndo = errors.New("undo this")

@@ -5,18 +5,9 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
-
-// allTypes is the name under which all types are paused at once.
-const allTypes = "*"
-
-// typeLimits are the limits of types over all machines, as they stand in one claim. A nil one limits nothing.
-type typeLimits struct {
-	now       time.Time
-	standings map[string]*standing
-	rates     *arrivals
-}
 
 // A typeCount is how many jobs of a type run.
 type typeCount struct {
@@ -29,70 +20,35 @@ func scanTypeCount(row jobsql.Scanner) (c typeCount, err error) {
 	return c, err
 }
 
-func newTypeLimits(limited []standing, running []typeCount, now time.Time) *typeLimits {
-	t := &typeLimits{now: now, standings: make(map[string]*standing), rates: newArrivals(driver.TargetType)}
-	for i := range limited {
-		s := &limited[i]
-		t.standings[s.name] = s
-		t.rates.settle(s, now)
+// readTypeLimits locks the limits of the types that are asked for, and reads them: limits over all machines.
+func readTypeLimits(ctx context.Context, tx *driver.WriteTx, asked []string, now time.Time) (limits joblimit.Types, err error) {
+	if err := later(ctx, tx, lockTypeLimits, asked); err != nil {
+		return limits, err
 	}
-	for _, c := range running {
-		if s := t.standings[c.name]; s != nil {
-			s.running = c.n
-		}
+	var read []joblimit.Standing
+	if err := laterInto(ctx, tx, &read, scanStanding, selectTypeLimits, asked); err != nil {
+		return limits, err
 	}
-	return t
+	counts, err := query(ctx, tx, scanTypeCount, countRunning)
+	if err != nil {
+		return limits, err
+	}
+	running := make(map[string]int, len(counts))
+	for _, c := range counts {
+		running[c.name] = c.n
+	}
+	limits.Standings = joblimit.NewStandings(driver.TargetType, now)
+	for _, s := range read {
+		s.Running = running[s.Name]
+		limits.Add(s)
+	}
+	return limits, nil
 }
 
-// within narrows the rooms and leaves out the types that have none.
-func (t *typeLimits) within(types []driver.TypeCapacity) []driver.TypeCapacity {
-	if len(t.standings) == 0 {
-		return types
+// spendTypes takes what is claimed off the limits of its types.
+func spendTypes(ctx context.Context, tx *driver.WriteTx, limits joblimit.Types, claimed []place) error {
+	for i := range claimed {
+		limits.Start(claimed[i].jobType, 1)
 	}
-	if t.allPaused() {
-		return nil
-	}
-	var open []driver.TypeCapacity
-	for _, one := range types {
-		if s := t.standings[one.Type]; s != nil {
-			room, _ := s.limit.Room(s.running, s.arrival, t.now)
-			one.Capacity = min(one.Capacity, room)
-		}
-		if one.Capacity > 0 {
-			open = append(open, one)
-		}
-	}
-	return open
-}
-
-func (t *typeLimits) allPaused() bool {
-	all := t.standings[allTypes]
-	return all != nil && all.limit.Paused
-}
-
-// spend takes what is claimed off the rates of its types.
-func (t *typeLimits) spend(ctx context.Context, tx *driver.WriteTx, claimed []place) error {
-	if len(t.standings) > 0 {
-		for i := range claimed {
-			if s := t.standings[claimed[i].jobType]; s != nil {
-				t.rates.spend(s, 1, t.now)
-			}
-		}
-	}
-	return t.rates.write(ctx, tx)
-}
-
-// next is when the first of the types that a rate forbids is allowed again. What a rate allows has been claimed.
-func (t *typeLimits) next(types []driver.TypeCapacity) (first time.Time) {
-	if t == nil || t.allPaused() {
-		return first
-	}
-	for _, one := range types {
-		if s := t.standings[one.Type]; s != nil {
-			if room, again := s.limit.Room(s.running, s.arrival, t.now); room == 0 {
-				first = earliest(first, again)
-			}
-		}
-	}
-	return first
+	return writeArrivals(ctx, tx, limits.Standings)
 }

@@ -16,7 +16,7 @@ import (
 // commits, so that no two could share a flush to the disk.
 type news struct {
 	pool  *pgxpool.Pool
-	self  string // who tells: a listener of this process has been woken already
+	self  string // the sender: a listener of this process has been woken already
 	fresh chan struct{}
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -37,7 +37,7 @@ func startNews(pool *pgxpool.Pool) *news {
 }
 
 // Notify implements [driver.Notifier].
-func (db *DB) Notify(ctx context.Context, tx *driver.WriteTx) error {
+func (db *engine) Notify(ctx context.Context, tx *driver.WriteTx) error {
 	if _, ok := tx.Tx.(*transaction); ok {
 		tx.OnCommit(db.news.tell)
 		return nil
@@ -52,7 +52,7 @@ func (n *news) tell() {
 	n.freshen()
 }
 
-// freshen never blocks; news that come while some wait to be told are told with them.
+// freshen never blocks; news that come while some wait to be sent are sent with them.
 func (n *news) freshen() {
 	select {
 	case n.fresh <- struct{}{}:
@@ -81,7 +81,7 @@ func (n *news) add(fn func()) (remove func()) {
 	}
 }
 
-// notifyPause is between two notifications: what is told meanwhile is told with the second.
+// notifyPause is between two notifications: what comes meanwhile is sent with the second.
 const notifyPause = 5 * time.Millisecond
 
 // run notifies other processes until it is stopped, and then of what is left. A notification that fails is sent again, less
@@ -120,7 +120,7 @@ func (n *news) notify() error {
 	return err
 }
 
-// close returns when the last news has been told, or could not be: polling is the net.
+// close returns when the last news has been sent, or could not be: polling is the net.
 func (n *news) close() {
 	n.stop()
 	<-n.ended
@@ -136,7 +136,7 @@ const reconnectAfter = time.Second
 
 // Listen implements [driver.Notifier] on a connection of its own, which it replaces when it is lost. With [Config].Pooled it
 // hears of this process's jobs only.
-func (db *DB) Listen(ctx context.Context, wake func()) error {
+func (db *engine) Listen(ctx context.Context, wake func()) error {
 	defer db.news.add(wake)()
 	if db.pooled {
 		wake()
@@ -156,7 +156,7 @@ func (db *DB) Listen(ctx context.Context, wake func()) error {
 	}
 }
 
-func (db *DB) listen(ctx context.Context, wake func()) error {
+func (db *engine) listen(ctx context.Context, wake func()) error {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return err

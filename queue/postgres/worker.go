@@ -8,34 +8,34 @@ import (
 )
 
 // Heartbeat implements [driver.Claimer].
-func (db *DB) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
+func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
 	var beaten []string
 	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		if req.First {
-			if err := later(ctx, tx, ensureWorker, req.WorkerID, req.Now); err != nil {
+			if err := later(ctx, tx, jobsql.EnsureWorker, req.WorkerID, req.Now); err != nil {
 				return err
 			}
 		}
-		return laterInto(ctx, tx, &beaten, scanText, beatWorker, req.Now, jobsql.NullTags(req.Types), req.WorkerID)
+		return laterInto(ctx, tx, &beaten, jobsql.ScanText, beatWorker, req.Now, jobsql.NullTags(req.Types), req.WorkerID)
 	})
 	return len(beaten) == 1, err
 }
 
 // Workers implements [driver.Claimer].
-func (db *DB) Workers(ctx context.Context) ([]driver.Worker, error) {
+func (db *engine) Workers(ctx context.Context) ([]driver.Worker, error) {
 	return read(ctx, db, jobsql.ScanWorker, selectWorkers)
 }
 
 // RemoveDeadWorker implements [driver.Claimer]. It passes over jobs that others hold, such as a handler's own transaction, which may yet end
 // one: the other jobs do not wait for that.
-func (db *DB) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
+func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
 	if seen.Beat < 0 {
-		registered, err := query(ctx, tx, scanText, selectWorker, seen.ID)
+		registered, err := query(ctx, tx, jobsql.ScanText, jobsql.SelectWorker, seen.ID)
 		if err != nil || len(registered) > 0 {
 			return nil, err
 		}
 	} else {
-		deleted, err := query(ctx, tx, scanText, deleteWorkerAt, seen.ID, seen.Beat)
+		deleted, err := query(ctx, tx, jobsql.ScanText, jobsql.DeleteWorkerAt, seen.ID, seen.Beat)
 		if err != nil || len(deleted) == 0 {
 			return nil, err
 		}
@@ -44,18 +44,13 @@ func (db *DB) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen dri
 }
 
 // RemoveWorker implements [driver.Claimer].
-func (db *DB) RemoveWorker(ctx context.Context, workerID string) error {
-	_, err := db.pool.Exec(ctx, deleteWorker, workerID)
+func (db *engine) RemoveWorker(ctx context.Context, workerID string) error {
+	_, err := db.pool.Exec(ctx, jobsql.DeleteWorker, workerID)
 	return err
 }
 
 // CheckLeases implements [driver.Claimer].
-func (db *DB) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
+func (db *engine) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
 	held, err := read(ctx, db, jobsql.ScanHeldJob, selectLeases, jobsql.LeaseIDs(leases))
 	return jobsql.LeaseErrors(leases, held), err
-}
-
-func scanText(row jobsql.Scanner) (text string, err error) {
-	err = row.Scan(&text)
-	return text, err
 }

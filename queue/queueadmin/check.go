@@ -48,11 +48,11 @@ func CheckProgram(ctx context.Context, d *queue.Dispatcher) ([]Incompatibility, 
 			continue
 		}
 		if err := c.check(ctx, at); err != nil {
-			return nil, wrap("check", "", err)
+			return nil, failed(ctx, d.Queue(), "check", err)
 		}
 	}
 	if err := c.schedules(ctx); err != nil {
-		return nil, wrap("check", "", err)
+		return nil, failed(ctx, d.Queue(), "check", err)
 	}
 	return c.found, nil
 }

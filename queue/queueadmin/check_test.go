@@ -9,7 +9,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
@@ -17,7 +16,7 @@ func TestCheckFindsWhatTheProgramDoesNotKnow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		ctx := t.Context()
 		require.NoError(t, queue.Migrate(ctx, db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db, nil)
 		d, err := queue.NewDispatcher(q, nil)
 		require.NoError(t, err)
 		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil }, queue.WithSteps("fetch", "send"))
@@ -61,8 +60,8 @@ func TestCheckFindsSchedulesThatTheProgramDoesNotKnow(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		ctx := t.Context()
 		require.NoError(t, queue.Migrate(ctx, db))
-		q := on(t, db.(driver.Driver), nil)
-		for name, job := range map[string]queue.NewJob{"fine": ping.New(1, nil), "misfit": {Type: "ping", Payload: "x"}, "unknown": {Type: "gone"}, "broken": ping.New(1, nil)} {
+		q := on(t, db, nil)
+		for name, job := range map[string]queue.NewJob{"fine": ping.New(1, nil), "unfit": {Type: "ping", Payload: "x"}, "unknown": {Type: "gone"}, "broken": ping.New(1, nil)} {
 			require.NoError(t, q.SetSchedule(ctx, queue.Schedule{Name: name, Cron: "0 7 * * *", Job: job}))
 		}
 		execute(t, q, "UPDATE job_schedules SET zone = 'Nowhere/Land' WHERE name = 'broken'")
@@ -77,7 +76,7 @@ func TestCheckFindsSchedulesThatTheProgramDoesNotKnow(t *testing.T) {
 		}
 		require.Len(t, texts, 3)
 		require.Equal(t, "no handler for type gone (schedule unknown)", texts["unknown"])
-		require.Equal(t, "ping: payload does not fit int: json: cannot unmarshal string into Go value of type int (schedule misfit)", texts["misfit"])
+		require.Equal(t, "ping: payload does not fit int: json: cannot unmarshal string into Go value of type int (schedule unfit)", texts["unfit"])
 		require.Contains(t, texts["broken"], "it cannot fire: ")
 		require.Contains(t, texts["broken"], "Nowhere/Land")
 	})

@@ -6,25 +6,17 @@
 // All but Move only read. They may be used while dispatchers run.
 //
 // They ask the driver for optional interfaces (driver.Auditor, driver.MoveSource, driver.MoveTarget), which queue/sqlite and
-// queue/postgres implement. A driver that wraps one of those must embed them, too: to embed a driver.Driver leaves them out.
+// queue/postgres implement. A driver that wraps one of those has an Unwrap method, by which they are found (driver.Unwrapper).
 package queueadmin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
-
-// driverOf returns the driver that queue.New was given.
-func driverOf(q *queue.Queue) driver.Driver {
-	d, ok := q.DB().(driver.Driver)
-	if !ok {
-		panic(fmt.Sprintf("queueadmin: the queue's DB is a %T", q.DB())) // queue.New takes nothing else
-	}
-	return d
-}
 
 var (
 	errNoQueue      = errors.New("the Queue is nil: make one with queue.New")
@@ -36,11 +28,23 @@ func auditorOf(q *queue.Queue) (driver.Auditor, error) {
 	if q == nil {
 		return nil, errNoQueue
 	}
-	a, ok := q.DB().(driver.Auditor)
+	a, ok := driver.As[driver.Auditor](q.DB().Driver())
 	if !ok {
-		return nil, fmt.Errorf("a %T does not implement driver.Auditor", q.DB())
+		return nil, fmt.Errorf("a %T does not implement driver.Auditor", q.DB().Driver())
 	}
 	return a, nil
+}
+
+// failed is wrap for what the database has answered: where the queue's tables are missing, it says so.
+func failed(ctx context.Context, q *queue.Queue, op string, err error) error {
+	if told := (*queue.Error)(nil); err == nil || errors.As(err, &told) && told.Hint != "" {
+		return wrap(op, "", err)
+	}
+	hint := ""
+	if c, ok := driver.As[driver.TableChecker](q.DB().Driver()); ok && errors.Is(c.CheckTables(ctx), driver.ErrNoTables) {
+		hint = driver.ErrNoTables.Error()
+	}
+	return &queue.Error{Op: op, Err: err, Hint: hint}
 }
 
 func wrap(op, jobID string, err error) error {

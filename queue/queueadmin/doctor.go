@@ -31,11 +31,11 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 		return nil, wrap("doctor", "", errNoQueue)
 	}
 	var findings []Finding
-	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
+	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtClock, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
 	for _, look := range looks {
 		found, err := look(ctx, q)
 		if err != nil {
-			return findings, wrap("doctor", "", err)
+			return findings, failed(ctx, q, "doctor", err)
 		}
 		findings = append(findings, found...)
 	}
@@ -43,7 +43,7 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 }
 
 func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
-	if checker, ok := driverOf(q).(driver.HealthChecker); ok {
+	if checker, ok := driver.As[driver.HealthChecker](q.DB().Driver()); ok {
 		return checker.CheckHealth(ctx)
 	}
 	return nil, nil
@@ -53,18 +53,18 @@ func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 const quiet = 5 * time.Minute
 
 func lookAtWorkers(ctx context.Context, q *queue.Queue) ([]Finding, error) {
-	workers, err := driverOf(q).Workers(ctx)
+	workers, err := q.DB().Driver().Workers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var findings []Finding
-	alive := 0
+	alive, now := 0, driver.Now(q.DB().Driver())
 	for _, w := range workers {
 		switch {
 		case w.Beat < 0:
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("worker %s is not registered and holds running jobs", w.ID), Hint: "the next dispatcher to look gives them back within two leases"})
-		case time.Since(w.BeatAt) > quiet:
+		case now.Sub(w.BeatAt) > quiet:
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("worker %s gave its last sign of life at %s", w.ID, w.BeatAt.Format(time.RFC3339)), Hint: "it is dead, or its clock is wrong; a running dispatcher takes its jobs over"})
 		default:
@@ -93,10 +93,9 @@ func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	ready, _ := driver.StandingFor(driver.StateQueued, driver.HoldNone)
-	types, err := auditor.TypesAt(ctx, ready)
+	types, err := auditor.TypesAt(ctx, driver.Standing{State: driver.StateQueued, Hold: driver.HoldNone})
 	for _, t := range types {
-		if waits := time.Since(t.Due); waits > longWait {
+		if waits := driver.Now(q.DB().Driver()).Sub(t.Due); waits > longWait {
 			findings = append(findings, Finding{Severity: SeverityWarning,
 				Text: fmt.Sprintf("type %s: %d jobs are due, the oldest for %v", t.Type, t.Jobs, waits.Round(time.Second)), Hint: "see Explain of one of them"})
 		}
@@ -107,13 +106,23 @@ func lookAtJobs(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 // maxHeld bounds how many jobs of an interrupted move are counted.
 const maxHeld = 10_000
 
-// lookAtMove finds the jobs that [Move] holds: no dispatcher runs them.
-func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
-	target, ok := q.DB().(driver.MoveTarget)
+// MovingJobs returns the ids of at most limit jobs, by id, that a [Move] holds which has not ended: no dispatcher runs them. It is
+// empty on a database that jobs cannot be moved to.
+func MovingJobs(ctx context.Context, q *queue.Queue, limit int) ([]string, error) {
+	if q == nil {
+		return nil, wrap("moving jobs", "", errNoQueue)
+	}
+	target, ok := driver.As[driver.MoveTarget](q.DB().Driver())
 	if !ok {
 		return nil, nil
 	}
-	held, err := target.HeldJobs(ctx, maxHeld)
+	held, err := target.HeldJobs(ctx, limit)
+	return held, wrap("moving jobs", "", err)
+}
+
+// lookAtMove finds the jobs that [Move] holds: no dispatcher runs them.
+func lookAtMove(ctx context.Context, q *queue.Queue) ([]Finding, error) {
+	held, err := MovingJobs(ctx, q, maxHeld)
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
@@ -148,7 +157,7 @@ func lookAtSchedules(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	var findings []Finding
 	for i := range schedules {
 		s := &schedules[i]
-		switch late := time.Since(s.NextAt); {
+		switch late := driver.Now(q.DB().Driver()).Sub(s.NextAt); {
 		case s.Fault != "":
 			findings = append(findings, Finding{Severity: SeverityProblem,
 				Text: fmt.Sprintf("schedule %s cannot fire: %s", s.Name, s.Fault), Hint: "set it anew, or give this machine what it lacks"})

@@ -28,8 +28,8 @@ func doctor(t *testing.T, q *queue.Queue) string {
 func TestDoctor(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		drv := db.(driver.Driver)
-		q := on(t, drv, nil)
+		drv := db.Driver()
+		q := on(t, db, nil)
 		beat := func(worker string, at time.Time) {
 			_, err := drv.Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: worker, First: true, Now: at})
 			require.NoError(t, err)

@@ -70,7 +70,7 @@ func Explain(ctx context.Context, q *queue.Queue, jobID string) (*Explanation, e
 	if err != nil {
 		return nil, wrap("explain", jobID, err)
 	}
-	e := &explainer{q: q, auditor: auditor, job: job, now: driver.Now(q.DB())}
+	e := &explainer{q: q, auditor: auditor, job: job, now: driver.Now(q.DB().Driver())}
 	if err := e.explain(ctx); err != nil {
 		return nil, wrap("explain", jobID, err)
 	}
@@ -189,7 +189,7 @@ func (e *explainer) stored() *driver.Job {
 }
 
 func (e *explainer) workers(ctx context.Context) error {
-	workers, err := driverOf(e.q).Workers(ctx)
+	workers, err := e.q.DB().Driver().Workers(ctx)
 	if err != nil {
 		return err
 	}

@@ -137,8 +137,8 @@ func TestExplain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				require.NoError(t, queue.Migrate(t.Context(), db))
-				q := on(t, db.(driver.Driver), nil)
-				_, err := db.(driver.Driver).Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Types: []string{string(ping)}, Now: time.Now()})
+				q := on(t, db, nil)
+				_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Types: []string{string(ping)}, Now: time.Now()})
 				require.NoError(t, err)
 				e := explain(t, q, c.given(t, q))
 				require.Equal(t, c.causes, causes(e), e.String())
@@ -151,10 +151,10 @@ func TestExplain(t *testing.T) {
 func TestExplainMissesWorkers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q := on(t, db.(driver.Driver), nil)
+		q := on(t, db, nil)
 		id := enqueue(t, q, nil)
 		require.Equal(t, []queueadmin.Cause{queueadmin.CauseNoWorker}, causes(explain(t, q, id)))
-		_, err := db.(driver.Driver).Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Types: []string{"other"}, Now: time.Now()})
+		_, err := db.Driver().Heartbeat(t.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Types: []string{"other"}, Now: time.Now()})
 		require.NoError(t, err)
 		e := explain(t, q, id)
 		require.Equal(t, []queueadmin.Cause{queueadmin.CauseUnhandled}, causes(e))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueadmin"
+	"github.com/postroom-go/postroom/queue/queueencrypt"
 	"github.com/postroom-go/postroom/queue/queuetest"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -26,13 +26,11 @@ var (
 	errDatabase = errors.New("database is away")
 )
 
-func driverOf(q *queue.Queue) driver.Driver { return q.DB().(driver.Driver) }
-
 func enqueue(t *testing.T, q *queue.Queue, opts *queue.Options) string {
 	t.Helper()
-	receipt, err := q.Enqueue(t.Context(), ping.New(1, opts))
+	enqueued, err := q.Enqueue(t.Context(), ping.New(1, opts))
 	require.NoError(t, err)
-	return receipt.ID
+	return enqueued.ID
 }
 
 func job(t *testing.T, q *queue.Queue, id string) *queue.Job {
@@ -71,20 +69,20 @@ func start(t *testing.T, q *queue.Queue, cfg *queue.DispatcherConfig, fn pingHan
 }
 
 // on is a queue on the same database behind another driver: another process.
-func on(t *testing.T, driver driver.Driver, cfg *queue.Config) *queue.Queue {
+func on(t *testing.T, db queue.DB, cfg *queue.Config) *queue.Queue {
 	t.Helper()
-	q, err := queue.New(driver, cfg)
+	q, err := queue.New(db, cfg)
 	require.NoError(t, err)
 	return q
 }
 
-func encrypting(t *testing.T, ids ...string) *queue.EncryptingCodec {
+func encrypting(t *testing.T, ids ...string) queue.Codec {
 	t.Helper()
-	keys := make([]queue.EncryptionKey, len(ids))
+	keys := make([]queueencrypt.Key, len(ids))
 	for i, id := range ids {
 		keys[i] = key(id)
 	}
-	c, err := queue.NewEncryptingCodec(keys...)
+	c, err := queueencrypt.NewCodec(keys...)
 	require.NoError(t, err)
 	return c
 }
@@ -121,7 +119,7 @@ func TestAnEncryptedQueueIsMovedAndChecked(t *testing.T) {
 	moving(t, func(t *testing.T, from, to *queue.Queue) {
 		ctx := t.Context()
 		cfg := &queue.Config{Codec: encrypting(t, "a")}
-		old, young := on(t, driverOf(from), cfg), on(t, driverOf(to), cfg)
+		old, young := on(t, from.DB(), cfg), on(t, to.DB(), cfg)
 		id := enqueue(t, old, &queue.Options{MaxAttempts: 1})
 		work(t, old, func(_ context.Context, w *queue.Work[int]) error {
 			w.Logger().Info("tries", "n", 1)
@@ -141,10 +139,10 @@ func TestAnEncryptedQueueIsMovedAndChecked(t *testing.T) {
 			d, err := queue.NewDispatcher(q, nil)
 			require.NoError(t, err)
 			queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
-			misfits, err := queueadmin.CheckProgram(ctx, d)
+			incompatible, err := queueadmin.CheckProgram(ctx, d)
 			require.NoError(t, err)
-			require.Len(t, misfits, want, "a program without the key cannot read what waits")
-			for _, m := range misfits {
+			require.Len(t, incompatible, want, "a program without the key cannot read what waits")
+			for _, m := range incompatible {
 				require.Equal(t, waiting, m.JobID)
 				require.Contains(t, m.Text, queue.ErrNoCodec.Error())
 			}
@@ -155,14 +153,14 @@ func TestAnEncryptedQueueIsMovedAndChecked(t *testing.T) {
 	})
 }
 
-func key(id string) queue.EncryptionKey {
-	return queue.EncryptionKey{ID: id, Secret: bytes.Repeat([]byte(id[:1]), 32)}
+func key(id string) queueencrypt.Key {
+	return queueencrypt.Key{ID: id, Secret: bytes.Repeat([]byte(id[:1]), 32)}
 }
 
 func queueOn(t *testing.T, db queue.DB) *queue.Queue {
 	t.Helper()
 	require.NoError(t, queue.Migrate(t.Context(), db))
-	q, err := queue.New(db.(driver.Driver), &queue.Config{Retry: exactRetry})
+	q, err := queue.New(db, &queue.Config{Retry: exactRetry})
 	require.NoError(t, err)
 	return q
 }

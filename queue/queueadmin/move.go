@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
@@ -48,7 +49,7 @@ var ErrStillRunning = errors.New("jobs still run in the old database")
 // Keys of scope unfinished and coalesce move with their jobs: a request under such a key that is made in the old database
 // after its job has moved is a new job, which moves, too. If the key is taken in the new database by then, the job runs
 // without it, and the key is one of [MoveReport].KeysTaken.
-func Move(ctx context.Context, from, to driver.DB, cfg *MoveConfig) (MoveReport, error) {
+func Move(ctx context.Context, from, to queue.DB, cfg *MoveConfig) (MoveReport, error) {
 	c, err := cfg.withDefaults()
 	if err != nil {
 		return MoveReport{}, moveError(err)

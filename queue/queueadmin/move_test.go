@@ -20,12 +20,12 @@ import (
 // moving is a queue in a SQLite file and an empty one to move it to: on PostgreSQL, and in another file.
 func moving(t *testing.T, fn func(t *testing.T, from, to *queue.Queue)) {
 	t.Helper()
-	for name, open := range map[string]func(t *testing.T) driver.Driver{
-		"to PostgreSQL": func(t *testing.T) driver.Driver { return dbtest.Postgres(t) },
-		"to SQLite":     func(t *testing.T) driver.Driver { return dbtest.SQLite(t) },
+	for name, open := range map[string]func(t *testing.T) queue.DB{
+		"to PostgreSQL": func(t *testing.T) queue.DB { return dbtest.Postgres(t) },
+		"to SQLite":     func(t *testing.T) queue.DB { return dbtest.SQLite(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			from, to := driver.Driver(dbtest.SQLite(t)), open(t)
+			from, to := dbtest.SQLite(t), open(t)
 			require.NoError(t, queue.Migrate(t.Context(), from))
 			require.NoError(t, queue.Migrate(t.Context(), to))
 			fn(t, on(t, from, nil), on(t, to, nil))
@@ -144,9 +144,9 @@ func requireFree(t *testing.T, q *queue.Queue, keys ...queue.Key) {
 	require.NoError(t, err)
 	require.Empty(t, violations)
 	for _, key := range keys {
-		receipt, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{Key: key}))
+		enqueued, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{Key: key}))
 		require.NoError(t, err)
-		require.False(t, receipt.Duplicate, key.Name)
+		require.False(t, enqueued.Duplicate, key.Name)
 	}
 }
 
@@ -156,7 +156,7 @@ type movable interface {
 	driver.MoveTarget
 }
 
-func movableOf(q *queue.Queue) movable { return q.DB().(movable) }
+func movableOf(q *queue.Queue) movable { return q.DB().Driver().(movable) }
 
 // An interrupted database has something happen before its first write.
 type interrupted struct {
@@ -176,7 +176,7 @@ func TestMoveFreesTheKeyOfAJobThatIsCanceledOnItsWay(t *testing.T) {
 		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
 		// The first write into the new database is that of jobs which are held in the old one.
 		there := interrupted{movableOf(to), new(sync.Once), func() { require.NoError(t, from.Cancel(t.Context(), id)) }}
-		report, err := queueadmin.Move(t.Context(), from.DB(), there, nil)
+		report, err := queueadmin.Move(t.Context(), from.DB(), queue.NewDB(there), nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Jobs)
 		require.Equal(t, queue.StateCanceled, job(t, to, id).State)
@@ -191,15 +191,15 @@ func beside(fn func() error) error {
 	return <-ended
 }
 
-// A claim in the new database is taking the mark of a limit key while a job of that key comes: it is looked at later, for that.
+// A claim in the new database is taking the fronts of a limit key while a job of that key comes: it is looked at later, for that.
 func TestMoveMarksALimitKeyThatAClaimIsLookingAt(t *testing.T) {
-	from, to := driver.Driver(dbtest.SQLite(t)), driver.Driver(dbtest.Postgres(t))
+	from, to := dbtest.SQLite(t), dbtest.Postgres(t)
 	require.NoError(t, queue.Migrate(t.Context(), from))
 	require.NoError(t, queue.Migrate(t.Context(), to))
 	old, young := on(t, from, nil), on(t, to, nil)
 	enqueue(t, young, &queue.Options{LimitKey: "k"})
 	require.NoError(t, to.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM job_admissions") // as a claim does
+		_, err := tx.ExecContext(ctx, "DELETE FROM job_fronts") // as a claim does
 		require.NoError(t, err)
 		enqueue(t, old, &queue.Options{LimitKey: "k"})
 		err = beside(func() error {
@@ -312,7 +312,7 @@ func TestMoveGoesOnAfterDyingAnywhere(t *testing.T) {
 		}
 		require.NoError(t, old.SetSchedule(t.Context(), queue.Schedule{Name: "daily", Cron: "@daily", Job: ping.New(1, nil)}))
 		left := n
-		_, err = queueadmin.Move(t.Context(), dying{from, &left}, dying{to, &left}, &queueadmin.MoveConfig{Batch: 2})
+		_, err = queueadmin.Move(t.Context(), queue.NewDB(dying{from.Driver().(movable), &left}), queue.NewDB(dying{to.Driver().(movable), &left}), &queueadmin.MoveConfig{Batch: 2})
 		died := err != nil
 		here, err := old.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
@@ -402,7 +402,7 @@ func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 			return err
 		}))
 	}
-	_, err := queueadmin.Move(ctx, from, meddled{db, mark, look}, nil)
+	_, err := queueadmin.Move(ctx, from, queue.NewDB(meddled{db.Driver().(movable), mark, look}), nil)
 	require.NoError(t, err)
 	violations, err := queueadmin.Verify(ctx, young)
 	require.NoError(t, err)
@@ -411,120 +411,3 @@ func TestMoveReleasesJobsWhoseKeysAreLookedAtMeanwhile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{moved}, ids(jobs))
 }
-
-// The first coalescing job may come after the limits were copied.
-func TestMoveBringsTheLimitOfCoalescingKeysWithTheJobs(t *testing.T) {
-	moving(t, func(t *testing.T, from, to *queue.Queue) {
-		enqueue(t, from, &queue.Options{Key: queue.Coalesce("sync")})
-		_, err := from.Claim(t.Context(), "w", []string{string(ping)}, 1)
-		require.NoError(t, err)
-		enqueue(t, from, &queue.Options{Key: queue.Coalesce("sync")})
-		execute(t, from, "UPDATE jobs SET state = 'queued', worker_id = NULL WHERE state = 'running'")
-		execute(t, from, "DELETE FROM job_limits")
-		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
-		require.NoError(t, err)
-		jobs, err := to.Claim(t.Context(), "w", []string{string(ping)}, 10)
-		require.NoError(t, err)
-		require.Len(t, jobs, 1)
-	})
-}
-
-// What is enqueued in the old database under a key whose job has moved is never answered with that job, which may have ended
-// long ago: it is a new job, and moves.
-func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
-	moving(t, func(t *testing.T, from, to *queue.Queue) {
-		ctx := t.Context()
-		keys := []queue.Key{queue.WhileUnfinished("alone"), queue.Coalesce("sync")}
-		for _, key := range keys {
-			enqueue(t, from, &queue.Options{Key: key})
-		}
-		_, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
-		require.NoError(t, err)
-		for _, j := range claimAs(t, to, "w") {
-			require.NoError(t, to.Complete(ctx, j.Lease(), nil))
-		}
-		var again []string
-		for _, key := range keys {
-			receipt, err := from.Enqueue(ctx, ping.New(1, &queue.Options{Key: key}))
-			require.NoError(t, err)
-			require.False(t, receipt.Duplicate, key.Name)
-			again = append(again, receipt.ID)
-		}
-		report, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
-		require.NoError(t, err)
-		require.Equal(t, 2, report.Jobs)
-		require.Empty(t, report.KeysTaken)
-		require.ElementsMatch(t, again, ids(claimAs(t, to, "w")))
-	})
-}
-
-// Move dies when it has written a job into the new database that is canceled in the old one meanwhile, and is retried, run and
-// pruned there before the next call.
-func TestMoveRunsNoCopyOfAJobThatHasRunInTheOldDatabase(t *testing.T) {
-	moving(t, func(t *testing.T, from, to *queue.Queue) {
-		ctx := t.Context()
-		id := enqueue(t, from, &queue.Options{Key: queue.WhileUnfinished("alone")})
-		one := 1
-		there := interrupted{dying{movableOf(to), &one}, new(sync.Once), func() { require.NoError(t, from.Cancel(ctx, id)) }}
-		_, err := queueadmin.Move(ctx, from.DB(), there, nil)
-		require.ErrorIs(t, err, errDatabase)
-		require.NoError(t, from.Retry(ctx, id))
-		work(t, from, func(context.Context, *queue.Work[int]) error { return nil })
-		require.Equal(t, queue.StateCompleted, job(t, from, id).State)
-		execute(t, from, "DELETE FROM jobs")
-
-		report, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
-		require.NoError(t, err)
-		require.Zero(t, report.Jobs)
-		require.Empty(t, claimAs(t, to, "w"))
-		require.Zero(t, count(t, to))
-		requireFree(t, to, queue.WhileUnfinished("alone"))
-	})
-}
-
-// Its notes are of use until the jobs are released.
-func TestMoveForgetsWhatHasMoved(t *testing.T) {
-	moving(t, func(t *testing.T, from, to *queue.Queue) {
-		for range 3 {
-			enqueue(t, from, nil)
-		}
-		left := 3 // hold, remove, forget
-		_, err := queueadmin.Move(t.Context(), dying{movableOf(from), &left}, to.DB(), &queueadmin.MoveConfig{Batch: 1})
-		require.ErrorIs(t, err, errDatabase)
-		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].ID+"'") // as if it had died before
-		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
-		require.NoError(t, err)
-		noted, err := movableOf(from).MovedJobs(t.Context(), 10)
-		require.NoError(t, err)
-		require.Empty(t, noted)
-		require.Len(t, claimAs(t, to, "w"), 2, "and releases nothing that runs")
-		require.Zero(t, count(t, from))
-	})
-}
-
-func TestMoveSaysWhatADatabaseLacks(t *testing.T) {
-	moved := dbtest.SQLite(t)
-	require.NoError(t, queue.Migrate(t.Context(), moved))
-	_, err := queueadmin.Move(t.Context(), unmovable{moved}, moved, nil)
-	require.EqualError(t, err, "queueadmin: move: jobs cannot be moved from a queueadmin_test.unmovable: it does not implement driver.MoveSource")
-	_, err = queueadmin.Move(t.Context(), moved, unmovable{moved}, nil)
-	require.EqualError(t, err, "queueadmin: move: jobs cannot be moved to a queueadmin_test.unmovable: it does not implement driver.MoveTarget")
-	_, err = queueadmin.Move(t.Context(), moved, moved, &queueadmin.MoveConfig{Batch: -1})
-	require.EqualError(t, err, "queueadmin: move: MoveConfig.Batch is -1; it must be within 1 and 10000")
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		const missing = "the queue's tables are not here: call queue.Migrate first"
-		_, err := queueadmin.Move(t.Context(), db, moved, nil)
-		require.EqualError(t, err, "queueadmin: move: the old database: "+missing)
-		_, err = queueadmin.Move(t.Context(), moved, db, nil)
-		require.EqualError(t, err, "queueadmin: move: the new database: "+missing)
-		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, "CREATE TABLE jobs (id INTEGER, salary INTEGER)")
-			return err
-		}))
-		_, err = queueadmin.Move(t.Context(), moved, db, nil)
-		require.EqualError(t, err, "queueadmin: move: the new database: the table jobs is not the queue's: give the queue a database, or a schema, of its own")
-	})
-}
-
-// An unmovable database cannot do what Move needs.
-type unmovable struct{ driver.Driver }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
@@ -16,29 +17,44 @@ import (
 var ErrSameDatabase = errors.New("the old and the new database are the same")
 
 // A source is a database that [Move] empties.
-type source interface {
+type source struct {
 	driver.Driver
 	driver.MoveSource
 }
 
 // A target is a database that [Move] fills.
-type target interface {
+type target struct {
 	driver.Driver
 	driver.MoveTarget
 }
 
-func sourceOf(db driver.DB) (source, error) {
-	if s, ok := db.(source); ok {
-		return s, nil
+func sourceOf(db queue.DB) (source, error) {
+	d, err := driverOf(db, "old")
+	if err != nil {
+		return source{}, err
 	}
-	return nil, fmt.Errorf("jobs cannot be moved from a %T: it does not implement driver.MoveSource", db)
+	if s, ok := driver.As[driver.MoveSource](d); ok {
+		return source{d, s}, nil
+	}
+	return source{}, fmt.Errorf("jobs cannot be moved from a %T: it does not implement driver.MoveSource", d)
 }
 
-func targetOf(db driver.DB) (target, error) {
-	if t, ok := db.(target); ok {
-		return t, nil
+func targetOf(db queue.DB) (target, error) {
+	d, err := driverOf(db, "new")
+	if err != nil {
+		return target{}, err
 	}
-	return nil, fmt.Errorf("jobs cannot be moved to a %T: it does not implement driver.MoveTarget", db)
+	if t, ok := driver.As[driver.MoveTarget](d); ok {
+		return target{d, t}, nil
+	}
+	return target{}, fmt.Errorf("jobs cannot be moved to a %T: it does not implement driver.MoveTarget", d)
+}
+
+func driverOf(db queue.DB, which string) (driver.Driver, error) {
+	if db == nil || db.Driver() == nil {
+		return nil, fmt.Errorf("the %s database is nil: open it with queue/sqlite or queue/postgres", which)
+	}
+	return db.Driver(), nil
 }
 
 // check refuses databases without the queue's tables, and one database that was given twice: to move its jobs there would
@@ -46,9 +62,9 @@ func targetOf(db driver.DB) (target, error) {
 func (m *mover) check(ctx context.Context) error {
 	for _, end := range []struct {
 		name string
-		db   driver.DB
-	}{{"the old database", m.from}, {"the new database", m.to}} {
-		if c, ok := end.db.(driver.TableChecker); ok {
+		db   driver.Driver
+	}{{"the old database", m.from.Driver}, {"the new database", m.to.Driver}} {
+		if c, ok := driver.As[driver.TableChecker](end.db); ok {
 			if err := c.CheckTables(ctx); err != nil {
 				return fmt.Errorf("%s: %w", end.name, err)
 			}

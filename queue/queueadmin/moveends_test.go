@@ -21,7 +21,7 @@ func TestMoveRefusesToMoveADatabaseToItself(t *testing.T) {
 		require.EqualError(t, err, "queueadmin: move: the old and the new database are the same")
 		require.Equal(t, queue.StateQueued, job(t, q, id).State)
 		require.False(t, schedule(t, q, "daily").NextAt.IsZero())
-		workers, err := driverOf(q).Workers(t.Context())
+		workers, err := q.DB().Driver().Workers(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, workers)
 	})

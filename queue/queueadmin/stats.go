@@ -16,8 +16,8 @@ type StatsRequest struct {
 	// Bucket is the step of that count: whole minutes, at most 1000 of them in a Window. Default: as many minutes as make 60
 	// buckets or fewer.
 	Bucket time.Duration
-	// MaxCount is where counting stops, for each type and state, so that ReadStats answers soon however much is stored. Default
-	// 20,000; bounds 1 to 10,000,000.
+	// MaxCount bounds the count of jobs of each type in each state, so that the time ReadStats takes does not grow with what is
+	// stored. Default 20,000; bounds 1 to 10,000,000.
 	MaxCount int
 }
 
@@ -28,7 +28,7 @@ type Stats struct {
 	// asks, or less where more than MaxCount jobs of a type have finished since.
 	Bucket time.Duration
 	Since  time.Time
-	// MaxCount is where counting has stopped: a count of MaxCount stands for that many or more.
+	// MaxCount is the MaxCount of the request: a count that is equal to it means that many jobs or more.
 	MaxCount int
 	Types    []TypeStats   // those that have jobs, by name
 	Workers  []WorkerStats // by id
@@ -38,7 +38,7 @@ type Stats struct {
 type TypeStats struct {
 	Type string
 	// Ready, Scheduled and Limited are the queued jobs: those that a claim may take, those whose time has not come, and those
-	// that wait for the limit of their key: for room, or for their turn.
+	// that wait for the limit of their key: for capacity, or for their turn.
 	Ready, Scheduled, Limited int
 	// Moving are the queued jobs that a move to another database holds, which has not ended; see queueadmin.Move.
 	Moving  int
@@ -92,13 +92,13 @@ func ReadStats(ctx context.Context, q *queue.Queue, req *StatsRequest) (*Stats, 
 	if req != nil {
 		r = *req
 	}
-	query, err := r.query(driver.Now(q.DB()))
+	query, err := r.query(driver.Now(q.DB().Driver()))
 	if err != nil {
 		return nil, fmt.Errorf("queueadmin: stats: %w", err)
 	}
-	read, err := driverOf(q).Stats(ctx, query)
+	read, err := q.DB().Driver().Stats(ctx, query)
 	if err != nil {
-		return nil, wrap("stats", "", err)
+		return nil, failed(ctx, q, "stats", err)
 	}
 	return statsOf(read), nil
 }

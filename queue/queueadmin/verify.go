@@ -28,5 +28,5 @@ func Verify(ctx context.Context, q *queue.Queue) ([]Violation, error) {
 	for i, v := range stored {
 		found[i] = Violation(v)
 	}
-	return found, wrap("verify", "", err)
+	return found, failed(ctx, q, "verify", err)
 }

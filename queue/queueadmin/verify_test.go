@@ -8,7 +8,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queueadmin"
 )
 
@@ -24,12 +23,13 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 		"lost key":          {"DELETE FROM job_keys WHERE scope = 'unfinished'", "a key that is kept while its job is unfinished is there as long as the job is"},
 		"lost for ever":     {"DELETE FROM job_keys WHERE scope = 'forever'", "a job with a key for ever has taken it"},
 		"kept key":          {"UPDATE jobs SET state = 'canceled', finished_at = created_at", "a key that is kept while its job is unfinished is free when the job has finished"},
-		"forgotten":         {"DELETE FROM job_admissions", "a limit key with waiting jobs has something running, or is to be looked at"},
+		"forgotten":         {"DELETE FROM job_fronts", "a limit key with waiting jobs has something running, or is to be looked at"},
+		"passed over":       {"UPDATE job_fronts SET priority = priority - 1", "claims find each job that waits for a limit key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db queue.DB) {
 				require.NoError(t, queue.Migrate(t.Context(), db))
-				q := on(t, db.(driver.Driver), nil)
+				q := on(t, db, nil)
 				enqueue(t, q, &queue.Options{Key: queue.WhileUnfinished("a"), Priority: 1})
 				enqueue(t, q, &queue.Options{Key: queue.Forever("b")})
 				enqueue(t, q, &queue.Options{LimitKey: "l"})

@@ -3,6 +3,8 @@ package queuetest
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,7 +92,7 @@ func newRun(t testing.TB, begin func(t testing.TB, q *queue.Queue) Scenario) *ru
 	t.Cleanup(r.end)
 	r.q = New(r)
 	r.database = steered(r, r.q)
-	r.ours = r.tables()
+	r.ours = slices.Collect(maps.Keys(r.tables()))
 	r.scenario = begin(r, r.q)
 	if r.scenario.Register == nil {
 		t.Fatalf("queuetest: Scenario.Register is nil; it gives the dispatcher its handlers")

@@ -6,13 +6,12 @@ import (
 	"sync"
 
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // A database is a database in memory that several processes use, in one program: each call belongs to the process whose
 // context it comes with. A call without one goes straight through.
 type database struct {
-	*sqlite.DB
+	driver.Driver
 
 	mu sync.Mutex
 	// stray is called for each write that comes without a process, while none should.
@@ -20,9 +19,13 @@ type database struct {
 }
 
 var (
-	_ driver.Driver  = (*database)(nil)
-	_ driver.Private = (*database)(nil)
+	_ driver.GroupInserter = (*database)(nil)
+	_ driver.Private       = (*database)(nil)
+	_ driver.Unwrapper     = (*database)(nil)
 )
+
+// Unwrap implements [driver.Unwrapper].
+func (d *database) Unwrap() driver.Driver { return d.Driver }
 
 // Private implements [driver.Private].
 func (d *database) Private() bool { return true }
@@ -50,34 +53,34 @@ func (d *database) reportStray() {
 
 func (d *database) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
 	if p := processOf(ctx); p != nil {
-		return p.write(ctx, d.DB, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
+		return p.write(ctx, d.Driver, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
 	}
 	d.reportStray()
-	return d.DB.Write(ctx, fn)
+	return d.Driver.Write(ctx, fn)
 }
 
 func (d *database) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	if p := processOf(ctx); p != nil {
-		return p.claim(ctx, d.DB, req)
+		return p.claim(ctx, d.Driver, req)
 	}
-	return d.DB.Claim(ctx, req)
+	return d.Driver.Claim(ctx, req)
 }
 
 func (d *database) Counts(ctx context.Context, filter driver.Filter) (map[driver.State]int, error) {
 	if p := processOf(ctx); p != nil {
-		return p.counts(ctx, d.DB, filter)
+		return p.counts(ctx, d.Driver, filter)
 	}
-	return d.DB.Counts(ctx, filter)
+	return d.Driver.Counts(ctx, filter)
 }
 
 func (d *database) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (bool, error) {
 	processOf(ctx).thaw()
-	return d.DB.Heartbeat(ctx, req)
+	return d.Driver.Heartbeat(ctx, req)
 }
 
 func (d *database) RemoveWorker(ctx context.Context, workerID string) error {
 	processOf(ctx).thaw()
-	return d.DB.RemoveWorker(ctx, workerID)
+	return d.Driver.RemoveWorker(ctx, workerID)
 }
 
 // What follows only notes what a transaction does, so that a crash point can be named.
@@ -86,7 +89,7 @@ func (d *database) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver
 	for i := range jobs {
 		processOf(ctx).note(tx, "enqueues "+jobs[i].Type, false)
 	}
-	return d.DB.Insert(ctx, tx, jobs)
+	return d.Driver.Insert(ctx, tx, jobs)
 }
 
 // InsertGroup has a transaction of its own for each caller: a group would hide whose commit it is.
@@ -107,35 +110,35 @@ func (d *database) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dr
 		}
 		processOf(ctx).note(tx, does, true)
 	}
-	return d.DB.Finish(ctx, tx, outcomes)
+	return d.Driver.Finish(ctx, tx, outcomes)
 }
 
 func (d *database) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
 	processOf(ctx).note(tx, "", true)
-	return d.DB.LockLease(ctx, tx, lease)
+	return d.Driver.LockLease(ctx, tx, lease)
 }
 
 func (d *database) StartStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string) error {
 	processOf(ctx).note(tx, "starts step "+name, true)
-	return d.DB.StartStep(ctx, tx, lease, name)
+	return d.Driver.StartStep(ctx, tx, lease, name)
 }
 
 func (d *database) FinishStep(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, step driver.StepRecord) error {
 	processOf(ctx).note(tx, "stores step "+step.Name, true)
-	return d.DB.FinishStep(ctx, tx, lease, step)
+	return d.Driver.FinishStep(ctx, tx, lease, step)
 }
 
 func (d *database) SaveCursor(ctx context.Context, tx *driver.WriteTx, lease driver.Lease, name string, value json.RawMessage) error {
 	processOf(ctx).note(tx, "saves the cursor of "+name, true)
-	return d.DB.SaveCursor(ctx, tx, lease, name, value)
+	return d.Driver.SaveCursor(ctx, tx, lease, name, value)
 }
 
 func (d *database) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	processOf(ctx).note(tx, "cancels a job", false)
-	return d.DB.Cancel(ctx, tx, jobID)
+	return d.Driver.Cancel(ctx, tx, jobID)
 }
 
 func (d *database) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	processOf(ctx).note(tx, "retries a job", false)
-	return d.DB.Retry(ctx, tx, jobID)
+	return d.Driver.Retry(ctx, tx, jobID)
 }

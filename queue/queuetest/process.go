@@ -10,7 +10,6 @@ import (
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 // A process works as a program of its own would, one job after the other, each with a dispatcher of its own. It can stop
@@ -79,7 +78,7 @@ func (p *process) workOne(ctx context.Context, q *queue.Queue, register func(d *
 }
 
 // claim hands out one job, and then no more.
-func (p *process) claim(ctx context.Context, db *sqlite.DB, req driver.ClaimRequest) (driver.ClaimResult, error) {
+func (p *process) claim(ctx context.Context, db driver.Driver, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	p.thaw()
 	p.claiming.Lock()
 	defer p.claiming.Unlock()
@@ -104,7 +103,7 @@ func (p *process) claim(ctx context.Context, db *sqlite.DB, req driver.ClaimRequ
 }
 
 // counts finds nothing once the attempt is over: the process has done its work.
-func (p *process) counts(ctx context.Context, db *sqlite.DB, filter driver.Filter) (map[driver.State]int, error) {
+func (p *process) counts(ctx context.Context, db driver.Driver, filter driver.Filter) (map[driver.State]int, error) {
 	job := p.claimed()
 	if job == nil {
 		return map[driver.State]int{}, nil
@@ -123,7 +122,7 @@ func (p *process) counts(ctx context.Context, db *sqlite.DB, filter driver.Filte
 
 // write has a crash point on each side of the commit. A process that is stopped before it has not begun the transaction:
 // the function runs once to see what it does, is rolled back, and runs anew when the zombie goes on.
-func (p *process) write(ctx context.Context, db *sqlite.DB, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+func (p *process) write(ctx context.Context, db driver.Driver, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	p.thaw()
 	c := &commit{}
 	stop := false

@@ -13,13 +13,13 @@ import (
 )
 
 // New opens an empty queue in memory, with its tables made, that goes with the test. Its [queue.Queue.DB] takes the
-// tables of others too, and is the [driver.Driver] for a queue with a Config of its own.
+// tables of others too, and can be given to [queue.New] for a queue with a Config of its own.
 func New(t testing.TB) *queue.Queue {
 	t.Helper()
 	db, err := sqlite.OpenMemory(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	q, err := queue.New(&database{DB: db}, nil)
+	q, err := queue.New(queue.NewDB(&database{Driver: db.Driver()}), nil)
 	require.NoError(t, err)
 	require.NoError(t, queue.Migrate(t.Context(), q.DB()))
 	return q
@@ -61,9 +61,9 @@ func WorkOne(t testing.TB, q *queue.Queue, register func(d *queue.Dispatcher)) *
 // itself moves. It works on any database.
 func PromoteScheduled(t testing.TB, q *queue.Queue) int {
 	t.Helper()
-	promoter, ok := q.DB().(driver.Promoter)
+	promoter, ok := driver.As[driver.Promoter](q.DB().Driver())
 	if !ok {
-		t.Fatalf("queuetest: PromoteScheduled: a %T does not implement driver.Promoter", q.DB())
+		t.Fatalf("queuetest: PromoteScheduled: a %T does not implement driver.Promoter", q.DB().Driver())
 	}
 	var promoted int
 	require.NoError(t, driver.Write(t.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) (err error) {
@@ -75,7 +75,7 @@ func PromoteScheduled(t testing.TB, q *queue.Queue) int {
 
 func steered(t testing.TB, q *queue.Queue) *database {
 	t.Helper()
-	d, ok := q.DB().(*database)
+	d, ok := q.DB().Driver().(*database)
 	if !ok {
 		t.Fatalf("queuetest: the queue is on a %T; use one of queuetest.New, or make one with queue.New on its DB", q.DB())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A state is what a run has come to, in words: lines by what they are about. Their order does not matter.
@@ -50,7 +51,7 @@ func (r *run) state(exact bool) state {
 			add(aboutSteps, fmt.Sprintf("%s of %s %s: %s", step.Name, job.Type, job.Payload, orWord(string(step.Result), "unfinished")))
 		}
 	}
-	for _, table := range r.tables() {
+	for _, table := range slices.Sorted(maps.Keys(r.tables())) {
 		if !slices.Contains(r.ours, table) && !slices.Contains(r.scenario.Ignore, table) {
 			for _, line := range r.rows(table) {
 				add(aboutTable+table, line)
@@ -95,12 +96,13 @@ func (r *run) jobs() []queue.Job {
 	}
 }
 
-func (r *run) tables() []string {
-	var names []string
-	err := r.q.DB().Reader().SelectContext(r.Context(), &names,
-		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
+// tables returns the columns of all tables, by their names.
+func (r *run) tables() map[string][]string {
+	lister, ok := driver.As[driver.TableLister](r.q.DB().Driver())
+	require.True(r, ok, "queuetest: the database cannot list its tables")
+	tables, err := lister.Tables(r.Context())
 	require.NoError(r, err)
-	return names
+	return tables
 }
 
 func (r *run) rows(table string) []string {
@@ -142,13 +144,11 @@ func cell(value any) string {
 
 // checkIgnored keeps a name that is spelt wrong from ignoring nothing.
 func (r *run) checkIgnored() {
+	tables := r.tables()
 	for _, ignored := range r.scenario.Ignore {
-		table, column, _ := strings.Cut(ignored, ".")
-		var found int
-		err := r.q.DB().Reader().GetContext(r.Context(), &found,
-			"SELECT COUNT(*) FROM pragma_table_info($1) WHERE $2 IN ('', name)", table, column)
-		require.NoError(r, err)
-		if found == 0 || slices.Contains(r.ours, table) {
+		table, column, one := strings.Cut(ignored, ".")
+		columns, found := tables[table]
+		if !found || one && !slices.Contains(columns, column) || slices.Contains(r.ours, table) {
 			r.Fatalf("queuetest: Scenario.Ignore names %q; the scenario makes no such table or column", ignored)
 		}
 	}
@@ -164,7 +164,7 @@ func mask(line string) string {
 	return instants.ReplaceAllString(uuids.ReplaceAllString(line, "(id)"), "(time)")
 }
 
-// diff tells, a line each, what got lacks and what it has too much; empty when that is nothing.
+// diff lists, a line each, what got lacks and what it has too much; empty when that is nothing.
 func diff(want, got state) string {
 	var out strings.Builder
 	both := maps.Clone(want)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -77,7 +76,7 @@ func TestWorkOneLeavesWhatFollows(t *testing.T) {
 }
 
 func TestWorkOneKeepsTheConfigOfAQueue(t *testing.T) {
-	q, err := queue.New(queuetest.New(t).DB().(driver.Driver), &queue.Config{Retry: queue.SlowRetry})
+	q, err := queue.New(queuetest.New(t).DB(), &queue.Config{Retry: queue.SlowRetry})
 	require.NoError(t, err)
 	_, err = q.Enqueue(t.Context(), count.New(1, nil))
 	require.NoError(t, err)
@@ -94,7 +93,7 @@ func TestWorkOneKeepsTheConfigOfAQueue(t *testing.T) {
 func TestPromoteScheduledEndsAllWaiting(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		require.NoError(t, queue.Migrate(t.Context(), db))
-		q, err := queue.New(db.(driver.Driver), nil)
+		q, err := queue.New(db, nil)
 		require.NoError(t, err)
 		_, err = q.EnqueueMany(t.Context(), []queue.NewJob{
 			count.New(1, &queue.Options{NotBefore: time.Now().Add(7 * 24 * time.Hour)}), count.New(2, nil),

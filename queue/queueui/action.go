@@ -58,15 +58,15 @@ func (h *Handler) actAll(w http.ResponseWriter, r *http.Request, name string, do
 	}
 	filter := chosen.filter()
 	filter.Limit, filter.All = maxAll, true
-	told, err := do(r.Context(), filter)
+	report, err := do(r.Context(), filter)
 	if err != nil {
 		h.failed(w, r, err)
 		return
 	}
-	h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "filter", chosen.query().Encode(), "jobs", told.Get("n"))
-	told.Set("done", name)
+	h.cfg.Logger.InfoContext(r.Context(), "queueui: done by hand", "action", name, "filter", chosen.query().Encode(), "jobs", report.Get("n"))
+	report.Set("done", name)
 	query := chosen.query()
-	maps.Copy(query, told)
+	maps.Copy(query, report)
 	redirect(w, "../jobs?"+query.Encode())
 }
 
@@ -75,7 +75,11 @@ func (h *Handler) form(w http.ResponseWriter, r *http.Request) (jobsFilter, erro
 	if err := r.ParseForm(); err != nil {
 		return jobsFilter{}, badRequestError("The form cannot be read.")
 	}
-	return filterFrom(r.PostForm)
+	f, err := filterFrom(r.PostForm)
+	if f.State == stateMoving {
+		return f, badRequestError("Jobs that are being moved are left to the move.")
+	}
+	return f, err
 }
 
 func (h *Handler) pause(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ func TestActionsFromOtherSitesAreRefused(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, a.StatusCode)
 		require.Contains(t, a.body, "This request came from another site.")
 	}
-	// A browser that does not tell the site tells the origin.
+	// A browser that does not send the site sends the origin.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"jobs/"+id+"/cancel", nil)
 	require.NoError(t, err)
 	req.Header.Set("Origin", "https://attacker.example")

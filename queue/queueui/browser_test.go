@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -18,6 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/internal/browsertest"
 )
 
 // A browser is a tab of a headless Chromium.
@@ -29,36 +30,10 @@ type browser struct {
 	problems []string // what stands on the console
 }
 
-// browse opens a tab. Without Chromium the test is skipped, except under CI, where it fails.
+// browse opens a tab of a usual size.
 func browse(t *testing.T) *browser {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		message := "the dashboard is not tested in a browser: install Chromium, as by apt-get install chromium"
-		if os.Getenv("CI") != "" {
-			t.Fatal(message)
-		}
-		t.Skip(message)
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoSandbox, // nothing is loaded but the test's own pages, and root has no sandbox
-		chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-	)
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(stop)
-	ctx, closeTab := chromedp.NewContext(ctx)
-	t.Cleanup(closeTab)
+	ctx := browsertest.NewTab(t)
 	b := &browser{T: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.listen))
 	call(b, log.Enable, cdp.Empty{})
@@ -135,10 +110,7 @@ func (b *browser) until(expression string) {
 // untilAsked is until for pages that run no scripts: it asks again and again.
 func (b *browser) untilAsked(expression string) {
 	b.Helper()
-	require.Eventually(b, func() bool {
-		value, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression))
-		return err == nil && value
-	}, 20*time.Second, 20*time.Millisecond, expression)
+	browsertest.Until(b.ctx, b.T, expression)
 }
 
 // press hits keys, one after the other.

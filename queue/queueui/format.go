@@ -193,7 +193,7 @@ func iso(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 // clock is the time of day.
 func clock(at time.Time) string { return at.UTC().Format("15:04:05.000") }
 
-// mark is the sign of a state or of an attempt's end, so that colour is not all that tells them apart.
+// mark is the sign of a state or of an attempt's end, so that they differ in more than their colour.
 func mark(state string) string {
 	switch state {
 	case "completed":
@@ -206,6 +206,8 @@ func mark(state string) string {
 		return "●"
 	case "canceled":
 		return "⊘"
+	case "moving":
+		return "⇄"
 	case "crashed":
 		return "↯"
 	case "interrupted":

@@ -59,9 +59,9 @@ func (s *site) mount(at string, cfg *queueui.Config) *queueui.Handler {
 
 func (s *site) enqueue(job queue.NewJob) string {
 	s.Helper()
-	receipt, err := s.q.Enqueue(s.Context(), job)
+	enqueued, err := s.q.Enqueue(s.Context(), job)
 	require.NoError(s, err)
-	return receipt.ID
+	return enqueued.ID
 }
 
 // work runs one due job of the type as fn has it.

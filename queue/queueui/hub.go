@@ -21,7 +21,7 @@ var (
 // tag that no job has, is read less often.
 const idleShare = 10
 
-// A hub makes each page that is watched anew once in each interval, and tells those who watch it when it has changed. It
+// A hub makes each page that is watched anew once in each interval, and sends it to those who watch it when it has changed. It
 // has one goroutine, and none while nobody watches.
 type hub struct {
 	interval time.Duration
@@ -37,7 +37,7 @@ type hub struct {
 // A watched is a page and who watches it.
 type watched struct {
 	page    *url.URL
-	told    bool      // its viewers, of last
+	sent    bool      // last, to its viewers
 	last    []byte    // nil when it could not be read
 	next    time.Time // when it is to be read again
 	viewers map[*viewer]bool
@@ -66,7 +66,7 @@ func (h *hub) join(page *url.URL) (*viewer, error) {
 	case w == nil:
 		w = &watched{page: page, viewers: make(map[*viewer]bool)}
 		h.watched[v.key] = w
-	case w.told:
+	case w.sent:
 		v.news <- w.last // the page may be older
 	}
 	w.viewers[v] = true
@@ -161,10 +161,10 @@ func (h *hub) all() []*watched {
 func (h *hub) publish(w *watched, fragment []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed || (w.told && bytes.Equal(w.last, fragment)) {
+	if h.closed || (w.sent && bytes.Equal(w.last, fragment)) {
 		return
 	}
-	w.told, w.last = true, fragment
+	w.sent, w.last = true, fragment
 	for v := range w.viewers {
 		select {
 		case <-v.news: // what nobody has taken is out of date

@@ -33,6 +33,7 @@ type jobPage struct {
 	Payload   string
 	Result    string
 	Hidden    bool
+	Moving    bool // to or from another database
 	CanCancel bool
 	CanRetry  bool
 }
@@ -66,6 +67,11 @@ func (h *Handler) job(ctx context.Context, u *url.URL) (*view, error) {
 			return nil, err
 		}
 	}
+	moving, err := h.moving(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.Moving = slices.Contains(moving, job.ID)
 	p.Payload, p.Result = h.shown(job.Payload), h.shown(job.Result)
 	return &view{name: "job", title: job.Type + " " + job.ID, live: self(u), data: p}, nil
 }

@@ -26,12 +26,13 @@ const maxTrail = 20
 // A jobsPage is a list of jobs, newest first.
 type jobsPage struct {
 	jobsFilter
-	States  []queue.State
+	States  []string
 	Types   []string // to choose from
 	Jobs    []queue.Job
-	First   bool         // nothing newer is left out
-	Newer   template.URL // the query of the page before; empty on the first
-	Older   template.URL // the query of the next page; empty on the last
+	Moving  map[string]bool // ids of jobs that are being moved
+	First   bool            // nothing newer is left out
+	Newer   template.URL    // the query of the page before; empty on the first
+	Older   template.URL    // the query of the next page; empty on the last
 	MaxAll  int
 	Caption string
 }
@@ -42,10 +43,19 @@ type jobsFilter struct{ State, Type, User, Tag string }
 func filterFrom(form url.Values) (jobsFilter, error) {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	f := jobsFilter{State: text("state"), Type: text("type"), User: text("user"), Tag: text("tag")}
-	if f.State != "" && !slices.Contains(queue.States(), queue.State(f.State)) {
-		return f, badRequestError("The state is queued, running, completed, failed or canceled.")
+	if f.State != "" && !slices.Contains(states(), f.State) {
+		return f, badRequestError("The state is queued, running, completed, failed, canceled or moving.")
 	}
 	return f, nil
+}
+
+// states are what can be chosen.
+func states() []string {
+	var names []string
+	for _, s := range queue.States() {
+		names = append(names, string(s))
+	}
+	return append(names, stateMoving)
 }
 
 // Narrow reports whether a filter is set.
@@ -82,10 +92,8 @@ func (h *Handler) jobs(ctx context.Context, u *url.URL) (*view, error) {
 		return nil, err
 	}
 	before := query.Get("before")
-	p := &jobsPage{jobsFilter: chosen, States: queue.States(), First: before == "", MaxAll: maxAll}
-	filter := chosen.filter()
-	filter.Before, filter.Limit = before, pageSize+1
-	if p.Jobs, err = h.q.Jobs(ctx, filter); err != nil {
+	p := &jobsPage{jobsFilter: chosen, States: states(), First: before == "", MaxAll: maxAll}
+	if err := h.list(ctx, p, before); err != nil {
 		return nil, err
 	}
 	if p.Types, err = h.types(ctx); err != nil {
@@ -93,6 +101,26 @@ func (h *Handler) jobs(ctx context.Context, u *url.URL) (*view, error) {
 	}
 	p.page(before, query.Get("trail"))
 	return &view{name: "jobs", title: "Jobs", live: self(u), data: p}, nil
+}
+
+// list reads the jobs of the page, and one more if there is one.
+func (h *Handler) list(ctx context.Context, p *jobsPage, before string) error {
+	moving, err := h.moving(ctx)
+	if err != nil {
+		return err
+	}
+	p.Moving = make(map[string]bool, len(moving))
+	for _, id := range moving {
+		p.Moving[id] = true
+	}
+	if p.State == stateMoving {
+		p.Jobs, err = h.movingJobs(ctx, moving, p.jobsFilter, before)
+		return err
+	}
+	filter := p.filter()
+	filter.Before, filter.Limit = before, pageSize+1
+	p.Jobs, err = h.q.Jobs(ctx, filter)
+	return err
 }
 
 // types are those that have jobs.

@@ -35,7 +35,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
-	header.Set("X-Accel-Buffering", "no") // nginx holds back what it is not told to pass on
+	header.Set("X-Accel-Buffering", "no") // else nginx buffers the response
 	s := stream{w: w, control: http.NewResponseController(w)}
 	if err := s.send("retry: 3000\n\n"); err != nil {
 		return

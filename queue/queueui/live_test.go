@@ -35,8 +35,8 @@ func (c *counted) Stats(ctx context.Context, query driver.StatsQuery) (*driver.S
 
 func (c *counted) queue(t *testing.T) *queue.Queue {
 	t.Helper()
-	c.Driver = queuetest.New(t).DB().(driver.Driver)
-	q, err := queue.New(c, nil)
+	c.Driver = queuetest.New(t).DB().Driver()
+	q, err := queue.New(queue.NewDB(c), nil)
 	require.NoError(t, err)
 	return q
 }
@@ -112,16 +112,16 @@ func TestAStreamTellsWhatHasChanged(t *testing.T) {
 		q := queuetest.New(t)
 		ui, err := queueui.New(q, nil)
 		require.NoError(t, err)
-		receipt, err := q.Enqueue(t.Context(), classify.New(letter{Subject: "two\nlines\r\nof it"}, nil))
+		enqueued, err := q.Enqueue(t.Context(), classify.New(letter{Subject: "two\nlines\r\nof it"}, nil))
 		require.NoError(t, err)
-		overview, list, job := watch(t, ui, "/?window=24h"), watch(t, ui, "/jobs?state=canceled"), watch(t, ui, "/jobs/"+receipt.ID)
+		overview, list, job := watch(t, ui, "/?window=24h"), watch(t, ui, "/jobs?state=canceled"), watch(t, ui, "/jobs/"+enqueued.ID)
 		time.Sleep(3 * time.Second)
-		require.NoError(t, q.Cancel(t.Context(), receipt.ID))
+		require.NoError(t, q.Cancel(t.Context(), enqueued.ID))
 		time.Sleep(3 * time.Second)
 		require.Contains(t, overview.leave(), "1 canceled")
 		text := list.leave()
 		require.Contains(t, text, "No jobs are like that")
-		require.Contains(t, text, `href="./jobs/`+receipt.ID)
+		require.Contains(t, text, `href="./jobs/`+enqueued.ID)
 		text = job.leave()
 		require.Contains(t, text, "Retry the job")
 		for line := range strings.SplitSeq(text, "\n") {
@@ -233,9 +233,9 @@ func TestAStreamOutlivesTheWriteTimeoutAndNotTheServer(t *testing.T) {
 	}
 	require.Contains(t, fragment(), "No jobs are stored")
 	for range 5 { // each takes an interval
-		receipt, err := q.Enqueue(t.Context(), classify.New(letter{}, nil))
+		enqueued, err := q.Enqueue(t.Context(), classify.New(letter{}, nil))
 		require.NoError(t, err)
-		require.Contains(t, fragment(), receipt.ID)
+		require.Contains(t, fragment(), enqueued.ID)
 	}
 	require.NoError(t, server.Config.Shutdown(t.Context()))
 	for lines.Scan() {

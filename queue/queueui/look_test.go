@@ -28,7 +28,7 @@ func TestPagesFitAndFollowTheColourScheme(t *testing.T) {
 				b.picture(name + "-" + scheme + map[int64]string{1280: "", 375: "-phone"}[width])
 			}
 		}
-		if name != "problem" { // the console tells of that
+		if name != "problem" { // the console reports that
 			b.quiet()
 		}
 	}

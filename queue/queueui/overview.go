@@ -41,9 +41,9 @@ type overviewPage struct {
 
 // totals are over all types.
 type totals struct {
-	Ready, Scheduled, Limited, Running, Failed int
-	OldestDue                                  time.Time
-	Completed, Failures, Canceled              int // in the window
+	Ready, Scheduled, Limited, Moving, Running, Failed int
+	OldestDue                                          time.Time
+	Completed, Failures, Canceled                      int // in the window
 }
 
 // A typeRow is a type's line.
@@ -136,6 +136,7 @@ func (s *totals) add(t *typeRow) {
 	s.Ready += t.Ready
 	s.Scheduled += t.Scheduled
 	s.Limited += t.Limited
+	s.Moving += t.Moving
 	s.Running += t.Running
 	s.Failed += t.Failed
 	s.Completed += t.Done

@@ -152,7 +152,7 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var bad badRequestError
 	switch {
 	case r.Context().Err() != nil:
-		return // nobody is there to be told
+		return // the client has gone
 	case errors.As(err, &bad):
 		h.problem(w, r, http.StatusBadRequest, "Not understood", bad.Error())
 	case errors.Is(err, queue.ErrJobNotFound):
@@ -181,8 +181,8 @@ func static() http.Handler {
 func self(u *url.URL) string {
 	clean := *u
 	query := clean.Query()
-	for _, told := range []string{"done", "n", "taken"} {
-		query.Del(told)
+	for _, report := range []string{"done", "n", "taken"} {
+		query.Del(report)
 	}
 	clean.RawQuery = query.Encode()
 	return clean.RequestURI()

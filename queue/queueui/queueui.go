@@ -31,7 +31,8 @@ type Config struct {
 	// Authorize is asked before every page and every action. An error refuses the request, and its text is shown. Default:
 	// all may do all.
 	Authorize func(r *http.Request, action Action) error
-	// Logger takes what goes wrong. Default: silence.
+	// Logger takes what goes wrong, and what is done by hand. Default: slog.Default(); for silence give a logger on
+	// slog.DiscardHandler.
 	Logger *slog.Logger
 }
 
@@ -60,7 +61,7 @@ func (c *Config) withDefaults() (Config, error) {
 		cfg.Interval = 2 * time.Second
 	}
 	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
+		cfg.Logger = slog.Default()
 	}
 	switch {
 	case cfg.Interval < minInterval:
@@ -83,7 +84,7 @@ type Handler struct {
 // New makes a dashboard of a queue; cfg may be nil.
 func New(q *queue.Queue, cfg *Config) (*Handler, error) {
 	if q == nil {
-		return nil, errors.New("queueui: the queue is nil")
+		return nil, errors.New("queueui: the Queue is nil: make one with queue.New")
 	}
 	c, err := cfg.withDefaults()
 	if err != nil {
@@ -133,10 +134,15 @@ func (h *Handler) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "" {
-		if original, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		if original, err := url.ParseRequestURI(r.RequestURI); err == nil && !strings.HasSuffix(original.Path, "/") {
 			redirect(w, path.Base(original.Path)+"/")
 			return
 		}
+	}
+	if !strings.HasPrefix(r.URL.Path, "/") { // a StripPrefix has taken it
+		rooted, at := *r, *r.URL
+		at.Path = "/" + at.Path
+		rooted.URL, r = &at, &rooted
 	}
 	h.pages.ServeHTTP(w, r)
 }
@@ -146,7 +152,8 @@ func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
 		h.problem(w, r, http.StatusMethodNotAllowed, "Not possible", "Nothing here can be changed that way.")
 		return
 	}
-	h.problem(w, r, http.StatusNotFound, "Page not found", "There is no such page. The address may be mistyped.")
+	h.problem(w, r, http.StatusNotFound, "Page not found", "There is no such page: "+r.URL.Path+
+		". The address may be mistyped, or the dashboard mounted without http.StripPrefix or Config.Prefix.")
 }
 
 func (h *Handler) allowed(action Action, next http.Handler) http.Handler {

@@ -1,9 +1,11 @@
 package queueui_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -90,7 +92,54 @@ func TestConfigIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 	_, err := queueui.New(nil, nil)
-	require.EqualError(t, err, "queueui: the queue is nil")
+	require.EqualError(t, err, "queueui: the Queue is nil: make one with queue.New")
+}
+
+// As http.FileServer, the dashboard does not mind a StripPrefix that takes the slash as well.
+func TestAPrefixMayBeStrippedWithItsSlash(t *testing.T) {
+	s := newSite(t, nil)
+	mux := http.NewServeMux()
+	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs/", s.ui))
+	for path, want := range map[string]string{"": "No jobs are stored.", "jobs": "No jobs", "static/icon.svg": "<svg"} {
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ops/jobs/"+path, nil))
+		require.Equal(t, http.StatusOK, answer.Code, path)
+		require.Contains(t, answer.Body.String(), want, path)
+	}
+}
+
+// Where the prefix was not taken away, the page says so.
+func TestAMountWithItsPrefixIsNamed(t *testing.T) {
+	s := newSite(t, nil)
+	answer := httptest.NewRecorder()
+	s.ui.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ops/jobs/", nil))
+	require.Equal(t, http.StatusNotFound, answer.Code)
+	require.Contains(t, answer.Body.String(), "There is no such page: /ops/jobs/.")
+	require.Contains(t, answer.Body.String(), "http.StripPrefix or Config.Prefix")
+}
+
+func TestWithoutALoggerFailuresGoToTheDefaultLogger(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	for silent, cfg := range map[bool]*queueui.Config{
+		false: nil,
+		true:  {Logger: slog.New(slog.DiscardHandler)},
+	} {
+		log.Reset()
+		s := newSite(t, cfg)
+		require.NoError(t, s.q.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "ALTER TABLE jobs RENAME TO secret_name")
+			return err
+		}))
+		require.Equal(t, http.StatusInternalServerError, s.get("jobs").StatusCode)
+		if silent {
+			require.Empty(t, log.String())
+		} else {
+			require.Contains(t, log.String(), "no such table")
+		}
+	}
 }
 
 func TestEmptyPagesSayWhatIsMissing(t *testing.T) {
@@ -106,7 +155,7 @@ func TestEmptyPagesSayWhatIsMissing(t *testing.T) {
 
 func TestMountedAnywhere(t *testing.T) {
 	q := queuetest.New(t)
-	receipt, err := q.Enqueue(t.Context(), classify.New(letter{}, nil))
+	enqueued, err := q.Enqueue(t.Context(), classify.New(letter{}, nil))
 	require.NoError(t, err)
 	for name, mount := range map[string]struct {
 		prefix  string
@@ -125,10 +174,10 @@ func TestMountedAnywhere(t *testing.T) {
 			defer server.Close()
 			s := &site{T: t, q: q, url: server.URL + mount.prefix + "/"}
 			require.Contains(t, s.get("").body, `href="./jobs"`)
-			require.Contains(t, s.get("jobs").body, `href="./jobs/`+receipt.ID)
-			require.Contains(t, s.get("jobs/"+receipt.ID).body, `href="../static/style.css"`)
+			require.Contains(t, s.get("jobs").body, `href="./jobs/`+enqueued.ID)
+			require.Contains(t, s.get("jobs/"+enqueued.ID).body, `href="../static/style.css"`)
 			require.Equal(t, http.StatusOK, s.get("static/style.css").StatusCode)
-			require.Equal(t, "jobs/"+receipt.ID, s.get("find?id=+"+receipt.ID).Header.Get("Location"))
+			require.Equal(t, "jobs/"+enqueued.ID, s.get("find?id=+"+enqueued.ID).Header.Get("Location"))
 			if mount.prefix != "" {
 				a := s.do(httptestRequest(t, strings.TrimSuffix(s.url, "/")))
 				require.Equal(t, http.StatusSeeOther, a.StatusCode)
@@ -226,7 +275,7 @@ func TestListsAreFilteredAndGoBackAndForth(t *testing.T) {
 	}
 	bad := s.get("jobs?state=lost")
 	require.Equal(t, http.StatusBadRequest, bad.StatusCode)
-	require.Contains(t, bad.body, "The state is queued, running, completed, failed or canceled.")
+	require.Contains(t, bad.body, "The state is queued, running, completed, failed, canceled or moving.")
 }
 
 // link is where the link with the id leads, from the mount.
@@ -245,7 +294,7 @@ func TestProblemsArePagesInWords(t *testing.T) {
 		text   string
 	}{
 		"jobs/none":        {http.StatusNotFound, "There is no job with this id."},
-		"nowhere":          {http.StatusNotFound, "There is no such page."},
+		"nowhere":          {http.StatusNotFound, "There is no such page: /nowhere."},
 		"?window=2h":       {http.StatusBadRequest, "The window is 1h, 24h or 7d."},
 		"static/none":      {http.StatusNotFound, "404"},
 		"events?page=none": {http.StatusBadRequest, "page must be the path of a page"},

@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue/queueui"
 )
 
-// lively is a site that is quick to tell of changes.
+// lively is a site that reports changes quickly.
 func lively(t *testing.T) *site {
 	t.Helper()
 	return newSite(t, &queueui.Config{Interval: 100 * time.Millisecond})
@@ -120,7 +120,7 @@ func TestTypesArePausedByKeyboardAndWithoutScripts(t *testing.T) {
 	b.quiet()
 }
 
-// The browser itself tells where a form was sent from.
+// The browser itself reports where a form was sent from.
 func TestAFormOfAnotherSiteDoesNothing(t *testing.T) {
 	b := browse(t)
 	s := lively(t)

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
@@ -33,12 +31,12 @@ const (
 // errStale reports that other claims, or other changes, have been faster than a claim that has read ahead.
 var errStale = errors.New("sqlite: what was read before the turn has changed")
 
-// A candidateReader reads candidates on a connection that it opens when they are first wanted.
+// A candidateReader reads candidates on a connection of its own.
 type candidateReader struct {
-	pool *sqlx.DB // nil in memory, where readers and the writer wait for each other
+	conn *connection // nil in memory, where readers and the writer wait for each other
 
 	mu         sync.Mutex
-	statements *statements
+	statements *statements  // nil until candidates are wanted
 	lastClaim  atomic.Int64 // how many jobs it got
 	inTurn     atomic.Int64 // how many claims are still to read in their turn
 }
@@ -50,16 +48,12 @@ func (r *candidateReader) stale() { r.inTurn.Store(claimsInTurn) }
 
 // read returns nil when the claim had better read in its turn. An error is no reason to fail: the turn meets it again.
 func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *candidates {
-	if r.pool == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
+	if r.conn == nil || req.Limit < manyJobs || r.lastClaim.Load() < manyJobs || r.inTurn.Add(-1) >= 0 || !r.mu.TryLock() {
 		return nil
 	}
 	defer r.mu.Unlock()
 	if r.statements == nil {
-		conn, err := r.pool.Connx(ctx)
-		if err != nil {
-			return nil
-		}
-		r.statements = newStatements(conn)
+		r.statements = newStatements(r.conn.Conn)
 	}
 	jobs, numbers, err := selectReady(ctx, r.statements, req)
 	if err != nil || len(jobs) < manyJobs {
@@ -74,16 +68,16 @@ func (r *candidateReader) read(ctx context.Context, req driver.ClaimRequest) *ca
 }
 
 func (r *candidateReader) close() error {
-	if r.pool == nil {
+	if r.conn == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var err error
 	if r.statements != nil {
-		err = errors.Join(r.statements.close(), r.statements.conn.Close())
+		err = r.statements.close()
 	}
-	return errors.Join(err, r.pool.Close())
+	return errors.Join(err, r.conn.release())
 }
 
 // selectReady reads the first jobs of the types, where no limit key keeps any back.
@@ -93,7 +87,7 @@ func selectReady(ctx context.Context, q queryer, req driver.ClaimRequest) ([]dri
 		rows, err := q.QueryContext(ctx, selectClaimable, req.Types[0].Type, dbtime.Of(req.Now), wanted)
 		return jobsql.ScanClaimed(rows, err, wanted)
 	}
-	m, err := newMerge(ctx, nil, req, req.Types, &chores{})
+	m, err := newMerge(ctx, nil, req.Types, &turn{req: req})
 	if err != nil {
 		return nil, nil, err
 	}

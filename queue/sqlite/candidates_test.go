@@ -36,18 +36,18 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 		t.Run(fmt.Sprint("types=", types), func(t *testing.T) {
 			db, _, req := crowd(t, 4*manyJobs, &queue.Options{UserID: "u", Tags: []string{"x"}, Priority: 3})
 			req.Types = req.Types[:types]
-			require.Nil(t, db.candidates.read(t.Context(), req), "there may be few")
-			db.candidates.claimed(manyJobs)
-			ahead := db.candidates.read(t.Context(), req)
+			require.Nil(t, db.engine.candidates.read(t.Context(), req), "there may be few")
+			db.engine.candidates.claimed(manyJobs)
+			ahead := db.engine.candidates.read(t.Context(), req)
 			require.NotNil(t, ahead)
 			var want []driver.Job
 			require.Error(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-				result, err := claim(ctx, tx, req, nil)
-				require.NoError(t, err)
-				want = result.Jobs
+				found := turn{req: req}
+				require.NoError(t, found.claim(ctx, tx))
+				want = found.result.Jobs
 				return context.Canceled // undone
 			}))
-			result, err := db.claim(t.Context(), req, ahead)
+			result, err := db.engine.claim(t.Context(), req, ahead)
 			require.NoError(t, err)
 			require.True(t, result.More)
 			for i := range want { // the claim itself reads its instant as it is stored
@@ -56,7 +56,7 @@ func TestClaimThatReadsAheadGetsWhatOthersGet(t *testing.T) {
 			}
 			require.Equal(t, want, result.Jobs)
 			for _, job := range result.Jobs {
-				stored, err := db.Job(t.Context(), job.ID)
+				stored, err := db.engine.Job(t.Context(), job.ID)
 				require.NoError(t, err)
 				require.Equal(t, job, *stored)
 			}
@@ -102,11 +102,11 @@ UPDATE jobs SET id = id || '-other' WHERE rowid = (SELECT MAX(rowid) FROM jobs) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, q, req := crowd(t, manyJobs, nil)
-			db.candidates.claimed(manyJobs)
-			ahead := db.candidates.read(t.Context(), req)
+			db.engine.candidates.claimed(manyJobs)
+			ahead := db.engine.candidates.read(t.Context(), req)
 			require.NotNil(t, ahead)
 			change(t, db, q, ahead.jobs)
-			result, err := db.claim(t.Context(), req, ahead)
+			result, err := db.engine.claim(t.Context(), req, ahead)
 			if name == "paused" {
 				require.NoError(t, err)
 				require.Len(t, result.Jobs, manyJobs/2)
@@ -114,11 +114,11 @@ UPDATE jobs SET id = id || '-other' WHERE rowid = (SELECT MAX(rowid) FROM jobs) 
 			}
 			require.ErrorIs(t, err, errStale)
 			var running int
-			require.NoError(t, db.reader.Get(&running, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND worker_id = 'w'"))
+			require.NoError(t, db.engine.reader.Get(&running, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND worker_id = 'w'"))
 			require.Zero(t, running, "the claim is undone")
-			db.candidates.stale()
+			db.engine.candidates.stale()
 			for range claimsInTurn {
-				require.Nil(t, db.candidates.read(t.Context(), req))
+				require.Nil(t, db.engine.candidates.read(t.Context(), req))
 			}
 		})
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 )
 
 const (
@@ -25,7 +23,7 @@ const (
 // copying of 16 MB takes, or 12 s after a reader that has kept a log of 2 GB from being copied. The writer itself copies only
 // the last few pages, so that it may begin the log anew.
 type checkpointer struct {
-	pool    *sqlx.DB
+	conn    *connection
 	written chan struct{} // something has been committed
 	finish  func()        // asks the writer to copy the rest
 
@@ -33,9 +31,9 @@ type checkpointer struct {
 	stopped chan struct{}
 }
 
-func startCheckpointer(pool *sqlx.DB, w *writer) *checkpointer {
+func startCheckpointer(conn *connection, w *writer) *checkpointer {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &checkpointer{pool: pool, written: w.written, finish: w.askToFinish, cancel: cancel, stopped: make(chan struct{})}
+	c := &checkpointer{conn: conn, written: w.written, finish: w.askToFinish, cancel: cancel, stopped: make(chan struct{})}
 	go c.run(ctx)
 	return c
 }
@@ -43,7 +41,7 @@ func startCheckpointer(pool *sqlx.DB, w *writer) *checkpointer {
 func (c *checkpointer) close() error {
 	c.cancel()
 	<-c.stopped
-	return c.pool.Close()
+	return c.conn.release()
 }
 
 func (c *checkpointer) run(ctx context.Context) {
@@ -70,16 +68,16 @@ func (c *checkpointer) run(ctx context.Context) {
 // checkpoint copies the log back if it is long, and has the writer copy the rest once that is short. What a reader needs is
 // left as it is.
 func (c *checkpointer) checkpoint(ctx context.Context) error {
-	frames, left, err := walCheckpoint(ctx, c.pool, "NOOP")
+	frames, left, err := walCheckpoint(ctx, c.conn, "NOOP")
 	if err != nil || frames < checkpointFrames {
 		return err
 	}
 	for round := 0; left > 0 && round < checkpointRounds; round++ {
 		copied := frames - left
-		if _, _, err := walCheckpoint(ctx, c.pool, "PASSIVE"); err != nil {
+		if _, _, err := walCheckpoint(ctx, c.conn, "PASSIVE"); err != nil {
 			return err
 		}
-		if frames, left, err = walCheckpoint(ctx, c.pool, "NOOP"); err != nil || frames-left <= copied {
+		if frames, left, err = walCheckpoint(ctx, c.conn, "NOOP"); err != nil || frames-left <= copied {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,19 +24,19 @@ func TestLogIsCopiedBackBesideTheWriter(t *testing.T) {
 		}))
 	}
 	log := func() (frames, left int) {
-		frames, left, err := walCheckpoint(t.Context(), db.reader, "NOOP")
+		frames, left, err := walCheckpoint(t.Context(), db.engine.reader, "NOOP")
 		require.NoError(t, err)
 		return frames, left
 	}
 	finish := func() {
-		db.writer.askToFinish()
-		for len(db.writer.finishes) > 0 {
+		db.engine.writer.askToFinish()
+		for len(db.engine.writer.finishes) > 0 {
 			exec("UPDATE blobs SET b = 1 WHERE FALSE")
 		}
 		exec("UPDATE blobs SET b = 1 WHERE FALSE") // the writer has finished before it began this
 	}
 	exec("CREATE TABLE blobs (b BLOB)")
-	require.NoError(t, db.checkpointer.close())
+	require.NoError(t, db.engine.checkpointer.close())
 	for range 4 {
 		exec("INSERT INTO blobs (b) VALUES (zeroblob(8000000))")
 	}
@@ -46,11 +47,12 @@ func TestLogIsCopiedBackBesideTheWriter(t *testing.T) {
 	_, unfinished := log()
 	require.GreaterOrEqual(t, unfinished, left, "it is not the writer's task")
 
-	pool, err := openPool("file:"+db.file.path, map[string][]string{"_synchronous": {"NORMAL"}}, 1)
+	own := newConnections("file:"+db.engine.file.path, map[string][]string{"_synchronous": {"NORMAL"}}, Config{BusyTimeout: time.Second})
+	conn, err := own.beside(t.Context())
 	require.NoError(t, err)
-	db.checkpointer = startCheckpointer(pool, db.writer)
+	db.engine.checkpointer = startCheckpointer(conn, db.engine.writer)
 	for left > littleOf(frames) {
-		_ = db.checkpointer.checkpoint(t.Context()) // it may meet the writer, which finishes
+		_ = db.engine.checkpointer.checkpoint(t.Context()) // it may meet the writer, which finishes
 		frames, left = log()
 	}
 	finish()

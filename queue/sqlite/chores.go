@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
@@ -14,15 +13,22 @@ import (
 type chores struct {
 	expired, due, marks bool
 	typeLimits          bool
-	fronts              bool // some limit keys have room for jobs that wait
+	fronts              bool // some limit keys have capacity for jobs that wait
 	more                bool // some are left for the next claim
 }
 
-func doChores(ctx context.Context, tx *driver.WriteTx, now time.Time) (todo chores, err error) {
-	at := dbtime.Of(now)
-	err = tx.QueryRowContext(ctx, selectChores, at).Scan(&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.fronts)
+func doChores(ctx context.Context, tx *driver.WriteTx, req *driver.ClaimRequest) (todo chores, err error) {
+	at := dbtime.Of(req.Now)
+	var registered bool
+	err = scanRow(ctx, tx, selectChores, []any{at, req.WorkerID},
+		&todo.expired, &todo.due, &todo.marks, &todo.typeLimits, &todo.fronts, &registered)
 	if err != nil {
 		return todo, err
+	}
+	if !registered {
+		if _, err := tx.ExecContext(ctx, jobsql.EnsureWorker, req.WorkerID, at); err != nil {
+			return todo, err
+		}
 	}
 	if todo.expired {
 		if err := todo.expire(ctx, tx, at); err != nil {

@@ -2,18 +2,18 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // Claim implements [driver.Claimer].
-func (db *DB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
+func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	ahead := db.candidates.read(ctx, req)
 	result, err := db.claim(ctx, req, ahead)
 	if errors.Is(err, errStale) {
@@ -27,83 +27,94 @@ func (db *DB) Claim(ctx context.Context, req driver.ClaimRequest) (driver.ClaimR
 	return result, nil
 }
 
-// claim takes the candidates, if they are not nil, or what it finds in its turn.
-func (db *DB) claim(ctx context.Context, req driver.ClaimRequest, ahead *candidates) (result driver.ClaimResult, err error) {
-	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
-			return err
-		}
-		// Limits reckon in what is stored.
-		req.Now = dbtime.Truncate(req.Now)
-		if db.clock.PutBack(req.Now) {
-			if _, err := tx.ExecContext(ctx, hastenMarks, dbtime.Of(atOnce), dbtime.Of(req.Now)); err != nil {
-				return err
-			}
-		}
-		result, err = claim(ctx, tx, req, ahead)
-		return err
-	})
-	if err == nil {
-		db.clock.Passed(dbtime.Truncate(req.Now))
-	}
-	return result, err
+// A turn is a claim within a transaction.
+type turn struct {
+	req   driver.ClaimRequest
+	ahead *candidates // to take, if they are not nil, and not what the turn finds
+	freed marks       // limit keys that the transaction has freed
+
+	todo   chores
+	result driver.ClaimResult
+	open   bool // limit keys are left that have capacity and jobs
 }
 
-func claim(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, ahead *candidates) (result driver.ClaimResult, err error) {
-	todo, err := doChores(ctx, tx, req.Now)
-	if err != nil {
-		return result, err
-	}
-	if ahead != nil && todo == (chores{}) {
-		result.More = true // perhaps some have come since they were read
-		result.Jobs, err = ahead.start(ctx, tx, req)
-		return result, err
-	}
-	var limits *typeLimits
-	if todo.typeLimits {
-		if limits, err = readTypeLimits(ctx, tx, req.Now); err != nil {
-			return result, err
+func (db *engine) claim(ctx context.Context, req driver.ClaimRequest, ahead *candidates) (driver.ClaimResult, error) {
+	t := turn{req: req, ahead: ahead}
+	err := db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return db.claimIn(ctx, tx, &t) })
+	return t.result, err
+}
+
+func (db *engine) claimIn(ctx context.Context, tx *driver.WriteTx, t *turn) error {
+	// Limits reckon in what is stored.
+	now := dbtime.Truncate(t.req.Now)
+	t.req.Now = now
+	if db.clock.PutBack(now) {
+		if _, err := tx.ExecContext(ctx, hastenMarks, dbtime.Of(joblimit.AtOnce), dbtime.Of(now)); err != nil {
+			return err
 		}
 	}
-	jobs, more, err := pick(ctx, tx, req, limits.within(req.Types), &todo)
+	tx.OnCommit(func() { db.clock.Passed(now) })
+	return t.claim(ctx, tx)
+}
+
+func (t *turn) claim(ctx context.Context, tx *driver.WriteTx) (err error) {
+	if t.todo, err = doChores(ctx, tx, &t.req); err != nil {
+		return err
+	}
+	if t.ahead != nil && t.todo == (chores{}) {
+		t.result.More = true // perhaps some have come since they were read
+		t.result.Jobs, err = t.ahead.start(ctx, tx, t.req)
+		return err
+	}
+	var limits joblimit.Types
+	if t.todo.typeLimits {
+		if limits, err = readTypeLimits(ctx, tx, t.req.Now); err != nil {
+			return err
+		}
+	}
+	more, err := t.pick(ctx, tx, limits.Within(t.req.Types))
 	if err != nil {
-		return result, err
+		return err
 	}
-	result.Jobs, result.More = jobs, more || todo.more || len(jobs) == req.Limit
-	if err := limits.spend(ctx, tx, jobs); err != nil || result.More {
-		return result, err
+	jobs := t.result.Jobs
+	t.result.More = more || t.todo.more || len(jobs) == t.req.Limit
+	if err := spendTypes(ctx, tx, limits, jobs); err != nil || t.result.More {
+		return err
 	}
-	result.NextDue, err = nextDue(ctx, tx, req.Types, limits)
-	return result, err
+	t.result.NextDue, err = nextDue(ctx, tx, t.req.Types, limits)
+	return err
 }
 
 // pick makes the first of the types' jobs running, and reports whether there may be more of them.
-func pick(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (jobs []driver.Job, more bool, err error) {
-	keyed := todo.fronts || todo.marks
+func (t *turn) pick(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity) (more bool, err error) {
+	req := t.req
+	keyed := t.todo.fronts || t.todo.marks || len(t.freed) > 0
 	switch {
 	case len(types) == 0 && !keyed:
-		return nil, false, nil
+		return false, nil
 	case len(types) == 1 && !keyed:
 		wanted := min(types[0].Capacity, req.Limit)
-		jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now), wanted)
-		return jobs, false, err
+		t.result.Jobs, err = start(ctx, tx, req, min(wanted, 16), selectClaimable, types[0].Type, dbtime.Of(req.Now), wanted)
+		return false, err
 	}
-	m, err := newMerge(ctx, tx, req, types, todo)
+	m, err := newMerge(ctx, tx, types, t)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	places, err := m.run(ctx)
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	if len(places) > 0 {
-		jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
+		t.result.Jobs, err = start(ctx, tx, req, len(places), selectClaimableRows, list(rowsOf(places)), dbtime.Of(req.Now))
 	}
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
-	all := len(jobs) == len(places)
-	return jobs, !all || m.more, m.leave(ctx, jobs, all)
+	all := len(t.result.Jobs) == len(places)
+	err = m.leave(ctx, t.result.Jobs, all)
+	t.open = m.open
+	return !all || m.more, err
 }
 
 // start makes running what the query selects, about as many as expected.
@@ -128,37 +139,23 @@ func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
 }
 
 // nextDue is when there may be something to claim again, without anybody's saying so.
-func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits *typeLimits) (time.Time, error) {
+func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, limits joblimit.Types) (time.Time, error) {
 	names := make([]string, len(types))
 	for i := range types {
 		names[i] = types[i].Type
 	}
-	var due dbtime.Time
-	err := tx.QueryRowContext(ctx, selectNextDue, list(names)).Scan(&due)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	var due, mark dbtime.Time
+	if err := scanRow(ctx, tx, selectNextDue, []any{list(names)}, &due, &mark); err != nil {
 		return time.Time{}, err
 	}
-	var mark dbtime.Time
-	if err := tx.QueryRowContext(ctx, selectNextMark).Scan(&mark); err != nil {
-		return time.Time{}, err
-	}
-	return earliest(due.Time, mark.Time, limits.next(types)), nil
-}
-
-func earliest(times ...time.Time) (first time.Time) {
-	for _, t := range times {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
-	}
-	return first
+	return joblimit.Earliest(due.Time, mark.Time, limits.Next(types)), nil
 }
 
 // Heartbeat implements [driver.Claimer].
-func (db *DB) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
+func (db *engine) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive bool, err error) {
 	err = db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		if req.First {
-			if _, err := tx.ExecContext(ctx, ensureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
+			if _, err := tx.ExecContext(ctx, jobsql.EnsureWorker, req.WorkerID, dbtime.Of(req.Now)); err != nil {
 				return err
 			}
 		}
@@ -174,24 +171,21 @@ func (db *DB) Heartbeat(ctx context.Context, req driver.HeartbeatRequest) (alive
 }
 
 // Workers implements [driver.Claimer].
-func (db *DB) Workers(ctx context.Context) ([]driver.Worker, error) {
-	rows, err := db.reader.QueryContext(ctx, selectWorkers)
+func (db *engine) Workers(ctx context.Context) ([]driver.Worker, error) {
+	rows, err := db.query(ctx, selectWorkers)
 	return jobsql.Collect(rows, err, jobsql.ScanWorker)
 }
 
 // RemoveDeadWorker implements [driver.Claimer].
-func (db *DB) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
+func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen driver.Worker) ([]driver.Job, error) {
 	if seen.Beat < 0 {
-		var registered int
-		if err := tx.QueryRowContext(ctx, selectWorker, seen.ID).Scan(&registered); err != nil || registered > 0 {
+		rows, err := tx.QueryContext(ctx, jobsql.SelectWorker, seen.ID)
+		if registered, err := jobsql.Collect(rows, err, jobsql.ScanText); err != nil || len(registered) > 0 {
 			return nil, err
 		}
 	} else {
-		res, err := tx.ExecContext(ctx, deleteWorkerAt, seen.ID, seen.Beat)
-		if err != nil {
-			return nil, err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
+		rows, err := tx.QueryContext(ctx, jobsql.DeleteWorkerAt, seen.ID, seen.Beat)
+		if deleted, err := jobsql.Collect(rows, err, jobsql.ScanText); err != nil || len(deleted) == 0 {
 			return nil, err
 		}
 	}
@@ -200,20 +194,20 @@ func (db *DB) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen dri
 }
 
 // RemoveWorker implements [driver.Claimer].
-func (db *DB) RemoveWorker(ctx context.Context, workerID string) error {
+func (db *engine) RemoveWorker(ctx context.Context, workerID string) error {
 	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := tx.ExecContext(ctx, deleteWorker, workerID)
+		_, err := tx.ExecContext(ctx, jobsql.DeleteWorker, workerID)
 		return err
 	})
 }
 
 // CheckLeases implements [driver.Claimer].
-func (db *DB) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
+func (db *engine) CheckLeases(ctx context.Context, leases []driver.Lease) ([]error, error) {
 	ids, err := json.Marshal(jobsql.LeaseIDs(leases))
 	if err != nil {
 		return nil, err
 	}
-	found, err := db.reader.QueryContext(ctx, selectLeases, string(ids))
+	found, err := db.query(ctx, selectLeases, string(ids))
 	held, err := jobsql.Collect(found, err, jobsql.ScanHeldJob)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver/drivertest"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
@@ -33,11 +33,11 @@ func openMemory(t testing.TB) *sqlite.DB {
 }
 
 func TestDriverOnFile(t *testing.T) {
-	drivertest.Run(t, func(t *testing.T) driver.Driver {
+	drivertest.Run(t, func(t *testing.T) queue.DB {
 		return openFile(t, &sqlite.Config{Durability: sqlite.Normal, SingleProcess: true})
 	})
 }
 
 func TestDriverInMemory(t *testing.T) {
-	drivertest.Run(t, func(t *testing.T) driver.Driver { return openMemory(t) })
+	drivertest.Run(t, func(t *testing.T) queue.DB { return openMemory(t) })
 }

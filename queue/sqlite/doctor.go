@@ -9,13 +9,13 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-var _ driver.HealthChecker = (*DB)(nil)
+var _ driver.HealthChecker = (*engine)(nil)
 
 // hugeLog is how large the write-ahead log may be before it is worth telling of: far above what a checkpoint leaves.
 const hugeLog = 256 << 20
 
 // CheckHealth implements [driver.HealthChecker].
-func (db *DB) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
+func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	if findings := db.examineFile(); findings != nil {
 		return findings, nil // what it says of itself is not to be relied on
 	}
@@ -47,14 +47,14 @@ FROM pragma_page_count, pragma_page_size, pragma_freelist_count, pragma_journal_
 	return append(findings, checked...), err
 }
 
-func (db *DB) examineFile() []driver.Finding {
+func (db *engine) examineFile() []driver.Finding {
 	if err := db.file.check(db.reader); err != nil {
 		return []driver.Finding{{Severity: driver.SeverityProblem, Text: err.Error(), Hint: "nothing is written until then"}}
 	}
 	return nil
 }
 
-func (db *DB) examineLog() []driver.Finding {
+func (db *engine) examineLog() []driver.Finding {
 	if db.file == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (db *DB) examineLog() []driver.Finding {
 	}}
 }
 
-func (db *DB) examinePages(ctx context.Context) ([]driver.Finding, error) {
+func (db *engine) examinePages(ctx context.Context) ([]driver.Finding, error) {
 	var lines []string
 	if err := db.reader.SelectContext(ctx, &lines, "PRAGMA quick_check(10)"); err != nil {
 		return nil, err

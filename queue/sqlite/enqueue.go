@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -15,7 +16,7 @@ import (
 )
 
 // Insert implements [driver.Enqueuer].
-func (db *DB) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
+func (db *engine) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.InsertJob) ([]driver.InsertResult, error) {
 	results := make([]driver.InsertResult, len(jobs))
 	fresh := make([]*driver.InsertJob, 0, len(jobs))
 	keys := newMarks()
@@ -38,68 +39,132 @@ func (db *DB) Insert(ctx context.Context, tx *driver.WriteTx, jobs []driver.Inse
 	if err != nil {
 		return nil, err
 	}
+	var free marks // before the jobs are there
+	if limited {
+		if free, err = keys.free(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
 	for chunk := range slices.Chunk(fresh, maxRows) {
 		if err := insert(ctx, tx, chunk, limited); err != nil {
 			return nil, err
 		}
 	}
-	return results, keys.write(ctx, tx)
+	if !limited {
+		return results, nil
+	}
+	for key := range free {
+		delete(keys, key)
+	}
+	return results, errors.Join(keys.write(ctx, tx), addFronts(ctx, tx, fresh, free))
 }
 
-// insertRow and insertPlainRow are how many values a job has behind the instant, which all share.
-const insertRow, insertPlainRow = 14, 5
+// An inserter inserts so many jobs by one statement. The instant of the transaction is one parameter, however many they are.
+type inserter struct {
+	texts [maxRows + 1]string
+	bound []jobsql.InsertColumn // of a row
+}
 
-var insertStatements = valueStatements(insertJobs, "", 2, func(first int) string {
-	var row strings.Builder
-	row.WriteString("($1, $1")
-	for i := range insertRow {
-		if i == 4 {
-			row.WriteString(", 'queued'")
+var (
+	insertAny = newInserter(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) jobsql.Fixed { return c.Same })
+	// Most jobs are due and have nothing but a type and a payload; each value less that is bound makes them cheaper.
+	insertPlain = newInserter(
+		slices.DeleteFunc(slices.Clone(jobsql.Inserted), func(c jobsql.InsertColumn) bool { return c.Nullable }),
+		func(c jobsql.InsertColumn) jobsql.Fixed { return cmp.Or(c.Same, c.Plain) })
+)
+
+// newInserter binds the columns of which the jobs have no fixed value in common. Those that have the instant come first: SQLite
+// numbers parameters as they appear.
+func newInserter(columns []jobsql.InsertColumn, fixed func(jobsql.InsertColumn) jobsql.Fixed) inserter {
+	var in inserter
+	slices.SortStableFunc(columns, func(a, b jobsql.InsertColumn) int {
+		return cmp.Compare(afterNow(fixed(a)), afterNow(fixed(b)))
+	})
+	for _, c := range columns {
+		if fixed(c) == "" {
+			in.bound = append(in.bound, c)
 		}
-		fmt.Fprintf(&row, ", $%d", first+i)
 	}
-	return row.String() + ")"
-}, insertRow)
+	head := "INSERT INTO jobs (" + jobsql.Names(columns) + ")\nVALUES "
+	in.texts = valueStatements(head, "", 2, func(next int) string {
+		values := make([]string, len(columns))
+		for i, c := range columns {
+			if value := fixed(c); value != "" {
+				values[i] = c.SQL(value, "$1")
+				continue
+			}
+			values[i] = fmt.Sprint("$", next)
+			next++
+		}
+		return "(" + strings.Join(values, ", ") + ")"
+	}, len(in.bound))
+	return in
+}
 
-// Most jobs are due and have nothing but a type and a payload; each value less that is bound makes them cheaper.
-var insertPlainStatements = valueStatements(insertPlainJobs, "", 2, func(first int) string {
-	return fmt.Sprintf("($1, $1, 'queued', "+jobsql.None+", $1, $%d, $%d, $%d, $%d, $%d)", first, first+1, first+2, first+3, first+4)
-}, insertPlainRow)
+func afterNow(value jobsql.Fixed) int {
+	if value == jobsql.AtNow {
+		return 0
+	}
+	return 1
+}
 
-// insert keeps jobs with a limit key waiting where keys are limited.
-func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, limited bool) error {
+func (in *inserter) insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, row *newRow) error {
 	now := dbtime.Format(tx.Now())
-	if !slices.ContainsFunc(jobs, func(job *driver.InsertJob) bool { return !plainJob(job, tx.Now()) }) {
-		args := make([]any, 1, len(jobs)*insertPlainRow+1)
-		args[0] = now
-		for _, job := range jobs {
-			args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, job.MaxAttempts)
-		}
-		_, err := tx.ExecContext(ctx, insertPlainStatements[len(jobs)], args...)
-		return err
-	}
-	args := make([]any, 1, len(jobs)*insertRow+1)
+	args := make([]any, 1, len(jobs)*len(in.bound)+1)
 	args[0] = now
 	for _, job := range jobs {
-		hold, notBefore := jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey), now
-		switch {
-		case hold == driver.HoldScheduled:
-			notBefore = dbtime.Format(job.NotBefore)
-		case !limited:
-			hold = driver.HoldNone
+		row.read(job, tx.Now())
+		for k := range in.bound {
+			args = append(args, argument(&in.bound[k], &row.NewJob, now))
 		}
-		args = append(args, job.ID, job.Type, string(job.Payload), job.Priority, int(hold), notBefore, job.MaxAttempts,
-			null(job.Key.Name), null(string(job.Key.Scope)), null(job.LimitKey), null(job.UserID),
-			jobsql.NullTags(job.Tags), dbtime.Of(job.ExpiresAt), null(job.TraceParent))
 	}
-	_, err := tx.ExecContext(ctx, insertStatements[len(jobs)], args...)
+	_, err := tx.ExecContext(ctx, in.texts[len(jobs)], args...)
 	return err
 }
 
-// plainJob: it is due, and all its rare columns are NULL.
-func plainJob(job *driver.InsertJob, now time.Time) bool {
-	return !job.NotBefore.After(now) && job.Key.Name == "" && job.LimitKey == "" && job.UserID == "" &&
-		len(job.Tags) == 0 && job.ExpiresAt.IsZero() && job.TraceParent == ""
+// A newRow is one job after the other as it is inserted.
+type newRow struct {
+	jobsql.NewJob
+	limited bool // jobs with a limit key wait
+}
+
+func (r *newRow) read(job *driver.InsertJob, now time.Time) {
+	r.NewJob = jobsql.NewJobOf(job, now)
+	if r.Hold == driver.HoldLimited && !r.limited {
+		r.Hold = driver.HoldNone
+	}
+}
+
+// argument is what a job has in a column, as it is bound; now is the formatted instant of the transaction.
+func argument(c *jobsql.InsertColumn, j *jobsql.NewJob, now string) any {
+	switch {
+	case c.Text != nil:
+		if c.Nullable {
+			return null(c.Text(j))
+		}
+		return c.Text(j)
+	case c.Number != nil:
+		return c.Number(j)
+	}
+	switch at := c.Instant(j); {
+	case c.Nullable && at.IsZero():
+		return nil
+	case at.Equal(j.Now):
+		return now
+	default:
+		return dbtime.Format(at)
+	}
+}
+
+// insert keeps jobs with a limit key waiting where keys are limited.
+func insert(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, limited bool) error {
+	row := &newRow{limited: limited}
+	for _, job := range jobs {
+		if row.read(job, tx.Now()); !row.Plain() {
+			return insertAny.insert(ctx, tx, jobs, row)
+		}
+	}
+	return insertPlain.insert(ctx, tx, jobs, row)
 }
 
 // null is NULL for the empty string.
@@ -135,12 +200,10 @@ func takeKey(ctx context.Context, tx *driver.WriteTx, key driver.Key, jobID, fin
 }
 
 func holder(ctx context.Context, tx *driver.WriteTx, jobID, fingerprint string) (*driver.KeyHolder, error) {
-	h := &driver.KeyHolder{Fingerprint: fingerprint}
-	var payload []byte
-	err := tx.QueryRowContext(ctx, selectHolder, jobID).Scan(&h.Type, &payload)
+	h, err := jobsql.ScanHolder(tx.QueryRowContext(ctx, jobsql.SelectHolder, jobID))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	h.Payload = payload
-	return h, err
+	h.Fingerprint = fingerprint
+	return &h, err
 }

@@ -3,6 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"sync/atomic"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // ClaimStatements are those that look for jobs to claim.
@@ -15,5 +19,25 @@ var CheckVersion = checkVersion
 
 // ExecOnWriter executes what cannot be executed in a transaction. Nothing else may be written meanwhile.
 func ExecOnWriter(db *DB, statement string) (sql.Result, error) {
-	return db.writer.conn.ExecContext(context.Background(), statement)
+	return db.engine.writer.conn.ExecContext(context.Background(), statement)
+}
+
+// CountPrepares returns how many times SQLite has asked since whether the writer may do something: it does so when it prepares
+// a statement, for the first time or again. Nothing else may be written meanwhile.
+func CountPrepares(db *DB) (asked *atomic.Int64, err error) {
+	asked = new(atomic.Int64)
+	err = db.engine.writer.conn.Raw(func(dc any) error {
+		dc.(*sqlite3.SQLiteConn).RegisterAuthorizer(func(int, string, string, string) int {
+			asked.Add(1)
+			return sqlite3.SQLITE_OK
+		})
+		return nil
+	})
+	return asked, err
+}
+
+// SetMachine has db belong to a machine with clocks of its own: what the clock shows, how much time has passed, and how long it
+// has been up.
+func SetMachine(db *DB, now func() (time.Time, time.Duration), uptime func() (time.Duration, bool)) {
+	db.engine.steady = newSteadyClock(machine{now: now, uptime: uptime})
 }

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,6 +99,32 @@ func TestFileThatIsReplacedTakesNoJobs(t *testing.T) {
 				require.NoError(t, enqueue(), "it is the same file")
 				require.NotContains(t, examined(t, q), c.says)
 			}
+		})
+	}
+}
+
+// What happens to the file while a write is under way is noticed before that is said to be committed.
+func TestFileThatIsReplacedDuringAWriteTakesNoJobs(t *testing.T) {
+	for name, c := range replacements {
+		t.Run(name, func(t *testing.T) {
+			folder := filepath.Join(t.TempDir(), "database")
+			require.NoError(t, os.Mkdir(folder, 0o700))
+			path, aside := filepath.Join(folder, "test.db"), filepath.Join(t.TempDir(), "aside")
+			first := openPath(t, path, nil)
+			trapQueue(t, first)
+			require.NoError(t, first.Close()) // so that the file has its pages
+			db, err := sqlite.Open(t.Context(), path, &sqlite.Config{SingleProcess: true})
+			require.NoError(t, err)
+			defer func() { _ = db.Close() }() // of what is gone
+			q, err := queue.New(db, nil)
+			require.NoError(t, err)
+			err = db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := q.EnqueueTx(ctx, tx, queue.Type[int]("t").New(1, nil))
+				require.NoError(t, err)
+				return c.does(path, aside)
+			})
+			require.ErrorIs(t, err, sqlite.ErrFileReplaced)
+			require.ErrorContains(t, err, c.says)
 		})
 	}
 }

@@ -1,10 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,15 +15,59 @@ import (
 )
 
 // Finish implements [driver.Finisher].
-func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
+func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
+	if err := driver.CheckOutcomes(outcomes); err != nil {
+		return nil, err
+	}
 	if !slices.ContainsFunc(outcomes, func(out driver.Outcome) bool { return !isPlain(&out) }) {
 		if done, err := completePlain(ctx, tx, pointers(outcomes)); err != nil || done {
 			return make([]error, len(outcomes)), errors.Join(err, db.wakeLimited(ctx, tx, nil))
 		}
 	}
-	ended, err := end(ctx, tx, outcomes)
+	answers, ended, err := finish(ctx, tx, outcomes)
 	if err != nil {
 		return nil, err
+	}
+	if err := release(ctx, tx, ended); err != nil {
+		return nil, err
+	}
+	return answers, db.wakeLimited(ctx, tx, ended)
+}
+
+var _ driver.FinishClaimer = (*engine)(nil)
+
+// FinishAndClaim implements [driver.FinishClaimer]. The keys that the ends free are looked at by the claim at once, without
+// being marked.
+func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) (answers []error, result driver.ClaimResult, err error) {
+	if err := driver.CheckOutcomes(outcomes); err != nil {
+		return nil, result, err
+	}
+	answers, ended, err := finish(ctx, tx, outcomes)
+	if err != nil {
+		return nil, result, err
+	}
+	freed, err := releaseKeys(ctx, tx, ended)
+	if err == nil {
+		freed, err = freed.shut(ctx, tx)
+	}
+	if err != nil {
+		return nil, result, err
+	}
+	t := turn{req: req, freed: freed}
+	if err := db.claimIn(ctx, tx, &t); err != nil {
+		return nil, result, err
+	}
+	if t.result.More || t.open || t.todo.typeLimits {
+		err = db.Notify(ctx, tx)
+	}
+	return answers, t.result, err
+}
+
+// finish ends the jobs, and frees nothing of what they held.
+func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, []endedJob, error) {
+	ended, err := end(ctx, tx, outcomes)
+	if err != nil {
+		return nil, nil, err
 	}
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
 	done := make(map[driver.Lease]*endedJob, len(ended))
@@ -35,19 +79,16 @@ func (db *DB) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.
 		job, ok := done[outcomes[i].Lease]
 		if !ok {
 			if answers[i], err = leaseState(ctx, tx, outcomes[i].Lease); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
 		if err := job.record(ctx, tx, &outcomes[i]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		job.finished = outcomes[i].State.Finished()
 	}
-	if err := release(ctx, tx, ended); err != nil {
-		return nil, err
-	}
-	return answers, db.wakeLimited(ctx, tx, ended)
+	return answers, ended, nil
 }
 
 // end writes the jobs' own rows and returns those whose leases were held.
@@ -90,62 +131,12 @@ func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]
 	return append(ended, some...), err
 }
 
-var completeStatements, completeReturning = completions(""), completions(returningEnded)
-
-func completions(returning string) [maxRows + 1]string {
-	return valueStatements(completeJobs, ofHeldLeases+returning, 1, func(first int) string {
-		return fmt.Sprintf("($%d, $%d, $%d, $%d)", first, first+1, first+2, first+3)
-	}, 4)
-}
-
-func completeArgs(outcomes []*driver.Outcome) []any {
-	args := make([]any, 0, 4*len(outcomes))
-	for _, out := range outcomes {
-		args = append(args, out.Lease.JobID, out.Lease.Attempt, null(string(out.Result)), dbtime.Format(out.At))
-	}
-	return args
-}
-
-func isPlain(out *driver.Outcome) bool { return out.Kind == driver.KindCompleted && out.Plain }
-
 func pointers(outcomes []driver.Outcome) []*driver.Outcome {
 	to := make([]*driver.Outcome, len(outcomes))
 	for i := range outcomes {
 		to[i] = &outcomes[i]
 	}
 	return to
-}
-
-// completePlain spares the database telling which jobs have ended: as a rule, all that were to. Else it writes nothing and
-// returns false.
-func completePlain(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (done bool, err error) {
-	if len(outcomes) == 0 {
-		return true, nil
-	}
-	if _, err := tx.ExecContext(ctx, "SAVEPOINT postroom_plain"); err != nil {
-		return false, err
-	}
-	done, err = completeWhileHeld(ctx, tx, outcomes)
-	if !done {
-		_, e := tx.ExecContext(ctx, "ROLLBACK TO postroom_plain")
-		err = errors.Join(err, e)
-	}
-	_, e := tx.ExecContext(ctx, "RELEASE postroom_plain")
-	return done, errors.Join(err, e)
-}
-
-// completeWhileHeld returns false where a lease is not held any more.
-func completeWhileHeld(ctx context.Context, tx *driver.WriteTx, outcomes []*driver.Outcome) (bool, error) {
-	for chunk := range slices.Chunk(outcomes, maxRows) {
-		res, err := tx.ExecContext(ctx, completeStatements[len(chunk)], completeArgs(chunk)...)
-		if err != nil {
-			return false, err
-		}
-		if n, err := res.RowsAffected(); err != nil || n != int64(len(chunk)) {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // record keeps how an attempt ended that did not simply succeed.
@@ -180,7 +171,17 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 
 // release frees what the jobs held.
 func release(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
-	freed, changed := newMarks(), newMarks()
+	freed, err := releaseKeys(ctx, tx, ended)
+	if err != nil {
+		return err
+	}
+	return freed.writeFreed(ctx, tx)
+}
+
+// releaseKeys frees what the jobs held, and returns the limit keys that may have capacity by that.
+func releaseKeys(ctx context.Context, tx *driver.WriteTx, ended []endedJob) (freed marks, err error) {
+	freed = newMarks()
+	changed := newMarks()
 	for i := range ended {
 		e := &ended[i]
 		if e.finished && !e.waited {
@@ -189,10 +190,10 @@ func release(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 			changed.add(e.limitKey)
 		}
 		if err := e.releaseKey(ctx, tx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return errors.Join(freed.writeFreed(ctx, tx), changed.write(ctx, tx))
+	return freed, changed.write(ctx, tx)
 }
 
 func (e *endedJob) releaseKey(ctx context.Context, tx *driver.WriteTx) (err error) {
@@ -207,20 +208,19 @@ func (e *endedJob) releaseKey(ctx context.Context, tx *driver.WriteTx) (err erro
 
 // takeKeyAgain is for a job that coalesces and waits again: under its key, or not at all where another waits under it.
 func (e *endedJob) takeKeyAgain(ctx context.Context, tx *driver.WriteTx) error {
-	var jobType string
-	var payload []byte
-	if err := tx.QueryRowContext(ctx, selectHolder, e.id).Scan(&jobType, &payload); err != nil {
+	job, err := jobsql.ScanHolder(tx.QueryRowContext(ctx, jobsql.SelectHolder, e.id))
+	if err != nil {
 		return err
 	}
-	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id, driver.Fingerprint(jobType, payload))
+	holder, err := takeKey(ctx, tx, driver.Key{Name: e.key, Scope: e.scope}, e.id, driver.Fingerprint(job.Type, job.Payload))
 	if err == nil && holder.Duplicate {
 		_, err = tx.ExecContext(ctx, supersedeJob, dbtime.Of(tx.Now()), e.id, e.key)
 	}
 	return err
 }
 
-// wakeLimited tells dispatchers when what has ended may have made room under a limit.
-func (db *DB) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
+// wakeLimited tells dispatchers when what has ended may have made capacity under a limit.
+func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []endedJob) error {
 	for i := range ended {
 		if ended[i].limitKey != "" {
 			return db.Notify(ctx, tx)
@@ -284,24 +284,20 @@ func leaseState(ctx context.Context, q interface {
 }
 
 // LockLease implements [driver.Finisher]. The write transaction itself keeps all others from writing.
-func (db *DB) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
+func (db *engine) LockLease(ctx context.Context, tx *driver.WriteTx, lease driver.Lease) error {
 	answer, err := leaseState(ctx, tx, lease)
 	return errors.Join(answer, err)
 }
 
 // Cancel implements [driver.Finisher].
-func (db *DB) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	if _, err := tx.ExecContext(ctx, recordCanceled, dbtime.Of(tx.Now()), jobID); err != nil {
 		return err
 	}
 	var key, scope, limitKey sql.NullString
 	err := tx.QueryRowContext(ctx, cancelJob, dbtime.Of(tx.Now()), jobID).Scan(&key, &scope, &limitKey)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = db.LockLease(ctx, tx, driver.Lease{JobID: jobID})
-		if errors.Is(err, driver.ErrNotRunning) {
-			err = driver.ErrFinished
-		}
-		return err
+		return jobsql.CancelError(db.LockLease(ctx, tx, driver.Lease{JobID: jobID}))
 	}
 	if err != nil {
 		return err
@@ -316,23 +312,19 @@ func (db *DB) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) erro
 }
 
 // Retry implements [driver.Finisher]. It writes nothing unless it succeeds: its caller may go on with the transaction.
-func (db *DB) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
+func (db *engine) Retry(ctx context.Context, tx *driver.WriteTx, jobID string) error {
 	var state driver.State
 	var jobType string
 	var payload []byte
 	var key, scope, limitKey sql.NullString
 	err := tx.QueryRowContext(ctx, selectForRetry, jobID).Scan(&state, &jobType, &payload, &key, &scope, &limitKey)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return driver.ErrJobNotFound
-	case err != nil:
-		return err
-	case state == driver.StateCompleted:
-		return driver.ErrFinished
-	case !state.Finished():
-		return driver.ErrNotFinished
+	if errors.Is(err, sql.ErrNoRows) {
+		err = driver.ErrJobNotFound
 	}
-	if held := driver.KeyScope(scope.String); held == driver.KeyUnfinished || held == driver.KeyCoalesce || held == driver.KeyForever {
+	if err := cmp.Or(err, jobsql.RetryError(state)); err != nil {
+		return err
+	}
+	if held := driver.KeyScope(scope.String); jobsql.TakesKeyAgain(held) {
 		holder, err := takeKey(ctx, tx, driver.Key{Name: key.String, Scope: held}, jobID, driver.Fingerprint(jobType, payload))
 		if err != nil {
 			return err

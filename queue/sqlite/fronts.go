@@ -1,16 +1,21 @@
 package sqlite
 
-import "context"
+import (
+	"context"
 
-// A front is the first of the jobs that wait for a limit key, of one type, stored as long as the key has room: claims find
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
+
+// A front is the first of the jobs that wait for a limit key, of one type, stored as long as the key has capacity: claims find
 // there in order what they may take of thousands of keys. It is a hint and no more. The jobs themselves are read from
-// where they wait, and how much room there is from what runs.
+// where they wait, and how much capacity there is from what runs.
 
-// moving are the lanes whose fronts are to be stored anew: those of keys with room that were marked, or that do not begin
+// moving are the lanes whose fronts are to be stored anew: those of keys with capacity that were marked, or that do not begin
 // where they did.
 func (k *keyLimits) moving() (lanes []*lane) {
 	for _, l := range k.lanes {
-		if l.keyRoom.left > 0 && (k.marked(l.limitKey) || l.moved()) {
+		if _, marked := k.marked[l.limitKey]; l.bounds.Key.Left() > 0 && (marked || l.moved()) {
 			lanes = append(lanes, l)
 		}
 	}
@@ -25,7 +30,7 @@ func (l *lane) moved() bool {
 	return l.taken > 0 || l.ready[0].id != l.front.id
 }
 
-// moveFronts stores where the lanes begin now that what was taken has started. Those of keys without room have no fronts,
+// moveFronts stores where the lanes begin now that what was taken has started. Those of keys without capacity have no fronts,
 // nor have lanes without jobs.
 func (m *merge) moveFronts(ctx context.Context) error {
 	lanes := m.keys.moving()
@@ -33,11 +38,11 @@ func (m *merge) moveFronts(ctx context.Context) error {
 		return err
 	}
 	var shut, open []string
-	for key, s := range m.keys.standings {
-		if s.left == 0 {
-			shut = append(shut, key)
-		} else if s.marked {
-			open = append(open, key)
+	for s := range m.keys.All {
+		if s.Left() == 0 {
+			shut = append(shut, s.Name)
+		} else if _, marked := m.keys.marked[s.Name]; marked {
+			open = append(open, s.Name)
 		}
 	}
 	var spent, moved jsonRows
@@ -52,10 +57,11 @@ func (m *merge) moveFronts(ctx context.Context) error {
 		moved.text(first.notBefore)
 		moved.text(first.id)
 	}
+	m.open = !moved.empty()
 	for _, step := range []struct{ statement, rows string }{
 		{deleteFrontsOfKeys, list(shut)}, {deleteOldFronts, list(open)}, {deleteFronts, spent.end()}, {setFronts, moved.end()},
 	} {
-		if step.rows == "[]" {
+		if step.rows == "[]" || !m.fronts && step.statement != setFronts {
 			continue
 		}
 		if _, err := m.tx.ExecContext(ctx, step.statement, step.rows); err != nil {
@@ -63,6 +69,25 @@ func (m *merge) moveFronts(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// addFronts has the jobs that have come to wait for the keys be fronts where they come before those that are.
+func addFronts(ctx context.Context, tx *driver.WriteTx, jobs []*driver.InsertJob, keys marks) error {
+	var rows jsonRows
+	for _, job := range jobs {
+		if _, ok := keys[job.LimitKey]; !ok || jobsql.HoldFor(job.NotBefore, tx.Now(), job.LimitKey) != driver.HoldLimited {
+			continue
+		}
+		rows.pair(job.LimitKey, job.Type)
+		rows.int(job.Priority)
+		rows.time(tx.Now())
+		rows.text(job.ID)
+	}
+	if rows.empty() {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, betterFronts, rows.end())
+	return err
 }
 
 // readFirst reads the first place of the lanes of which it is not known.

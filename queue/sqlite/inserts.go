@@ -13,10 +13,10 @@ import (
 // Most jobs are enqueued one by one and need nothing of the transaction but a row. Those of all callers that wait for their
 // turn together are rows of one statement, without a turn and a savepoint for each.
 
-var _ driver.GroupInserter = (*DB)(nil)
+var _ driver.GroupInserter = (*engine)(nil)
 
 // InsertGroup implements [driver.GroupInserter].
-func (db *DB) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
+func (db *engine) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -25,8 +25,8 @@ func (db *DB) InsertGroup(ctx context.Context, jobs []driver.InsertJob) error {
 
 // insert returns when the jobs are committed, or none of them.
 func (w *writer) insert(ctx context.Context, jobs []driver.InsertJob) error {
-	if ctx.Value(writeKey{}) != nil {
-		return driver.ErrNestedWrite
+	if err := mayBegin(ctx); err != nil {
+		return err
 	}
 	r := &request{arrived: time.Now(), turn: make(chan struct{}), jobs: jobs}
 	if err := w.await(ctx, r); err != nil {
@@ -88,7 +88,7 @@ func (w *writer) insertRows(requests []*request) error {
 			rows = append(rows, &r.jobs[i])
 		}
 	}
-	tx := driver.NewWriteTx(w.statements, driver.SQLite, time.Now())
+	tx := driver.NewWriteTx(w.statements, driver.SQLite, w.now())
 	for chunk := range slices.Chunk(rows, maxRows) {
 		if err := insert(context.Background(), tx, chunk, false); err != nil {
 			return err

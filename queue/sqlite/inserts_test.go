@@ -40,7 +40,7 @@ func TestJobsThatAreInsertedTogetherFailApart(t *testing.T) {
 		createNotes(t, db)
 		woken := make(chan struct{}, callers)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = db.Listen(ctx, func() { woken <- struct{}{} }) }()
+		go func() { _ = db.Driver().Listen(ctx, func() { woken <- struct{}{} }) }()
 		<-woken
 		release := hold(t, db)
 		var wg sync.WaitGroup

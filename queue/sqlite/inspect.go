@@ -8,7 +8,7 @@ import (
 )
 
 // Stats implements [driver.Inspector].
-func (db *DB) Stats(ctx context.Context, query driver.StatsQuery) (*driver.Stats, error) {
+func (db *engine) Stats(ctx context.Context, query driver.StatsQuery) (*driver.Stats, error) {
 	workers, err := db.Workers(ctx)
 	if err != nil {
 		return nil, err

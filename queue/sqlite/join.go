@@ -36,7 +36,7 @@ func look(ctx context.Context, on interface {
 }
 
 // Join implements [driver.Transactor]. It looks at the connection of each transaction once.
-func (db *DB) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
 	known := db.joined.Load()
 	if pointer := reflect.TypeOf(tx).Kind() == reflect.Pointer; !pointer || known == nil || *known != tx {
 		if err := db.fits(ctx, tx); err != nil {
@@ -50,11 +50,13 @@ func (db *DB) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.Wr
 }
 
 // fits refuses a transaction that would write another database, or write this one wrongly.
-func (db *DB) fits(ctx context.Context, tx driver.Tx) error {
+func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
 	theirs, err := look(ctx, tx)
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
 		return err
+	case errors.As(err, new(stated)):
+		return fmt.Errorf("%w; it is none of SQLite, where the queue is", driver.ErrOtherEngine)
 	case err != nil:
 		return fmt.Errorf("the transaction's connection cannot be looked at, so it is none of SQLite or it has failed: %w", err)
 	case db.file == nil:
@@ -69,6 +71,12 @@ func (db *DB) fits(ctx context.Context, tx driver.Tx) error {
 		return errors.New("foreign keys are off in the transaction, so that rows which belong to a job would outlive it: open its pool with _foreign_keys=1")
 	}
 	return nil
+}
+
+// A stated error has one of the codes of the SQL standard, as those of PostgreSQL's drivers and not those of SQLite's.
+type stated interface {
+	error
+	SQLState() string
 }
 
 func orMemory(file string) string {

@@ -6,21 +6,28 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // keyLimits are the limit keys that a claim looks at: those that were marked, and those of which it may take jobs.
 type keyLimits struct {
-	now       time.Time
-	standings map[string]*standing
-	lanes     []*lane // that it has looked into, and all of keys that were marked
+	*joblimit.Standings
+
+	marked marks
+	lanes  []*lane // that it has looked into, and all of keys that were marked
+	shut   int     // how many of them have no capacity
+}
+
+func newKeyLimits(now time.Time) *keyLimits {
+	return &keyLimits{Standings: joblimit.NewStandings(driver.TargetKey, now), marked: newMarks()}
 }
 
 // admit looks at keys that are marked, and reports whether some may be left: it looks at more of them the more jobs are wanted,
-// and leaves the others to the next claim. Of those with room, all types that wait are lanes.
+// and leaves the others to the next claim. Of those with capacity, all types that wait are lanes.
 func (k *keyLimits) admit(ctx context.Context, tx *driver.WriteTx, wanted int) (more bool, err error) {
-	for n := 4 + wanted/4; len(k.standings)+len(k.lanes) < 40+4*wanted; {
-		taken, err := takeMarks(ctx, tx, k.now, n)
+	for n := 4 + wanted/4; k.Len()+len(k.lanes) < 40+4*wanted; {
+		taken, err := takeMarks(ctx, tx, k.Now(), n)
 		if err != nil {
 			return false, err
 		}
@@ -37,9 +44,8 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken mar
 	}
 	var open []string
 	for key := range taken {
-		s := k.standings[key]
-		s.marked = true
-		if s.left > 0 {
+		k.marked.add(key)
+		if k.Of(key).Left() > 0 {
 			open = append(open, key)
 		}
 	}
@@ -50,7 +56,7 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken mar
 	lanes, err := jobsql.Collect(rows, err, func(row jobsql.Scanner) (*lane, error) {
 		l := &lane{kind: laneWaiting}
 		err := row.Scan(&l.limitKey, &l.typeName)
-		l.keyRoom = &k.standings[l.limitKey].room
+		l.bounds.Key = &k.Of(l.limitKey).Capacity
 		return l, err
 	})
 	k.lanes = append(k.lanes, lanes...)
@@ -61,32 +67,28 @@ func (k *keyLimits) admitSome(ctx context.Context, tx *driver.WriteTx, taken mar
 func (k *keyLimits) look(ctx context.Context, tx *driver.WriteTx, keys marks) error {
 	var names []string
 	for key := range keys {
-		if k.standings[key] == nil {
+		if k.Of(key) == nil {
 			names = append(names, key)
 		}
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	standings, err := readStandings(ctx, tx, driver.TargetKey, selectKeys, list(names))
+	standings, err := readStandings(ctx, tx, selectKeys, list(names))
 	if err != nil {
 		return err
 	}
+	for _, s := range standings {
+		if k.Add(s).Left() == 0 {
+			k.shut++
+		}
+	}
 	for _, key := range names {
-		s := standings[key]
-		if s == nil {
+		if k.Of(key) == nil {
 			return fmt.Errorf("sqlite: the limit key %q is not found again", key)
 		}
-		s.settle(k.now)
-		s.left, _ = s.limit.Room(s.running, s.arrival, k.now)
-		k.standings[key] = s
 	}
 	return nil
-}
-
-func (k *keyLimits) marked(key string) bool {
-	s := k.standings[key]
-	return s != nil && s.marked
 }
 
 // enter looks at the keys of waiting lanes that are about to be read.
@@ -99,8 +101,8 @@ func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane
 		return err
 	}
 	for _, l := range lanes {
-		if l.keyRoom == nil {
-			l.keyRoom = &k.standings[l.limitKey].room
+		if l.bounds.Key == nil {
+			l.bounds.Key = &k.Of(l.limitKey).Capacity
 			k.lanes = append(k.lanes, l)
 		}
 	}
@@ -111,19 +113,17 @@ func (k *keyLimits) enter(ctx context.Context, tx *driver.WriteTx, lanes []*lane
 // for a running job to end is looked at then.
 func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver.Job) error {
 	for i := range jobs {
-		if s := k.standings[jobs[i].LimitKey]; s != nil {
-			s.spend(1, k.now)
-		}
+		k.Start(jobs[i].LimitKey, 1)
 	}
-	if err := writeArrivals(ctx, tx, k.standings); err != nil {
+	if err := writeArrivals(ctx, tx, k.Standings); err != nil {
 		return err
 	}
 	var later jsonRows
-	for key, s := range k.standings {
-		if _, again := s.limit.Room(s.running, s.arrival, k.now); s.left == 0 && !again.IsZero() {
+	for s := range k.All {
+		if again := k.Again(s); !again.IsZero() {
 			later.begin()
 			later.time(again)
-			later.text(key)
+			later.text(s.Name)
 		}
 	}
 	if later.empty() {
@@ -136,8 +136,8 @@ func (k *keyLimits) spend(ctx context.Context, tx *driver.WriteTx, jobs []driver
 // keys are those that have been looked at.
 func (k *keyLimits) keys() marks {
 	keys := newMarks()
-	for key := range k.standings {
-		keys.add(key)
+	for s := range k.All {
+		keys.add(s.Name)
 	}
 	return keys
 }

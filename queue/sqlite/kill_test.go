@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/internal/forest"
-	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
 func TestMain(m *testing.M) { forest.Main(m, openForest) }
 
-func openForest(ctx context.Context, path string) (driver.Driver, error) {
+func openForest(ctx context.Context, path string) (queue.DB, error) {
 	return sqlite.Open(ctx, path, &sqlite.Config{Durability: sqlite.Normal})
 }
 

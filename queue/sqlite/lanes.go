@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
 // A claim merges lanes, each of which is in the order of claims: for each type its ready jobs, and for each limit key and
@@ -22,8 +23,7 @@ type lane struct {
 	typeName string
 	limitKey string // of a waiting lane
 
-	typeRoom *room
-	keyRoom  *room // of a waiting lane that has been read
+	bounds joblimit.Bounds // that of the key is known of a waiting lane that has been read
 
 	ready []place
 	front *place // where it is said to begin; nil when that is not known
@@ -32,9 +32,6 @@ type lane struct {
 	taken int
 	all   bool // no more can be read
 }
-
-// A room is for how many a claim has room, in all lanes that share it.
-type room struct{ left int }
 
 // A laneKind is where the places of a lane are.
 type laneKind int
@@ -103,25 +100,14 @@ func (l *lane) last() *place {
 	return l.after
 }
 
-// left is how many may be taken of the lane, if it has them.
-func (l *lane) left() int {
-	if l.keyRoom != nil {
-		return min(l.typeRoom.left, l.keyRoom.left)
-	}
-	return l.typeRoom.left
-}
-
 // over reports whether nothing more can be taken from the lane.
-func (l *lane) over() bool { return l.left() == 0 || (l.all && len(l.ready) == 0) }
+func (l *lane) over() bool { return l.bounds.Left() == 0 || (l.all && len(l.ready) == 0) }
 
 func (l *lane) take() place {
 	l.after = &l.ready[0]
 	l.ready = l.ready[1:]
 	l.taken++
-	l.typeRoom.left--
-	if l.keyRoom != nil {
-		l.keyRoom.left--
-	}
+	l.bounds.Take()
 	return *l.after
 }
 
@@ -132,26 +118,36 @@ type merge struct {
 	keys   *keyLimits
 	wanted int
 	lanes  byNext
+	fronts bool // some are stored
 	more   bool // some keys are left to be looked at
+	open   bool // some keys are left that have capacity and jobs
 }
 
-// newMerge begins with a lane for each type, one for its fronts, and those of the keys that are marked.
-func newMerge(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, types []driver.TypeCapacity, todo *chores) (m *merge, err error) {
-	m = &merge{tx: tx, reader: tx, keys: &keyLimits{now: req.Now, standings: make(map[string]*standing)}, wanted: req.Limit}
-	rooms := make(map[string]*room, len(types))
+// newMerge begins with a lane for each type, one for its fronts, and those of the keys that are freed or marked.
+func newMerge(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacity, t *turn) (m *merge, err error) {
+	m = &merge{
+		tx: tx, reader: tx, wanted: t.req.Limit, fronts: t.todo.fronts,
+		keys: newKeyLimits(t.req.Now),
+	}
+	capacities := make(map[string]*joblimit.Capacity, len(types))
 	for _, t := range types {
-		shared := &room{left: t.Capacity}
-		rooms[t.Type] = shared
-		m.lanes = append(m.lanes, &lane{kind: laneReady, typeName: t.Type, typeRoom: shared})
-		if todo.fronts {
-			m.lanes = append(m.lanes, &lane{kind: laneFronts, typeName: t.Type, typeRoom: shared})
+		shared := joblimit.NewCapacity(t.Capacity)
+		capacities[t.Type] = shared
+		m.lanes = append(m.lanes, &lane{kind: laneReady, typeName: t.Type, bounds: joblimit.Bounds{Type: shared}})
+		if m.fronts {
+			m.lanes = append(m.lanes, &lane{kind: laneFronts, typeName: t.Type, bounds: joblimit.Bounds{Type: shared}})
 		}
 	}
-	if todo.marks {
-		m.more, err = m.keys.admit(ctx, tx, req.Limit)
+	if len(t.freed) > 0 {
+		if err := m.keys.admitSome(ctx, tx, t.freed); err != nil {
+			return nil, err
+		}
+	}
+	if t.todo.marks {
+		m.more, err = m.keys.admit(ctx, tx, t.req.Limit)
 	}
 	for _, l := range m.keys.lanes {
-		if l.typeRoom = rooms[l.typeName]; l.typeRoom != nil {
+		if l.bounds.Type = capacities[l.typeName]; l.bounds.Type != nil {
 			m.lanes = append(m.lanes, l)
 		}
 	}
@@ -162,7 +158,11 @@ func newMerge(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, 
 func (m *merge) run(ctx context.Context) ([]place, error) {
 	places := make([]place, 0, min(m.wanted, 100))
 	heap.Init(&m.lanes)
-	for m.wanted > 0 && len(m.lanes) > 0 {
+	for most := m.keys.shut + 40 + 4*m.wanted; m.wanted > 0 && len(m.lanes) > 0; {
+		if m.keys.shut > most { // their fronts go now: the next claim finds the others
+			m.more = true
+			break
+		}
 		switch first := m.lanes[0]; {
 		case first.over():
 			heap.Pop(&m.lanes)
@@ -181,7 +181,7 @@ func (m *merge) run(ctx context.Context) ([]place, error) {
 }
 
 // leave settles what has changed of limit keys by the start of jobs that were taken. When that is not all of them, keys may
-// have more room than was thought, and are looked at again.
+// have more capacity than was thought, and are looked at again.
 func (m *merge) leave(ctx context.Context, jobs []driver.Job, all bool) error {
 	err := errors.Join(m.keys.spend(ctx, m.tx, jobs), m.moveFronts(ctx))
 	if err == nil && !all {
@@ -205,10 +205,10 @@ func (m *merge) read(ctx context.Context, known int) error {
 			continue
 		}
 		n := max(4*known, 2*m.wanted/len(lanes)+1)
-		if kind != laneFronts { // of which those count for nothing whose keys have no room
+		if kind != laneFronts { // of which those count for nothing whose keys have no capacity
 			most := 0
 			for _, l := range lanes {
-				most = max(most, l.taken+min(l.left(), m.wanted))
+				most = max(most, l.taken+min(l.bounds.Left(), m.wanted))
 			}
 			n = min(n, most)
 		}
@@ -267,7 +267,7 @@ func (m *merge) readLanes(ctx context.Context, kind laneKind, lanes []*lane, n i
 		names = keysAndTypesOf(lanes)
 	}
 	var text string
-	if err := m.reader.QueryRowContext(ctx, kind.statement(), n, names).Scan(&text); err != nil {
+	if err := scanRow(ctx, m.reader, kind.statement(), []any{n, names}, &text); err != nil {
 		return err
 	}
 	texts := strings.Split(text, "\n")
@@ -311,8 +311,10 @@ func (m *merge) extend(l *lane, places []place) {
 	for i := range places[min(l.read, len(places)):] {
 		front := &places[l.read+i]
 		l.after = front
-		if !m.keys.marked(front.limitKey) {
-			m.lanes = append(m.lanes, &lane{kind: laneWaiting, typeName: l.typeName, limitKey: front.limitKey, typeRoom: l.typeRoom, front: front, after: front})
+		if _, marked := m.keys.marked[front.limitKey]; !marked {
+			m.lanes = append(m.lanes, &lane{
+				kind: laneWaiting, typeName: l.typeName, limitKey: front.limitKey, bounds: joblimit.Bounds{Type: l.bounds.Type}, front: front, after: front,
+			})
 		}
 	}
 }

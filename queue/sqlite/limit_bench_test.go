@@ -14,20 +14,20 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
-// A million jobs of 200 types with 1,000 limit keys, each with room for two; an operation is a claim and the end of what
-// it got. What has no room must cost nothing.
+// A million jobs of 200 types with 1,000 limit keys, each with capacity for two; an operation is a claim and the end of what
+// it got. What has no capacity must cost nothing.
 func BenchmarkClaimWithinLimits(b *testing.B) {
 	const jobs, types, keys = 1_000_000, 200, 1000
 	for _, limited := range []string{"none", "keys", "keys and types"} {
-		q, rooms := limitedQueue(b, limited, jobs, types, keys)
-		db := q.DB().(driver.Driver)
+		q, capacities := limitedQueue(b, limited, jobs, types, keys)
+		db := q.DB().Driver()
 		for _, limit := range []int{10, 100} {
 			b.Run(fmt.Sprintf("limits=%s/claim=%d", limited, limit), func(b *testing.B) {
 				var claiming, ending time.Duration
 				got := 0
 				for range b.N {
 					began := time.Now()
-					result, err := db.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: limit, Now: began})
+					result, err := db.Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: began})
 					claiming += time.Since(began)
 					require.NoError(b, err)
 					got += len(result.Jobs)
@@ -46,11 +46,11 @@ func BenchmarkClaimWithinLimits(b *testing.B) {
 func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Queue, []driver.TypeCapacity) {
 	b.Helper()
 	q := benchQueue(b, sqlite.Normal)
-	rooms := make([]driver.TypeCapacity, types)
-	for i := range rooms {
-		rooms[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
+	capacities := make([]driver.TypeCapacity, types)
+	for i := range capacities {
+		capacities[i] = driver.TypeCapacity{Type: fmt.Sprint("type-", i), Capacity: 1000}
 		if limited == "keys and types" {
-			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(rooms[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
+			require.NoError(b, q.SetLimit(b.Context(), queue.ForType(capacities[i].Type), queue.Limit{MaxRunning: 50, Rate: 100_000, Per: time.Second, Burst: 10_000}))
 		}
 	}
 	for i := range keys {
@@ -64,18 +64,18 @@ func limitedQueue(b *testing.B, limited string, jobs, types, keys int) (*queue.Q
 		batch := make([]queue.NewJob, 1000)
 		for i := range batch {
 			key := random.IntN(keys)
-			batch[i] = queue.Type[int](rooms[(key+random.IntN(4)*50)%types].Type).New(i, &queue.Options{Priority: random.IntN(3), LimitKey: fmt.Sprint("key-", key)})
+			batch[i] = queue.Type[int](capacities[(key+random.IntN(4)*50)%types].Type).New(i, &queue.Options{Priority: random.IntN(3), LimitKey: fmt.Sprint("key-", key)})
 		}
 		_, err := q.EnqueueMany(b.Context(), batch)
 		require.NoError(b, err)
 	}
 	// The first claims admit.
 	for range 100 {
-		result, err := q.DB().(driver.Driver).Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: rooms, Limit: 1, Now: time.Now()})
+		result, err := q.DB().Driver().Claim(b.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: 1, Now: time.Now()})
 		require.NoError(b, err)
 		endAll(b, q, result.Jobs)
 	}
-	return q, rooms
+	return q, capacities
 }
 
 func endAll[J driver.Job | queue.Job](tb testing.TB, q *queue.Queue, jobs []J) {
@@ -85,7 +85,7 @@ func endAll[J driver.Job | queue.Job](tb testing.TB, q *queue.Queue, jobs []J) {
 		outcomes[i] = driver.Outcome{Lease: leaseOf(jobs[i]), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
 	require.NoError(tb, driver.Write(tb.Context(), q.DB(), func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := q.DB().(driver.Driver).Finish(ctx, tx, outcomes)
+		_, err := q.DB().Driver().Finish(ctx, tx, outcomes)
 		return err
 	}))
 }

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
@@ -28,7 +27,20 @@ SET due_at = MIN(due_at, excluded.due_at)`
 	isOpen   = `EXISTS (SELECT 1 FROM job_fronts WHERE limit_key = value)`
 
 	markChanged = insertMarks + `(` + someWait + ` OR ` + isOpen + `)` + onceMarked
-	markFreed   = insertMarks + someWait + ` AND NOT ` + isOpen + onceMarked
+	isShut      = someWait + ` AND NOT ` + isOpen
+	markFreed   = insertMarks + isShut + onceMarked
+
+	selectFree = `
+SELECT value
+FROM json_each($1)
+WHERE ` + isOpen + `
+  OR NOT ` + someWait + `
+  AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running' AND limit_key = value)`
+
+	selectShut = `
+SELECT value
+FROM json_each($1)
+WHERE ` + isShut
 
 	markLater = `
 INSERT INTO job_admissions (due_at, limit_key)
@@ -43,7 +55,7 @@ WHERE id IN (
   FROM job_admissions
   WHERE due_at <= $1
   ORDER BY due_at, id
-  LIMIT $2)
+  LIMIT $2 + 0)
 RETURNING limit_key`
 
 	// When they fall due was told by a clock that has been put back since.
@@ -51,10 +63,6 @@ RETURNING limit_key`
 UPDATE job_admissions
 SET due_at = $1
 WHERE due_at > $2`
-
-	selectNextMark = `
-SELECT MIN(due_at)
-FROM job_admissions`
 
 	// The state of a limit as one text: that is several times cheaper than columns. Lines are limits.
 	standingText = `
@@ -142,7 +150,7 @@ WHERE limit_key IN (SELECT value FROM json_each($1))
       AND jobs.limit_key = job_fronts.limit_key
       AND jobs.type = job_fronts.type)`
 
-	setFronts = `
+	insertFronts = `
 INSERT INTO job_fronts (limit_key, type, priority, not_before, id)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
 FROM json_each($1)
@@ -151,7 +159,12 @@ ON CONFLICT (limit_key, type) DO UPDATE
 SET priority = excluded.priority,
   not_before = excluded.not_before,
   id = excluded.id
-WHERE job_fronts.id <> excluded.id
+WHERE `
+
+	betterFronts = insertFronts + `(excluded.priority, job_fronts.not_before, job_fronts.id) >
+  (job_fronts.priority, excluded.not_before, excluded.id)`
+
+	setFronts = insertFronts + `job_fronts.id <> excluded.id
   OR job_fronts.not_before <> excluded.not_before
   OR job_fronts.priority <> excluded.priority`
 
@@ -174,31 +187,6 @@ WHERE TRUE
 ON CONFLICT (kind, name) DO UPDATE
 SET arrival = excluded.arrival`
 
-	setLimit = `
-INSERT INTO job_limits (kind, name, paused, max_running, rate, period_us, burst, updated_at)
-VALUES ($1, $2, FALSE, $3, $4, $5, $6, $7)
-ON CONFLICT (kind, name) DO UPDATE
-SET max_running = excluded.max_running,
-  rate = excluded.rate,
-  period_us = excluded.period_us,
-  burst = excluded.burst,
-  updated_at = excluded.updated_at`
-
-	setPaused = `
-INSERT INTO job_limits (kind, name, paused, updated_at)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (kind, name) DO UPDATE
-SET paused = excluded.paused,
-  updated_at = excluded.updated_at`
-
-	deleteNoLimit = `
-DELETE FROM job_limits
-WHERE kind = $1
-  AND name = $2
-  AND NOT paused
-  AND max_running IS NULL
-  AND rate IS NULL`
-
 	putBackReady = `
 UPDATE jobs
 SET hold = ` + jobsql.Limited + `
@@ -218,16 +206,4 @@ WHERE state = 'queued'
 	// Which limit keys a limit is about.
 	theKey         = `limit_key = $1`
 	keysWithPrefix = `limit_key >= $1 AND substr(limit_key, 1, LENGTH($1)) = $1`
-
-	limitCoalesced = `
-INSERT INTO job_limits (kind, name, paused, max_running, updated_at)
-VALUES ('prefix', '` + joblimit.Coalesced + `', FALSE, 1, $1)
-ON CONFLICT (kind, name) DO NOTHING`
-
-	selectLimits = `
-SELECT kind, name, paused, max_running, rate, period_us, burst
-FROM job_limits
-WHERE kind <> 'prefix'
-  OR name <> '` + joblimit.Coalesced + `'
-ORDER BY kind, name`
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// Jobs without a limit, and those of many keys and types that each have room for some, are one queue: what may run and is
+// Jobs without a limit, and those of many keys and types that each have capacity for some, are one queue: what may run and is
 // most urgent comes first, by whatever portions it is claimed and ended.
 func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 	const most = 3
@@ -55,7 +55,7 @@ func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 func lookAtAllKeys(t *testing.T, q *queue.Queue) {
 	t.Helper()
 	for more := true; more; {
-		result, err := q.DB().(driver.Driver).Claim(t.Context(), driver.ClaimRequest{
+		result, err := q.DB().Driver().Claim(t.Context(), driver.ClaimRequest{
 			WorkerID: "w", Types: []driver.TypeCapacity{{Type: "none", Capacity: 1}}, Limit: 1, Now: time.Now(),
 		})
 		require.NoError(t, err)
@@ -78,10 +78,10 @@ func randomJobs(t *testing.T, q *queue.Queue, random *rand.Rand, n int) (jobs []
 		}
 		batch[i] = queue.Type[int](types[random.IntN(1+random.IntN(len(types)))]).New(i, opts)
 	}
-	receipts, err := q.EnqueueMany(t.Context(), batch)
+	results, err := q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
 	jobs = make([]queue.Job, n)
-	for i, r := range receipts {
+	for i, r := range results {
 		jobs[i] = queue.Job{ID: r.ID, Priority: batch[i].Priority, LimitKey: batch[i].LimitKey}
 	}
 	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
@@ -100,6 +100,7 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	}
 	_, err := q.EnqueueMany(t.Context(), batch)
 	require.NoError(t, err)
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1})) // all are to be looked at
 	marked := func() (n int) {
 		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
 		return n
@@ -107,7 +108,7 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	require.Equal(t, keys, marked())
 	started := make(map[string]bool)
 	for before := keys; before > 0; before = marked() {
-		result, err := db.Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
 		require.NoError(t, err)
 		require.Len(t, result.Jobs, 10)
 		require.True(t, result.More)
@@ -121,6 +122,57 @@ func TestAClaimLooksAtFewOfTheKeysThatAreMarked(t *testing.T) {
 	jobs, err := q.Claim(t.Context(), "w", []string{"t"}, 2*keys)
 	require.NoError(t, err)
 	require.Len(t, jobs, keys-len(started))
+}
+
+// Jobs of keys that nothing runs of are found in their order, and no key is marked for them. Where such keys turn out to be
+// paused, one claim looks at some of them, and says that there is more.
+func TestJobsOfFreeKeysAreFoundWithoutMarks(t *testing.T) {
+	const keys = 1000
+	db := openMemory(t)
+	q := trapQueue(t, db)
+	require.NoError(t, q.SetLimit(t.Context(), queue.ForKeyPrefix("k"), queue.Limit{MaxRunning: 1}))
+	enqueue := func(prefix string) {
+		t.Helper()
+		batch := make([]queue.NewJob, keys)
+		for i := range batch {
+			batch[i] = queue.Type[int]("t").New(i, &queue.Options{LimitKey: fmt.Sprint(prefix, i), Priority: i % 7})
+		}
+		_, err := q.EnqueueMany(t.Context(), batch)
+		require.NoError(t, err)
+	}
+	count := func(table string) (n int) {
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM "+table))
+		return n
+	}
+	claim := func() driver.ClaimResult {
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: []driver.TypeCapacity{{Type: "t", Capacity: keys}}, Limit: 10, Now: time.Now()})
+		require.NoError(t, err)
+		return result
+	}
+	enqueue("k")
+	require.Zero(t, count("job_admissions"))
+	require.Equal(t, keys, count("job_fronts"))
+	for priority := 6; priority >= 0; {
+		result := claim()
+		if len(result.Jobs) == 0 {
+			break
+		}
+		for i := range result.Jobs {
+			require.LessOrEqual(t, result.Jobs[i].Priority, priority)
+			priority = result.Jobs[i].Priority
+		}
+	}
+	require.Zero(t, count("job_fronts"))
+
+	require.NoError(t, q.Pause(t.Context(), queue.ForKeyPrefix("p")))
+	enqueue("p")
+	for left := keys; left > 0; {
+		before, result := left, claim()
+		left = count("job_fronts")
+		require.Less(t, left, before)
+		require.Less(t, before-left, 250)
+		require.True(t, result.More || left == 0)
+	}
 }
 
 // None means that there is nothing to claim, and not that some keys are left to be looked at.

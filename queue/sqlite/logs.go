@@ -7,7 +7,7 @@ import (
 )
 
 // AddLogs implements [driver.Finisher].
-func (db *DB) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
+func (db *engine) AddLogs(ctx context.Context, tx *driver.WriteTx, lines []driver.LogLine) error {
 	var rows jsonRows
 	for i := range lines {
 		l := &lines[i]

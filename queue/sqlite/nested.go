@@ -12,6 +12,10 @@ import (
 // longTurn is how long a turn lasts before those who wait for theirs ask themselves whether they wait for their own.
 const longTurn = 5 * time.Millisecond
 
+// patience is how long a write waits for one other whose function does not return. That function may wait for a goroutine which it
+// has started and which makes this write: nothing shows that.
+const patience = 30 * time.Second
+
 // A lookout finds a write that was begun inside another one on the same goroutine: it would wait for itself for ever. To look
 // at a stack takes longer than many a write, so that nobody does while turns are short.
 type lookout struct {
@@ -56,18 +60,25 @@ func (l *lookout) look(before *request) {
 	}
 }
 
+// lasts reports whether the turn that runs has lasted so long.
+func (l *lookout) lasts(d time.Duration) bool {
+	r := l.running.Load()
+	return r != nil && time.Since(r.began) >= d
+}
+
 // run runs fn as the turn of r.
 func (l *lookout) run(r *request, fn func()) {
+	r.began = time.Now()
 	l.running.Store(r)
 	defer l.running.CompareAndSwap(r, nil)
 	l.guard.Run(fn)
 }
 
 // InWrite implements [driver.WriteChecker].
-func (db *DB) InWrite(ctx context.Context) bool { return db.writer.inWrite(ctx) }
+func (db *engine) InWrite(ctx context.Context) bool { return db.writer.inWrite(ctx) }
 
 func (w *writer) inWrite(ctx context.Context) bool {
 	return ctx.Value(writeKey{}) != nil || w.lookout.guard.Inside()
 }
 
-var _ driver.WriteChecker = (*DB)(nil)
+var _ driver.WriteChecker = (*engine)(nil)

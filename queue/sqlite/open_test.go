@@ -58,7 +58,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"memory":           {":memory:", nil, "use sqlite.OpenMemory"},
 		"a URI":            {"file:jobs.db?_journal_mode=WAL", nil, "is a URI; give the path of the file"},
-		"no path":          {"", nil, "open database"},
+		"no path":          {"", nil, "the path is empty: name a file, or use sqlite.OpenMemory"},
 		"a folder":         {folder, nil, "is a directory"},
 		"no such folder":   {filepath.Join(folder, "none", "x.db"), nil, "no such file or directory"},
 		"another file":     {text, nil, "file is not a database"},
@@ -80,6 +80,17 @@ func TestReaderRefusesToWrite(t *testing.T) {
 			_, err := db.Reader().Exec("INSERT INTO notes (n) VALUES (1)")
 			require.ErrorContains(t, err, "readonly")
 			require.Zero(t, countNotes(t, db))
+		})
+	}
+}
+
+func TestCloseTwice(t *testing.T) {
+	pool := openPool(t, filepath.Join(t.TempDir(), "pool.db")+asAsked)
+	for name, db := range map[string]*sqlite.DB{"file": openFile(t, nil), "memory": openMemory(t), "pool": openOn(t, pool, nil)} {
+		t.Run(name, func(t *testing.T) {
+			createNotes(t, db)
+			require.NoError(t, db.Close())
+			require.NoError(t, db.Close())
 		})
 	}
 }

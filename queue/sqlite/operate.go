@@ -4,10 +4,21 @@ import (
 	"context"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // keyIsOpen is jobsql.Store.KeyIsOpen: claims take the jobs of a key from its fronts.
 const keyIsOpen = `EXISTS (SELECT 1 FROM job_fronts WHERE job_fronts.limit_key = waiting.limit_key)`
+
+// selectUnfound is jobsql.Store.SelectUnfound. Of a key that is marked, or of which no front is stored, claims look for all jobs.
+const selectUnfound = `
+SELECT id
+FROM jobs AS waiting
+WHERE state = 'queued'
+  AND hold = ` + jobsql.Limited + `
+  AND NOT EXISTS (SELECT 1 FROM job_admissions WHERE job_admissions.limit_key = waiting.limit_key)
+  AND ` + keyIsOpen + `
+  AND ` + jobsql.BehindNoFront
 
 // markKeys is jobsql.Store.MarkKeys.
 func markKeys(ctx context.Context, tx *driver.WriteTx, keys []string) error {

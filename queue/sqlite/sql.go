@@ -4,17 +4,9 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
+// A parameter alone as a LIMIT has SQLite prepare the statement again whenever it is bound, at ten times the cost of executing it:
+// hence "+ 0".
 const (
-	// The instant comes first, so that it is one parameter however many rows follow.
-	insertJobs = `
-INSERT INTO jobs (created_at, updated_at, id, type, payload_json, priority, state, hold, not_before, max_attempts,
-  idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace)
-VALUES `
-
-	insertPlainJobs = `
-INSERT INTO jobs (created_at, updated_at, state, hold, not_before, id, type, payload_json, priority, max_attempts)
-VALUES `
-
 	// Takes over what is free again: a key whose time is over, and one of scope coalesce whose job waits no more.
 	insertKey = `
 INSERT INTO job_keys (key, job_id, scope, fingerprint, expires_at)
@@ -31,11 +23,6 @@ WHERE job_keys.expires_at <= $6
 SELECT job_id, fingerprint
 FROM job_keys
 WHERE key = $1`
-
-	selectHolder = `
-SELECT type, payload_json
-FROM jobs
-WHERE id = $1`
 
 	deleteKey = `
 DELETE FROM job_keys
@@ -64,7 +51,8 @@ SELECT
   EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND hold = ` + jobsql.Scheduled + ` AND not_before <= $1),
   EXISTS (SELECT 1 FROM job_admissions WHERE due_at <= $1),
   EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type'),
-  EXISTS (SELECT 1 FROM job_fronts)`
+  EXISTS (SELECT 1 FROM job_fronts),
+  EXISTS (SELECT 1 FROM job_workers WHERE id = $2)`
 
 	expireJobs = `
 UPDATE jobs
@@ -106,7 +94,7 @@ SELECT group_concat(COALESCE((
       SELECT priority, not_before, id, `
 	firstOfLane = `
       ORDER BY priority DESC, not_before, id
-      LIMIT $1)), ''), char(10))
+      LIMIT $1 + 0)), ''), char(10))
 FROM json_each($2) AS lanes`
 
 	readReady = eachLane + `rowid AS last
@@ -134,7 +122,7 @@ WHERE state = 'queued'
   AND type = $1
   AND (expires_at IS NULL OR expires_at > $2)
 ORDER BY priority DESC, not_before, id
-LIMIT $3`
+LIMIT $3 + 0`
 
 	selectClaimableRows = `
 SELECT ` + jobsql.ClaimColumns + `
@@ -172,19 +160,17 @@ WHERE rowid IN (SELECT value FROM json_each($3))
   AND updated_at = created_at
   AND EXISTS (SELECT 1 FROM jobs WHERE rowid = $4 AND id = $5)`
 
+	// When the next scheduled job of the types is due, and when the next mark.
 	selectNextDue = `
-SELECT not_before
-FROM jobs
-WHERE state = 'queued'
-  AND hold = ` + jobsql.Scheduled + `
-  AND type IN (SELECT value FROM json_each($1))
-ORDER BY not_before
-LIMIT 1`
-
-	ensureWorker = `
-INSERT INTO job_workers (id, beat, beat_at)
-VALUES ($1, 0, $2)
-ON CONFLICT (id) DO NOTHING`
+SELECT (
+    SELECT not_before
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = ` + jobsql.Scheduled + `
+      AND type IN (SELECT value FROM json_each($1))
+    ORDER BY not_before
+    LIMIT 1),
+  (SELECT MIN(due_at) FROM job_admissions)`
 
 	beatWorker = `
 UPDATE job_workers
@@ -203,20 +189,6 @@ WHERE state = 'running'
   AND worker_id NOT IN (SELECT id FROM job_workers)
 ORDER BY id`
 
-	deleteWorkerAt = `
-DELETE FROM job_workers
-WHERE id = $1
-  AND beat = $2`
-
-	deleteWorker = `
-DELETE FROM job_workers
-WHERE id = $1`
-
-	selectWorker = `
-SELECT COUNT(*)
-FROM job_workers
-WHERE id = $1`
-
 	// The end of nearly every job, by rows of id, attempt, result and instant.
 	completeJobs = `
 UPDATE OR FAIL jobs
@@ -231,6 +203,18 @@ FROM (VALUES `
 WHERE jobs.id = o.column1
   AND jobs.attempt = o.column2
   AND jobs.state = 'running'`
+
+	// The same for jobs that end alike: at one instant, in the same attempt and without a result.
+	completeAlike = `
+UPDATE OR FAIL jobs
+SET state = 'completed',
+  hold = ` + jobsql.None + `,
+  result_json = NULL,
+  updated_at = $1,
+  finished_at = $1
+WHERE attempt = $2
+  AND id IN (SELECT value FROM json_each($3))
+  AND state = 'running'`
 
 	returningEnded = `
 RETURNING jobs.id, attempt, NULL, NULL, idempotency_key, key_scope, limit_key`
@@ -301,20 +285,4 @@ WHERE id = $2`
 SELECT state, type, payload_json, idempotency_key, key_scope, limit_key
 FROM jobs
 WHERE id = $1`
-
-	startStep = `
-INSERT INTO job_steps (job_id, name, attempt, started_at)
-VALUES ($1, $2, $3, $4)
-ON CONFLICT (job_id, name) DO UPDATE
-SET attempt = excluded.attempt,
-  started_at = excluded.started_at
-WHERE job_steps.finished_at IS NULL`
-
-	finishStep = `
-INSERT INTO job_steps (job_id, name, attempt, started_at, finished_at, result_json)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (job_id, name) DO UPDATE
-SET attempt = excluded.attempt,
-  finished_at = excluded.finished_at,
-  result_json = excluded.result_json`
 )

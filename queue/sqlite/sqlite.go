@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,9 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "github.com/mattn/go-sqlite3" // registers the driver "sqlite3"
 
-	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
-	"github.com/postroom-go/postroom/queue/internal/jobsql"
 	_ "github.com/postroom-go/postroom/queue/sqlite/internal/cgo" // builds with cgo only
 )
 
@@ -44,8 +40,8 @@ type Config struct {
 	// BusyTimeout is how long a write waits for another process to finish its own. Default 10 s; at least 1 ms.
 	BusyTimeout time.Duration
 	// SingleProcess says that no other process enqueues into the file while a dispatcher runs, so that the file is not
-	// watched. What another one enqueues all the same, or a transaction of the program's own, is found by polling. It is needed under testing/synctest: the clock of
-	// a bubble stands still while a file is watched.
+	// watched. What another one enqueues all the same, or a transaction of the program's own, is found by polling. It is
+	// needed under testing/synctest: the clock of a bubble stands still while a file is watched.
 	SingleProcess bool
 }
 
@@ -77,27 +73,37 @@ func (c *Config) withDefaults() (Config, error) {
 // ErrClosed is returned by writes after [DB.Close].
 var ErrClosed = errors.New("sqlite: database is closed")
 
-// shared has the methods that are the same on every engine.
-type shared = jobsql.Store
+// ErrWriteBlocked is returned by a write that has waited for 30 s while the function of one other write of this program has not
+// returned. Nothing is written.
+var ErrWriteBlocked = errors.New("sqlite: the function given to another Write has not returned for 30s: " +
+	"if it waits for this call, made by another goroutine, use the calls that take its transaction, such as EnqueueTx; else have it do less")
 
 // DB is an open database: one writer and a pool of readers. It is safe for use by many goroutines, and by several
 // processes on the same file.
-type DB struct {
-	shared
+type DB struct{ engine *engine }
 
-	reader       *sqlx.DB
-	writer       *writer
-	candidates   candidateReader
-	checkpointer *checkpointer // nil in memory
-	wakers       wakers
-	clock        joblimit.Clock
-	file         *file // nil in memory
-	watched      bool
-	own          library
-	joined       atomic.Pointer[driver.Tx] // the latest that was looked at
+// Close waits for the write under way, refuses those that wait, and closes all connections. A second call does nothing.
+func (db *DB) Close() error { return db.engine.close() }
+
+// Dialect is [driver.SQLite].
+func (db *DB) Dialect() driver.Dialect { return driver.SQLite }
+
+// Reader is the pool for queries; it refuses to write.
+func (db *DB) Reader() *sqlx.DB { return db.engine.reader }
+
+// Write runs fn in a write transaction and returns when what fn wrote is committed; see [driver.DB]. What concurrent callers
+// ask for is grouped into one commit.
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	return db.engine.Write(ctx, fn)
 }
 
-var _ driver.Driver = (*DB)(nil)
+// Driver is what a queue works through; a program has no need of it.
+func (db *DB) Driver() driver.Driver {
+	if db == nil || db.engine == nil {
+		return nil
+	}
+	return db.engine
+}
 
 // Open opens the database file at path, creating it (readable by its owner alone) when it does not exist; cfg may be nil.
 // The folder must exist, on a local disk: SQLite's write-ahead log does not work over a network.
@@ -106,7 +112,10 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if path == ":memory:" {
+	switch path {
+	case "":
+		return nil, errors.New("sqlite: open database: the path is empty: name a file, or use sqlite.OpenMemory")
+	case ":memory:":
 		return nil, errors.New("sqlite: open database: :memory: names no file; use sqlite.OpenMemory")
 	}
 	if strings.HasPrefix(path, "file:") {
@@ -125,7 +134,7 @@ func Open(ctx context.Context, path string, cfg *Config) (*DB, error) {
 	}
 	// A URI of its own keeps "?", "#" and "%" in the path from being read as options.
 	uri := "file:" + (&url.URL{Path: path}).EscapedPath()
-	return open(ctx, uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, file, c)
+	return opened(open(ctx, newConnections(uri, url.Values{"_journal_mode": {"WAL"}, "_synchronous": {string(c.Durability)}}, c), file, c))
 }
 
 // create makes a file that is not there. One that is is not opened: closing it again would give up the locks that other
@@ -157,126 +166,12 @@ func OpenMemory(ctx context.Context) (*DB, error) {
 		return nil, err
 	}
 	// The memdb file system, unlike a shared cache, locks as files do. A name that begins with "/" is shared by the pool.
-	return open(ctx, "file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, nil, c)
+	return opened(open(ctx, newConnections("file:/postroom-"+uuid.NewString(), url.Values{"vfs": {"memdb"}}, c), nil, c))
 }
 
-func open(ctx context.Context, uri string, options url.Values, file *file, cfg Config) (*DB, error) {
-	options.Set("_foreign_keys", "1")
-	// database/sql gives a connection to one goroutine at a time.
-	options.Set("_mutex", "no")
-	options.Set("_busy_timeout", strconv.Itoa(writerPatience))
-	db := &DB{file: file, watched: file != nil && !cfg.SingleProcess}
-	var err error
-	db.writer, err = openWriter(ctx, uri, options.Encode(), file, cfg.BusyTimeout, db.wakers.wake)
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", uri, err)
-	}
-	options.Set("_query_only", "1")
-	options.Set("_busy_timeout", strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10))
-	if err := db.openReaders(uri, options, cfg); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
-	}
-	db.shared = shared{Engine: driver.SQLite, Query: db.query, MarkKeys: markKeys, KeyIsOpen: keyIsOpen}
-	if err := db.check(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", uri, err), db.Close())
-	}
-	return db, nil
-}
-
-// openReaders makes the connections beside the writer's. In memory there is no log to be copied, and nothing can be read while
-// the writer writes.
-func (db *DB) openReaders(uri string, options url.Values, cfg Config) (err error) {
-	if db.reader, err = openPool(uri, options, cfg.Readers); err != nil || db.file == nil {
-		return err
-	}
-	if db.candidates.pool, err = openPool(uri, options, 1); err != nil {
-		return err
-	}
-	pool, err := openPool(uri, options, 1)
-	if err == nil {
-		db.checkpointer = startCheckpointer(pool, db.writer)
-	}
-	return err
-}
-
-// openPool makes a pool of at most so many connections, all of which it keeps. It opens none yet.
-func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
-	pool, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
+func opened(engine *engine, err error) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(connections)
-	pool.SetMaxIdleConns(connections)
-	return pool, nil
-}
-
-// oldest is the first SQLite in which a write-ahead log that is reset while another process writes cannot be corrupted.
-var oldest = [3]int{3, 51, 3}
-
-func (db *DB) check(ctx context.Context) error {
-	var version string
-	if err := db.reader.GetContext(ctx, &version, "SELECT sqlite_version()"); err != nil {
-		return err
-	}
-	if err := checkVersion(version); err != nil {
-		return err
-	}
-	var err error
-	db.own, err = look(ctx, db.reader)
-	return err
-}
-
-func checkVersion(version string) error {
-	var v [3]int
-	for i, part := range strings.SplitN(version, ".", 3) {
-		v[i], _ = strconv.Atoi(part)
-	}
-	for i := range v {
-		if v[i] > oldest[i] {
-			return nil
-		}
-		if v[i] < oldest[i] {
-			return fmt.Errorf("SQLite %s can corrupt a write-ahead log; 3.51.3 or newer is needed (build without the tag libsqlite3)", version)
-		}
-	}
-	return nil
-}
-
-// Close waits for the write under way, refuses those that wait, and closes all connections. A second call does nothing.
-func (db *DB) Close() error {
-	var err error
-	if db.checkpointer != nil {
-		err = db.checkpointer.close()
-	}
-	err = errors.Join(err, db.writer.close(), db.candidates.close())
-	if db.reader != nil {
-		err = errors.Join(err, db.reader.Close())
-	}
-	return err
-}
-
-// Dialect is [driver.SQLite].
-func (db *DB) Dialect() driver.Dialect { return driver.SQLite }
-
-// Reader is the pool for queries; it refuses to write.
-func (db *DB) Reader() *sqlx.DB { return db.reader }
-
-// Write implements [driver.DB]: what concurrent callers ask for is grouped into one commit.
-func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
-	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
-}
-
-func (db *DB) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
-	return db.writer.write(ctx, fn)
-}
-
-// errReadInside: in memory a reader would wait for the write that waits for it.
-var errReadInside = fmt.Errorf("%w: a database in memory cannot be read inside one either, except by the transaction", driver.ErrNestedWrite)
-
-// query runs a statement on the readers.
-func (db *DB) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
-	if db.file == nil && db.InWrite(ctx) {
-		return nil, errReadInside
-	}
-	return db.reader.QueryContext(ctx, query, args...)
+	return &DB{engine: engine}, nil
 }

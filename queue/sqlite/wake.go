@@ -15,13 +15,13 @@ type wakers struct {
 }
 
 // Notify implements [driver.Notifier].
-func (db *DB) Notify(_ context.Context, tx *driver.WriteTx) error {
+func (db *engine) Notify(_ context.Context, tx *driver.WriteTx) error {
 	tx.OnCommit(db.wakers.wake)
 	return nil
 }
 
 // Listen implements [driver.Notifier].
-func (db *DB) Listen(ctx context.Context, wake func()) error {
+func (db *engine) Listen(ctx context.Context, wake func()) error {
 	remove := db.wakers.add(wake)
 	defer remove()
 	wake()

@@ -60,7 +60,7 @@ func TestListenersComeAndGo(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		woken := make(chan struct{}, 1000)
 		done := make(chan error, 1)
-		go func() { done <- there.Listen(ctx, func() { woken <- struct{}{} }) }()
+		go func() { done <- there.Driver().Listen(ctx, func() { woken <- struct{}{} }) }()
 		<-woken // it listens
 		require.NoError(t, driver.Write(t.Context(), here, func(ctx context.Context, tx *driver.WriteTx) error { return insertNote(ctx, tx, i) }))
 		<-woken

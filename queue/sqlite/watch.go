@@ -16,7 +16,7 @@ const (
 )
 
 // watch asks the writer to look when the write-ahead log has changed, by whomever. An idle one costs nothing.
-func (db *DB) watch(ctx context.Context) error {
+func (db *engine) watch(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return err

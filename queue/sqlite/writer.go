@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -31,8 +30,7 @@ const (
 type writer struct {
 	name        string // of the database, for people
 	file        *file  // nil in memory
-	pool        *sqlx.DB
-	conn        *sqlx.Conn
+	conn        *connection
 	statements  *statements
 	busyTimeout time.Duration
 	blocked     time.Time // since when another process has been seen holding the lock; zero when none does
@@ -41,6 +39,7 @@ type writer struct {
 	looks    chan struct{} // asks to look whether another process has committed
 	version  int64         // as of the last look
 	changed  func()        // called when one has
+	now      func() time.Time
 	written  chan struct{} // gets a token at each commit
 	finishes chan struct{} // asks to copy the last few pages of the log back
 	quit     chan struct{}
@@ -53,6 +52,7 @@ type writer struct {
 // gives up, decides what becomes of it.
 type request struct {
 	arrived time.Time
+	began   time.Time // its turn; set before it is the lookout's
 	taken   atomic.Bool
 	turn    chan struct{} // closed when the caller may run its function, or, without a tx, when it is refused
 	ran     chan struct{} // closed when the function has ended
@@ -67,31 +67,26 @@ var errAborted = errors.New("sqlite: the function given to Write did not return"
 
 type writeKey struct{}
 
-func openWriter(ctx context.Context, name, options string, file *file, busyTimeout time.Duration, changed func()) (*writer, error) {
-	pool, err := sqlx.Open("sqlite3", name+"?"+options)
+func openWriter(ctx context.Context, from connections, file *file, busyTimeout time.Duration, now func() time.Time, changed func()) (*writer, error) {
+	conn, err := from.writer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pool.SetMaxOpenConns(1)
-	conn, err := connect(ctx, pool, busyTimeout)
-	if err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
 	if _, err := conn.ExecContext(ctx, writerPragmas); err != nil {
-		return nil, errors.Join(err, conn.Close(), pool.Close())
+		return nil, errors.Join(err, conn.release())
 	}
 	w := &writer{
-		name: name, file: file, pool: pool, conn: conn, statements: newStatements(conn), busyTimeout: busyTimeout,
+		name: from.name(), file: file, conn: conn, statements: newStatements(conn.Conn), busyTimeout: busyTimeout,
 		requests: make(chan *request, maxGroup), looks: make(chan struct{}, 1), changed: changed,
-		written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
+		now: now, written: make(chan struct{}, 1), finishes: make(chan struct{}, 1), quit: make(chan struct{}), stopped: make(chan struct{}),
 		lookout: newLookout(),
 	}
 	w.close = sync.OnceValue(w.shut)
 	if err := errors.Join(w.statements.watch(), w.try()); err != nil {
-		return nil, errors.Join(advise(err, "the queue writes"), w.statements.close(), conn.Close(), pool.Close())
+		return nil, errors.Join(advise(err, "the queue writes"), w.statements.close(), conn.release())
 	}
 	if err := file.identify(); err != nil {
-		return nil, errors.Join(err, w.statements.close(), conn.Close(), pool.Close())
+		return nil, errors.Join(err, w.statements.close(), conn.release())
 	}
 	go w.loop()
 	return w, nil
@@ -110,25 +105,15 @@ func (w *writer) try() error {
 	return errors.Join(w.exec("PRAGMA user_version = 1"), w.exec("ROLLBACK"))
 }
 
-// connect tries again while another process changes the journal mode of a new file.
-func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.Conn, error) {
-	for deadline := time.Now().Add(patience); ; {
-		conn, err := pool.Connx(ctx)
-		if err == nil || !busy(err) || time.Now().After(deadline) {
-			return conn, err
-		}
-	}
-}
-
 func (w *writer) shut() error {
 	close(w.quit)
 	<-w.stopped
-	return errors.Join(w.statements.close(), w.conn.Close(), w.pool.Close())
+	return errors.Join(w.statements.close(), w.conn.release())
 }
 
 func (w *writer) write(ctx context.Context, fn func(context.Context, *driver.WriteTx) error) error {
-	if ctx.Value(writeKey{}) != nil {
-		return driver.ErrNestedWrite
+	if err := mayBegin(ctx); err != nil {
+		return err
 	}
 	r := &request{arrived: time.Now(), turn: make(chan struct{}), ran: make(chan struct{}), done: make(chan struct{})}
 	if err := w.await(ctx, r); err != nil {
@@ -142,6 +127,17 @@ func (w *writer) write(ctx context.Context, fn func(context.Context, *driver.Wri
 		r.tx.Committed()
 	}
 	return advise(r.err, w.name)
+}
+
+// mayBegin refuses a context under which no write can begin.
+func mayBegin(ctx context.Context) error {
+	switch {
+	case ctx == nil:
+		return driver.ErrNilContext
+	case ctx.Value(writeKey{}) != nil:
+		return driver.ErrNestedWrite
+	}
+	return nil
 }
 
 // await returns nil when it is the request's turn.
@@ -173,8 +169,8 @@ func (w *writer) lineUp(ctx context.Context, r *request) error {
 		case <-w.quit:
 			return ErrClosed
 		case <-w.lookout.watch():
-			if w.inWrite(ctx) {
-				return driver.ErrNestedWrite
+			if err := w.waitsForItself(ctx, r); err != nil {
+				return err
 			}
 		}
 	}
@@ -191,11 +187,22 @@ func (w *writer) turn(ctx context.Context, r *request) error {
 		case <-w.stopped:
 			return ErrClosed
 		case <-w.lookout.watch():
-			if w.inWrite(ctx) {
-				return driver.ErrNestedWrite
+			if err := w.waitsForItself(ctx, r); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+// waitsForItself returns an error when the request was made inside the write that it waits for, or may have been.
+func (w *writer) waitsForItself(ctx context.Context, r *request) error {
+	if w.inWrite(ctx) {
+		return driver.ErrNestedWrite
+	}
+	if w.lookout.lasts(patience) && time.Since(r.arrived) >= patience {
+		return ErrWriteBlocked
+	}
+	return nil
 }
 
 // call returns when the writer has told what became of it. When fn panics or calls runtime.Goexit, what it wrote is
@@ -367,7 +374,7 @@ func (w *writer) run(r *request, behind bool) error {
 		}
 	}
 	conn := lend(w.statements)
-	r.tx = driver.NewWriteTx(conn, driver.SQLite, time.Now())
+	r.tx = driver.NewWriteTx(conn, driver.SQLite, w.now())
 	close(r.turn)
 	<-r.ran
 	switch gone := conn.end(); {
@@ -411,7 +418,8 @@ func (w *writer) begin(r *request) error {
 			w.blocked = now
 		}
 		if since := later(w.blocked, r.arrived); now.Sub(since) >= w.busyTimeout {
-			return fmt.Errorf("%w: another process has held the lock for %v", err, now.Sub(w.blocked).Round(time.Millisecond))
+			return fmt.Errorf("%w: another process, or a transaction that this program has begun, has held the lock for %v; "+
+				"in such a transaction use the calls that take it, such as EnqueueTx", err, now.Sub(w.blocked).Round(time.Millisecond))
 		}
 	}
 }

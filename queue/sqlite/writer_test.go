@@ -233,7 +233,7 @@ func TestCloseFinishesTheWriteUnderWayAndRefusesTheRest(t *testing.T) {
 }
 
 func TestWaitForAnotherProcessIsBounded(t *testing.T) {
-	const writers, timeout = 8, 300 * time.Millisecond
+	const writers, timeout = 100, 300 * time.Millisecond
 	path := filepath.Join(t.TempDir(), "test.db")
 	other := openPath(t, path, nil)
 	db := openPath(t, path, &sqlite.Config{BusyTimeout: timeout})
@@ -252,8 +252,9 @@ func TestWaitForAnotherProcessIsBounded(t *testing.T) {
 	require.Less(t, time.Since(began), writers*timeout, "they wait together, not one after the other")
 
 	err := driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil })
-	require.ErrorContains(t, err, "database is locked: another process has held the lock for ")
 	require.NoError(t, release())
+	require.ErrorContains(t, err, "database is locked: another process, or a transaction that this program has begun, has held the lock for ")
+	require.ErrorContains(t, err, "in such a transaction use the calls that take it, such as EnqueueTx")
 	require.NoError(t, driver.Write(t.Context(), db, func(context.Context, *driver.WriteTx) error { return nil }))
 }
 

@@ -83,7 +83,7 @@ var claimCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Claim/tells when the next job is due",
+		name:        "Claim/reports when the next job is due",
 		explanation: "NextDue is the earliest due time among scheduled jobs of the types, when fewer jobs than asked for were due",
 		run: func(s *suite) {
 			now := time.Now()
@@ -139,7 +139,7 @@ var claimCases = []conformanceCase{
 					require.Equal(s, last.ID, result.Jobs[0].ID)
 					return
 				}
-				require.True(s, result.More, "a due job that is not claimed yet is told of")
+				require.True(s, result.More, "a due job that is not claimed yet is reported")
 			}
 			s.Fatal("the job was not claimed")
 		},

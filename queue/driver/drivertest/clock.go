@@ -31,7 +31,7 @@ var clockCases = []conformanceCase{
 	},
 	{
 		name:        "Clock/put back does not stop what waits for a rate",
-		explanation: "when to look at a rate again was told by the clock as it was, and nobody says anything when it is put back",
+		explanation: "when to look at a rate again was set by the clock as it was, and nothing reports that it is put back",
 		run: func(s *suite) {
 			s.setLimit(ofKey("other"), driver.Limit{Rate: 1, Per: 24 * time.Hour, Burst: 1})
 			for _, target := range []driver.Target{typeT, keyK} {

@@ -22,13 +22,14 @@ type conformanceCase struct {
 
 // Run checks that a driver keeps what [driver.Driver] promises. Each case gets a new, empty database from open,
 // which closes it with the test; the suite makes the tables.
-func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
+func Run(t *testing.T, open func(t *testing.T) queue.DB) {
 	cases := slices.Concat(writeCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
 		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := &suite{T: t, d: open(t)}
-			require.NoError(t, queue.Migrate(t.Context(), s.d))
+			db := open(t)
+			s := &suite{T: t, d: db.Driver()}
+			require.NoError(t, queue.Migrate(t.Context(), db))
 			defer func() {
 				if t.Failed() {
 					t.Log("a driver that fails this case is wrong because: " + c.explanation)
@@ -88,10 +89,11 @@ func (s *suite) insert(jobs ...driver.InsertJob) []driver.InsertResult {
 	return results
 }
 
-// claim takes what is due now, for the worker "w".
+// claim takes what is due now by the driver's clock, for the worker "w". What has just been stored as due is so by that clock,
+// which may be some milliseconds ahead of the machine's.
 func (s *suite) claim(limit int, types ...string) []driver.Job {
 	s.Helper()
-	return s.claimAt(time.Now(), "w", limit, types...).Jobs
+	return s.claimAt(driver.Now(s.d), "w", limit, types...).Jobs
 }
 
 func (s *suite) claimAt(now time.Time, worker string, limit int, types ...string) driver.ClaimResult {
@@ -99,7 +101,7 @@ func (s *suite) claimAt(now time.Time, worker string, limit int, types ...string
 	if len(types) == 0 {
 		types = []string{"t"}
 	}
-	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: rooms(types, limit), Limit: limit, Now: now})
+	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: capacities(types, limit), Limit: limit, Now: now})
 	require.NoError(s, err)
 	return result
 }
@@ -179,10 +181,10 @@ func idsOf(jobs []driver.InsertJob) []string {
 	return out
 }
 
-func rooms(types []string, limit int) []driver.TypeCapacity {
-	rooms := make([]driver.TypeCapacity, len(types))
+func capacities(types []string, limit int) []driver.TypeCapacity {
+	list := make([]driver.TypeCapacity, len(types))
 	for i, t := range types {
-		rooms[i] = driver.TypeCapacity{Type: t, Capacity: limit}
+		list[i] = driver.TypeCapacity{Type: t, Capacity: limit}
 	}
-	return rooms
+	return list
 }

@@ -67,7 +67,7 @@ var enqueueCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Insert/tells a duplicate from a conflict",
+		name:        "Insert/distinguishes a duplicate from a conflict",
 		explanation: "a taken key answers with its holder, and says whether type and payload are the same",
 		run: func(s *suite) {
 			for _, k := range []driver.Key{forever("f"), whileUnfinished("u"), forPeriod("p", time.Hour), coalesce("c")} {

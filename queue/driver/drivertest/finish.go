@@ -12,7 +12,7 @@ import (
 var finishCases = []conformanceCase{
 	{
 		name:        "Finish/completes with a result",
-		explanation: "a completed job keeps its result and says when it ended; success costs no attempt record, the job's own row tells of it",
+		explanation: "a completed job keeps its result and says when it ended; success costs no attempt record, the job's own row has it all",
 		run: func(s *suite) {
 			job := s.started()
 			out := completed(job.Lease())
@@ -34,7 +34,7 @@ var finishCases = []conformanceCase{
 		},
 	},
 	{
-		name: "Finish/tells two attempts of one job in one batch apart",
+		name: "Finish/distinguishes two attempts of one job in one batch",
 		explanation: "a worker that lost a job and claimed it again may report both attempts at once; only the current one " +
 			"counts, and the lost one frees no key and leaves no record",
 		run: func(s *suite) {
@@ -107,6 +107,19 @@ var finishCases = []conformanceCase{
 			})
 			require.Equal(s, driver.StateCompleted, s.state(good.ID))
 			require.Equal(s, driver.StateCanceled, s.state(gone.ID))
+		},
+	},
+	{
+		name: "Finish/ends many plain jobs in one batch",
+		explanation: "an engine may write what ends alike by one statement: each keeps its own attempt, result and instant, and one that is " +
+			"not held keeps no other from being written",
+		run: func(s *suite) {
+			s.endManyPlain(nil)
+			s.endManyPlain(func(lost driver.Job) { require.NoError(s, s.cancel(lost.ID)) })
+			s.endManyPlain(func(lost driver.Job) {
+				s.requeue(lost)
+				require.Len(s, s.claim(1), 1)
+			})
 		},
 	},
 	{
@@ -202,5 +215,52 @@ func (s *suite) refused(lease driver.Lease, want error) {
 		},
 	} {
 		require.ErrorIs(s, driver.Write(s.Context(), s.d, try), want, name)
+	}
+}
+
+// endManyPlain ends runs of jobs that end alike and some that do not; spoil, unless nil, takes a lease away before.
+func (s *suite) endManyPlain(spoil func(lost driver.Job)) {
+	s.Helper()
+	const many, lost = 80, 20
+	jobs := make([]driver.InsertJob, many)
+	for i := range jobs {
+		jobs[i] = newJob()
+	}
+	s.insert(jobs...)
+	claimed := s.claim(many)
+	require.Len(s, claimed, many)
+	s.requeue(claimed[30])
+	claimed[30] = s.claim(1)[0]
+
+	outcomes := make([]driver.Outcome, many)
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	for i := range claimed {
+		outcomes[i] = completed(claimed[i].Lease())
+		outcomes[i].Plain, outcomes[i].At = true, at.Add(time.Duration(i/40)*time.Millisecond)
+	}
+	outcomes[70].Result = []byte(`{"answer":42}`)
+	if spoil != nil {
+		spoil(claimed[lost])
+	}
+	before := s.job(claimed[lost].ID)
+	s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+		answers, err := s.d.Finish(ctx, tx, outcomes)
+		require.NoError(s, err)
+		require.Len(s, answers, many)
+		for i, answer := range answers {
+			require.Equal(s, spoil != nil && i == lost, answer != nil, "%d: %v", i, answer)
+		}
+		return nil
+	})
+	for i := range outcomes {
+		got := s.job(claimed[i].ID)
+		if spoil != nil && i == lost {
+			require.Equal(s, before, got)
+			continue
+		}
+		require.Equal(s, driver.StateCompleted, got.State)
+		require.Equal(s, claimed[i].Attempt, got.Attempt)
+		require.True(s, outcomes[i].At.Equal(got.FinishedAt), "%d: %v", i, got.FinishedAt)
+		require.Equal(s, string(outcomes[i].Result), string(got.Result))
 	}
 }

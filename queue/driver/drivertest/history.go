@@ -13,7 +13,7 @@ import (
 
 var historyCases = []conformanceCase{
 	{
-		name: "Attempts/tells of every attempt",
+		name: "Attempts/lists every attempt",
 		explanation: "the attempts that ended badly, the one that was canceled, the one that runs and the one that succeeded are " +
 			"one history, in order",
 		run: func(s *suite) {
@@ -47,7 +47,7 @@ var historyCases = []conformanceCase{
 	},
 	{
 		name:        "Attempts/has one record when the end and a cancel meet",
-		explanation: "whichever comes first tells how the attempt ended; the other finds it ended, and nothing fails",
+		explanation: "whichever comes first says how the attempt ended; the other finds it ended, and nothing fails",
 		run: func(s *suite) {
 			for range 30 {
 				job := s.started()

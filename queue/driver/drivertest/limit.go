@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -91,7 +90,7 @@ var limitCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Limit/room is made by every way to end",
+		name:        "Limit/capacity is made by every way to end",
 		explanation: "a job counts while it runs and not after, whatever ended it",
 		run: func(s *suite) {
 			for _, target := range []driver.Target{typeT, keyK} {
@@ -111,6 +110,48 @@ var limitCases = []conformanceCase{
 				}
 				s.setLimit(target, driver.Limit{})
 			}
+		},
+	},
+	{
+		name:        "Limit/what an end makes capacity for is claimed in its transaction",
+		explanation: "the claim sees the ends, keeps to the order of all claims, and is undone with them",
+		run: func(s *suite) {
+			d, ok := s.d.(driver.FinishClaimer)
+			if !ok {
+				return // the driver leaves it to Claim
+			}
+			s.setLimit(keyK, driver.Limit{MaxRunning: 1})
+			holder := s.started(withLimitKey("k"))
+			low, high, other := newJob(withLimitKey("k")), newJob(withLimitKey("k"), withPriority(5)), newJob(withPriority(1))
+			s.insert(low, high, other)
+			undone := errors.New("undone")
+			var got []driver.Job
+			turn := func(answer error, leases ...driver.Lease) func(ctx context.Context, tx *driver.WriteTx) error {
+				outcomes := make([]driver.Outcome, len(leases))
+				for i := range leases {
+					outcomes[i] = completed(leases[i])
+				}
+				return func(ctx context.Context, tx *driver.WriteTx) error {
+					answers, result, err := d.FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+						WorkerID: "w", Types: capacities([]string{"t"}, 2), Limit: 2, Now: time.Now(),
+					})
+					require.NoError(s, err)
+					require.Equal(s, make([]error, len(leases)), answers)
+					got = result.Jobs
+					return answer
+				}
+			}
+			require.ErrorIs(s, driver.Write(s.Context(), s.d, turn(undone, holder.Lease())), undone)
+			require.Equal(s, driver.StateRunning, s.state(holder.ID))
+			require.Equal(s, driver.StateQueued, s.state(high.ID))
+			s.write(turn(nil, holder.Lease()))
+			require.Equal(s, []string{high.ID, other.ID}, ids(got))
+			require.Equal(s, driver.StateCompleted, s.state(holder.ID))
+			require.Empty(s, s.claim(5), "the key is full again")
+			s.write(turn(nil, got[1].Lease()))
+			require.Empty(s, got, "the end of another job frees nothing of the key")
+			s.write(turn(nil, s.job(high.ID).Lease()))
+			require.Equal(s, []string{low.ID}, ids(got))
 		},
 	},
 	{
@@ -143,7 +184,7 @@ var limitCases = []conformanceCase{
 			}
 			s.insert(jobs[3], jobs[1], jobs[2])
 			s.endAll([]driver.Job{holder})
-			s.claimAll(time.Now(), "w", "other") // makes ready what has room
+			s.claimAll(time.Now(), "w", "other") // makes ready what has capacity
 			s.insert(jobs[0])
 			for _, want := range idsOf(jobs) {
 				got, _ := s.claimAll(time.Now(), "w")
@@ -153,8 +194,8 @@ var limitCases = []conformanceCase{
 		},
 	},
 	{
-		name: "Limit/a type that nobody takes keeps no room of its key from the others",
-		explanation: "types that share a limit key wait for room apart: one may be paused, limited, or have no worker, and the " +
+		name: "Limit/a type that nobody takes keeps no capacity of its key from the others",
+		explanation: "types that share a limit key wait for capacity apart: one may be paused, limited, or have no worker, and the " +
 			"others must go on",
 		run: func(s *suite) {
 			s.setLimit(keyK, driver.Limit{MaxRunning: 1})
@@ -169,7 +210,7 @@ var limitCases = []conformanceCase{
 			require.Len(s, got, 1)
 			s.insertMany(1, withLimitKey("k"))
 			more, _ := s.claimAll(time.Now(), "w", "t")
-			require.Empty(s, more, "the room of the key is taken")
+			require.Empty(s, more, "the capacity of the key is taken")
 		},
 	},
 	{
@@ -190,7 +231,7 @@ var limitCases = []conformanceCase{
 	},
 	{
 		name:        "Limit/no key waits for ever behind keys that always have something to do",
-		explanation: "however many keys have room again and again, each has its turn",
+		explanation: "however many keys have capacity again and again, each has its turn",
 		run: func(s *suite) {
 			const keys, each, turns = 400, 60, 40
 			s.setLimit(ofPrefix("k"), driver.Limit{MaxRunning: 1})
@@ -358,129 +399,4 @@ var limitCases = []conformanceCase{
 		explanation: "ends are not serialised with claims: each must be counted, and each must let the next job in",
 		run:         func(s *suite) { s.race() },
 	},
-}
-
-// waysToEnd makes room for another, each in its way.
-func (s *suite) waysToEnd() map[string]func(job driver.Job) {
-	queued := func(kind string) func(driver.Job) {
-		return func(job driver.Job) {
-			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind, Error: "again", At: time.Now()}))
-		}
-	}
-	return map[string]func(job driver.Job){
-		"completed":   func(job driver.Job) { require.NoError(s, s.finish(completed(job.Lease()))) },
-		"failed":      func(job driver.Job) { require.NoError(s, s.finish(failed(job.Lease()))) },
-		"canceled":    func(job driver.Job) { require.NoError(s, s.cancel(job.ID)) },
-		"retried":     queued(driver.KindFailed),
-		"interrupted": queued(driver.KindInterrupted),
-		"released":    queued(driver.KindReleased),
-		"crashed": func(job driver.Job) {
-			seen := *s.worker()
-			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-				held, err := s.d.RemoveDeadWorker(ctx, tx, seen)
-				require.NoError(s, err)
-				require.Equal(s, []string{job.ID}, ids(held))
-				_, err = s.d.Finish(ctx, tx, []driver.Outcome{{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindCrashed, Error: "died", At: tx.Now()}})
-				return err
-			})
-		},
-	}
-}
-
-func (s *suite) endAll(jobs []driver.Job) {
-	s.Helper()
-	for i := range jobs {
-		require.NoError(s, s.finish(completed(jobs[i].Lease())))
-	}
-}
-
-// finishAll is endAll in one transaction.
-func (s *suite) finishAll(jobs []driver.Job) {
-	s.Helper()
-	outcomes := make([]driver.Outcome, len(jobs))
-	for i := range jobs {
-		outcomes[i] = completed(jobs[i].Lease())
-	}
-	s.write(func(ctx context.Context, tx *driver.WriteTx) error {
-		answers, err := s.d.Finish(ctx, tx, outcomes)
-		return errors.Join(append(answers, err)...)
-	})
-}
-
-func (s *suite) limits() []driver.LimitStatus {
-	s.Helper()
-	limits, err := s.d.Limits(s.Context())
-	require.NoError(s, err)
-	return limits
-}
-
-func byKey(jobs []driver.Job) map[string]int {
-	counts := make(map[string]int)
-	for i := range jobs {
-		counts[jobs[i].LimitKey]++
-	}
-	return counts
-}
-
-// race has workers claim and end limited jobs side by side until all have run.
-func (s *suite) race() {
-	const keys, each, most, workers = 4, 60, 2, 4
-	s.setLimit(ofPrefix("k"), driver.Limit{MaxRunning: most})
-	for i := range keys {
-		s.insertMany(each, withLimitKey(fmt.Sprint("k", i)))
-	}
-	var mu sync.Mutex
-	running, ran := make(map[string]int), 0
-	count := func(key string, n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		running[key] += n
-		if n > 0 {
-			ran += n
-		}
-		return running[key]
-	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for range 10_000 {
-				mu.Lock()
-				done := ran == keys*each
-				mu.Unlock()
-				if done || !s.turn(fmt.Sprint("worker-", w), most, count) {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	require.Equal(s, keys*each, ran, "every job ran")
-}
-
-// turn claims some jobs and ends them. It runs beside others, so that it must not end the test by itself.
-func (s *suite) turn(worker string, most int, count func(key string, n int) int) bool {
-	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: rooms([]string{"t"}, 3), Limit: 3, Now: time.Now()})
-	if err != nil {
-		s.Errorf("Claim: %v", err)
-		return false
-	}
-	outcomes := make([]driver.Outcome, len(result.Jobs))
-	for i, job := range result.Jobs {
-		if n := count(job.LimitKey, 1); n > most {
-			s.Errorf("%d jobs of %s run at once", n, job.LimitKey)
-		}
-		outcomes[i] = completed(job.Lease())
-	}
-	// Counted out before the commit: what runs by the count is never more than by the database.
-	for i := range result.Jobs {
-		count(result.Jobs[i].LimitKey, -1)
-	}
-	if err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := s.d.Finish(ctx, tx, outcomes)
-		return err
-	}); err != nil {
-		s.Errorf("Finish: %v", err)
-		return false
-	}
-	return true
 }

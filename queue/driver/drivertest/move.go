@@ -21,7 +21,7 @@ type movable interface {
 // movable skips what needs a driver that can be moved.
 func (s *suite) movable() movable {
 	s.Helper()
-	m, ok := s.d.(movable)
+	m, ok := driver.As[movable](s.d)
 	if !ok {
 		s.Skip("the driver implements no driver.MoveSource and driver.MoveTarget: queueadmin.Move refuses it")
 	}
@@ -188,6 +188,30 @@ var moveCases = []conformanceCase{
 			require.Equal(s, logs, s.logs(job.ID))
 			require.True(s, s.insert(newJob(withKey(whileUnfinished("a"))))[0].Duplicate)
 			require.Equal(s, []string{job.ID}, ids(s.claim(10)))
+		},
+	},
+	{
+		name:        "InsertRows/a job that can stand nowhere is refused",
+		explanation: "a state or a hold that has no name, copied from a database that was altered, would be a job that nothing finds",
+		run: func(s *suite) {
+			m := s.movable()
+			job := s.held()
+			rows, err := m.JobRows(s.Context(), driver.TableJobs, []string{job.ID})
+			require.NoError(s, err)
+			s.removeHeld(job.ID)
+			state, hold := slices.Index(rows.Columns, "state"), slices.Index(rows.Columns, "hold")
+			good := slices.Clone(rows.Values[0])
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				for _, bad := range []struct{ state, hold any }{{"queued", int64(7)}, {"asleep", int64(0)}, {"running", int64(3)}, {"queued", 7}, {"queued", nil}} {
+					rows.Values[0][state], rows.Values[0][hold] = bad.state, bad.hold
+					_, err := m.InsertRows(ctx, tx, driver.TableJobs, rows)
+					require.ErrorIs(s, err, driver.ErrUnknownStanding, "%v", bad)
+				}
+				rows.Values[0] = good
+				inserted, err := m.InsertRows(ctx, tx, driver.TableJobs, rows)
+				require.Equal(s, 1, inserted)
+				return err
+			})
 		},
 	},
 	{

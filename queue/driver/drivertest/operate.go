@@ -11,7 +11,7 @@ import (
 
 func (s *suite) auditor() driver.Auditor {
 	s.Helper()
-	a, ok := s.d.(driver.Auditor)
+	a, ok := driver.As[driver.Auditor](s.d)
 	if !ok {
 		s.Skip("the driver implements no driver.Auditor: queueadmin's Verify, Explain and CheckProgram refuse it")
 	}
@@ -31,6 +31,29 @@ func (s *suite) stand() map[string]string {
 	s.insert(later, limited, ready)
 	byName["scheduled"], byName["limited"], byName["ready"] = later.ID, limited.ID, ready.ID
 	return byName
+}
+
+// refusesToAsk checks that what reads refuses the state, and holds that no job has.
+func (s *suite) refusesToAsk(state driver.State) {
+	s.Helper()
+	f := driver.Filter{States: []driver.State{driver.StateQueued, state}, Limit: 1}
+	_, err := s.d.Jobs(s.Context(), f)
+	require.ErrorIs(s, err, driver.ErrUnknownStanding)
+	_, err = s.d.JobIDs(s.Context(), f)
+	require.ErrorIs(s, err, driver.ErrUnknownStanding)
+	_, err = s.d.Counts(s.Context(), f)
+	require.ErrorIs(s, err, driver.ErrUnknownStanding)
+	_, err = s.d.Finished(s.Context(), state)
+	require.ErrorIs(s, err, driver.ErrUnknownStanding)
+	a := s.auditor()
+	for _, at := range []driver.Standing{
+		{State: state}, {State: driver.StateQueued, Hold: 7}, {State: driver.StateRunning, Hold: driver.HoldScheduled}, {},
+	} {
+		_, err = a.TypesAt(s.Context(), at)
+		require.ErrorIs(s, err, driver.ErrUnknownStanding)
+		_, err = a.JobsAt(s.Context(), at, "t", 1)
+		require.ErrorIs(s, err, driver.ErrUnknownStanding)
+	}
 }
 
 var operateCases = []conformanceCase{
@@ -59,6 +82,36 @@ var operateCases = []conformanceCase{
 			}
 			_, err := a.StandingOf(s.Context(), "none")
 			require.ErrorIs(s, err, driver.ErrJobNotFound)
+		},
+	},
+	{
+		name:        "Standing/what is not in the table is refused",
+		explanation: "a state, a hold or an end without a name would be a job that no claim, list or count finds; it must not reach the database, and the transaction goes on",
+		run: func(s *suite) {
+			job := s.started()
+			asleep := driver.State("asleep")
+			s.refusesToAsk(asleep)
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				for _, out := range []driver.Outcome{
+					{State: asleep, Kind: driver.KindFailed}, {State: driver.StateRunning, Kind: driver.KindFailed},
+					{State: driver.StateFailed, Kind: "bored"}, {State: driver.StateQueued, Kind: driver.KindCompleted, Plain: true},
+					{State: driver.StateCompleted, Kind: driver.KindReleased}, {},
+				} {
+					out.Lease, out.At = job.Lease(), time.Now()
+					_, err := s.d.Finish(ctx, tx, []driver.Outcome{out})
+					require.ErrorIs(s, err, driver.ErrUnknownStanding, "%q %q", out.State, out.Kind)
+					if d, ok := s.d.(driver.FinishClaimer); ok {
+						_, _, err = d.FinishAndClaim(ctx, tx, []driver.Outcome{out}, driver.ClaimRequest{})
+						require.ErrorIs(s, err, driver.ErrUnknownStanding, "%q %q", out.State, out.Kind)
+					}
+				}
+				_, err := s.d.Prune(ctx, tx, driver.PruneRequest{State: driver.StateQueued, Type: "t", FinishedBefore: time.Now(), Limit: 1})
+				require.ErrorIs(s, err, driver.ErrUnknownStanding)
+				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(job.Lease())})
+				require.Equal(s, []error{nil}, answers)
+				return err
+			})
+			require.Equal(s, driver.StateCompleted, s.state(job.ID))
 		},
 	},
 	{
@@ -115,7 +168,7 @@ var operateCases = []conformanceCase{
 		name:        "PromoteScheduled/makes due what waits for its time",
 		explanation: "queued jobs that are not due become so now; others stay as they are",
 		run: func(s *suite) {
-			p, ok := s.d.(driver.Promoter)
+			p, ok := driver.As[driver.Promoter](s.d)
 			if !ok {
 				s.Skip("the driver implements no driver.Promoter: queuetest.PromoteScheduled refuses it")
 			}
@@ -135,7 +188,7 @@ var operateCases = []conformanceCase{
 		name:        "CheckTables/there are all",
 		explanation: "after queue.Migrate nothing is missing",
 		run: func(s *suite) {
-			c, ok := s.d.(driver.TableChecker)
+			c, ok := driver.As[driver.TableChecker](s.d)
 			if !ok {
 				s.Skip("the driver implements no driver.TableChecker")
 			}

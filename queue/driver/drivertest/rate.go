@@ -31,7 +31,7 @@ func (s *suite) starts(now time.Time, n int, types ...string) (at []time.Time) {
 
 var rateCases = []conformanceCase{
 	{
-		name:        "Rate/starts are even, and NextDue tells the time of each",
+		name:        "Rate/starts are even, and NextDue is the time of each",
 		explanation: "one start every Per ÷ Rate, not a microsecond before; a burst only after a quiet time",
 		run: func(s *suite) {
 			now := later()
@@ -71,7 +71,7 @@ var rateCases = []conformanceCase{
 	},
 	{
 		name:        "Rate/each key has its own, and the rate of the type holds besides",
-		explanation: "a job needs room under every limit that is about it",
+		explanation: "a job needs capacity under every limit that is about it",
 		run: func(s *suite) {
 			s.setLimit(ofPrefix("r"), driver.Limit{Rate: 1, Per: time.Minute, Burst: 1})
 			s.setLimit(typeT, driver.Limit{Rate: 3, Per: time.Hour, Burst: 3})

@@ -33,7 +33,7 @@ var statsCases = []conformanceCase{
 			require.Equal(s, []string{"t", "u", "v"}, []string{t.Type, u.Type, v.Type})
 			require.Equal(s, []int{2, 1, 0, 1}, []int{t.Ready, t.Scheduled, t.Limited, t.Running})
 			require.Equal(s, statsAt.Add(-4*time.Hour), t.OldestDue, "of whatever priority")
-			require.Equal(s, 1, u.Ready+u.Limited, "a job with a limit key waits for its room or has it")
+			require.Equal(s, 1, u.Ready+u.Limited, "a job with a limit key waits for its capacity or has it")
 			require.Equal(s, []int{1, 2, 1}, []int{v.Completed, v.Failed, v.Canceled})
 			require.Zero(s, v.OldestDue)
 			require.Len(s, stats.Workers, 1)
@@ -73,8 +73,8 @@ var statsCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Stats/stops counting where it is told to",
-		explanation: "a count of MaxCount stands for more; buckets that were not counted to their beginning are not told of",
+		name:        "Stats/stops counting at MaxCount",
+		explanation: "a count of MaxCount stands for more; buckets that were not counted to their beginning are not reported",
 		run: func(s *suite) {
 			for i := range 5 {
 				s.ended(driver.StateCompleted, statsAt.Add(-time.Duration(i)*time.Minute), 0, 0)
@@ -91,7 +91,7 @@ var statsCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Stats/tells how long jobs waited and ran",
+		name:        "Stats/reports how long jobs waited and ran",
 		explanation: "of the jobs that ended last; a clock that goes backwards makes no time negative",
 		run: func(s *suite) {
 			for i := range 100 {

@@ -29,7 +29,7 @@ func (s *suite) worker() *driver.Worker {
 	return nil
 }
 
-func (s *suite) bury(seen driver.Worker) []driver.Job {
+func (s *suite) removeDead(seen driver.Worker) []driver.Job {
 	s.Helper()
 	var jobs []driver.Job
 	s.write(func(ctx context.Context, tx *driver.WriteTx) (err error) {
@@ -55,7 +55,7 @@ var workerCases = []conformanceCase{
 	},
 	{
 		name:        "Beat/is refused for a worker that nobody knows",
-		explanation: "a worker that was buried must learn of it, and must not come back by beating",
+		explanation: "a worker that was removed as dead must learn of it, and must not come back by beating",
 		run: func(s *suite) {
 			require.False(s, s.beat("w", false))
 			require.Nil(s, s.worker())
@@ -79,7 +79,7 @@ var workerCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Bury/takes the jobs of a worker whose beat stood still",
+		name:        "RemoveDeadWorker/takes the jobs of a worker whose beat stood still",
 		explanation: "its running jobs are returned, still running, so that their outcome can be written in the same transaction",
 		run: func(s *suite) {
 			mine, other := s.started(), newJob()
@@ -88,48 +88,48 @@ var workerCases = []conformanceCase{
 			done := s.started()
 			require.NoError(s, s.finish(completed(done.Lease())))
 
-			held := s.bury(*s.worker())
+			held := s.removeDead(*s.worker())
 			require.Equal(s, []string{mine.ID}, ids(held))
 			require.Equal(s, driver.StateRunning, held[0].State)
 			require.Equal(s, mine.Attempt, held[0].Attempt)
-			require.False(s, s.beat("w", false), "once buried, a beat is refused")
+			require.False(s, s.beat("w", false), "once removed, a beat is refused")
 			require.True(s, s.beat("other", false))
 		},
 	},
 	{
-		name:        "Bury/spares a worker that has beaten since",
+		name:        "RemoveDeadWorker/spares a worker that has beaten since",
 		explanation: "a sign of life between looking and burying saves the worker, or two would hold its jobs",
 		run: func(s *suite) {
 			s.started()
 			seen := *s.worker()
 			require.True(s, s.beat("w", false))
-			require.Empty(s, s.bury(seen))
+			require.Empty(s, s.removeDead(seen))
 			require.True(s, s.beat("w", false))
 		},
 	},
 	{
-		name:        "Bury/happens once",
+		name:        "RemoveDeadWorker/happens once",
 		explanation: "of two rescuers that saw the same, the second finds nothing to do",
 		run: func(s *suite) {
 			s.started()
 			seen := *s.worker()
-			require.Len(s, s.bury(seen), 1)
-			require.Empty(s, s.bury(seen))
+			require.Len(s, s.removeDead(seen), 1)
+			require.Empty(s, s.removeDead(seen))
 		},
 	},
 	{
 		name:        "Workers/finds holders that are not registered",
-		explanation: "a worker that stopped, or died after it was buried, may have left a running job: its beat is −1",
+		explanation: "a worker that stopped, or died after it was removed, may have left a running job: its beat is −1",
 		run: func(s *suite) {
 			job := s.started()
 			require.NoError(s, s.d.RemoveWorker(s.Context(), "w"))
 			seen := s.worker()
 			require.NotNil(s, seen)
 			require.EqualValues(s, -1, seen.Beat)
-			require.Equal(s, []string{job.ID}, ids(s.bury(*seen)))
+			require.Equal(s, []string{job.ID}, ids(s.removeDead(*seen)))
 
 			require.True(s, s.beat("w", true))
-			require.Empty(s, s.bury(*seen), "it has registered since")
+			require.Empty(s, s.removeDead(*seen), "it has registered since")
 		},
 	},
 	{

@@ -154,7 +154,7 @@ var writeCases = []conformanceCase{
 			s.write(func(ctx context.Context, _ *driver.WriteTx) error {
 				err := driver.Write(ctx, s.d, func(context.Context, *driver.WriteTx) error { return nil })
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
-				_, err = s.d.Claim(ctx, driver.ClaimRequest{WorkerID: "w", Types: rooms([]string{"t"}, 1000), Limit: 1, Now: time.Now()})
+				_, err = s.d.Claim(ctx, driver.ClaimRequest{WorkerID: "w", Types: capacities([]string{"t"}, 1000), Limit: 1, Now: time.Now()})
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
 				return nil
 			})
@@ -280,7 +280,7 @@ var writeCases = []conformanceCase{
 	},
 	{
 		name:        "Write/runs OnCommit after the commit, and only then",
-		explanation: "what is told to others must be there when they look, and must not be told when it was undone",
+		explanation: "what is reported to others must be there when they look, and must not be reported when it was undone",
 		run: func(s *suite) {
 			s.notes()
 			var seen []string

@@ -3,14 +3,12 @@ package jobsql
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
@@ -73,6 +71,10 @@ FROM (
 
 // TypesAt implements [driver.Auditor].
 func (s *Store) TypesAt(ctx context.Context, at driver.Standing) ([]driver.TypeSummary, error) {
+	at, err := driver.StandingFor(at.State, at.Hold)
+	if err != nil {
+		return nil, err
+	}
 	return read(ctx, s, func(row Scanner) (t driver.TypeSummary, err error) {
 		var due dbtime.Time
 		err = row.Scan(&t.Type, &t.Jobs, &t.First, &due)
@@ -83,6 +85,10 @@ func (s *Store) TypesAt(ctx context.Context, at driver.Standing) ([]driver.TypeS
 
 // JobsAt implements [driver.Auditor].
 func (s *Store) JobsAt(ctx context.Context, at driver.Standing, jobType string, limit int) ([]string, error) {
+	at, err := driver.StandingFor(at.State, at.Hold)
+	if err != nil {
+		return nil, err
+	}
 	return read(ctx, s, ScanText, fmt.Sprintf(selectJobsAt, condition(at)), jobType, limit)
 }
 
@@ -98,9 +104,9 @@ func (s *Store) StandingOf(ctx context.Context, jobID string) (driver.Standing, 
 	if len(found) == 0 {
 		return driver.Standing{}, driver.ErrJobNotFound
 	}
-	at, ok := driver.StandingFor(found[0].State, found[0].Hold)
-	if !ok {
-		return at, fmt.Errorf("job %s is %q with a hold of %d, which the queue does not know", jobID, found[0].State, found[0].Hold)
+	at, err := driver.StandingFor(found[0].State, found[0].Hold)
+	if err != nil {
+		return at, fmt.Errorf("job %s: %w", jobID, err)
 	}
 	return at, nil
 }
@@ -120,18 +126,13 @@ func order(k driver.TargetKind) int {
 }
 
 func scanLimitUse(row Scanner, now time.Time) (u driver.LimitUse, err error) {
-	var maxRunning, rate, period, burst sql.NullInt64
+	var columns LimitColumns
 	var arrival dbtime.Time
-	if err := row.Scan(&u.Kind, &u.Name, &u.Paused, &maxRunning, &rate, &period, &burst, &arrival, &u.Running); err != nil {
+	if err := row.Scan(append(append([]any{&u.Kind, &u.Name}, columns.Dest()...), &arrival, &u.Running)...); err != nil {
 		return u, err
 	}
-	u.Limit = driver.Limit{
-		MaxRunning: int(maxRunning.Int64), Rate: int(rate.Int64), Per: time.Duration(period.Int64) * time.Microsecond, Burst: int(burst.Int64),
-	}
-	limit := joblimit.Limit{Rate: u.Rate, Period: u.Per, Burst: u.Burst}
-	if room, again := limit.Room(0, arrival.Time, now); room == 0 {
-		u.Again = again
-	}
+	limit := columns.Limit()
+	u.Limit, u.Paused, u.Again = limit.Limit, limit.Paused, limit.NextStart(arrival.Time, now)
 	return u, nil
 }
 

@@ -3,6 +3,7 @@ package jobsql
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -27,6 +28,11 @@ func ScanClaimed(rows Rows, err error, expected int) (jobs []driver.Job, numbers
 	)
 	r.dest[0] = &number
 	r.add(claimed)
+	for i, dest := range r.dest {
+		if n, ok := dest.(*int); ok {
+			r.dest[i] = (*integer)(n)
+		}
+	}
 	r.dest = append(r.dest, &few)
 	jobs, numbers = make([]driver.Job, 0, expected), make([]int64, 0, expected)
 	for rows.Next() {
@@ -39,6 +45,18 @@ func ScanClaimed(rows Rows, err error, expected int) (jobs []driver.Job, numbers
 		jobs, numbers = append(jobs, r.job), append(numbers, number)
 	}
 	return jobs, numbers, rows.Err()
+}
+
+// An integer is scanned as it is: database/sql makes a text of what it scans into an int, and parses that.
+type integer int
+
+func (n *integer) Scan(src any) error {
+	v, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("a number is stored as %T", src)
+	}
+	*n = integer(v)
+	return nil
 }
 
 func addRare(job *driver.Job, columns []byte) error {

@@ -3,12 +3,13 @@ package jobsql
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The columns of the table jobs, by who reads them. A new one stands in one of these lists and in the table jobColumns; all
-// reading, and moving to another database, goes by its name.
+// inserting and reading, and moving to another database, goes by that.
 const (
 	// What a claim cannot know of a queued job.
 	claimedColumns = `id, type, payload_json, priority, not_before, attempt, failures, interruptions, crashes, max_attempts, created_at`
@@ -21,34 +22,35 @@ const (
 	Columns = claimedColumns + `, ` + rareColumns + `, ` + otherColumns
 )
 
-// jobColumns is the table of columns: the name, the kind of what is stored, and the field of a [driver.Job] that has it.
+// jobColumns is the table of columns: the name, the kind of what is stored, the field of a [driver.Job] that has it, and the
+// value that a new job has in it.
 var jobColumns = []column{
-	{"id", text, func(j *driver.Job) any { return &j.ID }},
-	{"type", text, func(j *driver.Job) any { return &j.Type }},
-	{"payload_json", text, func(j *driver.Job) any { return &j.Payload }},
-	{"priority", number, func(j *driver.Job) any { return &j.Priority }},
-	{"state", text, func(j *driver.Job) any { return &j.State }},
-	{"hold", number, nil}, // no field: it follows from the others, and from limits
-	{"not_before", instant, func(j *driver.Job) any { return &j.NotBefore }},
-	{"attempt", number, func(j *driver.Job) any { return &j.Attempt }},
-	{"failures", number, func(j *driver.Job) any { return &j.Failures }},
-	{"interruptions", number, func(j *driver.Job) any { return &j.Interruptions }},
-	{"crashes", number, func(j *driver.Job) any { return &j.Crashes }},
-	{"max_attempts", number, func(j *driver.Job) any { return &j.MaxAttempts }},
-	{"worker_id", optional, func(j *driver.Job) any { return &j.WorkerID }},
-	{"idempotency_key", optional, func(j *driver.Job) any { return &j.Key }},
-	{"key_scope", optional, func(j *driver.Job) any { return &j.KeyScope }},
-	{"limit_key", optional, func(j *driver.Job) any { return &j.LimitKey }},
-	{"user_id", optional, func(j *driver.Job) any { return &j.UserID }},
-	{"tags_json", optional, func(j *driver.Job) any { return &j.Tags }},
-	{"expires_at", instant, func(j *driver.Job) any { return &j.ExpiresAt }},
-	{"trace", optional, func(j *driver.Job) any { return &j.TraceParent }},
-	{"result_json", optional, func(j *driver.Job) any { return &j.Result }},
-	{"last_error", optional, func(j *driver.Job) any { return &j.LastError }},
-	{"created_at", instant, func(j *driver.Job) any { return &j.CreatedAt }},
-	{"updated_at", instant, func(j *driver.Job) any { return &j.UpdatedAt }},
-	{"started_at", instant, func(j *driver.Job) any { return &j.StartedAt }},
-	{"finished_at", instant, func(j *driver.Job) any { return &j.FinishedAt }},
+	{"id", text, func(j *driver.Job) any { return &j.ID }, textOf(func(j *NewJob) string { return j.ID })},
+	{"type", text, func(j *driver.Job) any { return &j.Type }, textOf(func(j *NewJob) string { return j.Type })},
+	{"payload_json", text, func(j *driver.Job) any { return &j.Payload }, textOf(func(j *NewJob) string { return string(j.Payload) })},
+	{"priority", number, func(j *driver.Job) any { return &j.Priority }, numberOf(func(j *NewJob) int { return j.Priority })},
+	{"state", text, func(j *driver.Job) any { return &j.State }, newState},
+	{"hold", number, nil, newHold}, // no field: it follows from the others, and from limits
+	{"not_before", instant, func(j *driver.Job) any { return &j.NotBefore }, newDue},
+	{"attempt", number, func(j *driver.Job) any { return &j.Attempt }, unset},
+	{"failures", number, func(j *driver.Job) any { return &j.Failures }, unset},
+	{"interruptions", number, func(j *driver.Job) any { return &j.Interruptions }, unset},
+	{"crashes", number, func(j *driver.Job) any { return &j.Crashes }, unset},
+	{"max_attempts", number, func(j *driver.Job) any { return &j.MaxAttempts }, numberOf(func(j *NewJob) int { return j.MaxAttempts })},
+	{"worker_id", optional, func(j *driver.Job) any { return &j.WorkerID }, unset},
+	{"idempotency_key", optional, func(j *driver.Job) any { return &j.Key }, textOrNull(func(j *NewJob) string { return j.Key.Name })},
+	{"key_scope", optional, func(j *driver.Job) any { return &j.KeyScope }, textOrNull(func(j *NewJob) string { return string(j.Key.Scope) })},
+	{"limit_key", optional, func(j *driver.Job) any { return &j.LimitKey }, textOrNull(func(j *NewJob) string { return j.LimitKey })},
+	{"user_id", optional, func(j *driver.Job) any { return &j.UserID }, textOrNull(func(j *NewJob) string { return j.UserID })},
+	{"tags_json", optional, func(j *driver.Job) any { return &j.Tags }, textOrNull(func(j *NewJob) string { return NullTags(j.Tags).String })},
+	{"expires_at", instant, func(j *driver.Job) any { return &j.ExpiresAt }, instantOrNull(func(j *NewJob) time.Time { return j.ExpiresAt })},
+	{"trace", optional, func(j *driver.Job) any { return &j.TraceParent }, textOrNull(func(j *NewJob) string { return j.TraceParent })},
+	{"result_json", optional, func(j *driver.Job) any { return &j.Result }, unset},
+	{"last_error", optional, func(j *driver.Job) any { return &j.LastError }, unset},
+	{"created_at", instant, func(j *driver.Job) any { return &j.CreatedAt }, newNow},
+	{"updated_at", instant, func(j *driver.Job) any { return &j.UpdatedAt }, newNow},
+	{"started_at", instant, func(j *driver.Job) any { return &j.StartedAt }, unset},
+	{"finished_at", instant, func(j *driver.Job) any { return &j.FinishedAt }, unset},
 }
 
 // A column is one of a table of the queue's, the same on every engine.
@@ -57,7 +59,12 @@ type column struct {
 	kind kind
 	// field returns the address of what has the column in a job; nil where nothing does.
 	field func(*driver.Job) any
+	// new is what is inserted; the zero value leaves the column to its default.
+	new InsertColumn
 }
+
+// unset is of the columns that are left to their defaults.
+var unset InsertColumn
 
 // A kind is what is stored in a column. JSON is text.
 type kind int

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,17 +87,16 @@ func TestAColumnThatIsNotInTheTableIsABug(t *testing.T) {
 	require.PanicsWithValue(t, `jobsql: the table of columns has no "salary"`, func() { jobsql.FieldOf("salary", nil) })
 }
 
-// The table of standings names every hold that there is.
+// The constants of this package are the holds of the table of standings, as they are stored.
 func TestEveryHoldHasAName(t *testing.T) {
-	seen := make(map[driver.Hold]bool)
+	var holds []string
 	for _, at := range driver.Standings() {
 		if at.State == driver.StateQueued {
-			seen[at.Hold] = true
-			require.NotEmpty(t, jobsql.Holds[at.Hold], at.Name)
+			holds = append(holds, strconv.Itoa(int(at.Hold)))
 		}
 	}
-	require.Len(t, jobsql.Holds, len(seen))
-	require.Equal(t, []string{"0", "1", "2", "3"}, []string{jobsql.None, jobsql.Scheduled, jobsql.Limited, jobsql.Moving}, "as they are stored")
+	require.Equal(t, holds, []string{jobsql.None, jobsql.Scheduled, jobsql.Limited, jobsql.Moving})
+	require.Equal(t, []string{"0", "1", "2", "3"}, holds)
 }
 
 // A hold that has no name cannot be written down: SQL in Go has none by its number.

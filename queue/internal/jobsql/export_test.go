@@ -9,8 +9,6 @@ import (
 
 // The tests are in package jobsql_test: they need the engines, which import this package.
 
-var Holds = holds
-
 func Tables() []driver.Table { return slices.Collect(maps.Keys(tables)) }
 
 func ColumnsOf(name driver.Table) (columns, key []string) {

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -18,7 +19,7 @@ func migrated(t *testing.T, db queue.DB, statements ...string) {
 	exec(t, db, statements...)
 }
 
-func exec(t *testing.T, db queue.DB, statements ...string) {
+func exec(t *testing.T, db driver.DB, statements ...string) {
 	t.Helper()
 	require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
 		for _, statement := range statements {

@@ -1,6 +1,8 @@
 package jobsql
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
@@ -14,21 +16,27 @@ const (
 	Moving    = string(rune('0' + driver.HoldMoving))
 )
 
-// holds are the same, by hold.
-var holds = map[driver.Hold]string{
-	driver.HoldNone: None, driver.HoldScheduled: Scheduled, driver.HoldLimited: Limited, driver.HoldMoving: Moving,
-}
-
-// condition selects the jobs of a standing. Each is the condition of a partial index.
+// condition selects the jobs of a standing of the table. Each is the condition of a partial index.
 func condition(at driver.Standing) string {
 	text := "state = '" + string(at.State) + "'"
 	switch {
 	case at.State == driver.StateQueued:
-		text += " AND hold = " + holds[at.Hold]
+		text += " AND hold = " + strconv.Itoa(int(at.Hold))
 	case at.State.Finished():
 		text += " AND finished_at IS NOT NULL"
 	}
 	return text
+}
+
+// everyHold lists the holds as SQL does.
+func everyHold() string {
+	var numbers []string
+	for _, at := range driver.Standings() {
+		if at.State == driver.StateQueued {
+			numbers = append(numbers, strconv.Itoa(int(at.Hold)))
+		}
+	}
+	return strings.Join(numbers, ", ")
 }
 
 // HoldFor returns the hold of a job that becomes queued.

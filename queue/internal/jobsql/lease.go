@@ -1,6 +1,10 @@
 package jobsql
 
-import "github.com/postroom-go/postroom/queue/driver"
+import (
+	"errors"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
 
 // A HeldJob is where a job stands that leases name.
 type HeldJob struct {
@@ -39,4 +43,28 @@ func LeaseErrors(leases []driver.Lease, held []HeldJob) []error {
 		}
 	}
 	return answers
+}
+
+// CancelError returns why a job was not canceled, by what a lease on it is answered.
+func CancelError(lease error) error {
+	if errors.Is(lease, driver.ErrNotRunning) {
+		return driver.ErrFinished
+	}
+	return lease
+}
+
+// RetryError returns why a job in the state is not tried again; nil if it is.
+func RetryError(state driver.State) error {
+	switch {
+	case state == driver.StateCompleted:
+		return driver.ErrFinished
+	case !state.Finished():
+		return driver.ErrNotFinished
+	}
+	return nil
+}
+
+// TakesKeyAgain reports whether a job that is tried again takes its key again: that of a period is another's matter by then.
+func TakesKeyAgain(scope driver.KeyScope) bool {
+	return scope == driver.KeyUnfinished || scope == driver.KeyCoalesce || scope == driver.KeyForever
 }

@@ -91,9 +91,6 @@ func (s *statement) each(f driver.Filter, fn func(state driver.State, standing s
 			fn(state, condition(at))
 		}
 	}
-	if first { // no such state
-		fn("", "state IS NULL")
-	}
 }
 
 func withoutState(f driver.Filter) driver.Filter {

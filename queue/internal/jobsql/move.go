@@ -165,6 +165,9 @@ func (s *Store) InsertRows(ctx context.Context, tx *driver.WriteTx, name driver.
 	if _, err := tableOf(name); err != nil {
 		return 0, err
 	}
+	if err := checkRows(name, rows); err != nil {
+		return 0, err
+	}
 	for _, values := range rows.Values {
 		insert := &statement{dialect: s.Engine}
 		insert.add("INSERT INTO " + string(name) + " (" + strings.Join(rows.Columns, ", ") + ")\nVALUES ")
@@ -181,6 +184,25 @@ func (s *Store) InsertRows(ctx context.Context, tx *driver.WriteTx, name driver.
 		inserted += int(n)
 	}
 	return inserted, nil
+}
+
+// checkRows refuses jobs that stand where no job can stand: no claim, list or count would find them.
+func checkRows(name driver.Table, rows driver.Rows) error {
+	state, hold := slices.Index(rows.Columns, "state"), slices.Index(rows.Columns, "hold")
+	if name != driver.TableJobs || state < 0 || hold < 0 {
+		return nil // where the database refuses or completes them
+	}
+	for _, values := range rows.Values {
+		at, isText := values[state].(string)
+		held, isNumber := values[hold].(int64)
+		if !isText || !isNumber {
+			return fmt.Errorf("%w: the state %v with a hold of %v", driver.ErrUnknownStanding, values[state], values[hold])
+		}
+		if _, err := driver.StandingFor(driver.State(at), driver.Hold(held)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RemoveHeld implements [driver.MoveSource].

@@ -29,7 +29,7 @@ WHERE (state IN ('completed', 'failed', 'canceled')) <> (finished_at IS NOT NULL
 	{"only a queued job is held back", `
 SELECT id
 FROM jobs
-WHERE hold NOT IN (` + strings.Join([]string{None, Scheduled, Limited, Moving}, ", ") + `)
+WHERE hold NOT IN (` + everyHold() + `)
   OR (hold IN (` + Scheduled + `, ` + Limited + `) AND state <> 'queued')
   OR (hold = ` + Moving + ` AND state = 'running')`},
 	{"only a job with a limit key waits for one", `
@@ -116,8 +116,11 @@ func everyState() string {
 // Violations implements [driver.Auditor]. It reads all tables, and checks each rule as of an instant of its own.
 func (s *Store) Violations(ctx context.Context) ([]driver.Violation, error) {
 	var found []driver.Violation
-	keys := rule{"a limit key with waiting jobs has something running, or is to be looked at", forgottenKeys + s.KeyIsOpen}
-	for _, r := range append(slices.Clone(rules), keys) {
+	all := append(slices.Clone(rules),
+		rule{"a limit key with waiting jobs has something running, or is to be looked at", forgottenKeys + s.KeyIsOpen},
+		rule{"claims find each job that waits for a limit key", s.SelectUnfound},
+	)
+	for _, r := range all {
 		subjects, err := read(ctx, s, ScanText, r.query+"\nLIMIT 100")
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.text, err)

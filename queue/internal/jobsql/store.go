@@ -8,7 +8,7 @@ import (
 )
 
 // A Store implements the methods of a [driver.Driver] that are the same on every engine: [driver.Scheduler], most of
-// [driver.Inspector], and what operators need ([driver.Auditor], [driver.MoveSource], [driver.MoveTarget], …).
+// [driver.Inspector], [driver.Limiter], and what operators need ([driver.Auditor], [driver.MoveSource], [driver.MoveTarget], …).
 type Store struct {
 	Engine driver.Dialect
 	// Query runs a statement outside of transactions.
@@ -16,12 +16,20 @@ type Store struct {
 	// MarkKeys has claims look at limit keys under which jobs have come to wait, whatever is marked already; and sees to it
 	// that there is a limit of keys that coalesce, if one of them is such a key.
 	MarkKeys func(ctx context.Context, tx *driver.WriteTx, keys []string) error
+	// HoldClaims keeps claims from going on until the transaction ends, so that each sees a limit as it was or as it is; nil where
+	// writes do so anyway.
+	HoldClaims func(ctx context.Context, tx *driver.WriteTx) error
+	// OpenKeys has the next claims look at the limit keys of the target, whose limit has changed.
+	OpenKeys func(ctx context.Context, tx *driver.WriteTx, target driver.Target) error
 	// KeyIsOpen is the condition that claims know of the jobs that wait for the limit key waiting.limit_key, though the key
 	// is not in job_admissions.
 	KeyIsOpen string
+	// SelectUnfound selects the jobs that wait for a limit key which claims know of, and that no claim would find.
+	SelectUnfound string
 }
 
 var (
+	_ driver.Limiter      = (*Store)(nil)
 	_ driver.TableChecker = (*Store)(nil)
 	_ driver.Promoter     = (*Store)(nil)
 	_ driver.Auditor      = (*Store)(nil)
@@ -90,18 +98,27 @@ func (s *Store) Job(ctx context.Context, jobID string) (*driver.Job, error) {
 
 // Jobs implements [driver.Inspector].
 func (s *Store) Jobs(ctx context.Context, f driver.Filter) ([]driver.Job, error) {
+	if err := driver.CheckStates(f.States); err != nil {
+		return nil, err
+	}
 	query, args := ListJobs(s.Engine, f)
 	return s.jobs(ctx, query, args...)
 }
 
 // JobIDs implements [driver.Inspector].
 func (s *Store) JobIDs(ctx context.Context, f driver.Filter) ([]string, error) {
+	if err := driver.CheckStates(f.States); err != nil {
+		return nil, err
+	}
 	query, args := ListJobIDs(s.Engine, f)
 	return read(ctx, s, ScanText, query, args...)
 }
 
 // Counts implements [driver.Inspector].
 func (s *Store) Counts(ctx context.Context, f driver.Filter) (map[driver.State]int, error) {
+	if err := driver.CheckStates(f.States); err != nil {
+		return nil, err
+	}
 	query, args := CountJobs(s.Engine, f)
 	return ScanCounts(s.Query(ctx, query, args...))
 }

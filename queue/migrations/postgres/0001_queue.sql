@@ -1,5 +1,5 @@
--- hold is why a queued job may not be claimed: 0 it may, 1 not_before lies ahead, 2 its limit key has no room yet,
--- 3 Copy is moving it.
+-- hold is why a queued job may not be claimed: 0 it may, 1 not_before lies ahead, 2 it waits for its limit key,
+-- 3 Move is moving it.
 CREATE TABLE jobs (
   id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
   type TEXT COLLATE "C" NOT NULL,

@@ -1,5 +1,5 @@
 -- hold is what keeps a queued job from being claimed like others: 0 nothing, 1 not_before lies ahead, 2 it goes by its limit key,
--- 3 Copy is moving it.
+-- 3 Move is moving it.
 CREATE TABLE jobs (
   id TEXT NOT NULL PRIMARY KEY,
   type TEXT NOT NULL,
@@ -85,7 +85,7 @@ CREATE TABLE job_admissions (
 );
 CREATE INDEX job_admissions_due ON job_admissions (due_at);
 
--- The first of the jobs that wait for a limit key, of each type, as long as the key has room and unless it is in
+-- The first of the jobs that wait for a limit key, of each type, as long as the key has capacity and unless it is in
 -- job_admissions.
 CREATE TABLE job_fronts (
   limit_key TEXT NOT NULL,

@@ -36,6 +36,7 @@ CREATE TABLE actions (
   undo_hint_json TEXT,
   report_json TEXT,
   job_id TEXT NOT NULL,
+  turn BIGINT,
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL,
   executed_at TEXT
@@ -43,6 +44,16 @@ CREATE TABLE actions (
 
 CREATE INDEX actions_decision ON actions (decision_id);
 CREATE INDEX actions_message ON actions (message_id, id);
+
+-- At most one action of a message executes at a time: the one whose turn it is. The number of the turn, which the action keeps,
+-- says in which order the actions of a message came about.
+CREATE TABLE message_turns (
+  account_id TEXT NOT NULL,
+  message_id TEXT NOT NULL,
+  turn BIGINT NOT NULL,
+  action_id TEXT,
+  PRIMARY KEY (account_id, message_id)
+) WITHOUT ROWID;
 
 -- The effect's link is written before the row of its cause, so that a loser has written nothing.
 CREATE TABLE action_links (

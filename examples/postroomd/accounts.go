@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func accountsCommand() *cobra.Command {
+	return group("accounts", "Look at the mailboxes, stop and remove them", accountsList(), accountsPause(), accountsResume(), accountsRemove())
+}
+
+func accountsList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the mailboxes", Args: cobra.NoArgs}
+	place := placeFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			s, err := h.status(ctx)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printJSON(cmd.OutOrStdout(), s.Accounts)
+			}
+			t := newTable(cmd.OutOrStdout(), "MAILBOX", "STATE", "WHY", "MESSAGES", "SYNCED")
+			for _, a := range s.Accounts {
+				t.row(a.Email, a.State, a.Reason, a.Messages, clock(a.LastSyncAt))
+			}
+			return t.flush("no mailboxes")
+		})
+	}
+	return cmd
+}
+
+func accountsPause() *cobra.Command {
+	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed", func(ctx context.Context, h *host, a gmail.Account, cmd *cobra.Command) error {
+		why, err := cmd.Flags().GetString("why")
+		if err != nil {
+			return err
+		}
+		return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Pause(ctx, tx, h.queue, a.ID, why) })
+	}, "is paused")
+	cmd.Flags().String("why", "", "the reason, for the record")
+	return cmd
+}
+
+func accountsResume() *cobra.Command {
+	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) error {
+		return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Resume(ctx, tx, h.queue, a.ID) })
+	}, "is active")
+}
+
+func accountsRemove() *cobra.Command {
+	cmd := accountCommand("remove", "Delete what is stored of a mailbox; at Gmail nothing changes", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) error {
+		return h.mail.RemoveAccount(ctx, h.queue, a.ID)
+	}, "is removed; what was done stays on record")
+	cmd.Long = "Delete what is stored of a mailbox: messages, threads, labels and jobs. What was decided and done stays on record. At Gmail\n" +
+		"nothing changes, and what was granted stays granted: see 'postroomd auth revoke'. The mailbox of gmail.address comes back\n" +
+		"when 'postroomd run' starts."
+	return cmd
+}
+
+// accountCommand is a command that changes the mailbox of an address.
+func accountCommand(name, short string, change func(context.Context, *host, gmail.Account, *cobra.Command) error, then string) *cobra.Command {
+	cmd := &cobra.Command{Use: name + " ADDRESS", Short: short, Args: cobra.ExactArgs(1)}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			a, err := h.account(ctx, args[0])
+			if err == nil {
+				err = change(ctx, h, a, cmd)
+			}
+			if err == nil {
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", a.Email, then)
+			}
+			return err
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// approvalKey is the key that signs approvals: the configured one, else that of a file in the folder, which is made when it is
+// missing. It is nil on PostgreSQL, where several machines need the same: the database keeps one.
+func (s *site) approvalKey() ([]byte, error) {
+	switch {
+	case s.cfg.Policy.ApprovalKey != "":
+		return []byte(s.cfg.Policy.ApprovalKey), nil
+	case s.cfg.Paths.Database.Postgres():
+		return nil, nil
+	}
+	key, err := readKey(s.folder.keyFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeKey(s.folder.keyFile()); err == nil {
+			key, err = readKey(s.folder.keyFile())
+		}
+	}
+	return key, err
+}
+
+const keyBytes = 32
+
+func readKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(string(bytes.TrimSpace(text)))
+	if err != nil || len(key) < keyBytes {
+		return nil, fmt.Errorf("%s is no key of at least %d bytes in hexadecimal; remove it to have one made", path, keyBytes)
+	}
+	return key, nil
+}
+
+// makeKey writes a whole file at once. Of several that make one, the first stays.
+func makeKey(path string) error {
+	key := make([]byte, keyBytes)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "approval.key.*")
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(hex.EncodeToString(key) + "\n")
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		if err = os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	return errors.Join(err, os.Remove(file.Name()))
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func authCommand() *cobra.Command {
+	return group("auth", "Sign in to mailboxes, and take that back", authLogin(), authList(), authRevoke())
+}
+
+func authLogin() *cobra.Command {
+	var place placeFlags
+	cmd := &cobra.Command{
+		Use:   "login [ADDRESS]",
+		Short: "Let postroomd work on a mailbox: sign in by the browser of this machine",
+		Long: "Sign in to a mailbox by the browser of this machine, and add it to those that 'postroomd run' works on. A postroomd that\n" +
+			"runs takes it up within seconds. Sign in again when a mailbox is in the state reauthorize.",
+		Args: cobra.MaximumNArgs(1),
+	}
+	place.register(cmd)
+	quiet := cmd.Flags().Bool("no-browser", false, "print the address of the page instead of opening it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := place.configured(cmd)
+		if err != nil {
+			return err
+		}
+		login := auth.LoginConfig{Open: auth.OpenBrowser}
+		if *quiet {
+			login.Open = func(_ context.Context, address string) error {
+				cmd.PrintErrln("Open this page on this machine:\n" + address)
+				return nil
+			}
+		}
+		if len(args) == 1 {
+			login.Email = args[0]
+		}
+		return s.login(cmd, login)
+	}
+	return cmd
+}
+
+func (s *site) login(cmd *cobra.Command, login auth.LoginConfig) (err error) {
+	ctx := cmd.Context()
+	if login.App, err = s.app(); err != nil {
+		return err
+	}
+	if err := errors.Join(s.folder.checkRun(), s.prepare()); err != nil {
+		return err
+	}
+	h, err := open(ctx, s)
+	if err != nil {
+		return err
+	}
+	tokens, err := s.tokens(ctx)
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	login.Tokens = tokens
+	result, err := auth.Login(ctx, login)
+	if err == nil {
+		err = h.adopt(ctx, result.Grant.Email)
+	}
+	if err := errors.Join(err, h.close()); err != nil {
+		return err
+	}
+	for _, r := range result.Refused {
+		cmd.PrintErrf("warning: %v was not granted; sign in again and tick its box\n", r)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "signed in to %s; the grant is kept in %s, since %s\n", result.Grant.Email, kept(tokens.Kind), tokens.Why)
+	return err
+}
+
+func kept(kind tokenstore.Kind) string {
+	if kind == tokenstore.File {
+		return "encrypted files"
+	}
+	return "the keychain"
+}
+
+// adopt makes the account of a mailbox, and lets its jobs run.
+func (h *host) adopt(ctx context.Context, email string) error {
+	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		id, err := h.mail.EnsureAccount(ctx, tx, email)
+		if err != nil {
+			return err
+		}
+		return h.mail.Resume(ctx, tx, h.queue, id)
+	})
+}
+
+func authList() *cobra.Command {
+	var place placeFlags
+	cmd := &cobra.Command{Use: "list", Short: "List the mailboxes that are signed in to", Args: cobra.NoArgs}
+	place.register(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := place.configured(cmd)
+		if err != nil {
+			return err
+		}
+		tokens, err := s.tokens(cmd.Context())
+		if err != nil {
+			return err
+		}
+		emails, err := tokens.List(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), listed(emails, func(e string) string { return e }))
+		}
+		t := newTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
+		for _, e := range emails {
+			t.row(e, kept(tokens.Kind))
+		}
+		return t.flush("no mailbox is signed in to; 'postroomd auth login' does that")
+	}
+	return cmd
+}
+
+func authRevoke() *cobra.Command {
+	var place placeFlags
+	cmd := &cobra.Command{
+		Use:   "revoke ADDRESS",
+		Short: "Take back at Google what was granted, and forget it here",
+		Args:  cobra.ExactArgs(1),
+	}
+	place.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := place.configured(cmd)
+		if err != nil {
+			return err
+		}
+		app, err := s.app()
+		if err != nil {
+			return err
+		}
+		tokens, err := s.tokens(cmd.Context())
+		if err != nil {
+			return err
+		}
+		err = auth.Revoke(cmd.Context(), app, tokens, args[0])
+		if errors.Is(err, auth.ErrNoGrant) {
+			return usage("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked; what is stored of its mail stays until 'postroomd accounts remove %s'\n", args[0], args[0])
+		return err
+	}
+	return cmd
+}

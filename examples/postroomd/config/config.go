@@ -1,0 +1,118 @@
+// Package config reads the configuration of postroomd: a TOML file, overridden by the environment, overridden by flags.
+//
+// A setting is named by its section and key, as app.port. In the environment it is POSTROOMD_APP_PORT; some have a
+// shorter name as well (APP_PORT, OTLP_ENDPOINT), which the longer one overrides. A text "env:NAME" stands for the
+// environment variable NAME, so that secrets need not stand in the file.
+//
+// What is not understood is an error that names the file, the line and what to write. Nothing is dropped.
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// A Config is what postroomd is told.
+type Config struct {
+	App       App
+	Paths     Paths
+	Telemetry Telemetry
+	Gmail     Gmail
+	Outbound  Outbound
+	Policy    Policy
+	Schedules Schedules
+}
+
+// App is the section [app].
+type App struct {
+	ServiceName string
+	Env         string // EnvDev or EnvProd
+	LogLevel    slog.Level
+	Port        int // on 127.0.0.1; 0 is a free one
+	Workers     int
+	Drain       time.Duration
+	Dashboard   bool
+	Pprof       bool
+}
+
+// The values of App.Env.
+const (
+	EnvDev  = "dev"
+	EnvProd = "prod"
+)
+
+// Paths is the section [paths].
+type Paths struct {
+	Data     Path
+	Database Database
+	Rules    Path // empty: no rules file
+}
+
+// Telemetry is the section [telemetry].
+type Telemetry struct {
+	OTLPEndpoint  string // empty: nothing is exported
+	ExportTraces  bool
+	ExportMetrics bool
+}
+
+// Gmail is the section [gmail].
+type Gmail struct {
+	Address        string
+	Endpoint       string // empty: Google's
+	Token          Secret
+	ClientID       string
+	ClientSecret   Secret
+	AuthServer     string // empty: Google's
+	Tokens         string // where grants are kept: keychain, file or empty
+	Passphrase     Secret
+	Topic          string // empty: Gmail is polled only
+	PushAudience   string
+	PushAccount    string
+	UsePubsub      bool   // notifications are pulled
+	ProjectID      string // empty: that of the topic
+	Subscription   string
+	UnitsPerMinute int // 0: no limit
+	SpamAndTrash   bool
+	Backfill       string
+	SnoozeLabel    string
+}
+
+// Outbound is the section [outbound]: the bounds of the messages that actions send.
+type Outbound struct {
+	MaxRecipients int
+	RecipientsDay int
+	ReplyInterval time.Duration
+}
+
+// Policy is the section [policy].
+type Policy struct {
+	ConfidenceDefault float64
+	ApprovalAlways    []string
+	ApprovalExpiry    time.Duration
+	Approvers         []string
+	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
+}
+
+// Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
+type Schedules struct {
+	HistorySync time.Duration
+	LabelsSync  time.Duration
+	Reconcile   time.Duration
+	Watch       time.Duration
+}
+
+// Default is the configuration of an empty file.
+func Default() Config {
+	return Config{
+		App:       App{ServiceName: "postroom", Env: EnvDev, Port: 17800, Workers: 10, Drain: 30 * time.Second, Dashboard: true},
+		Paths:     Paths{Data: "~/.local/share/postroom"},
+		Telemetry: Telemetry{ExportTraces: true, ExportMetrics: true},
+		Gmail:     Gmail{UnitsPerMinute: 6000, SpamAndTrash: true, SnoozeLabel: "Postroom/Snoozed"},
+		Outbound:  Outbound{MaxRecipients: 10, RecipientsDay: 50, ReplyInterval: 72 * time.Hour},
+		Policy: Policy{
+			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
+			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
+		},
+		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
+	}
+}

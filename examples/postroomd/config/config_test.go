@@ -1,0 +1,192 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got, "run with -update when the change is meant")
+}
+
+// Every fault with its line and what to write instead, to the letter.
+func TestFaultsRead(t *testing.T) {
+	for _, name := range []string{"unknown", "values", "syntax", "twice"} {
+		t.Run(name, func(t *testing.T) {
+			_, err := config.Load(config.Sources{File: "testdata/" + name + ".toml"})
+			require.Error(t, err)
+			golden(t, name+".txt", err.Error()+"\n")
+		})
+	}
+}
+
+func TestFaultsOfTheEnvironmentAndFlagsRead(t *testing.T) {
+	_, err := config.Load(config.Sources{
+		Environ: []string{"APP_PORT=all", "POSTROOMD_APP_PROT=1", "POSTROOMD_GMAIL_ADDRESS=ada", "PORT=x"},
+		Set:     []string{"app.colour=red", "app.workers", "schedules.labels_sync=hourly", "policy.approval_always=explode"},
+	})
+	require.Error(t, err)
+	golden(t, "overrides.txt", err.Error()+"\n")
+}
+
+func load(t *testing.T, src config.Sources) *config.Loaded {
+	t.Helper()
+	l, err := config.Load(src)
+	require.NoError(t, err)
+	return l
+}
+
+func TestEverySettingOfAFile(t *testing.T) {
+	t.Setenv("HOME", "/home/ada")
+	folder, err := filepath.Abs("testdata")
+	require.NoError(t, err)
+	l := load(t, config.Sources{
+		File:    "testdata/full.toml",
+		Environ: []string{"DATABASE_URL=postgres://ada:hunter2@db/mail", "GMAIL_TOKEN=ya29.hunter2"},
+	})
+	want := config.Default()
+	want.App = config.App{ServiceName: `mail "robot"`, Env: "prod", LogLevel: slog.LevelWarn, Workers: 3, Drain: 90 * time.Second, Pprof: true}
+	want.Paths = config.Paths{Data: config.Path(folder + "/data"), Database: "postgres://ada:hunter2@db/mail", Rules: "/home/ada/rules.yaml"}
+	want.Telemetry.ExportMetrics = false
+	want.Gmail = config.Gmail{Address: "ada@example.org", Endpoint: "http://127.0.0.1:8025", Token: "ya29.hunter2", SpamAndTrash: true, SnoozeLabel: "Later"}
+	want.Outbound = config.Outbound{MaxRecipients: 2, RecipientsDay: 3, ReplyInterval: time.Hour}
+	want.Policy.ConfidenceDefault, want.Policy.ApprovalAlways, want.Policy.Approvers = 1, []string{}, []string{"ada", "grace"}
+	want.Schedules.HistorySync = 0
+	require.Equal(t, want, l.Config)
+	require.Empty(t, l.Warnings)
+
+	var shown bytes.Buffer
+	require.NoError(t, l.Show(&shown))
+	golden(t, "full.txt", strings.ReplaceAll(shown.String(), folder, "FOLDER"))
+	values, err := json.Marshal(l)
+	require.NoError(t, err)
+	for _, text := range []string{shown.String(), string(values), fmt.Sprintf("%v %+v %#v", l.Config, l.Config, l.Config)} {
+		require.NotContains(t, text, "hunter2")
+	}
+}
+
+func TestLaterSourcesOverride(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(file, []byte("[app]\nport = 1\nworkers = 1\n[telemetry]\notlp_endpoint = \"http://file\"\n"), 0o600))
+	l := load(t, config.Sources{
+		File: file,
+		Environ: []string{"APP_PORT=2", "OTLP_ENDPOINT=http://short", "POSTROOMD_TELEMETRY_OTLP_ENDPOINT=http://long",
+			"POSTROOMD_APP_WORKERS=3", "POSTROOMD_POLICY_APPROVERS=ada, grace", "POSTROOMD_CONFIG=elsewhere"},
+		Set: []string{"app.workers=4", "paths.rules=r.yaml"},
+	})
+	require.Equal(t, 2, l.Config.App.Port)
+	require.Equal(t, 4, l.Config.App.Workers)
+	require.Equal(t, "http://long", l.Config.Telemetry.OTLPEndpoint)
+	require.Equal(t, []string{"ada", "grace"}, l.Config.Policy.Approvers)
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(here, "r.yaml"), string(l.Config.Paths.Rules), "relative to where the flag was typed")
+
+	from := map[string]string{}
+	for _, v := range l.Values {
+		from[v.Key] = v.From
+	}
+	require.Equal(t, "$APP_PORT", from["app.port"])
+	require.Equal(t, "--set app.workers", from["app.workers"])
+	require.Equal(t, "$POSTROOMD_TELEMETRY_OTLP_ENDPOINT", from["telemetry.otlp_endpoint"])
+	require.Equal(t, "default", from["app.env"])
+}
+
+func TestSecretInTheFileIsWarnedOf(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(file, []byte("[gmail]\ntoken = \"hunter2\"\n"), 0o600))
+	l := load(t, config.Sources{File: file})
+	require.Len(t, l.Warnings, 1)
+	require.Contains(t, l.Warnings[0].Hint, "env:GMAIL_TOKEN")
+	require.Equal(t, 2, l.Warnings[0].Line)
+	l = load(t, config.Sources{Environ: []string{"POSTROOMD_GMAIL_TOKEN=hunter2"}})
+	require.Empty(t, l.Warnings)
+}
+
+func TestFileThatIsMissing(t *testing.T) {
+	_, err := config.Load(config.Sources{File: filepath.Join(t.TempDir(), "none.toml")})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "postroomd config init")
+}
+
+var commentedOut = regexp.MustCompile(`(?m)^# ([a-z_]+ = )`)
+
+// The sample changes nothing; what it shows as defaults are the defaults, all of them.
+func TestSampleShowsTheDefaults(t *testing.T) {
+	t.Setenv("HOME", "/home/ada")
+	file := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(file, config.Sample, 0o600))
+	plain := load(t, config.Sources{})
+	require.Equal(t, plain, load(t, config.Sources{File: file}))
+
+	require.NoError(t, os.WriteFile(file, commentedOut.ReplaceAll(config.Sample, []byte("$1")), 0o600))
+	all := load(t, config.Sources{File: file})
+	require.Equal(t, plain.Config, all.Config)
+	for _, v := range all.Values {
+		require.NotEqual(t, "default", v.From, "%s is missing", v.Key)
+	}
+}
+
+func TestDatabaseHidesItsPassword(t *testing.T) {
+	for dsn, shown := range map[config.Database]string{
+		"/var/lib/mail.db":                           "/var/lib/mail.db",
+		"postgres://ada@db/mail":                     "postgres://ada@db/mail",
+		"postgresql://ada:hunter2@db/mail":           "postgresql://ada:xxxxx@db/mail",
+		"postgres://db/mail?user=a&PASSWORD=hunter2": "(secret)",
+		"postgres://ada:hunter2%zz@db/mail":          "(secret)",
+	} {
+		require.Equal(t, shown, fmt.Sprint(dsn))
+	}
+}
+
+// Whatever stands in the file, it is read or refused with a place.
+func FuzzLoad(f *testing.F) {
+	names, err := filepath.Glob("testdata/*.toml")
+	require.NoError(f, err)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		require.NoError(f, err)
+		f.Add(text)
+	}
+	f.Add(config.Sample)
+	f.Add([]byte("\ufeff[app]\r\nport = 1\r\n"))
+	f.Add([]byte(`"app.port" = 1`))
+	f.Add([]byte("app = {port = 1, x = {y = 2}}\n[app.port]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file := filepath.Join(t.TempDir(), "config.toml")
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		l, err := config.Load(config.Sources{File: file})
+		if err == nil {
+			require.NotEmpty(t, l.Values)
+			return
+		}
+		wrong := new(config.Error)
+		require.ErrorAs(t, err, &wrong)
+		for _, p := range wrong.Problems {
+			require.Equal(t, file, p.File)
+			require.Positive(t, p.Line, p.Message)
+		}
+	})
+}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A Problem is one fault, with its place and what to write instead. Of the environment and of flags, its File is the name
+// of the variable or flag, and its Line is 0.
+type Problem = rules.Problem
+
+// An Error lists the problems of a configuration, in the order of their lines.
+type Error struct{ Problems []Problem }
+
+// Error formats all problems, one or more lines each.
+func (e *Error) Error() string {
+	texts := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, "\n")
+}
+
+func sortProblems(problems []Problem) {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}

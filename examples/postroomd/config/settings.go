@@ -1,0 +1,277 @@
+package config
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A setting is one key of the file. Its field is a pointer into the Config, whose type says how a value is read.
+type setting struct {
+	key     string
+	env     string // a short name in the environment, besides POSTROOMD_SECTION_KEY
+	example string // a value that is right, as TOML
+	field   func(*Config) any
+	check   func(c *Config) string // what to write instead; empty when the value is right
+}
+
+// settings are all there are, in the order of the file.
+var settings = []setting{
+	{"app.service_name", "", `"postroom"`, func(c *Config) any { return &c.App.ServiceName },
+		func(c *Config) string { return notBlank(c.App.ServiceName) }},
+	{"app.env", "", `"prod"`, func(c *Config) any { return &c.App.Env },
+		func(c *Config) string { return oneOf(c.App.Env, EnvDev, EnvProd) }},
+	{"app.log_level", "", `"info"`, func(c *Config) any { return &c.App.LogLevel }, nil},
+	{"app.port", "APP_PORT", "17800", func(c *Config) any { return &c.App.Port },
+		func(c *Config) string { return within(c.App.Port, 0, 65535) }},
+	{"app.workers", "", "10", func(c *Config) any { return &c.App.Workers },
+		func(c *Config) string { return within(c.App.Workers, 1, 1000) }},
+	{"app.drain", "", `"30s"`, func(c *Config) any { return &c.App.Drain },
+		func(c *Config) string { return between(c.App.Drain, time.Second, time.Hour) }},
+	{"app.dashboard", "", "true", func(c *Config) any { return &c.App.Dashboard }, nil},
+	{"app.pprof", "", "false", func(c *Config) any { return &c.App.Pprof }, nil},
+
+	{"paths.data", "", `"~/.local/share/postroom"`, func(c *Config) any { return &c.Paths.Data },
+		func(c *Config) string { return notBlank(string(c.Paths.Data)) }},
+	{"paths.database", "", `"postgres://user@host/database"`, func(c *Config) any { return &c.Paths.Database },
+		func(c *Config) string { return c.Paths.Database.check() }},
+	{"paths.rules", "", `"~/rules.yaml"`, func(c *Config) any { return &c.Paths.Rules }, nil},
+
+	{"telemetry.otlp_endpoint", "OTLP_ENDPOINT", `"http://127.0.0.1:4318"`, func(c *Config) any { return &c.Telemetry.OTLPEndpoint },
+		func(c *Config) string { return webAddress(c.Telemetry.OTLPEndpoint) }},
+	{"telemetry.export_traces", "", "true", func(c *Config) any { return &c.Telemetry.ExportTraces }, nil},
+	{"telemetry.export_metrics", "", "true", func(c *Config) any { return &c.Telemetry.ExportMetrics }, nil},
+
+	{"gmail.address", "", `"ada@example.org"`, func(c *Config) any { return &c.Gmail.Address },
+		func(c *Config) string { return mailAddress(c.Gmail.Address) }},
+	{"gmail.endpoint", "", `"http://127.0.0.1:8025"`, func(c *Config) any { return &c.Gmail.Endpoint },
+		func(c *Config) string { return webAddress(c.Gmail.Endpoint) }},
+	{"gmail.token", "", `"env:GMAIL_TOKEN"`, func(c *Config) any { return &c.Gmail.Token }, nil},
+	{"gmail.client_id", "", `"1234-abcd.apps.googleusercontent.com"`, func(c *Config) any { return &c.Gmail.ClientID }, nil},
+	{"gmail.client_secret", "", `"env:GMAIL_CLIENT_SECRET"`, func(c *Config) any { return &c.Gmail.ClientSecret }, nil},
+	{"gmail.auth_server", "", `"http://127.0.0.1:8025"`, func(c *Config) any { return &c.Gmail.AuthServer },
+		func(c *Config) string { return webAddress(c.Gmail.AuthServer) }},
+	{"gmail.tokens", "", `"file"`, func(c *Config) any { return &c.Gmail.Tokens },
+		func(c *Config) string { return oneOf(c.Gmail.Tokens, "", "keychain", "file") }},
+	{"gmail.passphrase", "", `"env:POSTROOM_PASSPHRASE"`, func(c *Config) any { return &c.Gmail.Passphrase }, nil},
+	{"gmail.topic", "", `"projects/my-project/topics/gmail"`, func(c *Config) any { return &c.Gmail.Topic },
+		func(c *Config) string { return topic(c.Gmail.Topic) }},
+	{"gmail.push_audience", "", `"https://mail.example.org/push/gmail"`, func(c *Config) any { return &c.Gmail.PushAudience }, nil},
+	{"gmail.push_account", "", `"push@my-project.iam.gserviceaccount.com"`, func(c *Config) any { return &c.Gmail.PushAccount },
+		func(c *Config) string { return mailAddress(c.Gmail.PushAccount) }},
+	{"gmail.use_pubsub", "", "true", func(c *Config) any { return &c.Gmail.UsePubsub }, nil},
+	{"gmail.project_id", "", `"my-project"`, func(c *Config) any { return &c.Gmail.ProjectID },
+		func(c *Config) string { return nameOf(c.Gmail.ProjectID, "project") }},
+	{"gmail.subscription", "", `"gmail-sub"`, func(c *Config) any { return &c.Gmail.Subscription },
+		func(c *Config) string { return nameOf(c.Gmail.Subscription, "subscription") }},
+	{"gmail.units_per_minute", "", "6000", func(c *Config) any { return &c.Gmail.UnitsPerMinute },
+		func(c *Config) string { return within(c.Gmail.UnitsPerMinute, 1000, 1_200_000, 0) }},
+	{"gmail.spam_and_trash", "", "true", func(c *Config) any { return &c.Gmail.SpamAndTrash }, nil},
+	{"gmail.backfill", "", `"newer_than:30d"`, func(c *Config) any { return &c.Gmail.Backfill }, nil},
+	{"gmail.snooze_label", "", `"Postroom/Snoozed"`, func(c *Config) any { return &c.Gmail.SnoozeLabel },
+		func(c *Config) string { return labelName(c.Gmail.SnoozeLabel) }},
+
+	{"outbound.max_recipients", "", "10", func(c *Config) any { return &c.Outbound.MaxRecipients },
+		func(c *Config) string { return within(c.Outbound.MaxRecipients, 1, 100) }},
+	{"outbound.recipients_day", "", "50", func(c *Config) any { return &c.Outbound.RecipientsDay },
+		func(c *Config) string { return within(c.Outbound.RecipientsDay, 1, 10_000) }},
+	{"outbound.reply_interval", "", `"72h"`, func(c *Config) any { return &c.Outbound.ReplyInterval },
+		func(c *Config) string { return between(c.Outbound.ReplyInterval, time.Minute, 365*24*time.Hour) }},
+
+	{"policy.confidence_default", "", "0.7", func(c *Config) any { return &c.Policy.ConfidenceDefault },
+		func(c *Config) string {
+			if p := c.Policy.ConfidenceDefault; p > 0 && p <= 1 {
+				return ""
+			}
+			return "a number above 0, at most 1"
+		}},
+	{"policy.approval_always", "", `["delete", "forward"]`, func(c *Config) any { return &c.Policy.ApprovalAlways },
+		func(c *Config) string { return actions(c.Policy.ApprovalAlways) }},
+	{"policy.approval_expiry", "", `"168h"`, func(c *Config) any { return &c.Policy.ApprovalExpiry },
+		func(c *Config) string { return between(c.Policy.ApprovalExpiry, time.Minute, 365*24*time.Hour) }},
+	{"policy.approvers", "", `["ada"]`, func(c *Config) any { return &c.Policy.Approvers },
+		func(c *Config) string {
+			for _, a := range c.Policy.Approvers {
+				if strings.TrimSpace(a) == "" {
+					return "names that are not blank"
+				}
+			}
+			return ""
+		}},
+
+	{"policy.approval_key", "", `"env:POSTROOM_APPROVAL_KEY"`, func(c *Config) any { return &c.Policy.ApprovalKey },
+		func(c *Config) string {
+			if n := len(c.Policy.ApprovalKey); n == 0 || n >= 32 {
+				return ""
+			}
+			return "a text of at least 32 characters that nobody can guess"
+		}},
+
+	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
+		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
+	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
+		func(c *Config) string { return interval(c.Schedules.LabelsSync) }},
+	{"schedules.reconcile", "", `"168h"`, func(c *Config) any { return &c.Schedules.Reconcile },
+		func(c *Config) string { return interval(c.Schedules.Reconcile) }},
+	{"schedules.watch", "", `"24h"`, func(c *Config) any { return &c.Schedules.Watch },
+		func(c *Config) string { return watchInterval(c.Schedules.Watch) }},
+}
+
+// find returns the setting of a key, such as app.port.
+func find(key string) *setting {
+	i := slices.IndexFunc(settings, func(s setting) bool { return s.key == key })
+	if i < 0 {
+		return nil
+	}
+	return &settings[i]
+}
+
+// keys returns the keys of a section, without its name; of no section, the sections.
+func keys(section string) []string {
+	var names []string
+	for _, s := range settings {
+		of, key, _ := strings.Cut(s.key, ".")
+		if section == "" {
+			key = of
+		} else if of != section {
+			continue
+		}
+		if !slices.Contains(names, key) {
+			names = append(names, key)
+		}
+	}
+	return names
+}
+
+// longEnv is the name in the environment that every setting has.
+func (s *setting) longEnv() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+}
+
+const envPrefix = "POSTROOMD_"
+
+func notBlank(s string) string {
+	if strings.TrimSpace(s) == "" {
+		return "a text that is not blank"
+	}
+	return ""
+}
+
+func oneOf(s string, words ...string) string {
+	if slices.Contains(words, s) {
+		return ""
+	}
+	return `"` + strings.Join(words, `" or "`) + `"`
+}
+
+// within also lets pass the values that are allowed beside the range.
+func within(n, low, high int, beside ...int) string {
+	if n >= low && n <= high || slices.Contains(beside, n) {
+		return ""
+	}
+	text := fmt.Sprintf("a number from %d to %d", low, high)
+	if len(beside) > 0 {
+		text += ", or " + strings.Trim(fmt.Sprint(beside), "[]")
+	}
+	return text
+}
+
+func between(d, low, high time.Duration) string {
+	if d >= low && d <= high {
+		return ""
+	}
+	return fmt.Sprintf("a duration from %s to %s", shortDuration(low), shortDuration(high))
+}
+
+// interval is of a schedule, which counts in whole seconds.
+func interval(d time.Duration) string {
+	if d == 0 || d >= time.Second && d%time.Second == 0 {
+		return ""
+	}
+	return "a duration of whole seconds, or 0s for never"
+}
+
+// watchInterval keeps a watch from ending, after seven days, before it is renewed.
+func watchInterval(d time.Duration) string {
+	if d > 6*24*time.Hour {
+		return "at most 144h: Gmail ends a watch after seven days"
+	}
+	return interval(d)
+}
+
+var topicName = regexp.MustCompile(`^projects/[^/]+/topics/[^/]+$`)
+
+func topic(s string) string {
+	if s == "" || topicName.MatchString(s) {
+		return ""
+	}
+	return "the whole name of a Pub/Sub topic"
+}
+
+// nameOf refuses a whole name where its last part is meant.
+func nameOf(s, what string) string {
+	if strings.ContainsAny(s, "/ ") {
+		return "the id of a " + what + ", without slashes"
+	}
+	return ""
+}
+
+func webAddress(s string) string {
+	if s == "" {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "an address that begins with http:// or https://"
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "an address without user, query or fragment"
+	}
+	return ""
+}
+
+func mailAddress(s string) string {
+	if s == "" {
+		return ""
+	}
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+		return "a mail address alone"
+	}
+	return ""
+}
+
+func actions(names []string) string {
+	for _, n := range names {
+		if _, ok := postroom.StandardKind(postroom.ActionType(n)); !ok {
+			return fmt.Sprintf("names of actions, which %q is not", n)
+		}
+	}
+	return ""
+}
+
+func labelName(name string) string {
+	if err := postroom.CheckLabelName(name); err != nil {
+		return fmt.Sprintf("a name that Gmail takes (%v)", err)
+	}
+	return ""
+}
+
+// check refuses what looks like neither a path nor a PostgreSQL URL.
+func (d Database) check() string {
+	if d.Postgres() {
+		if u, err := url.Parse(string(d)); err != nil || u.Path == "" || u.Path == "/" {
+			return "a URL with a host and a database"
+		}
+		return ""
+	}
+	if strings.Contains(string(d), "://") {
+		return "the path of an SQLite file, or a URL that begins with postgres://"
+	}
+	return ""
+}

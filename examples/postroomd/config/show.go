@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Value is one setting as it holds, for people: secrets are left out.
+type Value struct {
+	Key   string `json:"key"`
+	Value string `json:"value"` // as TOML
+	From  string `json:"from"`  // default, config.toml:3, $APP_PORT or --set app.port
+}
+
+func (l *loader) value(s *setting, field any, from, indirect string) {
+	if indirect != "" {
+		from += ", by $" + indirect
+	}
+	l.out.Values = append(l.out.Values, Value{s.key, asTOML(field), from})
+}
+
+// Show writes the settings as TOML, each with where it comes from.
+func (l *Loaded) Show(w io.Writer) error {
+	var b strings.Builder
+	section := ""
+	for _, v := range l.Values {
+		of, key, _ := strings.Cut(v.Key, ".")
+		if of != section {
+			if section != "" {
+				b.WriteByte('\n')
+			}
+			section = of
+			fmt.Fprintf(&b, "[%s]\n", section)
+		}
+		fmt.Fprintf(&b, "%s = %s  # %s\n", key, v.Value, v.From)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// asTOML writes a field as the file would have it, without secrets.
+func asTOML(field any) string {
+	switch f := field.(type) {
+	case *string:
+		return quote(*f)
+	case *Path:
+		return quote(string(*f))
+	case *Secret:
+		return quote(f.String())
+	case *Database:
+		return quote(f.String())
+	case *slog.Level:
+		return quote(strings.ToLower(f.String()))
+	case *time.Duration:
+		return quote(shortDuration(*f))
+	case *bool:
+		return strconv.FormatBool(*f)
+	case *int:
+		return strconv.Itoa(*f)
+	case *float64:
+		text := strconv.FormatFloat(*f, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return text
+	case *[]string:
+		items := make([]string, len(*f))
+		for i, s := range *f {
+			items[i] = quote(s)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	panic(fmt.Sprintf("config: a setting of type %T", field))
+}
+
+// quote writes a basic string of TOML.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

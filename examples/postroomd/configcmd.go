@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+)
+
+// configFlags say where the configuration is read from.
+type configFlags struct {
+	file string
+	set  []string
+}
+
+func (c *configFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&c.file, "config", "", "the configuration, a TOML file (default: $POSTROOMD_CONFIG, else postroom/config.toml in your configuration folder, if there)")
+	flags.StringArrayVar(&c.set, "set", nil, "override a setting, such as app.port=17801; may be repeated")
+}
+
+// load reads the configuration and tells what may stay but should not.
+func (c *configFlags) load(cmd *cobra.Command, override ...string) (*config.Loaded, error) {
+	environ := os.Environ()
+	src := config.Sources{File: c.file, Environ: environ, Set: append(slices.Clip(c.set), override...)}
+	if src.File == "" {
+		src.File = config.DefaultFile(environ)
+	}
+	l, err := config.Load(src)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	for _, w := range l.Warnings {
+		cmd.PrintErrln("warning:", printableLines(w.String()))
+	}
+	return l, nil
+}
+
+func configCommand() *cobra.Command {
+	return group("config", "Write, check and show the configuration", configInit(), configCheck(), configShow())
+}
+
+func configInit() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Write a configuration file that explains every setting",
+		Long: "Write a configuration file that explains every setting, by default to postroom/config.toml in your configuration\n" +
+			"folder, where the other commands look for it. A file that is there already is left as it is.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := config.UserFile()
+			if len(args) == 1 {
+				path, err = args[0], nil
+			}
+			if err != nil {
+				return err
+			}
+			if err := writeNew(path, config.Sample); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is written; it changes nothing until you remove the # of a line\n", path)
+			return err
+		},
+	}
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return usage("%w; it is left as it is: name another file", err)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}
+
+func configCheck() *cobra.Command {
+	var from configFlags
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check the configuration: every fault with its line, and what to write instead",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := from.load(cmd); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no faults")
+			return err
+		},
+	}
+	from.register(cmd)
+	return cmd
+}
+
+func configShow() *cobra.Command {
+	var from configFlags
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show every setting and where it comes from, without secrets",
+		Args:  cobra.NoArgs,
+	}
+	from.register(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		l, err := from.load(cmd)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return printJSON(cmd.OutOrStdout(), l.Values)
+		}
+		return l.Show(cmd.OutOrStdout())
+	}
+	return cmd
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfigCommands(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "conf"))
+	file := filepath.Join(home, "conf", "postroom", "config.toml")
+
+	r := postroomd(t, "config", "check")
+	require.Equal(t, 0, r.status, r.stderr)
+	r = postroomd(t, "config", "init")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, file)
+	r = postroomd(t, "config", "init")
+	require.Equal(t, exitUsage, r.status, "it does not overwrite")
+
+	require.NoError(t, os.WriteFile(file, []byte("[app]\nport = 1\n[gmail]\ntoken = \"hunter2\"\n"), 0o600))
+	r = postroomd(t, "config", "show", "--set", "app.workers=2", "--json")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stderr, "warning: "+file+":4:1: the secret stands in the file")
+	require.NotContains(t, r.stdout, "hunter2")
+	var values []struct{ Key, Value, From string }
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &values))
+	shown := map[string]string{}
+	for _, v := range values {
+		shown[v.Key] = v.Value + " " + v.From
+	}
+	require.Equal(t, "1 "+file+":2", shown["app.port"])
+	require.Equal(t, "2 --set app.workers", shown["app.workers"])
+	require.Equal(t, `"(secret)" `+file+":4", shown["gmail.token"])
+	require.Contains(t, postroomd(t, "config", "show").stdout, "port = 1")
+
+	other := filepath.Join(home, "other.toml")
+	require.NoError(t, os.WriteFile(other, []byte("[app]\nprot = 1\n"), 0o600))
+	t.Setenv("POSTROOMD_CONFIG", other)
+	for _, args := range [][]string{{"config", "check"}, {"config", "check", "--config", other}, {"config", "show"}} {
+		r = postroomd(t, args...)
+		require.Equal(t, exitUsage, r.status)
+		require.Contains(t, r.stderr, other+":2:1: unknown key \"prot\" in [app]; did you mean port?")
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/undo"
+)
+
+// demoSite is the configuration of a demo: its Gmail is known when it has started, and has no quota to keep.
+func demoSite(f folder) *site {
+	cfg := config.Default()
+	cfg.App.Workers = 16
+	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "demo", SpamAndTrash: true}
+	return &site{folder: f, cfg: cfg, demo: true}
+}
+
+// startGmail starts the Gmail of a demo.
+func (h *host) startGmail(ctx context.Context) (err error) {
+	h.server, err = gmailtest.Open(ctx, gmailtest.Config{Dir: h.folder.gmail(), Email: h.cfg.Gmail.Address})
+	if err == nil {
+		h.cfg.Gmail.Endpoint = h.server.URL()
+	}
+	return err
+}
+
+// connect makes everything that talks to Gmail, through the real client and real HTTP. It makes no call.
+func (h *host) connect(ctx context.Context) error {
+	clients, err := h.newClients(ctx)
+	if err != nil {
+		return err
+	}
+	h.clients = clients
+	if h.outbox, err = h.newOutbox(); err != nil {
+		return err
+	}
+	mailbox, err := gmail.NewMailbox(gmail.MailboxConfig{Store: h.mail, Clients: h.clients})
+	if err != nil {
+		return err
+	}
+	h.undoing = undo.Config{Queue: h.queue, Ledger: h.ledger, Mailbox: mailbox, Kinds: kinds}
+	h.undoer, err = undo.NewUndoer(h.undoing)
+	return err
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queueui"
+)
+
+// probePatience is how long a health check waits for the database.
+const probePatience = 3 * time.Second
+
+// A health is the answer of /healthz and /readyz.
+type health struct {
+	Status   string `json:"status"` // healthy or unhealthy; of /readyz ready or not ready
+	Version  string `json:"version"`
+	Database string `json:"database"` // ok, or what is wrong
+}
+
+// pages are all that postroomd serves: health, the dashboard and profiles.
+func (h *host) pages(ready *atomic.Bool) (pages http.Handler, onClose func(), err error) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		h.answer(w, r, "healthy", "unhealthy", func() bool { return true })
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		h.answer(w, r, "ready", "not ready", ready.Load)
+	})
+	if h.cfg.App.Pprof {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	onClose = func() {}
+	if h.cfg.App.Dashboard {
+		ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", Authorize: h.authorize, Logger: h.log})
+		if err != nil {
+			return nil, nil, err
+		}
+		mux.Handle("/", ui)
+		onClose = ui.Close
+	}
+	return h.withPush(byLocalName(mux), onClose)
+}
+
+// withPush adds what Pub/Sub posts to, through the user's proxy and so under any name: each post is signed.
+func (h *host) withPush(local http.Handler, onClose func()) (pages http.Handler, _ func(), err error) {
+	if h.cfg.Gmail.PushAudience == "" {
+		return local, onClose, nil
+	}
+	receiver, err := h.receiver()
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := gmail.PushConfig{Receiver: receiver, Audience: h.cfg.Gmail.PushAudience, ServiceAccount: h.cfg.Gmail.PushAccount, Logger: h.log}
+	if base := strings.TrimRight(h.cfg.Gmail.AuthServer, "/"); base != "" {
+		cfg.Issuers, cfg.KeysURL = []string{base}, base+"/oauth2/v3/certs"
+	}
+	push, err := gmail.NewPushHandler(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/push/gmail", push)
+	mux.Handle("/", local)
+	return mux, onClose, nil
+}
+
+// receiver takes what Gmail publishes, pushed or pulled.
+func (h *host) receiver() (*gmail.Receiver, error) {
+	return gmail.NewReceiver(gmail.ReceiverConfig{Queue: h.queue, Store: h.mail, Logger: h.log})
+}
+
+func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, also func() bool) {
+	body := health{Status: good, Version: version(), Database: "ok"}
+	if err := h.probe(r.Context()); err != nil {
+		body.Status, body.Database = bad, err.Error()
+	} else if !also() {
+		body.Status = bad
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if body.Status == bad {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	if err := printJSON(w, body); err != nil {
+		h.log.Warn("a health check is not answered", "error", err)
+	}
+}
+
+// probe writes nothing in a write transaction: a database that can be read and not be written is of no use.
+func (h *host) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	probed := make(chan error, 1)
+	go func() {
+		probed <- h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE jobs SET state = state WHERE id = ''")
+			return err
+		})
+	}()
+	select {
+	case err := <-probed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

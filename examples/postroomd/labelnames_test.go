@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Gmail numbers the labels of each account from 1.
+func TestLabelsOfTwoAccountsKeepTheirNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	h, err := open(t.Context(), demoSite(folder(dir)))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.close()) })
+	ids := map[string]string{"ada@example.com": "", "bob@example.com": ""}
+	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		for email := range ids {
+			id, err := h.mail.EnsureAccount(ctx, tx, email)
+			if err != nil {
+				return err
+			}
+			ids[email] = id
+			if err := h.mail.SaveLabel(ctx, tx, id, postroom.Label{ID: "Label_1", Name: "of " + email, Type: postroom.LabelUser}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	names, err := h.labelNames(t.Context())
+	require.NoError(t, err)
+	for email, id := range ids {
+		require.Equal(t, "of "+email, names.name(id, "Label_1"))
+		require.Equal(t, "Label_9", names.name(id, "Label_9"))
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func mailCommand() *cobra.Command {
+	return group("mail", "Look at the stored mail", mailList(), mailShow())
+}
+
+// mailboxFlag adds the flag that names one mailbox among several.
+func mailboxFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("mailbox", "", "the address of the mailbox; may be left out where there is one")
+}
+
+// mailbox returns the account of the address, or without one the only account.
+func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, error) {
+	if address != "" {
+		return h.account(ctx, address)
+	}
+	accounts, err := h.mail.Accounts(ctx)
+	switch {
+	case err != nil:
+		return gmail.Account{}, err
+	case len(accounts) != 1:
+		return gmail.Account{}, usage("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
+	}
+	return accounts[0], nil
+}
+
+// account returns the account of an address that was typed.
+func (h *host) account(ctx context.Context, address string) (gmail.Account, error) {
+	a, err := h.mail.AccountByEmail(ctx, address)
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = usage("there is no mailbox %s here; 'postroomd accounts list' lists them", address)
+	}
+	return a, err
+}
+
+func mailList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list [QUERY]",
+		Short: "List the stored mail that a search finds, newest first",
+		Long: "List the stored mail that a search finds, newest first. The search is written as in Gmail's own search box:\n\n" +
+			"    postroomd mail list from:ada@example.org has:attachment\n" +
+			"    postroomd mail list 'subject:\"quarterly report\" OR label:billing'\n" +
+			"    postroomd mail list -- newer_than:7d -in:inbox\n\n" +
+			"Without one, all mail is listed that is not in the spam or the trash.",
+	}
+	place, address := placeFlag(cmd), mailboxFlag(cmd)
+	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 500")
+	spam := cmd.Flags().Bool("spam-trash", false, "also what is in the spam or the trash")
+	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list ended; it says how")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *limit < 1 || *limit > 500 {
+			return usage("--limit is %d; it must be within 1 and 500", *limit)
+		}
+		search := gmail.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			account, err := h.mailbox(ctx, *address)
+			if err != nil {
+				return err
+			}
+			found, err := h.search(ctx, account.ID, search)
+			if err != nil {
+				return err
+			}
+			names, err := h.labelNames(ctx)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), mailPage{
+					Messages: listed(found.Messages, func(m *postroom.Message) mailView { return viewMail(m, names) }), Next: found.Next,
+				})
+			}
+			return printMail(cmd.OutOrStdout(), found, names)
+		})
+	}
+	return cmd
+}
+
+// search fills a page: one of the store may be short although there is more.
+func (h *host) search(ctx context.Context, accountID string, s gmail.Search) (gmail.SearchPage, error) {
+	page, err := h.mail.Search(ctx, accountID, s)
+	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
+		rest := s
+		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)
+		var more gmail.SearchPage
+		more, err = h.mail.Search(ctx, accountID, rest)
+		page.Messages, page.Next = append(page.Messages, more.Messages...), more.Next
+	}
+	return page, err
+}
+
+func printMail(w io.Writer, found gmail.SearchPage, names labelNames) error {
+	t := newTable(w, "ID", "RECEIVED", "FROM", "SUBJECT", "LABELS")
+	for _, m := range found.Messages {
+		t.row(m.ProviderID, clock(m.ReceivedAt), short(m.From.String(), 30), short(m.Subject, 50), strings.Join(labelsOf(m, names), ", "))
+	}
+	if err := t.flush("no mail"); err != nil || found.Next == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "there is more: add --cursor %s\n", found.Next)
+	return err
+}
+
+func mailShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a stored message as a person sees it, and what was done with it",
+		Long: "Show a stored message as a person sees it, and what was done with it. The id is Gmail's, as 'postroomd mail list' has it,\n" +
+			"or ours.",
+		Args: cobra.ExactArgs(1),
+	}
+	place, address := placeFlag(cmd), mailboxFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			account, err := h.mailbox(ctx, *address)
+			if err != nil {
+				return err
+			}
+			m, err := h.message(ctx, account, args[0])
+			if err != nil {
+				return err
+			}
+			done, err := h.ledger.Actions(ctx, safety.Filter{AccountID: account.ID, MessageID: m.ID, Limit: 100})
+			if err != nil {
+				return err
+			}
+			names, err := h.labelNames(ctx)
+			if err != nil {
+				return err
+			}
+			v := viewWholeMail(m, done, names)
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), v)
+			}
+			return v.print(cmd.OutOrStdout())
+		})
+	}
+	return cmd
+}
+
+// message finds a message by its id at Gmail or by ours.
+func (h *host) message(ctx context.Context, account gmail.Account, id string) (*postroom.Message, error) {
+	ours, err := h.mail.MessageID(ctx, account.ID, id)
+	if errors.Is(err, postroom.ErrNotFound) {
+		ours, err = id, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := h.mail.Message(ctx, account.ID, ours)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, usage("%s has no message %s; 'postroomd mail list' lists them", account.Email, id)
+	}
+	return m, err
+}

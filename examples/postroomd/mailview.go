@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/safety"
+)
+
+type mailPage struct {
+	Messages []mailView `json:"messages"`
+	Next     string     `json:"next,omitempty"` // the --cursor of the next page
+}
+
+// A mailView is a message in a list.
+type mailView struct {
+	ID          string             `json:"id"` // Gmail's
+	MessageID   string             `json:"message_id"`
+	ThreadID    string             `json:"thread_id"` // Gmail's
+	From        postroom.Address   `json:"from"`
+	To          []postroom.Address `json:"to"`
+	Subject     string             `json:"subject"`
+	Snippet     string             `json:"snippet"`
+	ReceivedAt  time.Time          `json:"received_at,omitzero"`
+	Size        int64              `json:"size"`
+	Labels      []string           `json:"labels"`
+	Attachments int                `json:"attachments"`
+}
+
+func viewMail(m *postroom.Message, names labelNames) mailView {
+	return mailView{
+		ID: m.ProviderID, MessageID: m.ID, ThreadID: m.ProviderThreadID, From: m.From, To: append([]postroom.Address{}, m.To...),
+		Subject: m.Subject, Snippet: m.Snippet, ReceivedAt: m.ReceivedAt, Size: m.Size, Labels: labelsOf(m, names),
+		Attachments: len(m.Attachments),
+	}
+}
+
+// A wholeMailView is a message with its text and what was done with it.
+type wholeMailView struct {
+	mailView
+	Cc      []postroom.Address    `json:"cc,omitempty"`
+	Bcc     []postroom.Address    `json:"bcc,omitempty"`
+	ReplyTo []postroom.Address    `json:"reply_to,omitempty"`
+	Date    time.Time             `json:"date,omitzero"`
+	Files   []postroom.Attachment `json:"files"`
+	Text    string                `json:"text"` // as a person sees it
+	Hidden  []string              `json:"hidden,omitempty"`
+	Actions []actionView          `json:"actions"` // newest first
+}
+
+func viewWholeMail(m *postroom.Message, done []safety.Entry, names labelNames) wholeMailView {
+	body := mime.ReadBody(m.BodyPlain, m.BodyHTML)
+	v := wholeMailView{
+		mailView: viewMail(m, names), Cc: m.Cc, Bcc: m.Bcc, ReplyTo: m.ReplyTo, Date: m.Date,
+		Files: append([]postroom.Attachment{}, m.Attachments...), Text: body.Text,
+		Actions: listed(done, func(e safety.Entry) actionView { return viewAction(e, names) }),
+	}
+	for _, h := range body.Hidden {
+		v.Hidden = append(v.Hidden, h.Text)
+	}
+	return v
+}
+
+func (v wholeMailView) print(w io.Writer) error {
+	f := newFields(w)
+	f.add("id", v.ID)
+	f.add("from", v.From.String())
+	f.add("reply to", people(v.ReplyTo))
+	f.add("to", people(v.To))
+	f.add("cc", people(v.Cc))
+	f.add("bcc", people(v.Bcc))
+	f.add("subject", v.Subject)
+	f.add("received", clock(v.ReceivedAt))
+	f.add("labels", strings.Join(v.Labels, ", "))
+	for _, a := range v.Files {
+		f.add("attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
+	}
+	if n := len(v.Hidden); n > 0 {
+		f.add("hidden", fmt.Sprintf("%d pieces of text that a person does not see; --json has them", n))
+	}
+	for _, a := range v.Actions {
+		f.add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), string(a.State)}, "  "))
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", strings.TrimRight(printableLines(v.Text), "\n"))
+	return err
+}
+
+func labelsOf(m *postroom.Message, names labelNames) []string {
+	return listed(m.LabelIDs, func(id string) string { return names.name(m.AccountID, id) })
+}
+
+func people(addresses []postroom.Address) string {
+	return strings.Join(listed(addresses, postroom.Address.String), ", ")
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+)
+
+// kinds are the actions that this program carries out: those of package gmail, and those that send messages.
+var kinds = newKinds()
+
+func newKinds() *postroom.Kinds {
+	all, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
+	if err != nil {
+		panic(err) // the kinds are constants: a fault is one of this program
+	}
+	return all
+}
+
+// newOutbox makes what composes the messages that actions send.
+func (h *host) newOutbox() (*gmail.Outbox, error) {
+	return gmail.NewOutbox(gmail.OutboxConfig{
+		Store: h.mail, Clients: h.clients, Ledger: h.ledger, MaxRecipients: h.cfg.Outbound.MaxRecipients,
+		ReplyInterval: h.cfg.Outbound.ReplyInterval, RecipientsDay: h.cfg.Outbound.RecipientsDay, Names: map[string]string{
+			"MaxRecipients": "outbound.max_recipients", "ReplyInterval": "outbound.reply_interval", "RecipientsDay": "outbound.recipients_day",
+		},
+	})
+}
+
+// preview returns the message that an action sends, whose bytes are fixed from then on, and reports whether the action sends
+// one. What must not be sent is the fault of what was asked for.
+func (h *host) preview(ctx context.Context, a postroom.Action) (p gmail.Preview, sends bool, err error) {
+	if kind, _ := kinds.Kind(a.Type); kind.Job != string(gmail.JobOutboundSend) {
+		return p, false, nil
+	}
+	p, err = h.outbox.Preview(ctx, a)
+	if gmail.ClassOf(err) == gmail.ClassRefused {
+		err = usage("%w; 'postroomd approvals reject' ends the action", err)
+	}
+	return p, true, err
+}
+
+// fixContent composes what a waiting action sends, so that the approval names its bytes.
+func (h *host) fixContent(ctx context.Context, actionID string) error {
+	a, err := h.ledger.Action(ctx, actionID)
+	if err != nil || a.State != postroom.ActionApprovedPending {
+		return err
+	}
+	_, _, err = h.preview(ctx, a)
+	return err
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A pipeline sorts one mailbox: that of the demo, or those of run.
+type pipeline struct {
+	*host
+	rules     *rules.File // nil: the stored rules stay
+	out       *progress
+	accountID string
+}
+
+// once sorts the mailbox until nothing is left to do.
+func (p *pipeline) once(ctx context.Context, cutShort error) (*summary, error) {
+	var err error
+	if p.accountID, err = p.onlyAccount(ctx); err != nil {
+		return nil, err
+	}
+	before, err := p.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stop, err := p.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = p.sort(ctx, p.process, p.process)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	return p.summarize(ctx, before, cutShort)
+}
+
+// onlyAccount returns the configured account, or the one that is signed in to.
+func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
+	if h.cfg.Gmail.Address != "" {
+		return h.openAccount(ctx)
+	}
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(accounts) != 1 {
+		return "", usage("there are %d mailboxes; name the one to work on by gmail.address, as in --set gmail.address=ada@example.org", len(accounts))
+	}
+	return accounts[0].ID, nil
+}
+
+// openAccount makes the configured account, or returns the one that is there.
+func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
+	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		accountID, err = h.mail.EnsureAccount(ctx, tx, h.cfg.Gmail.Address)
+		return err
+	})
+	return accountID, err
+}
+
+// sort starts the pipeline: first the labels that the rules need, then what a backfill lists, then what has changed since that
+// began. The job of the labels is awaited, since rules name labels by their ids.
+func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, queue.NewJob) error) error {
+	var labels []string
+	if p.rules != nil {
+		labels = p.rules.Labels
+	}
+	if err := await(ctx, gmail.NewLabelsSyncJob(p.accountID, labels...)); err != nil {
+		return err
+	}
+	if p.rules != nil {
+		if err := p.importRules(ctx); err != nil {
+			return err
+		}
+	}
+	account, err := p.mail.Account(ctx, p.accountID)
+	if err != nil {
+		return err
+	}
+	if account.Backfill.State == gmail.BackfillNone {
+		if err := start(ctx, gmail.NewBackfillJob(p.accountID, p.cfg.Gmail.Backfill, "")); err != nil {
+			return err
+		}
+	}
+	if p.cfg.Gmail.Topic != "" {
+		if err := start(ctx, gmail.NewWatchJob(p.accountID)); err != nil {
+			return err
+		}
+	}
+	return start(ctx, gmail.NewHistorySyncJob(p.accountID, 0))
+}
+
+// process enqueues a job and works until nothing is left to do.
+func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
+	if _, err := p.queue.Enqueue(ctx, job); err != nil {
+		return err
+	}
+	return p.runJobs(ctx)
+}
+
+// importRules turns the names of labels in the user's rules into ids and stores the rules.
+func (p *pipeline) importRules(ctx context.Context) error {
+	labels, err := p.mail.Labels(ctx, p.accountID)
+	if err != nil {
+		return err
+	}
+	p.rules.ResolveLabels(func(name string) (string, bool) {
+		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.EqualFold(l.Name, name) })
+		if i < 0 {
+			return "", false
+		}
+		return labels[i].ID, true
+	})
+	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := p.host.rules.Import(ctx, tx, p.accountID, p.rules.Rules)
+		return err
+	})
+}
+
+// watch shows the progress of the pipeline until stopped.
+func (p *pipeline) watch(ctx context.Context) (stop func(), err error) {
+	total := 0
+	if p.server != nil {
+		if total, err = p.server.Count(ctx); err != nil {
+			return nil, err
+		}
+	}
+	bar := p.out.start("Sorting", total)
+	look := func(ctx context.Context) {
+		if n, err := p.known(ctx); err == nil {
+			bar.set(n)
+		}
+	}
+	watching, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(250 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			look(watching)
+			select {
+			case <-watching.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		look(ctx)
+		bar.done()
+	}, nil
+}
+
+// known returns the number of messages that the pipeline has ingested, broken ones included.
+func (p *pipeline) known(ctx context.Context) (int, error) { return p.countMail(ctx, p.accountID) }
+
+func (h *host) countMail(ctx context.Context, accountID string) (int, error) {
+	read, err := h.mail.CountMessages(ctx, accountID)
+	if err != nil {
+		return 0, err
+	}
+	broken, err := h.mail.Broken(ctx, accountID)
+	return read + len(broken), err
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A site is where a host keeps its data, and how it is configured.
+type site struct {
+	folder folder // empty on PostgreSQL, if none is named
+	cfg    config.Config
+	demo   bool // the Gmail is its own, in the folder
+}
+
+// placeFlags name a site: the folder of a demo, or the configuration of what "postroomd run" works on.
+type placeFlags struct {
+	data string
+	from configFlags
+}
+
+// placeFlag adds the flags to a command that looks at what postroomd did, or changes it.
+func placeFlag(cmd *cobra.Command) *placeFlags {
+	p := new(placeFlags)
+	p.register(cmd)
+	return p
+}
+
+func (p *placeFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.data, "data", "", "the folder with the data: that of a demo, or in place of the configured one")
+	p.from.register(cmd)
+}
+
+// configured reads the configuration with the folder laid over it.
+func (p *placeFlags) configured(cmd *cobra.Command) (*site, error) {
+	var override []string
+	if p.data != "" {
+		override = []string{"paths.data=" + p.data}
+	}
+	l, err := p.from.load(cmd, override...)
+	if err != nil {
+		return nil, err
+	}
+	return &site{folder: folder(l.Config.Paths.Data), cfg: l.Config}, nil
+}
+
+// existing is the site of an earlier demo or run.
+func (p *placeFlags) existing(cmd *cobra.Command) (*site, error) {
+	if f := folder(p.data); f != "" && f.isDemo() {
+		if p.from.file != "" || len(p.from.set) > 0 {
+			return nil, usage("--data %s holds a demo, which has no configuration: leave out --config and --set", p.data)
+		}
+		return demoSite(f), nil
+	}
+	s, err := p.configured(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if s.cfg.Paths.Database.Postgres() {
+		return s, nil
+	}
+	if _, err := os.Stat(s.database()); err != nil {
+		return nil, usage("nothing is kept in %s yet (%w); name the folder of a demo with --data DIR, or start 'postroomd run' first", s.database(), err)
+	}
+	return s, nil
+}
+
+// database is the path of the SQLite file.
+func (s *site) database() string {
+	if s.cfg.Paths.Database != "" {
+		return string(s.cfg.Paths.Database)
+	}
+	return s.folder.database()
+}
+
+// lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one beside it.
+// PostgreSQL is for many, and has none.
+func (s *site) lock(ctx context.Context) (release func() error, err error) {
+	switch {
+	case s.cfg.Paths.Database.Postgres():
+		return func() error { return nil }, nil
+	case s.cfg.Paths.Database != "":
+		return lockFile(ctx, s.database()+".lock", s.database())
+	}
+	return s.folder.lock(ctx)
+}
+
+// look opens the site for a command that reads.
+func look(cmd *cobra.Command, p *placeFlags, fn func(ctx context.Context, h *host) error) error {
+	return with(cmd, p, open, fn)
+}
+
+// act opens the site for a command that enqueues jobs. Those of a demo it runs itself.
+func act(cmd *cobra.Command, p *placeFlags, fn func(ctx context.Context, h *host) error) error {
+	return with(cmd, p, func(ctx context.Context, s *site) (*host, error) {
+		if s.demo {
+			return work(ctx, s)
+		}
+		h, err := open(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if err := h.connect(ctx); err != nil {
+			return nil, errors.Join(err, h.close())
+		}
+		return h, nil
+	}, fn)
+}
+
+func with(cmd *cobra.Command, p *placeFlags, open func(context.Context, *site) (*host, error), fn func(context.Context, *host) error) error {
+	s, err := p.existing(cmd)
+	if err != nil {
+		return err
+	}
+	h, err := open(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(cmd.Context(), h), h.close())
+}
+
+// prepare makes the folder. On PostgreSQL there is nothing to keep in it.
+func (s *site) prepare() error {
+	if s.cfg.Paths.Database.Postgres() {
+		return nil
+	}
+	return s.folder.createRun()
+}
+
+// databaseName is the database for people, without a password.
+func (s *site) databaseName() string {
+	if s.cfg.Paths.Database.Postgres() {
+		return s.cfg.Paths.Database.String()
+	}
+	return s.database()
+}
+
+// checkGmail returns an error if there is no mailbox to work on.
+func (s *site) checkGmail() error {
+	switch g := s.cfg.Gmail; {
+	case g.ClientID == "" && g.Token == "":
+		return usage("there is no access to any mailbox: set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token")
+	case g.Token != "" && g.Address == "":
+		return usage("gmail.address is not set; name the mailbox of gmail.token, as in address = \"ada@example.org\" below [gmail]")
+	case g.Endpoint == "" && g.UnitsPerMinute == 0:
+		return usage("gmail.units_per_minute is 0, and Google's Gmail has a quota; set it to 6000")
+	}
+	return s.checkNotifications()
+}
+
+// checkNotifications returns an error if what is needed to hear of new mail is there in part.
+func (s *site) checkNotifications() error {
+	g := s.cfg.Gmail
+	push := g.PushAudience != "" || g.PushAccount != ""
+	switch {
+	case push && (g.PushAudience == "" || g.PushAccount == ""):
+		return usage("of gmail.push_audience and gmail.push_account one is set, and the other is not; both are those of the push subscription")
+	case g.Topic == "" && push:
+		return usage("gmail.push_audience and gmail.push_account are set, and gmail.topic is not; name the topic that Gmail publishes to")
+	case g.Topic == "" && g.UsePubsub:
+		return usage("gmail.use_pubsub is true, and gmail.topic is not set; name the topic that Gmail publishes to")
+	case g.UsePubsub && g.Subscription == "":
+		return usage("gmail.use_pubsub is true, and gmail.subscription is not set; name the pull subscription of gmail.topic")
+	case !g.UsePubsub && (g.Subscription != "" || g.ProjectID != ""):
+		return usage("gmail.subscription or gmail.project_id is set, and gmail.use_pubsub is not true; set it to pull")
+	case g.Topic != "" && !push && !g.UsePubsub:
+		return usage("gmail.topic is set, and nothing takes what is published; set gmail.use_pubsub and gmail.subscription, " +
+			"or gmail.push_audience and gmail.push_account")
+	}
+	return nil
+}
+
+// readRules reads the configured rules; nil when there are none.
+func (s *site) readRules() (*rules.File, error) {
+	if s.cfg.Paths.Rules == "" {
+		return nil, nil
+	}
+	return readRules(string(s.cfg.Paths.Rules))
+}
+
+// flags are those by which other commands find the site.
+func (s *site) flags(configFile string) string {
+	text := "--data " + string(s.folder)
+	if configFile != "" {
+		text = "--config " + configFile + " " + text
+	}
+	return text
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+)
+
+type runOptions struct {
+	place placeFlags
+	rules string
+	once  bool
+	json  bool
+}
+
+func runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Sort the mailbox that is configured, and keep it sorted",
+		Long: `Run works on the mailbox of the configuration: it takes in what is there, follows what changes, and does what the rules
+decide. It runs until SIGTERM or Ctrl-C, then lets jobs end that are under way; killed, it goes on where it was.
+
+It keeps everything in --data, or in the PostgreSQL database of paths.database, on which several postroomds may work.
+While it runs, /healthz, /readyz and a dashboard are at 127.0.0.1, port 17800 unless app.port says otherwise.
+
+With --once it ends when nothing is left to do now, and prints the summary that the demo prints. What is for later, such as the
+wake-up of a snoozed message, waits for the next run.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	o.place.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&o.rules, "rules", "", "the rules, a YAML file, in place of paths.rules")
+	flags.BoolVar(&o.once, "once", false, "end when nothing is left to do, and print a summary")
+	flags.BoolVar(&o.json, "json", false, "with --once: print the summary as one JSON object, and nothing else, on standard output")
+	return cmd
+}
+
+func (o *runOptions) run(cmd *cobra.Command) error {
+	if o.json && !o.once {
+		return usage("--json prints the summary of --once; add --once")
+	}
+	s, err := o.site(cmd)
+	if err != nil {
+		return err
+	}
+	if o.once {
+		return o.runOnce(cmd, s)
+	}
+	return runDaemon(cmd, s)
+}
+
+// site checks everything before anything is written.
+func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
+	if o.rules != "" {
+		o.place.from.set = append(o.place.from.set, "paths.rules="+o.rules)
+	}
+	s, err := o.place.configured(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.folder.checkRun(); err != nil {
+		return nil, err
+	}
+	if err := s.checkGmail(); err != nil {
+		return nil, err
+	}
+	if _, err := s.readRules(); err != nil {
+		return nil, err
+	}
+	return s, s.prepare()
+}
+
+func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
+	began := time.Now()
+	h := &host{site: s, log: newLogger(cmd.ErrOrStderr(), s.cfg.App)}
+	file, err := s.readRules()
+	if err != nil {
+		return err
+	}
+	if err := h.work(cmd.Context()); err != nil {
+		return err
+	}
+	p := &pipeline{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}
+	sum, err := p.once(cmd.Context(), nil)
+	if err := errors.Join(err, h.close()); err != nil {
+		return err
+	}
+	sum.Seconds = time.Since(began).Seconds()
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), sum)
+	}
+	return sum.print(cmd.OutOrStdout(), programName(), s.flags(o.place.from.file))
+}
+
+// A daemon is what runs until it is stopped.
+type daemon struct {
+	*host
+	ready atomic.Bool // the accounts are set up
+
+	lonely bool // it was said that there are none
+}
+
+func runDaemon(cmd *cobra.Command, s *site) (err error) {
+	log := newLogger(cmd.ErrOrStderr(), s.cfg.App)
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.cfg.App.Port))
+	listener, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", address)
+	if err != nil {
+		return fmt.Errorf("app.port is %d: %w; stop what listens there, or set another port", s.cfg.App.Port, err)
+	}
+	exports, err := startTelemetry(cmd.Context(), s.cfg, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters}}
+	if err := d.work(cmd.Context()); err != nil {
+		return errors.Join(err, listener.Close(), exports.close())
+	}
+	err = d.serve(cmd.Context(), listener)
+	if late := exports.close(); late != nil {
+		log.Warn("the last telemetry is not exported", "error", late)
+	}
+	return errors.Join(err, d.close())
+}
+
+// serve works until ctx is done.
+func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
+	pages, onClose, err := d.pages(&d.ready)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	dispatcher, err := d.dispatcher()
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	w := serve(listener, pages, onClose)
+	if err := notify(ctx, "READY=1"); err != nil {
+		d.log.Warn("systemd is not told", "error", err)
+	}
+	d.log.Info("postroomd runs", "version", version(), "url", w.url, "database", d.databaseName())
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var beside sync.WaitGroup
+	beside.Go(func() { d.tend(ctx) })
+	beside.Go(func() { d.pull(ctx) })
+	err = dispatcher.Run(ctx)
+	d.log.Info("postroomd stops")
+	d.ready.Store(false)
+	stop()
+	beside.Wait()
+	return errors.Join(err, notify(context.WithoutCancel(ctx), "STOPPING=1"), w.close())
+}
+
+// How often the daemon looks for new accounts, and tries again to set one up.
+const tendInterval = 15 * time.Second
+
+// tend sets up each account, and those that are added while it runs.
+func (d *daemon) tend(ctx context.Context) {
+	done := map[string]bool{}
+	again := time.NewTicker(tendInterval)
+	defer again.Stop()
+	for {
+		if err := d.tendAccounts(ctx, done); err != nil && ctx.Err() == nil {
+			d.log.Error("the accounts are not all set up; trying again", "error", err, "in", tendInterval)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+	}
+}
+
+func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
+	if d.cfg.Gmail.Token != "" {
+		if _, err := d.openAccount(ctx); err != nil {
+			return err
+		}
+	}
+	accounts, err := d.mail.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	var ids []string
+	for _, a := range accounts {
+		if a.State == gmail.AccountRemoving {
+			continue
+		}
+		if a.State == gmail.AccountActive && !done[a.ID] {
+			if err := d.setUpAccount(ctx, a); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", a.Email, err))
+				continue
+			}
+			done[a.ID] = true
+			d.log.Info("the account is set up", "account", a.Email)
+		}
+		ids = append(ids, a.ID)
+	}
+	if len(errs) == 0 {
+		errs = append(errs, d.schedule(ctx, ids))
+		d.ready.Store(true)
+	}
+	if len(accounts) == 0 && !d.lonely {
+		d.lonely = true
+		d.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
+	}
+	return errors.Join(errs...)
+}
+
+// setUpAccount starts the pipeline of an account. The rules are read for each, since the ids of labels are the account's.
+func (d *daemon) setUpAccount(ctx context.Context, a gmail.Account) error {
+	file, err := d.readRules()
+	if err != nil {
+		return err
+	}
+	p := &pipeline{host: d.host, rules: file, accountID: a.ID}
+	return p.sort(ctx, d.await, d.enqueue)
+}
+
+func (d *daemon) enqueue(ctx context.Context, job queue.NewJob) error {
+	_, err := d.queue.Enqueue(ctx, job)
+	return err
+}
+
+// await returns when the job has been done, by this process or another. It does not wait without end: the account may have
+// been paused meanwhile.
+func (d *daemon) await(ctx context.Context, job queue.NewJob) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	enqueued, err := d.queue.Enqueue(ctx, job)
+	if err != nil {
+		return err
+	}
+	ended, err := d.queue.Wait(ctx, enqueued.ID)
+	if err == nil && ended.State != queue.StateCompleted {
+		err = fmt.Errorf("job %s (%s) is %s: %s", ended.ID, ended.Type, ended.State, ended.LastError)
+	}
+	return err
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// schedules returns what is to be scheduled for an account: the polls are the safety net under whatever reports changes.
+func (h *host) schedules(accountID string) []queue.Schedule {
+	var list []queue.Schedule
+	every := func(d time.Duration, kind string, job queue.NewJob) {
+		if d > 0 {
+			list = append(list, queue.Schedule{Name: kind + ":" + accountID, Cron: "@every " + d.String(), Job: job})
+		}
+	}
+	s := h.cfg.Schedules
+	every(s.HistorySync, string(gmail.JobHistorySync), gmail.NewHistorySyncJob(accountID, 0))
+	every(s.LabelsSync, string(gmail.JobLabelsSync), gmail.NewLabelsSyncJob(accountID))
+	if h.cfg.Gmail.Topic != "" {
+		every(s.Watch, string(gmail.JobWatch), gmail.NewWatchJob(accountID))
+	}
+	every(s.Reconcile, string(gmail.JobReconcile), gmail.NewReconcileJob(accountID))
+	return list
+}
+
+// scheduledKinds are the job types that are scheduled here; what else is scheduled in the database is left alone.
+var scheduledKinds = []string{string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobReconcile), string(gmail.JobWatch)}
+
+// schedule sets the schedules of the accounts, and removes those that are configured no longer or whose account is gone.
+func (h *host) schedule(ctx context.Context, accountIDs []string) error {
+	wanted := map[string]bool{}
+	for _, id := range accountIDs {
+		for _, s := range h.schedules(id) {
+			wanted[s.Name] = true
+			if err := h.queue.SetSchedule(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	stored, err := h.queue.Schedules(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range stored {
+		if !isScheduledHere(s.Name) || wanted[s.Name] {
+			continue
+		}
+		if err := h.queue.RemoveSchedule(ctx, s.Name); err != nil && !errors.Is(err, queue.ErrScheduleNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+func isScheduledHere(name string) bool {
+	for _, kind := range scheduledKinds {
+		if strings.HasPrefix(name, kind+":") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A statusView is what status prints as JSON.
+type statusView struct {
+	Version   string              `json:"version"`
+	Database  string              `json:"database"`
+	Accounts  []accountStatus     `json:"accounts"`
+	Jobs      map[queue.State]int `json:"jobs"`
+	Approvals int                 `json:"approvals"` // waiting
+}
+
+type accountStatus struct {
+	ID         string              `json:"id"`
+	Email      string              `json:"email"`
+	State      gmail.AccountState  `json:"state"`
+	Reason     string              `json:"reason,omitempty"` // of the state
+	Messages   int                 `json:"messages"`         // taken in, broken ones too
+	HistoryID  uint64              `json:"history_id"`
+	LastSyncAt time.Time           `json:"last_sync_at,omitzero"`
+	SyncAge    float64             `json:"sync_age_seconds,omitempty"` // since the history was last read to its end
+	Backfill   gmail.BackfillState `json:"backfill"`
+	Query      string              `json:"backfill_query,omitempty"`
+	Listed     int                 `json:"backfill_listed"`   // messages so far
+	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
+}
+
+func statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show how far the mailboxes are taken in, and what waits",
+		Args:  cobra.NoArgs,
+	}
+	place := placeFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			s, err := h.status(ctx)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printJSON(cmd.OutOrStdout(), s)
+			}
+			return s.print(cmd.OutOrStdout())
+		})
+	}
+	return cmd
+}
+
+func (h *host) status(ctx context.Context) (*statusView, error) {
+	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}}
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		of, err := h.accountStatus(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		s.Accounts = append(s.Accounts, of)
+		counts, err := h.ledger.Summary(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		s.Approvals += counts.Approvals
+	}
+	s.Jobs, err = h.queue.Counts(ctx, queue.Filter{})
+	return s, err
+}
+
+func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatus, error) {
+	messages, err := h.countMail(ctx, a.ID)
+	of := accountStatus{
+		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID, LastSyncAt: a.LastSyncAt,
+		Backfill: a.Backfill.State, Query: a.Backfill.Query,
+		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
+	}
+	if !a.LastSyncAt.IsZero() {
+		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()
+	}
+	return of, err
+}
+
+func (s *statusView) print(w io.Writer) error {
+	f := newFields(w)
+	f.add("version", s.Version)
+	f.add("database", s.Database)
+	for _, a := range s.Accounts {
+		f.add("account", a.Email)
+		f.add("  state", strings.TrimRight(string(a.State)+" "+a.Reason, " "))
+		synced := "never"
+		if !a.LastSyncAt.IsZero() {
+			synced = time.Duration(a.SyncAge*float64(time.Second)).Round(time.Second).String() + " ago"
+		}
+		f.add("  synced", synced)
+		f.add("  backfill", fmt.Sprintf("%s, %d of about %d listed", a.Backfill, a.Listed, max(a.Estimate, a.Listed)))
+		f.add("  messages", a.Messages)
+	}
+	if len(s.Accounts) == 0 {
+		f.add("accounts", "none; 'postroomd run' makes the one of gmail.address")
+	}
+	f.add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
+	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	return f.flush()
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"cmp"
+	"runtime/debug"
+)
+
+// version is that of the module, or the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return cmp.Or(s.Value, "unknown")
+		}
+	}
+	return "unknown"
+}

@@ -1,0 +1,108 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An AccountState says whether the jobs of an account run.
+type AccountState string
+
+// The states of an account.
+const (
+	// AccountActive: its jobs run.
+	AccountActive AccountState = "active"
+	// AccountPaused: a person has paused it ([Store.Pause]).
+	AccountPaused AccountState = "paused"
+	// AccountReauthorize: its grant is gone, and a person has to sign in again.
+	AccountReauthorize AccountState = "reauthorize"
+	// AccountRemoving: [Store.RemoveAccount] has begun and not ended.
+	AccountRemoving AccountState = "removing"
+)
+
+// LimitKey is the limit key of the jobs of this package for an account. A job of the host's own with this key waits as well
+// while the account is paused, or is canceled when it is removed, and queue.ForKeyPrefix("gmail:") limits how many jobs of each
+// account run at once.
+func LimitKey(accountID string) string { return "gmail:" + accountID }
+
+// Pause keeps the jobs of an account from running, until [Store.Resume]. They wait without spending attempts; new ones can be
+// enqueued. A job that runs goes on to its end. To pause what is paused changes its reason. A missing account is
+// [postroom.ErrNotFound], and one that is being removed stays that.
+func (s *Store) Pause(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID, reason string) error {
+	return s.moveState(ctx, tx, q, accountID, AccountPaused, reason)
+}
+
+// Resume lets the jobs of an account run again, at once, whatever kept them: a pause, or a grant that is gone. Call it when a
+// person has signed in again. To resume what is active is no error. A missing account is [postroom.ErrNotFound], and one that is
+// being removed stays that.
+func (s *Store) Resume(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string) error {
+	return s.moveState(ctx, tx, q, accountID, AccountActive, "")
+}
+
+func (s *Store) moveState(ctx context.Context, tx queue.Tx, q *queue.Queue, accountID string, to AccountState, reason string) error {
+	if err := fields.Required("gmail: account "+accountID+": the Queue", q, giveQueue); err != nil {
+		return err
+	}
+	now := dbtime.Of(queue.Now(tx))
+	changed, err := exec(ctx, tx, "account "+accountID, sqlMoveState, string(to), reason, now, now, accountID)
+	switch {
+	case err != nil:
+		return err
+	case changed == 0:
+		return s.unmoved(ctx, tx, accountID)
+	case to == AccountActive:
+		return q.ResumeTx(ctx, tx, queue.ForKey(LimitKey(accountID)))
+	}
+	return q.PauseTx(ctx, tx, queue.ForKey(LimitKey(accountID)))
+}
+
+// giveQueue says where a queue comes from.
+const giveQueue = "one made by queue.New"
+
+// unmoved says why the state of an account cannot be changed.
+func (s *Store) unmoved(ctx context.Context, tx queue.Tx, accountID string) error {
+	var row accountRow
+	if err := get(ctx, tx, &row, "account "+accountID, sqlAccount, accountID); err != nil {
+		return err
+	}
+	return errRemoving(row.Email)
+}
+
+func errRemoving(email string) error {
+	return fmt.Errorf("gmail: account %s is being removed: call RemoveAccount again to finish that", email)
+}
+
+// loseGrant marks an active account whose grant is gone, and stops its jobs; it reports whether it did. An account whose state
+// has changed since it was read, such as by a new sign-in, is left alone.
+func (s *Store) loseGrant(ctx context.Context, tx queue.Tx, q *queue.Queue, account Account, cause error) (bool, error) {
+	now := dbtime.Of(queue.Now(tx))
+	changed, err := exec(ctx, tx, "account "+account.ID, sqlLoseGrant, cause.Error(), now, now, account.ID, dbtime.Of(account.Since))
+	if err != nil || changed == 0 {
+		return false, err
+	}
+	return true, q.PauseTx(ctx, tx, queue.ForKey(LimitKey(account.ID)))
+}
+
+// usable returns an error for an account whose jobs wait.
+func (a Account) usable() error {
+	e := &Error{Op: "use account " + a.Email, Class: ClassPaused}
+	switch a.State {
+	case AccountActive:
+		return nil
+	case AccountPaused:
+		e.Hint = "resume the account"
+	case AccountReauthorize:
+		e.Class, e.Hint = ClassReauthorize, "sign in to the account again"
+	default:
+		e.Hint = "it is being removed"
+	}
+	if a.Reason != "" {
+		e.Err = errors.New(a.Reason)
+	}
+	return e
+}

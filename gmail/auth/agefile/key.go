@@ -1,0 +1,80 @@
+package agefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// workFactor is the logarithm of what it costs to try a passphrase: about a second, as age recommends.
+var workFactor = 18
+
+// key returns the identity with which the directory is encrypted.
+func (c Config) key() (age.Identity, error) {
+	file := filepath.Join(c.Dir, identityFile)
+	if c.Identity != "" {
+		if _, err := os.Stat(file); err == nil {
+			return nil, fmt.Errorf("%s was made with a passphrase: give Config.Passphrase, or another directory", identityFile)
+		}
+		return parseIdentity(c.Identity)
+	}
+	sealed, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = c.makeKey(file); err == nil {
+			sealed, err = os.ReadFile(file) // ours, or that of a process that was faster
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	passphrase, err := age.NewScryptIdentity(c.Passphrase)
+	if err != nil {
+		return nil, err
+	}
+	text, err := open(sealed, passphrase)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", identityFile, err)
+	}
+	return parseIdentity(string(text))
+}
+
+// makeKey makes the identity of a new directory. A file that is there by now is left alone.
+func (c Config) makeKey(file string) error {
+	switch used, err := Used(c.Dir); {
+	case err != nil:
+		return err
+	case used:
+		return fmt.Errorf("there are grants and no %s: give the key that they were made with as Config.Identity", identityFile)
+	}
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		return err
+	}
+	recipient, err := age.NewScryptRecipient(c.Passphrase)
+	if err != nil {
+		return err
+	}
+	recipient.SetWorkFactor(workFactor)
+	sealed, err := seal([]byte(identity.String()+"\n"), recipient)
+	if err != nil {
+		return err
+	}
+	return create(file, sealed)
+}
+
+// parseIdentity reads an identity as age-keygen writes it, with comments.
+func parseIdentity(text string) (age.Identity, error) {
+	identities, err := age.ParseIdentities(strings.NewReader(text))
+	if err != nil {
+		return nil, errors.New("the identity is none of age's; make one with age-keygen") // the cause may quote the key
+	}
+	if len(identities) != 1 {
+		return nil, fmt.Errorf("the identity has %d keys; give one", len(identities))
+	}
+	return identities[0], nil
+}

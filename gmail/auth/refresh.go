@@ -1,0 +1,95 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"golang.org/x/oauth2"
+
+	"github.com/postroom-go/postroom/gmail"
+)
+
+// maxLoads bounds how often a refresh that is refused is tried with a refresh token that another process has saved meanwhile.
+const maxLoads = 3
+
+// refresh loads the grant and exchanges it for an access token. One runs at a time.
+func (s *Source) refresh(ctx context.Context) (*oauth2.Token, error) {
+	if locker, ok := s.tokens.(Locker); ok {
+		unlock, err := locker.Lock(ctx, s.email)
+		if err != nil {
+			return nil, fmt.Errorf("auth: lock the grant of %s: %w", s.email, err)
+		}
+		defer unlock()
+	}
+	for range maxLoads {
+		grant, err := s.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if grant.RefreshToken == s.dead {
+			break
+		}
+		token, err := s.exchange(ctx, grant)
+		refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+		if !ok || refused.ErrorCode != "invalid_grant" {
+			return token, err
+		}
+		s.dead, s.cause = grant.RefreshToken, refused
+	}
+	return nil, s.gone(http.StatusBadRequest, "invalid_grant", s.cause, gmail.HintReauthorize)
+}
+
+// load returns the grant to use. A new refresh token that could not be saved is saved first.
+func (s *Source) load(ctx context.Context) (Grant, error) {
+	grant, err := s.tokens.Load(ctx, s.email)
+	switch {
+	case errors.Is(err, ErrNoGrant):
+		s.pending = nil
+		return Grant{}, s.gone(0, "", err, "sign in to the account")
+	case err != nil:
+		return Grant{}, fmt.Errorf("auth: load the grant of %s: %w", s.email, err)
+	case s.pending != nil && grant.RefreshToken == s.replaced:
+		grant = *s.pending
+		err = s.savePending(ctx)
+	default: // what is pending, if anything, gives way to a new sign-in
+		s.pending = nil
+	}
+	if err == nil && grant.ClientID != s.app.ClientID {
+		err = s.gone(0, "", fmt.Errorf("it was granted to the client %s, and App.ClientID is %s", grant.ClientID, s.app.ClientID),
+			"sign in again, or configure the client that it was granted to")
+	}
+	return grant, err
+}
+
+// exchange makes one request to the token endpoint. A new refresh token is saved before the access token is used.
+func (s *Source) exchange(ctx context.Context, grant Grant) (*oauth2.Token, error) {
+	old := &oauth2.Token{RefreshToken: grant.RefreshToken}
+	token, err := s.app.config("", nil).TokenSource(s.app.carry(ctx), old).Token()
+	if err != nil {
+		return nil, fmt.Errorf("auth: refresh the access to %s: %w", s.email, err)
+	}
+	if token.RefreshToken == grant.RefreshToken { // the answer has none: the old one stays
+		return token, nil
+	}
+	s.replaced = grant.RefreshToken
+	grant.RefreshToken = token.RefreshToken
+	s.pending = &grant
+	return token, s.savePending(ctx)
+}
+
+func (s *Source) savePending(ctx context.Context) error {
+	if err := s.tokens.Save(ctx, *s.pending); err != nil {
+		return fmt.Errorf("auth: save the new refresh token of %s: %w", s.email, err)
+	}
+	s.pending = nil
+	return nil
+}
+
+// gone is the error of a grant that a person has to renew.
+func (s *Source) gone(status int, reason string, cause error, hint string) error {
+	return &gmail.Error{
+		Op: "refresh the access to " + s.email, Class: gmail.ClassReauthorize, Status: status, Reason: reason, Hint: hint, Err: cause,
+	}
+}

@@ -1,0 +1,99 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A draftRow is a draft as it is stored.
+type draftRow struct {
+	AccountID     string      `db:"account_id"`
+	Key           string      `db:"draft_key"`
+	State         DraftState  `db:"state"`
+	MessageID     string      `db:"rfc_message_id"`
+	ID            string      `db:"provider_draft_id"`
+	ThreadID      string      `db:"provider_thread_id"`
+	SentMessageID string      `db:"sent_message_id"`
+	HistoryID     int64       `db:"history_id"` // from before it was made
+	OpenUntil     dbtime.Time `db:"open_until"`
+	Version       int64       `db:"version"`
+}
+
+func (r *draftRow) draft() Draft {
+	return Draft{
+		AccountID: r.AccountID, Key: r.Key, State: r.State, ID: r.ID, ThreadID: r.ThreadID, MessageID: r.MessageID,
+		SentMessageID: r.SentMessageID,
+	}
+}
+
+func (r *draftRow) unclear(cause error, wait time.Duration) error {
+	return &Error{Op: "draft " + r.Key, Class: ClassUnclear, RetryAfter: max(wait, time.Millisecond), Err: cause}
+}
+
+// not is the error of a call that the state of the draft does not allow.
+func (r *draftRow) not(op string) error {
+	if r.State == DraftCreating {
+		return &Error{Op: op + " draft " + r.Key, Class: ClassNotFound, Err: fmt.Errorf("it was never made; call Create again: %w", postroom.ErrNotFound)}
+	}
+	return &Error{Op: op + " draft " + r.Key, Class: ClassGone, Err: fmt.Errorf("it is %s", r.State)}
+}
+
+func (s *Store) draft(ctx context.Context, accountID, key string) (*draftRow, error) {
+	return readDraft(ctx, s.db.Reader(), accountID, key)
+}
+
+func readDraft(ctx context.Context, q dbquery.Querier, accountID, key string) (*draftRow, error) {
+	row := new(draftRow)
+	err := get(ctx, q, row, "draft "+key, sqlDraft, accountID, key)
+	return row, err
+}
+
+// insertDraft stores a draft that is to be made, unless there is one of the key, and returns what is stored.
+func (s *Store) insertDraft(ctx context.Context, accountID, key, messageID string) (row *draftRow, err error) {
+	row = new(draftRow)
+	err = s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		now := dbtime.Of(queue.Now(tx))
+		if _, err := exec(ctx, tx, "draft "+key, sqlInsertDraft, accountID, key, messageID, now, now); err != nil {
+			return err
+		}
+		stored, err := readDraft(ctx, tx, accountID, key)
+		row = stored
+		return err
+	})
+	return row, err
+}
+
+// saveDraft stores a change of the draft. An attempt is open for the time; 0 is none. If another has changed the draft since it
+// was read, nothing is stored.
+func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		now := queue.Now(tx)
+		until := dbtime.Time{}
+		if open > 0 {
+			until = dbtime.Of(now.Add(open))
+		}
+		changed, err := exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID, r.SentMessageID,
+			r.HistoryID, until, dbtime.Of(now), r.AccountID, r.Key, r.Version)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return r.unclear(errors.New("another call has changed it since"), retrySoon)
+		}
+		r.Version, r.OpenUntil = r.Version+1, until
+		return nil
+	})
+}
+
+// now is the time of the database, which that of attempts is.
+func (s *Store) now(ctx context.Context) (now time.Time, err error) {
+	err = s.db.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil })
+	return now, err
+}

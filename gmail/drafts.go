@@ -1,0 +1,444 @@
+package gmail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// A DraftState is the state of a draft.
+type DraftState string
+
+// The states of a draft. The last two are final.
+const (
+	DraftCreating DraftState = "creating" // Gmail has been asked to make it, or will be
+	DraftOpen     DraftState = "open"
+	DraftSending  DraftState = "sending" // Gmail has been asked to send it
+	DraftSent     DraftState = "sent"    // by this program or by a person
+	DraftDeleted  DraftState = "deleted"
+)
+
+// A Draft is a draft that this program has made.
+type Draft struct {
+	AccountID string
+	Key       string
+	State     DraftState
+	ID        string // Gmail's; empty while creating
+	ThreadID  string // Gmail's
+	MessageID string // its Message-ID when it was last looked at, without angle brackets
+	// SentMessageID is Gmail's id of the message that became of it. Of a draft that is deleted it is the id of a message that was
+	// sent in its thread since it was made, which may be the draft as a person has edited it; empty if there is none.
+	SentMessageID string
+}
+
+// A DraftContent is what a draft says.
+type DraftContent struct {
+	// Answers is our id of the message that the draft answers: it goes into the thread, and To and Subject need not be given.
+	// Empty begins a thread.
+	Answers string
+	To      []mime.Address
+	Cc      []mime.Address
+	Subject string // ignored for an answer, which keeps the subject of its thread
+	Text    string
+	HTML    string
+	// Attachments are as in [mime.Outgoing].
+	Attachments []mime.Attachment
+}
+
+// DraftsConfig configures [Drafts]. It is copied and checked once, by [NewDrafts].
+type DraftsConfig struct {
+	// Store keeps what is known of the drafts. Required.
+	Store *Store
+	// Clients returns the client of an account. Required.
+	Clients Clients
+	// Settle is as in [OutboxConfig]. Default 2 minutes; it must not be negative.
+	Settle time.Duration
+}
+
+// Drafts makes drafts, one for each key, and knows what became of them. A key is the host's: the same one after a crash finds
+// the draft that was made before. Each method first finds out what became of an earlier call that was cut off; while that is not
+// known the error is [ClassUnclear], and [Verdict] retries when it will be. Methods for one draft at once are safe: one of them
+// wins, and the other is told to look again. [NewDrafts] makes one; the zero Drafts is unusable.
+type Drafts struct{ DraftsConfig }
+
+// NewDrafts makes a Drafts; a bad configuration is an error that names the field.
+func NewDrafts(cfg DraftsConfig) (*Drafts, error) {
+	cfg.Settle = cmp.Or(cfg.Settle, 2*time.Minute)
+	err := errors.Join(
+		fields.Required("gmail: DraftsConfig.Store", cfg.Store, giveStore),
+		fields.Required("gmail: DraftsConfig.Clients", cfg.Clients, giveClients),
+	)
+	if cfg.Settle < 0 {
+		err = errors.Join(err, errors.New("gmail: DraftsConfig.Settle is negative; it must be positive, or 0 for the default"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Drafts{cfg}, nil
+}
+
+// Draft returns what is stored of a draft, or [postroom.ErrNotFound]. It asks Gmail nothing; see [Drafts.Check].
+func (d *Drafts) Draft(ctx context.Context, accountID, key string) (Draft, error) {
+	row, err := d.Store.draft(ctx, accountID, key)
+	if err != nil {
+		return Draft{}, err
+	}
+	return row.draft(), nil
+}
+
+// Create makes the draft of the key, unless there is one; then it returns that, whatever it says and became. See
+// [Drafts.Update].
+func (d *Drafts) Create(ctx context.Context, accountID, key string, content DraftContent) (Draft, error) {
+	if strings.TrimSpace(key) == "" || len(key) > 200 {
+		return Draft{}, d.invalid(key, fmt.Errorf("the key has %d bytes; give one of 1 to 200, such as an id of your own", len(key)))
+	}
+	client, err := findClient(ctx, d.Clients, accountID)
+	if err != nil {
+		return Draft{}, err
+	}
+	row, err := d.Store.draft(ctx, accountID, key)
+	if errors.Is(err, postroom.ErrNotFound) {
+		row, err = d.begin(ctx, client, accountID, key)
+	}
+	if err != nil || row.State != DraftCreating {
+		return row.draft(), err
+	}
+	if found, err := d.lookForCreated(ctx, client, row); found || err != nil {
+		return row.draft(), err
+	}
+	raw, threadID, err := d.build(ctx, client, row, content)
+	if err != nil {
+		return row.draft(), err
+	}
+	if err := d.announce(ctx, client, row, DraftCreating, len(raw)); err != nil {
+		return row.draft(), err
+	}
+	made, err := client.CreateDraft(ctx, raw, threadID)
+	if err == nil && made.ID == "" {
+		err = &Error{Op: "create draft " + key, Class: ClassAnswer, Err: errors.New("the answer names no draft")}
+	}
+	if err != nil {
+		err = d.failed(ctx, row, DraftCreating, err, len(raw))
+		return row.draft(), err
+	}
+	err = d.opened(ctx, row, made)
+	return row.draft(), err
+}
+
+// begin chooses the Message-ID of a draft that is to be made.
+func (d *Drafts) begin(ctx context.Context, client *Client, accountID, key string) (*draftRow, error) {
+	own, err := ownAddresses(ctx, d.Store, client, accountID)
+	if err != nil {
+		return &draftRow{}, err
+	}
+	id, err := newMessageID(primaryOf(own).Email)
+	if err != nil {
+		return &draftRow{}, err
+	}
+	return d.Store.insertDraft(ctx, accountID, key, id)
+}
+
+// Update replaces what a draft says, and what a person has changed in it. A draft that is no more is [ClassGone]; the draft that
+// is returned with the error says what became of it.
+func (d *Drafts) Update(ctx context.Context, accountID, key string, content DraftContent) (Draft, error) {
+	client, row, err := d.open(ctx, accountID, key, "update")
+	if err != nil {
+		return row.draft(), err
+	}
+	raw, threadID, err := d.build(ctx, client, row, content)
+	if err != nil {
+		return row.draft(), err
+	}
+	changed, err := client.UpdateDraft(ctx, row.ID, raw, threadID)
+	if ClassOf(err) == ClassGone {
+		return d.vanished(ctx, client, row, err)
+	}
+	if err != nil {
+		return row.draft(), err
+	}
+	err = d.opened(ctx, row, changed)
+	return row.draft(), err
+}
+
+// Send sends a draft as it is at Gmail, with what a person has changed in it, once. A draft that has been sent already is
+// returned as it is. One that was deleted is [ClassGone].
+func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error) {
+	client, row, err := d.find(ctx, accountID, key)
+	if err != nil || row.State == DraftSent {
+		return row.draft(), err
+	}
+	if err := d.settle(ctx, client, row); err != nil || row.State == DraftSent {
+		return row.draft(), err
+	}
+	if row.State != DraftOpen {
+		return row.draft(), row.not("send")
+	}
+	if err := d.announce(ctx, client, row, DraftSending, 0); err != nil {
+		return row.draft(), err
+	}
+	sent, err := client.SendDraft(ctx, row.ID)
+	switch {
+	case err == nil && sent.ID != "":
+		err = d.sent(ctx, row, sent)
+		return row.draft(), err
+	case err == nil:
+		err = &Error{Op: "send draft " + key, Class: ClassAnswer, Err: errors.New("the answer names no message")}
+	case ClassOf(err) == ClassGone:
+		draft, err := d.vanished(ctx, client, row, err)
+		if draft.State == DraftSent { // by a person, or by an earlier call
+			err = nil
+		}
+		return draft, err
+	}
+	err = d.failed(ctx, row, DraftOpen, err, 0)
+	return row.draft(), err
+}
+
+// Delete deletes a draft for ever. A draft that is deleted already is no error; one that was sent is [ClassGone].
+func (d *Drafts) Delete(ctx context.Context, accountID, key string) (Draft, error) {
+	client, row, err := d.find(ctx, accountID, key)
+	if err != nil || row.State == DraftDeleted {
+		return row.draft(), err
+	}
+	if err := d.settle(ctx, client, row); err != nil || row.State == DraftDeleted {
+		return row.draft(), err
+	}
+	if row.State != DraftOpen {
+		return row.draft(), row.not("delete")
+	}
+	switch err := client.DeleteDraft(ctx, row.ID); {
+	case ClassOf(err) == ClassGone:
+		draft, err := d.vanished(ctx, client, row, err)
+		if draft.State == DraftDeleted {
+			err = nil
+		}
+		return draft, err
+	case err != nil:
+		return row.draft(), err
+	}
+	row.State = DraftDeleted
+	err = d.Store.saveDraft(ctx, row, 0)
+	return row.draft(), err
+}
+
+// Check asks Gmail what became of a draft: a person may have sent or deleted it. Call it when the history reports that its
+// message is gone, or on a schedule. A draft that a person has sent is found by the Message-ID that it had when it was last looked
+// at. Gmail gives a draft that a person edits another one: when it is sent before the next look, it counts as deleted, and
+// SentMessageID names what was sent in its thread.
+func (d *Drafts) Check(ctx context.Context, accountID, key string) (Draft, error) {
+	client, row, err := d.find(ctx, accountID, key)
+	if err == nil {
+		err = d.settle(ctx, client, row)
+	}
+	return row.draft(), err
+}
+
+// find returns the draft and the account's client.
+func (d *Drafts) find(ctx context.Context, accountID, key string) (*Client, *draftRow, error) {
+	row, err := d.Store.draft(ctx, accountID, key)
+	if err != nil {
+		return nil, &draftRow{}, err
+	}
+	client, err := findClient(ctx, d.Clients, accountID)
+	return client, row, err
+}
+
+// open is find for a draft that has to be open.
+func (d *Drafts) open(ctx context.Context, accountID, key, op string) (*Client, *draftRow, error) {
+	client, row, err := d.find(ctx, accountID, key)
+	if err == nil && row.State != DraftOpen {
+		err = d.settle(ctx, client, row)
+	}
+	if err == nil && row.State != DraftOpen {
+		err = row.not(op)
+	}
+	return client, row, err
+}
+
+// build makes the bytes of a draft, and says which thread they belong to.
+func (d *Drafts) build(ctx context.Context, client *Client, row *draftRow, content DraftContent) (raw []byte, threadID string, err error) {
+	own, err := ownAddresses(ctx, d.Store, client, row.AccountID)
+	if err != nil {
+		return nil, "", err
+	}
+	out := mime.Outgoing{
+		Draft: true, MessageID: row.MessageID, To: content.To, Cc: content.Cc, Subject: content.Subject,
+		Text: content.Text, HTML: content.HTML, Attachments: content.Attachments,
+	}
+	answered := &postroom.Message{}
+	if content.Answers != "" {
+		if answered, err = d.Store.Message(ctx, row.AccountID, content.Answers); err != nil {
+			return nil, "", d.invalid(row.Key, err)
+		}
+		if err := putBehind(&out, answered); err != nil {
+			return nil, "", d.invalid(row.Key, err)
+		}
+	}
+	from := senderOf(answered, own)
+	out.From = []mime.Address{{Name: from.Name, Email: from.Email}}
+	if from.ReplyTo != "" {
+		out.ReplyTo = []mime.Address{{Email: from.ReplyTo}}
+	}
+	if raw, err = out.Build(); err != nil {
+		return nil, "", d.invalid(row.Key, err)
+	}
+	return raw, cmp.Or(answered.ProviderThreadID, row.ThreadID), nil
+}
+
+// putBehind puts the draft behind the message that it answers.
+func putBehind(out *mime.Outgoing, m *postroom.Message) error {
+	p := OutboundPayload{BodyPlain: "-"}
+	p.To = formatAddresses(out.To)
+	if err := p.composeReply(m); err != nil {
+		return err
+	}
+	out.Subject, out.InReplyTo, out.References = p.Subject, p.InReplyTo, p.References
+	to, err := readAddresses(p.To)
+	out.To = to
+	return err
+}
+
+func (d *Drafts) invalid(key string, err error) error {
+	return &Error{Op: "draft " + key, Class: ClassInvalid, Err: err}
+}
+
+// announce notes durably that Gmail is about to be asked, and since when its history tells of it. It fails if another does so.
+func (d *Drafts) announce(ctx context.Context, client *Client, row *draftRow, state DraftState, size int) error {
+	profile, err := client.Profile(ctx)
+	if err != nil {
+		return err
+	}
+	before := *row
+	if row.HistoryID == 0 || state == DraftSending {
+		row.HistoryID = int64(profile.HistoryID)
+	}
+	row.State = state
+	if err := d.Store.saveDraft(ctx, row, client.uploadTimeout(size)+d.Settle); err != nil {
+		*row = before
+		return err
+	}
+	return nil
+}
+
+// failed notes a call that has failed: the draft is in the state then, or it is not known.
+func (d *Drafts) failed(ctx context.Context, row *draftRow, state DraftState, cause error, size int) error {
+	if !isUnclear(cause, size) {
+		row.State = state
+		return errors.Join(cause, d.Store.saveDraft(context.WithoutCancel(ctx), row, 0))
+	}
+	note := d.Store.saveDraft(context.WithoutCancel(ctx), row, d.Settle)
+	return row.unclear(errors.Join(cause, note), d.Settle/24)
+}
+
+func (d *Drafts) opened(ctx context.Context, row *draftRow, made DraftRef) error {
+	row.State, row.ID, row.ThreadID = DraftOpen, made.ID, made.Message.ThreadID
+	return d.Store.saveDraft(ctx, row, 0)
+}
+
+func (d *Drafts) sent(ctx context.Context, row *draftRow, sent MessageRef) error {
+	row.State, row.SentMessageID, row.ThreadID = DraftSent, sent.ID, sent.ThreadID
+	return d.Store.saveDraft(ctx, row, 0)
+}
+
+// vanished finds out what became of a draft that Gmail does not have. The error is the cause once that is known.
+func (d *Drafts) vanished(ctx context.Context, client *Client, row *draftRow, cause error) (Draft, error) {
+	if err := d.settle(ctx, client, row); err != nil {
+		return row.draft(), err
+	}
+	return row.draft(), cause
+}
+
+// lookForCreated looks for a draft that an earlier call may have made.
+func (d *Drafts) lookForCreated(ctx context.Context, client *Client, row *draftRow) (found bool, err error) {
+	if row.OpenUntil.IsZero() {
+		return false, nil
+	}
+	now, err := d.Store.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	made, found, err := client.findDraft(ctx, row.MessageID, uint64(row.HistoryID))
+	switch wait := row.OpenUntil.Sub(now); {
+	case err != nil:
+		return false, err
+	case found:
+		return true, d.opened(ctx, row, made)
+	case wait > 0:
+		return false, row.unclear(errors.New("the draft is not found, and may still come"), wait)
+	}
+	return false, nil
+}
+
+// settle finds out what became of a draft that may have changed at Gmail.
+func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) error {
+	switch row.State {
+	case DraftSent, DraftDeleted:
+		return nil
+	case DraftCreating:
+		found, err := d.lookForCreated(ctx, client, row)
+		if err == nil && !found {
+			err = row.not("use")
+		}
+		return err
+	}
+	now, err := d.Store.now(ctx)
+	if err != nil {
+		return err
+	}
+	_, messageID, err := client.GetDraft(ctx, row.ID)
+	switch wait := row.OpenUntil.Sub(now); {
+	case ClassOf(err) == ClassGone:
+		return d.settleGone(ctx, client, row)
+	case err != nil:
+		return err
+	case row.State == DraftSending && wait > 0:
+		return row.unclear(errors.New("the draft is still there, and may be sent yet"), wait)
+	case row.State == DraftSending || !row.OpenUntil.IsZero() || messageID != "" && messageID != row.MessageID:
+		row.State, row.MessageID = DraftOpen, cmp.Or(messageID, row.MessageID)
+		return d.Store.saveDraft(ctx, row, 0)
+	}
+	return nil
+}
+
+// settleGone finds out whether a draft that is no more was sent. What Gmail does not show yet is not known to be deleted.
+func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) error {
+	now, err := d.Store.now(ctx)
+	if err != nil {
+		return err
+	}
+	sent, found, err := client.FindSent(ctx, row.MessageID, uint64(row.HistoryID))
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return d.sent(ctx, row, sent)
+	case row.OpenUntil.IsZero():
+		err := d.Store.saveDraft(ctx, row, d.Settle)
+		return errors.Join(row.unclear(errors.New("the draft is gone, and it is not known whether it was sent"), d.Settle), err)
+	case row.OpenUntil.After(now):
+		return row.unclear(errors.New("the draft is gone, and it is not known whether it was sent"), row.OpenUntil.Sub(now))
+	}
+	if row.SentMessageID, err = d.sentInThread(ctx, client, row); err != nil {
+		return err
+	}
+	row.State = DraftDeleted
+	return d.Store.saveDraft(ctx, row, 0)
+}
+
+// sentInThread returns the id of what was sent in the thread of the draft since it was made; empty if nothing was.
+func (d *Drafts) sentInThread(ctx context.Context, client *Client, row *draftRow) (string, error) {
+	sent, err := client.addedSince(ctx, uint64(row.HistoryID), postroom.LabelSent)
+	i := slices.IndexFunc(sent, func(m MessageRef) bool { return m.ThreadID == row.ThreadID })
+	if err != nil || i < 0 {
+		return "", err
+	}
+	return sent[i].ID, nil
+}

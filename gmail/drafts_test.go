@@ -1,0 +1,309 @@
+package gmail
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	api "google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (w *world) drafts(settle time.Duration) *Drafts {
+	w.t.Helper()
+	d, err := NewDrafts(DraftsConfig{Store: w.store, Clients: w.cfg.Clients, Settle: settle})
+	require.NoError(w.t, err)
+	return d
+}
+
+// until repeats a call as a job would, while its outcome is not known; the time to settle is a millisecond.
+func until(t *testing.T, call func() (Draft, error)) (Draft, error) {
+	t.Helper()
+	for range 500 {
+		draft, err := call()
+		if c := ClassOf(err); c != ClassUnclear && c != ClassServer && c != ClassNetwork && c != ClassAnswer {
+			return draft, err
+		}
+	}
+	t.Fatal("its outcome is never known")
+	return Draft{}, nil
+}
+
+// count is the number of drafts at Gmail.
+func (w *world) countDrafts() int {
+	w.t.Helper()
+	page, err := w.client.ListDrafts(w.t.Context(), "", "")
+	require.NoError(w.t, err)
+	return len(page.Drafts)
+}
+
+func TestDraftOfAnAnswer(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		w := newWorldOn(t, db)
+		d := w.drafts(0)
+		ann := w.inbox("ann@example.com")
+		message, arrived := w.letter(question)
+		content := DraftContent{Answers: message, Text: "Perhaps."}
+		draft, err := d.Create(t.Context(), w.account, "answer:1", content)
+		require.NoError(t, err)
+		require.Equal(t, DraftOpen, draft.State)
+		require.Equal(t, arrived.ThreadID, draft.ThreadID)
+		again, err := d.Create(t.Context(), w.account, "answer:1", content)
+		require.NoError(t, err)
+		require.Equal(t, draft, again)
+		require.Equal(t, 1, w.server.Counts()[gmailtest.DraftsCreate])
+
+		content.Text = "Yes."
+		changed, err := d.Update(t.Context(), w.account, "answer:1", content)
+		require.NoError(t, err)
+		require.Equal(t, draft, changed)
+		require.Equal(t, 1, w.countDrafts())
+
+		sent, err := d.Send(t.Context(), w.account, "answer:1")
+		require.NoError(t, err)
+		require.Equal(t, DraftSent, sent.State)
+		require.NotEmpty(t, sent.SentMessageID)
+		again, err = d.Send(t.Context(), w.account, "answer:1")
+		require.NoError(t, err)
+		require.Equal(t, sent, again)
+		got := ann.one()
+		require.Equal(t, "Re: Tea?", got.Subject)
+		require.Equal(t, "Yes.", got.Text)
+		require.Equal(t, []string{"first@example.com", "q@example.com"}, got.References)
+		require.Empty(t, got.Header.Get("Auto-Submitted"), "a person reads it before")
+		_, err = d.Update(t.Context(), w.account, "answer:1", content)
+		require.Equal(t, ClassGone, ClassOf(err))
+		_, err = d.Delete(t.Context(), w.account, "answer:1")
+		require.Equal(t, ClassGone, ClassOf(err))
+		require.Zero(t, w.countDrafts())
+		stored, err := d.Draft(t.Context(), w.account, "answer:1")
+		require.NoError(t, err)
+		require.Equal(t, sent, stored)
+	})
+}
+
+// Whatever happens to the calls, there is one draft, and it is sent once.
+func TestDraftsAreMadeAndSentOnce(t *testing.T) {
+	content := DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Subject: "Tea", Text: "At five?"}
+	for name, fault := range map[string]gmailtest.Fault{
+		"cut before":     {Cut: gmailtest.CutBefore},
+		"cut after":      {Cut: gmailtest.CutAfter},
+		"half an answer": {Truncate: true},
+		"server error":   {Status: 503},
+		"twice":          {Cut: gmailtest.CutBefore, Times: 2},
+	} {
+		for _, unindexed := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", and not found by the search"}[unindexed], func(t *testing.T) {
+				w := newWorld(t)
+				d := w.drafts(time.Millisecond)
+				ann := w.inbox("ann@example.com")
+				if unindexed {
+					w.wire.after = hideFromSearch
+				}
+				for _, method := range []gmailtest.Method{gmailtest.DraftsCreate, gmailtest.DraftsUpdate, gmailtest.DraftsSend} {
+					fault.Method = method
+					w.server.Fault(fault)
+				}
+				made, err := until(t, func() (Draft, error) { return d.Create(t.Context(), w.account, "k", content) })
+				require.NoError(t, err)
+				require.Equal(t, 1, w.countDrafts())
+				_, err = until(t, func() (Draft, error) { return d.Update(t.Context(), w.account, "k", content) })
+				require.NoError(t, err)
+				require.Equal(t, 1, w.countDrafts())
+				sent, err := until(t, func() (Draft, error) { return d.Send(t.Context(), w.account, "k") })
+				require.NoError(t, err)
+				require.Equal(t, DraftSent, sent.State)
+				require.Equal(t, made.ID, sent.ID)
+				require.Zero(t, w.countDrafts())
+				ann.one()
+			})
+		}
+	}
+}
+
+// What a crash leaves behind is a row that says what was about to happen.
+func TestDraftOfAProcessThatDied(t *testing.T) {
+	w := newWorld(t)
+	d := w.drafts(time.Minute)
+	content := DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Subject: "Tea"}
+	w.wire.after = func(r *http.Request, answer *http.Response) { // it dies with the answer on its way
+		if r.Method == http.MethodPost {
+			setBody(answer, "")
+		}
+	}
+	_, err := d.Create(t.Context(), w.account, "k", content)
+	require.Equal(t, ClassUnclear, ClassOf(err))
+	w.wire.after = nil
+	made, err := d.Create(t.Context(), w.account, "k", content)
+	require.NoError(t, err)
+	require.Equal(t, DraftOpen, made.State)
+	require.Equal(t, 1, w.countDrafts())
+
+	// It dies before the call.
+	w.exec("UPDATE drafts SET state = 'creating', provider_draft_id = '', rfc_message_id = 'other@example.com'")
+	w.exec("UPDATE drafts SET open_until = $1", "2999-01-01T00:00:00.000Z")
+	_, err = d.Create(t.Context(), w.account, "k", content)
+	require.Equal(t, ClassUnclear, ClassOf(err), "it may still come")
+	_, err = d.Send(t.Context(), w.account, "k")
+	require.Equal(t, ClassUnclear, ClassOf(err))
+	w.exec("UPDATE drafts SET open_until = $1", "2020-01-01T00:00:00.000Z")
+	_, err = d.Send(t.Context(), w.account, "k")
+	require.ErrorIs(t, err, postroom.ErrNotFound)
+	_, err = d.Create(t.Context(), w.account, "k", content)
+	require.NoError(t, err)
+	require.Equal(t, 2, w.countDrafts())
+}
+
+func TestWhatAPersonDoesWithADraft(t *testing.T) {
+	content := DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Subject: "Tea", Text: "At five?"}
+	edited := "From: you@example.com\r\nTo: ann@example.com\r\nSubject: Tea\r\nMessage-ID: <edited@example.com>\r\n\r\nAt six?\r\n"
+	tests := map[string]struct {
+		does  func(w *world, d *Drafts, made Draft)
+		state DraftState
+		sends bool // something, in the thread
+	}{
+		"sends it":   {func(w *world, _ *Drafts, made Draft) { w.sendDraft(made.ID) }, DraftSent, true},
+		"deletes it": {func(w *world, _ *Drafts, made Draft) { w.deleteDraft(made.ID) }, DraftDeleted, false},
+		"edits it and sends it after a look": {func(w *world, d *Drafts, made Draft) {
+			w.editDraft(made.ID, edited)
+			_, err := d.Check(w.t.Context(), w.account, "k")
+			require.NoError(w.t, err)
+			w.sendDraft(made.ID)
+		}, DraftSent, true},
+		"edits it and sends it before a look": {func(w *world, _ *Drafts, made Draft) {
+			w.editDraft(made.ID, edited)
+			w.sendDraft(made.ID)
+		}, DraftDeleted, true},
+		"sends another in the thread and deletes it": {func(w *world, _ *Drafts, made Draft) {
+			w.sendInThread(made, edited)
+			w.deleteDraft(made.ID)
+		}, DraftDeleted, true},
+		"sends another in the thread": {func(w *world, _ *Drafts, made Draft) { w.sendInThread(made, edited) }, DraftOpen, false},
+		"edits it":                    {func(w *world, _ *Drafts, made Draft) { w.editDraft(made.ID, edited) }, DraftOpen, false},
+		"nothing":                     {func(*world, *Drafts, Draft) {}, DraftOpen, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			d := w.drafts(time.Millisecond)
+			made, err := d.Create(t.Context(), w.account, "k", content)
+			require.NoError(t, err)
+			tt.does(w, d, made)
+			sends := w.server.Counts()[gmailtest.DraftsSend]
+			now, err := until(t, func() (Draft, error) { return d.Check(t.Context(), w.account, "k") })
+			require.NoError(t, err)
+			require.Equal(t, tt.state, now.State)
+			require.Equal(t, tt.sends, now.SentMessageID != "")
+			sent, err := until(t, func() (Draft, error) { return d.Send(t.Context(), w.account, "k") })
+			if tt.state == DraftDeleted {
+				require.Equal(t, ClassGone, ClassOf(err))
+				require.Equal(t, sends, w.server.Counts()[gmailtest.DraftsSend])
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, DraftSent, sent.State)
+			require.Equal(t, 1, w.server.Counts()[gmailtest.DraftsSend])
+			if name == "edits it" {
+				require.Equal(t, "edited@example.com", sent.MessageID)
+			}
+		})
+	}
+}
+
+func (w *world) sendDraft(id string) {
+	w.t.Helper()
+	_, err := w.google.Users.Drafts.Send("me", &api.Draft{Id: id}).Do()
+	require.NoError(w.t, err)
+}
+
+func (w *world) deleteDraft(id string) {
+	w.t.Helper()
+	require.NoError(w.t, w.google.Users.Drafts.Delete("me", id).Do())
+}
+
+// sendInThread sends a message in the thread of the draft.
+func (w *world) sendInThread(d Draft, raw string) {
+	w.t.Helper()
+	_, err := w.client.Send(w.t.Context(), []byte(strings.Replace(raw, "Message-ID", "References: <"+d.MessageID+">\r\nMessage-ID", 1)), d.ThreadID)
+	require.NoError(w.t, err)
+}
+
+func (w *world) editDraft(id, raw string) {
+	w.t.Helper()
+	_, err := w.client.UpdateDraft(w.t.Context(), id, []byte(raw), "")
+	require.NoError(w.t, err)
+}
+
+// A draft that is gone is not deleted before Gmail would show that it was sent.
+func TestGoneIsNotDeletedYet(t *testing.T) {
+	w := newWorld(t)
+	d := w.drafts(time.Minute)
+	made, err := d.Create(t.Context(), w.account, "k", DraftContent{To: []mime.Address{{Email: "ann@example.com"}}})
+	require.NoError(t, err)
+	require.NoError(t, w.google.Users.Drafts.Delete("me", made.ID).Do())
+	for range 2 {
+		_, err = d.Check(t.Context(), w.account, "k")
+		require.Equal(t, ClassUnclear, ClassOf(err))
+		require.Error(t, Verdict(err))
+	}
+	w.exec("UPDATE drafts SET open_until = $1", "2020-01-01T00:00:00.000Z")
+	gone, err := d.Check(t.Context(), w.account, "k")
+	require.NoError(t, err)
+	require.Equal(t, DraftDeleted, gone.State)
+	_, err = d.Delete(t.Context(), w.account, "k")
+	require.NoError(t, err, "that is what was wanted")
+}
+
+func TestDraftsAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		w := newWorldOn(t, db)
+		d := w.drafts(time.Minute)
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				_, err := d.Create(t.Context(), w.account, "k", DraftContent{Subject: "Tea"})
+				if c := ClassOf(err); err != nil && c != ClassUnclear {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		require.Equal(t, 1, w.countDrafts())
+	})
+}
+
+func TestDraftsAreRefused(t *testing.T) {
+	w := newWorld(t)
+	d := w.drafts(0)
+	for name, call := range map[string]func() (Draft, error){
+		"no key":          func() (Draft, error) { return d.Create(t.Context(), w.account, " ", DraftContent{}) },
+		"no such message": func() (Draft, error) { return d.Create(t.Context(), w.account, "a", DraftContent{Answers: "nothing"}) },
+		"a line break": func() (Draft, error) {
+			return d.Create(t.Context(), w.account, "b", DraftContent{Subject: "a\r\nBcc: b@example.com"})
+		},
+		"no address": func() (Draft, error) {
+			return d.Create(t.Context(), w.account, "c", DraftContent{To: []mime.Address{{Email: "ann"}}})
+		},
+		"no such account":  func() (Draft, error) { return d.Create(t.Context(), "nobody", "d", DraftContent{}) },
+		"a draft unknown":  func() (Draft, error) { return d.Send(t.Context(), w.account, "unknown") },
+		"update of none":   func() (Draft, error) { return d.Update(t.Context(), w.account, "unknown", DraftContent{}) },
+		"deletion of none": func() (Draft, error) { return d.Delete(t.Context(), w.account, "unknown") },
+		"check of none":    func() (Draft, error) { return d.Check(t.Context(), w.account, "unknown") },
+	} {
+		_, err := call()
+		require.Error(t, err, name)
+	}
+	require.Zero(t, w.countDrafts())
+	_, err := NewDrafts(DraftsConfig{Settle: -1})
+	require.ErrorContains(t, err, "DraftsConfig.Store")
+	require.ErrorContains(t, err, "DraftsConfig.Clients")
+	require.ErrorContains(t, err, "DraftsConfig.Settle is negative")
+}

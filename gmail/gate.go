@@ -1,0 +1,132 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// A gate bounds the concurrent calls and the units a minute, and refuses calls while Gmail has asked the client to wait. A nil
+// gate is open.
+type gate struct {
+	costs   map[Method]int
+	budget  budget
+	slots   int64
+	running *semaphore.Weighted // has slots
+
+	mu     sync.Mutex
+	closed time.Time // no call before this
+	unsent time.Time // no call that sends before this
+}
+
+// A budget is the units that may be spent.
+type budget interface {
+	// take waits until the units may be spent, and returns what to call when the call has ended that spends them.
+	take(ctx context.Context, units int) (end func(), err error)
+	// shares is among how many processes the account's concurrency is divided.
+	shares() int
+	// close tells the other processes that Gmail wants no calls for so long.
+	close(wait time.Duration)
+}
+
+func newGate(limits Limits) (*gate, error) {
+	return limits.gate(func(l Limits) budget { return newWindow(l, time.Minute) })
+}
+
+// gate makes a gate, nil where there are no limits.
+func (l Limits) gate(budgetOf func(Limits) budget) (*gate, error) {
+	if l.Unlimited {
+		return nil, l.unset()
+	}
+	l = l.withDefaults()
+	if err := l.validate(); err != nil {
+		return nil, err
+	}
+	return &gate{
+		costs: l.Costs, budget: budgetOf(l), slots: int64(l.Concurrent), running: semaphore.NewWeighted(int64(l.Concurrent)),
+	}, nil
+}
+
+// enter waits until the call may be made, and returns a function to call when it has ended. It does not wait for the time
+// that Gmail has named: the job can be deferred, so that its worker is free. The caller sets the operation in the errors.
+func (g *gate) enter(ctx context.Context, method Method) (leave func(), err error) {
+	if g == nil {
+		return func() {}, nil
+	}
+	if err := g.refusal(method); err != nil {
+		return nil, err
+	}
+	weight := min(int64(g.budget.shares()), g.slots)
+	if err := g.running.Acquire(ctx, weight); err != nil {
+		return nil, err
+	}
+	end, err := g.budget.take(ctx, g.costs[method])
+	if err != nil {
+		g.running.Release(weight)
+		g.shut(method, err)
+		return nil, err
+	}
+	leave = func() {
+		end()
+		g.running.Release(weight)
+	}
+	if err := g.refusal(method); err != nil { // Gmail has said so meanwhile
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
+// refusal is the error of calls that Gmail wants later.
+func (g *gate) refusal(method Method) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	wait := time.Until(g.closed)
+	if method.sends() {
+		wait = max(wait, time.Until(g.unsent))
+	}
+	if wait > 0 {
+		return toldToWait(wait)
+	}
+	return nil
+}
+
+func toldToWait(wait time.Duration) error {
+	return &Error{Class: ClassRateLimited, RetryAfter: wait, Err: errors.New("not asked: Gmail has told us to wait")}
+}
+
+// note closes the gate, here and in the other processes, when Gmail has said for how long. The limit of what may be sent, which
+// can last for a day, stops nothing else; the other processes hear of it by a call of their own.
+func (g *gate) note(method Method, err error) {
+	if g == nil {
+		return
+	}
+	if wait := g.shut(method, err); wait > 0 {
+		g.budget.close(wait)
+	}
+}
+
+// shut closes the gate for the time that the error names, and returns it; 0 if that changes nothing for the other processes.
+func (g *gate) shut(method Method, err error) time.Duration {
+	var e *Error
+	if !errors.As(err, &e) || !e.Class.spares() || e.RetryAfter == 0 {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	until := time.Now().Add(e.RetryAfter)
+	switch {
+	case e.ofSending && method.sends():
+		if until.After(g.unsent) {
+			g.unsent = until
+		}
+		return 0
+	case !until.After(g.closed):
+		return 0
+	}
+	g.closed = until
+	return e.RetryAfter
+}

@@ -1,0 +1,75 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A payload names the account that its job is about.
+type payload interface{ account() string }
+
+func (p BackfillPayload) account() string    { return p.AccountID }
+func (p HistorySyncPayload) account() string { return p.AccountID }
+func (p LabelsSyncPayload) account() string  { return p.AccountID }
+func (p IngestPayload) account() string      { return p.AccountID }
+func (p ActionPayload) account() string      { return p.AccountID }
+func (p ReconcilePayload) account() string   { return p.AccountID }
+func (p WatchPayload) account() string       { return p.AccountID }
+func (p OutboundPayload) account() string    { return p.AccountID }
+func (p UnsnoozePayload) account() string    { return p.AccountID }
+
+// handle registers a handler that runs only while its account is active, and stops the account when its grant is gone.
+func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(context.Context, *queue.Work[P]) error, opts ...queue.HandlerOption) {
+	queue.Handle(d, t, func(ctx context.Context, w *queue.Work[P]) error {
+		account, err := j.Store.Account(ctx, w.Payload.account())
+		switch {
+		case errors.Is(err, postroom.ErrNotFound): // the handler knows what that means to it
+			return fn(ctx, w)
+		case err != nil:
+			return err
+		}
+		if err := account.usable(); err != nil {
+			return parked(err, w.Job.LimitKey)
+		}
+		err = fn(ctx, w)
+		if ClassOf(err) != ClassReauthorize {
+			return err
+		}
+		if fault := j.stop(ctx, w.Attempt, account, err); fault != nil {
+			return queue.Defer(errors.Join(err, fault), rateLimitDelay)
+		}
+		return parked(err, w.Job.LimitKey)
+	}, opts...)
+}
+
+// parkedDelay is after what time a job that was stopped is looked at again. It waits for its account all the same: its limit key
+// is paused.
+const parkedDelay = time.Second
+
+// parked gives a job back unspent. One that has the limit key of its account waits until that is no longer paused; another is
+// looked at again after an hour.
+func parked(err error, limitKey string) error {
+	if limitKey == "" {
+		return queue.Defer(err, reauthorizeDelay)
+	}
+	return queue.Defer(err, parkedDelay)
+}
+
+// stop marks the account, stops its jobs and calls OnReauthorize, all in one transaction, unless another job has done so.
+func (j *jobs) stop(ctx context.Context, w *queue.Attempt, account Account, cause error) error {
+	return w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		first, err := j.Store.loseGrant(ctx, tx, w.Queue(), account, cause)
+		if err != nil || !first {
+			return err
+		}
+		j.Logger.WarnContext(ctx, "the grant of an account is gone; its jobs wait until somebody signs in again", "account", account.Email, "error", cause)
+		if j.OnReauthorize == nil {
+			return nil
+		}
+		return j.OnReauthorize(ctx, tx, account, cause)
+	})
+}

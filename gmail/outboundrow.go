@@ -1,0 +1,197 @@
+package gmail
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An outboundMessage is the message of one action, as it is stored.
+type outboundMessage struct {
+	ActionID     string      `db:"action_id"`
+	AccountID    string      `db:"account_id"`
+	MessageID    string      `db:"rfc_message_id"`
+	Payload      string      `db:"payload_json"`
+	SHA256       string      `db:"sha256"`
+	Size         int64       `db:"size"`
+	HistoryID    int64       `db:"history_id"` // from before the first attempt to send; 0 before
+	Attempts     int         `db:"attempts"`
+	OpenUntil    dbtime.Time `db:"open_until"`
+	SentID       string      `db:"sent_message_id"`
+	SentThreadID string      `db:"sent_thread_id"`
+
+	payload OutboundPayload
+}
+
+// storedPayload returns the payload as text, and as it will be read again.
+func storedPayload(p OutboundPayload) (text string, stored OutboundPayload, err error) {
+	if text, err = toJSON(p); err == nil {
+		err = json.Unmarshal([]byte(text), &stored)
+	}
+	return text, stored, err
+}
+
+// contentSum names what is sent: the bytes, and the thread that they are to go into.
+func contentSum(threadID string, raw []byte) string {
+	h := sha256.New()
+	if threadID != "" {
+		h.Write([]byte(threadID + "\n"))
+	}
+	h.Write(raw)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// outbound returns the message of an action, or [postroom.ErrNotFound].
+func (s *Store) outbound(ctx context.Context, actionID string) (*outboundMessage, error) {
+	return readOutbound(ctx, s.db.Reader(), actionID)
+}
+
+func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*outboundMessage, error) {
+	var m outboundMessage
+	if err := get(ctx, q, &m, "message of action "+actionID, sqlOutbound, actionID); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(m.Payload), &m.payload); err != nil {
+		return nil, refused(actionID, "its message as stored: %w", err)
+	}
+	return &m, nil
+}
+
+// insertOutbound stores the message, unless the action has one, and returns what is stored.
+func (s *Store) insertOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage) (*outboundMessage, error) {
+	now := dbtime.Of(queue.Now(tx))
+	_, err := exec(ctx, tx, "message of action "+m.ActionID, sqlInsertOutbound,
+		m.ActionID, m.AccountID, string(m.payload.MessageType), m.MessageID, m.Payload, m.SHA256, m.Size, now, now)
+	if err != nil {
+		return nil, err
+	}
+	return readOutbound(ctx, tx, m.ActionID)
+}
+
+// fits refuses a message that is not that of the action, or of the payload of a job.
+func (m *outboundMessage) fits(a postroom.Action, given OutboundPayload) error {
+	if err := m.payload.validFor(a); err != nil {
+		return err
+	}
+	if given.MessageType == "" {
+		return nil
+	}
+	if given.MessageID == "" {
+		given.MessageID = m.MessageID
+	}
+	text, _, err := storedPayload(given)
+	if err == nil && text != m.Payload {
+		err = refused(a.ID, "the payload of the job is not the message that was composed for the action")
+	}
+	return err
+}
+
+// validFor refuses a payload that does not belong to the action.
+func (p *OutboundPayload) validFor(a postroom.Action) error {
+	want := OutboundReply
+	if a.Type == postroom.Forward {
+		want = OutboundForward
+	}
+	switch {
+	case p.ActionID != a.ID, p.AccountID != a.AccountID, p.OriginalMessageID != a.MessageID:
+		return refused(a.ID, "its message is for action %s of account %s and message %s", p.ActionID, p.AccountID, p.OriginalMessageID)
+	case p.MessageType != want:
+		return refused(a.ID, "its message is a %s, and the action is %s", p.MessageType, a.Type)
+	case p.MessageType == OutboundForward && p.ThreadID != "":
+		return refused(a.ID, "a forward begins a thread of its own, and its message names the thread %s", p.ThreadID)
+	case strings.ContainsAny(p.ThreadID, "\r\n"):
+		return refused(a.ID, "its message names the thread %q, which has a line break in it", p.ThreadID)
+	}
+	return nil
+}
+
+var errSendBegun = errors.New("gmail: another job has sent the message")
+
+// beginSend notes durably that the message is about to be sent, and by whom it would be counted. It refuses what the limits of a
+// recipient do not allow.
+func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage, historyID uint64, until dbtime.Time) error {
+	var locked string
+	if err := get(ctx, tx, &locked, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
+		return err
+	}
+	recipients, err := m.payload.recipients()
+	if err != nil {
+		return refused(m.ActionID, "a recipient: %w", err)
+	}
+	now := queue.Now(tx)
+	for _, email := range recipients {
+		email = mailboxKey(email) // tags and dots make nobody another person
+		if m.Attempts == 0 {
+			if err := o.checkRecipient(ctx, tx, m, email); err != nil {
+				return err
+			}
+		}
+		_, err := exec(ctx, tx, "recipient of action "+m.ActionID, sqlInsertRecipient,
+			m.AccountID, email, m.ActionID, string(m.payload.MessageType), dbtime.Of(now))
+		if err != nil {
+			return err
+		}
+	}
+	changed, err := exec(ctx, tx, "begin to send the message of action "+m.ActionID, sqlBeginSend, int64(historyID), until, dbtime.Of(now), m.ActionID)
+	if err == nil && changed == 0 {
+		err = errSendBegun
+	}
+	return err
+}
+
+// recipientWindow is what RecipientsDay counts in.
+const recipientWindow = 24 * time.Hour
+
+// checkRecipient refuses a message to somebody who has had enough.
+func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMessage, recipient string) error {
+	now := queue.Now(tx)
+	day, interval := now.Add(-recipientWindow), now.Add(-o.ReplyInterval)
+	oldest := now.Add(-max(recipientWindow, o.ReplyInterval))
+	if _, err := exec(ctx, tx, "recipient "+recipient, sqlForgetRecipient, m.AccountID, recipient, dbtime.Of(oldest)); err != nil {
+		return err
+	}
+	var sent struct {
+		Messages int `db:"messages"`
+		Replies  int `db:"replies"`
+	}
+	err := get(ctx, tx, &sent, "recipient "+recipient, sqlCountRecipient, dbtime.Of(day), dbtime.Of(interval), m.AccountID, recipient, m.ActionID)
+	switch {
+	case err != nil:
+		return err
+	case sent.Messages >= o.RecipientsDay:
+		return refused(m.ActionID, "%s has got %d messages within a day; at most %d are allowed (%s)",
+			recipient, sent.Messages, o.RecipientsDay, o.name("RecipientsDay"))
+	case sent.Replies > 0 && m.payload.MessageType == OutboundReply:
+		return refused(m.ActionID, "%s has got an automatic reply within the last %v (%s)", recipient, o.ReplyInterval, o.name("ReplyInterval"))
+	}
+	return nil
+}
+
+// forgetAttempt notes that an attempt has sent nothing.
+func (s *Store) forgetAttempt(ctx context.Context, tx queue.Tx, actionID string) error {
+	return s.setOpenUntil(ctx, tx, actionID, dbtime.Time{})
+}
+
+func (s *Store) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, until dbtime.Time) error {
+	_, err := exec(ctx, tx, "message of action "+actionID, sqlOpenUntil, until, dbtime.Of(queue.Now(tx)), actionID)
+	return err
+}
+
+func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent MessageRef) error {
+	return mustExec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
+}
+
+// forgetRecipients takes a message that was never sent out of the count of its recipients.
+func (s *Store) forgetRecipients(ctx context.Context, tx queue.Tx, accountID, actionID string) error {
+	_, err := exec(ctx, tx, "recipients of action "+actionID, sqlForgetRecipients, accountID, actionID)
+	return err
+}

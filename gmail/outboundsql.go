@@ -1,0 +1,81 @@
+package gmail
+
+const (
+	// What was composed first stays.
+	sqlInsertOutbound = `
+INSERT INTO outbound_messages (
+  action_id, account_id, message_type, rfc_message_id, payload_json, sha256, size, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (action_id) DO NOTHING`
+
+	sqlOutbound = `
+SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, history_id, attempts, open_until,
+  sent_message_id, sent_thread_id
+FROM outbound_messages
+WHERE action_id = $1`
+
+	// On PostgreSQL the row's lock keeps other sends of the account out until the commit, so that each counts the others.
+	sqlLockSending = `
+UPDATE accounts
+SET history_id = history_id
+WHERE id = $1
+RETURNING id`
+
+	sqlBeginSend = `
+UPDATE outbound_messages
+SET attempts = attempts + 1,
+  history_id = CASE WHEN history_id = 0 THEN $1 ELSE history_id END,
+  open_until = $2,
+  updated_at = $3
+WHERE action_id = $4 AND sent_message_id = ''`
+
+	sqlOpenUntil = `
+UPDATE outbound_messages
+SET open_until = $1, updated_at = $2
+WHERE action_id = $3`
+
+	sqlMarkSent = `
+UPDATE outbound_messages
+SET sent_message_id = $1, sent_thread_id = $2, open_until = NULL, updated_at = $3
+WHERE action_id = $4`
+
+	sqlCountRecipient = `
+SELECT COALESCE(SUM(CASE WHEN sent_at > $1 THEN 1 ELSE 0 END), 0) AS messages,
+  COALESCE(SUM(CASE WHEN message_type = 'reply' AND sent_at > $2 THEN 1 ELSE 0 END), 0) AS replies
+FROM outbound_recipients
+WHERE account_id = $3 AND email = $4 AND action_id <> $5`
+
+	sqlForgetRecipient = `
+DELETE FROM outbound_recipients
+WHERE account_id = $1 AND email = $2 AND sent_at <= $3`
+
+	sqlInsertRecipient = `
+INSERT INTO outbound_recipients (account_id, email, action_id, message_type, sent_at)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (account_id, email, action_id) DO NOTHING`
+
+	sqlForgetRecipients = `
+DELETE FROM outbound_recipients
+WHERE account_id = $1 AND action_id = $2`
+)
+
+const (
+	// What was begun first stays.
+	sqlInsertDraft = `
+INSERT INTO drafts (account_id, draft_key, state, rfc_message_id, created_at, updated_at)
+VALUES ($1, $2, 'creating', $3, $4, $5)
+ON CONFLICT (account_id, draft_key) DO NOTHING`
+
+	sqlDraft = `
+SELECT account_id, draft_key, state, rfc_message_id, provider_draft_id, provider_thread_id, sent_message_id, history_id,
+  open_until, version
+FROM drafts
+WHERE account_id = $1 AND draft_key = $2`
+
+	// Compare and set.
+	sqlSaveDraft = `
+UPDATE drafts
+SET state = $1, rfc_message_id = $2, provider_draft_id = $3, provider_thread_id = $4, sent_message_id = $5, history_id = $6,
+  open_until = $7, version = version + 1, updated_at = $8
+WHERE account_id = $9 AND draft_key = $10 AND version = $11`
+)

@@ -1,0 +1,120 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A suspect is a message that seems to differ, as it is stored before Gmail is asked, and Gmail's answer.
+type suspect struct {
+	providerID string
+	before     *storedState // nil: it is not stored
+	state      messageState
+	gone       bool
+}
+
+// verify reads some suspects at Gmail. What is stored of a message is replaced only if it has not changed meanwhile: otherwise a
+// history sync was at work, and the message is read again by the next job.
+func (s *reconcileStep) verify(ctx context.Context) (applyFunc, error) {
+	ids, err := s.Store.suspects(ctx, s.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	read, err := s.readSuspects(ctx, ids)
+	if err != nil && len(read) == 0 {
+		return nil, err
+	}
+	return func(ctx context.Context, tx queue.Tx, q *queue.Queue) error {
+		if len(ids) == 0 {
+			s.next(phaseClean)
+		}
+		for _, one := range read {
+			if err := s.settle(ctx, tx, q, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// readSuspects returns what was read until an error, which the next job meets again if it lasts.
+func (s *reconcileStep) readSuspects(ctx context.Context, ids []string) (read []suspect, err error) {
+	for _, id := range ids {
+		one, err := s.readSuspect(ctx, id)
+		if isNoID(err) { // nothing that Gmail lists has such an id
+			s.Logger.WarnContext(ctx, "Gmail takes the id of a stored message for none", "account", s.account.Email, "message", id, "error", err)
+			one.gone, err = true, nil
+		}
+		if err != nil {
+			return read, err
+		}
+		read = append(read, one)
+	}
+	return read, nil
+}
+
+// readSuspect returns also with an error what is stored of the message.
+func (s *reconcileStep) readSuspect(ctx context.Context, id string) (suspect, error) {
+	before, err := s.Store.storedState(ctx, s.Store.db.Reader(), s.account.ID, id)
+	if err != nil {
+		return suspect{providerID: id}, err
+	}
+	state, err := s.client.getState(ctx, id)
+	gone := errors.Is(err, postroom.ErrMessageGone)
+	if gone {
+		err = nil
+	}
+	return suspect{providerID: id, before: before, state: state, gone: gone}, err
+}
+
+// settle makes what is stored equal to what was read.
+func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue, one suspect) error {
+	now, err := s.Store.lockState(ctx, tx, s.account.ID, one.providerID)
+	if err != nil {
+		return err
+	}
+	if !one.before.same(now) {
+		return nil
+	}
+	if err := s.Store.dropSuspect(ctx, tx, s.account.ID, one.providerID); err != nil {
+		return err
+	}
+	switch {
+	case one.gone:
+		deleted, err := s.deleted(ctx, tx, s.account.ID, one.providerID, SourceReconcile)
+		if deleted {
+			s.run.Deleted++
+		}
+		return err
+	case now == nil && one.state.historyID > s.run.Since:
+		return s.enqueueIngests(ctx, tx, q, []queue.NewJob{s.run.ingest(one.providerID)})
+	case now == nil:
+		return nil
+	}
+	return s.relabel(ctx, tx, *now, one)
+}
+
+func (s *reconcileStep) relabel(ctx context.Context, tx queue.Tx, now storedState, one suspect) error {
+	was, err := now.image()
+	if err != nil {
+		return err
+	}
+	if err := s.Store.replaceLabels(ctx, tx, s.account.ID, now.ID, one.state); err != nil {
+		return err
+	}
+	if !now.DeletedAt.IsZero() {
+		s.run.Restored++
+	}
+	change := one.state.image.ChangeFrom(was)
+	if change.IsZero() {
+		return nil
+	}
+	s.run.Relabelled++
+	return s.labelsChanged(ctx, tx, LabelsEvent{
+		AccountID: s.account.ID, MessageID: now.ID, ProviderID: one.providerID, Source: SourceReconcile,
+		Change: change, Labels: one.state.image,
+	})
+}

@@ -1,0 +1,65 @@
+package gmail
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// RemoveAccount removes an account: it cancels the jobs with its [LimitKey] that have not ended, and deletes what this package
+// stores of it: messages, threads, labels. What other packages have recorded stays, as decisions and actions, so that it
+// stays known who did what; jobs of theirs that need a message find it gone. The grant is kept elsewhere: revoke it first
+// (auth.Revoke), or forget it.
+//
+// It writes in many small transactions, because an account can be large. When it is interrupted, the account is left in the state
+// [AccountRemoving] with its jobs stopped, and RemoveAccount finishes what is left. A missing account is [postroom.ErrNotFound].
+func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID string) error {
+	if err := fields.Required("gmail: RemoveAccount: the Queue", q, giveQueue); err != nil {
+		return err
+	}
+	key := queue.ForKey(LimitKey(accountID))
+	err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		now := dbtime.Of(queue.Now(tx))
+		if err := mustExec(ctx, tx, "account "+accountID, sqlRemoving, now, now, accountID); err != nil {
+			return err
+		}
+		return q.PauseTx(ctx, tx, key)
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := q.CancelAll(ctx, queue.Filter{LimitKey: LimitKey(accountID)}); err != nil {
+		return fmt.Errorf("gmail: remove account %s: %w", accountID, err)
+	}
+	for _, statement := range []string{sqlDeleteMessages, sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads} {
+		if err := s.deleteAll(ctx, accountID, statement); err != nil {
+			return err
+		}
+	}
+	return s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if _, err := exec(ctx, tx, "account "+accountID, sqlDeleteAccount, accountID); err != nil {
+			return err
+		}
+		return q.ResumeTx(ctx, tx, key) // what is enqueued late finds no account
+	})
+}
+
+// deleteBatch is the number of rows that a transaction deletes, so that others come in between.
+const deleteBatch = 500
+
+// deleteAll repeats the statement until it deletes nothing.
+func (s *Store) deleteAll(ctx context.Context, accountID, statement string) error {
+	for deleted := int64(1); deleted > 0; {
+		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+			deleted, err = exec(ctx, tx, "remove account "+accountID, statement, accountID, deleteBatch)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package gmail
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/gmailquery"
+)
+
+// A Search selects stored messages of an account.
+type Search struct {
+	// Query is a search as in Gmail's own search box, with the operators of the API: from:, to:, subject:, label:, after:,
+	// has:attachment, words, phrases in quotes, OR, a minus before what must not be. Empty: all messages. What it cannot read
+	// finds nothing and is no error, as at Gmail.
+	Query string
+	// SpamAndTrash includes messages in the spam and the trash, which are left out unless Query asks for them.
+	SpamAndTrash bool
+	// Limit is the maximum number of results on a page. Default 50; bounds 1 to 500.
+	Limit int
+	// Cursor is the Next of the page before; empty for the first page.
+	Cursor string
+}
+
+// The bounds of a search.
+const (
+	defaultSearchLimit = 50
+	maxSearchLimit     = 500
+	searchBatch        = 100  // messages in memory besides the results
+	maxSearched        = 5000 // messages read for one page
+)
+
+// A SearchPage is one page of messages, newest first, without those that were deleted at Gmail.
+type SearchPage struct {
+	Messages []*postroom.Message
+	// Next is the Cursor of the next page; empty on the last one. A page may have fewer results than its Limit, or none, and a
+	// Next: a search reads at most 5,000 messages for a page.
+	Next string
+}
+
+// A ThreadPage is one page of threads; see [SearchPage].
+type ThreadPage struct {
+	Threads []Thread
+	Next    string
+}
+
+// Search returns a page of the account's messages that the query finds, by when Gmail received them, newest first. Labels and
+// the ranges of dates and sizes are looked up where they stand at the top of the query; each message that is left is read, so a
+// search for a rare word alone reads as many messages as there are. An unknown account is [postroom.ErrNotFound].
+func (s *Store) Search(ctx context.Context, accountID string, search Search) (SearchPage, error) {
+	run, err := s.newSearch(ctx, accountID, search)
+	if err != nil {
+		return SearchPage{}, err
+	}
+	var page SearchPage
+	page.Next, err = run.each(ctx, func(m *postroom.Message) (found bool, err error) {
+		page.Messages = append(page.Messages, m)
+		return true, nil
+	})
+	return page, err
+}
+
+// SearchThreads returns a page of the threads that have a message that the query finds, each once, by the newest of these.
+func (s *Store) SearchThreads(ctx context.Context, accountID string, search Search) (ThreadPage, error) {
+	run, err := s.newSearch(ctx, accountID, search)
+	if err != nil {
+		return ThreadPage{}, err
+	}
+	var page ThreadPage
+	page.Next, err = run.each(ctx, func(m *postroom.Message) (found bool, err error) {
+		newest, err := run.isNewest(ctx, m)
+		if err != nil || !newest {
+			return false, err
+		}
+		thread, err := s.Thread(ctx, accountID, m.ThreadID)
+		page.Threads = append(page.Threads, thread)
+		return true, err
+	})
+	return page, err
+}
+
+// ThreadMessages returns the messages of a thread, oldest first, without those that were deleted at Gmail; none for an unknown
+// thread.
+func (s *Store) ThreadMessages(ctx context.Context, accountID, threadID string) ([]*postroom.Message, error) {
+	return s.selectMessages(ctx, sqlThreadMessages, accountID, threadID)
+}
+
+func (s *Store) selectMessages(ctx context.Context, query string, args ...any) ([]*postroom.Message, error) {
+	var rows []messageRow
+	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, args...); err != nil {
+		return nil, fmt.Errorf("gmail: messages: %w", err)
+	}
+	messages := make([]*postroom.Message, len(rows))
+	for i := range rows {
+		var err error
+		if messages[i], err = rows[i].message(); err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+// A searchRun is a search under way.
+type searchRun struct {
+	store  *Store
+	limit  int
+	query  gmailquery.Query
+	labels searchLabels
+	filter searchFilter // of every batch
+	after  searchCursor
+}
+
+func (s *Store) newSearch(ctx context.Context, accountID string, search Search) (*searchRun, error) {
+	if search.Limit < 0 || search.Limit > maxSearchLimit {
+		return nil, fmt.Errorf("gmail: Search.Limit is %d; it must be within 1 and %d, or 0 for the default", search.Limit, maxSearchLimit)
+	}
+	if search.Limit == 0 {
+		search.Limit = defaultSearchLimit
+	}
+	run := &searchRun{store: s, limit: search.Limit}
+	var err error
+	if run.after, err = parseSearchCursor(search.Cursor); err != nil {
+		return nil, err
+	}
+	account, err := s.Account(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	if run.query, err = gmailquery.Parse(search.Query, gmailquery.Options{Now: time.Now(), Me: account.Email}); err != nil {
+		return nil, fmt.Errorf("gmail: Search.Query: %w", err)
+	}
+	stored, err := s.Labels(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	run.labels = newSearchLabels(stored)
+	run.filter.add("m.account_id = %s", accountID)
+	run.filter.add("m.deleted_at IS NULL")
+	if !search.SpamAndTrash && !run.query.Hidden {
+		run.filter.addLabel(false, postroom.LabelSpam)
+		run.filter.addLabel(false, postroom.LabelTrash)
+	}
+	run.narrow(run.query.Root)
+	return run, nil
+}
+
+// each calls take with the messages that the query finds until there are enough that take accepts, and returns the cursor of the
+// next page.
+func (r *searchRun) each(ctx context.Context, take func(*postroom.Message) (accepted bool, err error)) (next string, err error) {
+	accepted := 0
+	for range maxSearched / searchBatch {
+		batch, err := r.batch(ctx)
+		if err != nil {
+			return "", err
+		}
+		for i, m := range batch {
+			r.after = searchCursor{m.at, m.ID}
+			if !r.finds(m) {
+				continue
+			}
+			ok, err := take(m.Message)
+			if err != nil {
+				return "", err
+			}
+			if ok {
+				accepted++
+			}
+			if accepted == r.limit && (i < len(batch)-1 || len(batch) == searchBatch) {
+				return r.after.String(), nil
+			}
+		}
+		if len(batch) < searchBatch {
+			return "", nil
+		}
+	}
+	return r.after.String(), nil
+}
+
+// A searchedMessage is a message and its place in the order of a search.
+type searchedMessage struct {
+	*postroom.Message
+	at time.Time
+}
+
+// batch reads the messages after the cursor.
+func (r *searchRun) batch(ctx context.Context) ([]searchedMessage, error) {
+	filter := r.batchFilter()
+	limit := filter.arg(searchBatch)
+	return r.read(ctx, filter, sqlSearchOrder+limit)
+}
+
+// batchFilter is the filter of the messages after the cursor. SQLite reads an index from the cursor on by the first of its two
+// conditions only.
+func (r *searchRun) batchFilter() searchFilter {
+	filter := r.filter.clone()
+	if !r.after.isZero() {
+		filter.add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(r.after.at))
+		filter.add("(COALESCE(m.received_at, m.created_at), m.id) < (%s, %s)", dbtime.Of(r.after.at), r.after.id)
+	}
+	return filter
+}
+
+func (r *searchRun) read(ctx context.Context, filter searchFilter, order string) ([]searchedMessage, error) {
+	var rows []struct {
+		messageRow
+		At dbtime.Time `db:"at"`
+	}
+	if err := dbquery.Select(ctx, r.store.db.Reader(), &rows, sqlSearch+filter.where()+order, filter.args...); err != nil {
+		return nil, fmt.Errorf("gmail: search: %w", err)
+	}
+	batch := make([]searchedMessage, len(rows))
+	for i := range rows {
+		m, err := rows[i].message()
+		if err != nil {
+			return nil, err
+		}
+		batch[i] = searchedMessage{m, rows[i].At.Time}
+	}
+	return batch, nil
+}
+
+func (r *searchRun) finds(m searchedMessage) bool {
+	return gmailquery.Match(r.query, r.labels.document(m.Message, m.at))
+}
+
+// isNewest reports whether the search finds no newer message of the thread.
+func (r *searchRun) isNewest(ctx context.Context, m *postroom.Message) (bool, error) {
+	filter := r.filter.clone()
+	filter.add("m.thread_id = %s", m.ThreadID)
+	filter.add("(COALESCE(m.received_at, m.created_at), m.id) > (%s, %s)", dbtime.Of(r.after.at), r.after.id)
+	newer, err := r.read(ctx, filter, "")
+	return !slices.ContainsFunc(newer, r.finds), err
+}
+
+// narrow adds conditions that each message found meets, and that the database can decide.
+func (r *searchRun) narrow(n gmailquery.Node) {
+	switch n := n.(type) {
+	case gmailquery.And:
+		for _, child := range n {
+			r.narrow(child)
+		}
+	case gmailquery.Label:
+		r.filter.addLabel(true, r.labels.ids[n.Key]...)
+	case gmailquery.Not:
+		if l, ok := n.Node.(gmailquery.Label); ok {
+			for _, id := range r.labels.ids[l.Key] {
+				r.filter.addLabel(false, id)
+			}
+		}
+	case gmailquery.Date:
+		r.filter.add("COALESCE(m.received_at, m.created_at) "+map[bool]string{true: ">=", false: "<"}[n.After]+" %s", dbtime.Of(n.At))
+	case gmailquery.MessageID:
+		r.filter.add("m.rfc_message_id = %s", n.ID)
+	case gmailquery.Size:
+		r.filter.add("m.size "+map[bool]string{true: ">", false: "<"}[n.Larger]+" %s", n.Bytes)
+	}
+}
+
+// A searchFilter is conditions of a statement and their arguments.
+type searchFilter struct {
+	conditions []string
+	args       []any
+}
+
+func (f *searchFilter) clone() searchFilter {
+	return searchFilter{slices.Clone(f.conditions), slices.Clone(f.args)}
+}
+
+// arg adds an argument and returns its place.
+func (f *searchFilter) arg(value any) string {
+	f.args = append(f.args, value)
+	return fmt.Sprintf("$%d", len(f.args))
+}
+
+// add adds a condition; each %s of it is one argument.
+func (f *searchFilter) add(condition string, args ...any) {
+	at := make([]any, len(args))
+	for i, a := range args {
+		at[i] = f.arg(a)
+	}
+	f.conditions = append(f.conditions, fmt.Sprintf(condition, at...))
+}
+
+// addLabel asks for messages with one of the labels, or without it. REPLACE finds a text alike on both engines: exactly.
+func (f *searchFilter) addLabel(has bool, ids ...string) {
+	var one []string
+	for _, id := range ids {
+		quoted, _ := json.Marshal(id) //nolint:errchkjson // a text
+		one = append(one, "REPLACE(CAST(m.labels_json AS TEXT), "+f.arg(string(quoted))+", '') <> CAST(m.labels_json AS TEXT)")
+	}
+	condition := "FALSE"
+	if len(one) > 0 {
+		condition = "(" + strings.Join(one, " OR ") + ")"
+	}
+	if !has {
+		condition = "NOT " + condition
+	}
+	f.conditions = append(f.conditions, condition)
+}
+
+func (f *searchFilter) where() string { return "\nWHERE " + strings.Join(f.conditions, "\n  AND ") }
+
+// A searchCursor is a place in the order of a search.
+type searchCursor struct {
+	at time.Time
+	id string
+}
+
+func (c searchCursor) isZero() bool { return c.id == "" }
+
+func (c searchCursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(dbtime.Format(c.at) + " " + c.id))
+}
+
+func parseSearchCursor(text string) (c searchCursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	at, id, ok := strings.Cut(string(decoded), " ")
+	if err == nil && ok && id != "" {
+		if c.at, err = time.Parse(dbtime.Layout, at); err == nil {
+			c.id = id
+			return c, nil
+		}
+	}
+	return c, errors.New("gmail: Search.Cursor is not the Next of a page; leave it empty for the first page")
+}

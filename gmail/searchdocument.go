@@ -1,0 +1,101 @@
+package gmail
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/gmailquery"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// searchLabels are the labels of an account as queries name them.
+type searchLabels struct {
+	ids  map[string][]string // by the keys in queries
+	keys map[string]string   // by id
+	user map[string]bool     // ids of those that are not Gmail's own
+}
+
+// newSearchLabels knows Gmail's own labels also when none were synced: their names are their ids.
+func newSearchLabels(stored []postroom.Label) searchLabels {
+	l := searchLabels{ids: map[string][]string{}, keys: map[string]string{}, user: map[string]bool{}}
+	for _, id := range []string{
+		postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,
+		postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash,
+	} {
+		l.add(postroom.Label{ID: id, Name: id, Type: postroom.LabelSystem})
+	}
+	for _, label := range stored {
+		if l.keys[label.ID] == "" {
+			l.add(label)
+		}
+	}
+	return l
+}
+
+func (l *searchLabels) add(label postroom.Label) {
+	key := gmailquery.LabelKey(label.Name)
+	l.keys[label.ID] = key
+	l.ids[key] = append(l.ids[key], label.ID)
+	l.user[label.ID] = label.Type == postroom.LabelUser
+}
+
+// document returns what a query looks at of a message that was received at the time.
+func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.Document {
+	d := &gmailquery.Document{
+		Words: map[gmailquery.Field][]string{}, Received: at, Size: m.Size, MessageID: m.MessageID,
+	}
+	for _, id := range m.LabelIDs {
+		if key := cmp.Or(l.keys[id], gmailquery.LabelKey(id)); key != "" {
+			d.Labels = append(d.Labels, key)
+		}
+		d.UserLabel = d.UserLabel || l.user[id]
+	}
+	add := func(field gmailquery.Field, texts ...string) {
+		for _, text := range texts {
+			words := gmailquery.Words(text)
+			if len(words) > 0 && len(d.Words[field]) > 0 {
+				d.Words[field] = append(d.Words[field], gmailquery.Gap)
+			}
+			d.Words[field] = append(d.Words[field], words...)
+		}
+	}
+	addresses := func(list []postroom.Address, fields ...gmailquery.Field) {
+		for _, a := range list {
+			for _, field := range fields {
+				add(field, a.String())
+			}
+		}
+	}
+	add(gmailquery.Sender, m.From.String())
+	addresses(m.To, gmailquery.Recipient)
+	addresses(m.Cc, gmailquery.Recipient, gmailquery.CC)
+	addresses(m.Bcc, gmailquery.Recipient, gmailquery.BCC)
+	add(gmailquery.Subject, m.Subject)
+	add(gmailquery.Body, m.BodyPlain, mime.TextFromHTML(m.BodyHTML))
+	add(gmailquery.List, append(m.Header("List-ID"), m.Header("List-Post")...)...)
+	add(gmailquery.Delivered, append(m.Header("Delivered-To"), m.Header("X-Delivered-To")...)...)
+	for _, a := range m.Attachments {
+		add(gmailquery.Filename, a.Filename)
+		if a.Kind == "" && (!a.Inline || a.Filename != "") {
+			d.Marks = append(d.Marks, "attachment")
+		}
+	}
+	for _, link := range markedLinks {
+		if strings.Contains(m.BodyPlain, link.address) || strings.Contains(m.BodyHTML, link.address) {
+			d.Marks = append(d.Marks, link.mark)
+		}
+	}
+	return d
+}
+
+// markedLinks are addresses that make a message one with a file at Google, or a film.
+var markedLinks = []struct{ mark, address string }{
+	{"drive", "//drive.google.com/"},
+	{"document", "//docs.google.com/document/"},
+	{"spreadsheet", "//docs.google.com/spreadsheets/"},
+	{"presentation", "//docs.google.com/presentation/"},
+	{"youtube", "youtube.com/watch"},
+	{"youtube", "//youtu.be/"},
+}

@@ -1,0 +1,278 @@
+package gmail
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	api "google.golang.org/api/gmail/v1"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A MessageRef names a message at Gmail.
+type MessageRef struct {
+	ID       string
+	ThreadID string
+}
+
+func refOf(m *api.Message) MessageRef {
+	if m == nil {
+		return MessageRef{}
+	}
+	return MessageRef{ID: m.Id, ThreadID: m.ThreadId}
+}
+
+// Send sends a message in the form of RFC 5322, as it is, in the thread if one is named. Gmail puts it there only if it
+// also answers a message of the thread (In-Reply-To, References) and has the thread's subject.
+//
+// An error of class [ClassNetwork], [ClassServer] or [ClassAnswer] does not say that nothing was sent. Look with
+// [Client.FindSent] before you send again; [JobOutboundSend] does all that.
+func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (MessageRef, error) {
+	var m *api.Message
+	err := c.doUpload(ctx, MethodSend, "send message", raw, func(ctx context.Context) (err error) {
+		reader, options := media(raw)
+		m, err = c.service.Users.Messages.Send(c.user, &api.Message{ThreadId: threadID}).Media(reader, options...).Context(ctx).Do()
+		return err
+	})
+	return refOf(m), err
+}
+
+// FindSent looks for a message among what the mailbox has sent, by its Message-ID, without angle brackets. It asks Gmail's
+// search, which may learn of a message some time after it was sent. With a history id from before the sending it then reads
+// the history as well, which has no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
+func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (found MessageRef, ok bool, err error) {
+	if messageID == "" || strings.ContainsAny(messageID, " \"<>(){}") {
+		fault := fmt.Errorf("%q is not a message id without angle brackets", messageID)
+		return MessageRef{}, false, &Error{Op: "find sent message", Class: ClassInvalid, Err: fault}
+	}
+	candidates, err := c.search(ctx, "rfc822msgid:"+messageID, true)
+	if err == nil && since != 0 {
+		var sent []MessageRef
+		sent, err = c.addedSince(ctx, since, postroom.LabelSent)
+		candidates = append(candidates, sent...)
+	}
+	if err != nil {
+		return MessageRef{}, false, err
+	}
+	for _, candidate := range candidates {
+		header, err := c.getHeader(ctx, candidate.ID)
+		switch {
+		case errors.Is(err, postroom.ErrMessageGone):
+			continue // it was no more than a draft
+		case err != nil:
+			return MessageRef{}, false, err
+		case header.messageID == messageID && slices.Contains(header.labelIDs, postroom.LabelSent):
+			return MessageRef{ID: candidate.ID, ThreadID: header.threadID}, true, nil
+		}
+	}
+	return MessageRef{}, false, nil
+}
+
+// findDraft is FindSent for a draft.
+func (c *Client) findDraft(ctx context.Context, messageID string, since uint64) (DraftRef, bool, error) {
+	page, err := c.ListDrafts(ctx, "rfc822msgid:"+messageID, "")
+	if err != nil || len(page.Drafts) > 0 {
+		return firstDraft(page), err == nil, err
+	}
+	if since == 0 {
+		return DraftRef{}, false, nil
+	}
+	came, err := c.addedSince(ctx, since, postroom.LabelDraft)
+	for _, m := range came {
+		header, err := c.getHeader(ctx, m.ID)
+		if errors.Is(err, postroom.ErrMessageGone) || err == nil && header.messageID != messageID {
+			continue
+		}
+		if err != nil {
+			return DraftRef{}, false, err
+		}
+		return c.draftOfMessage(ctx, m.ID)
+	}
+	return DraftRef{}, false, err
+}
+
+func firstDraft(page DraftPage) DraftRef {
+	if len(page.Drafts) == 0 {
+		return DraftRef{}
+	}
+	return page.Drafts[0]
+}
+
+// draftOfMessage finds the draft that is the message at present.
+func (c *Client) draftOfMessage(ctx context.Context, id string) (DraftRef, bool, error) {
+	for token := ""; ; {
+		page, err := c.ListDrafts(ctx, "", token)
+		if err != nil {
+			return DraftRef{}, false, err
+		}
+		for _, d := range page.Drafts {
+			if d.Message.ID == id {
+				return d, true, nil
+			}
+		}
+		if token = page.NextPageToken; token == "" {
+			return DraftRef{}, false, nil
+		}
+	}
+}
+
+// search returns the messages that a search finds on its first page.
+func (c *Client) search(ctx context.Context, query string, spamTrash bool) (found []MessageRef, err error) {
+	err = c.do(ctx, MethodListMessages, "search messages", ClassNotFound, func(ctx context.Context) error {
+		answer, err := c.service.Users.Messages.List(c.user).Q(query).IncludeSpamTrash(spamTrash).Context(ctx).Do()
+		if err != nil {
+			return err
+		}
+		for _, m := range answer.Messages {
+			found = append(found, refOf(m))
+		}
+		return nil
+	})
+	return found, err
+}
+
+// addedSince returns the messages with the label that came after the history id; none where Gmail has forgotten.
+func (c *Client) addedSince(ctx context.Context, since uint64, label string) (came []MessageRef, err error) {
+	for token := ""; ; {
+		var answer *api.ListHistoryResponse
+		err := c.do(ctx, MethodListHistory, "list history", ClassHistoryExpired, func(ctx context.Context) (err error) {
+			call := c.service.Users.History.List(c.user).StartHistoryId(since).HistoryTypes("messageAdded").LabelId(label)
+			if token != "" {
+				call.PageToken(token)
+			}
+			answer, err = call.MaxResults(historyPageSize).Context(ctx).Do()
+			return err
+		})
+		switch {
+		case ClassOf(err) == ClassHistoryExpired:
+			return came, nil
+		case err != nil:
+			return nil, err
+		}
+		for _, record := range answer.History {
+			for _, added := range record.MessagesAdded {
+				came = append(came, refOf(added.Message))
+			}
+		}
+		if token = answer.NextPageToken; token == "" {
+			return came, nil
+		}
+	}
+}
+
+// A messageHeader is what identifies a message.
+type messageHeader struct {
+	messageID string // without angle brackets
+	threadID  string
+	labelIDs  []string
+}
+
+func (c *Client) getHeader(ctx context.Context, id string) (h messageHeader, err error) {
+	err = c.do(ctx, MethodGetMessage, "get header of message "+id, ClassGone, func(ctx context.Context) error {
+		m, err := c.service.Users.Messages.Get(c.user, id).Format("metadata").MetadataHeaders("Message-ID").Context(ctx).Do()
+		if err != nil {
+			return err
+		}
+		h = headerOf(m)
+		return nil
+	})
+	return h, err
+}
+
+func headerOf(m *api.Message) messageHeader {
+	h := messageHeader{threadID: m.ThreadId, labelIDs: m.LabelIds}
+	if m.Payload == nil {
+		return h
+	}
+	for _, f := range m.Payload.Headers {
+		if strings.EqualFold(f.Name, "Message-ID") {
+			h.messageID = strings.Trim(strings.TrimSpace(f.Value), "<>")
+			break
+		}
+	}
+	return h
+}
+
+// A SendAs is an address that the mailbox may send from.
+type SendAs struct {
+	Email   string
+	Name    string // may be empty
+	ReplyTo string // where answers go; empty: to Email
+	Primary bool   // the mailbox's own address
+}
+
+// ListSendAs lists the addresses that the mailbox may send from, those that have not been verified left out.
+func (c *Client) ListSendAs(ctx context.Context) (addresses []SendAs, err error) {
+	err = c.do(ctx, MethodListSendAs, "list the addresses to send from", ClassNotFound, func(ctx context.Context) error {
+		answer, err := c.service.Users.Settings.SendAs.List(c.user).Context(ctx).Do()
+		if err != nil {
+			return err
+		}
+		for _, a := range answer.SendAs {
+			if a.IsPrimary || a.VerificationStatus == "accepted" {
+				addresses = append(addresses, SendAs{Email: a.SendAsEmail, Name: a.DisplayName, ReplyTo: a.ReplyToAddress, Primary: a.IsPrimary})
+			}
+		}
+		return nil
+	})
+	return addresses, err
+}
+
+// A StoredAttachment is a file of a message at Gmail.
+type StoredAttachment struct {
+	// ID is for [Client.GetAttachment]. Gmail gives another one each time: do not store it. Empty when the file is so small
+	// that Gmail does not keep it apart; [Client.GetRaw] has it.
+	ID          string
+	PartID      string // within the message
+	Filename    string
+	ContentType string
+	Size        int64
+}
+
+// ListAttachments lists the files of a message: the parts that have a name.
+func (c *Client) ListAttachments(ctx context.Context, messageID string) (files []StoredAttachment, err error) {
+	err = c.do(ctx, MethodGetMessage, "list attachments of message "+messageID, ClassGone, func(ctx context.Context) error {
+		m, err := c.service.Users.Messages.Get(c.user, messageID).Format("full").Context(ctx).Do()
+		if err == nil {
+			files = filesOf(m.Payload, nil)
+		}
+		return err
+	})
+	return files, err
+}
+
+func filesOf(part *api.MessagePart, files []StoredAttachment) []StoredAttachment {
+	if part == nil {
+		return files
+	}
+	if part.Filename != "" && part.Body != nil {
+		files = append(files, StoredAttachment{
+			ID: part.Body.AttachmentId, PartID: part.PartId, Filename: part.Filename, ContentType: part.MimeType, Size: part.Body.Size,
+		})
+	}
+	for _, p := range part.Parts {
+		files = filesOf(p, files)
+	}
+	return files
+}
+
+// GetAttachment fetches the content of a file of a message, by an id of [Client.ListAttachments].
+func (c *Client) GetAttachment(ctx context.Context, messageID, attachmentID string) (content []byte, err error) {
+	op := "get attachment of message " + messageID
+	if attachmentID == "" {
+		return nil, &Error{Op: op, Class: ClassInvalid, Err: errors.New("the id is empty: Gmail keeps the file within the message; use GetRaw")}
+	}
+	err = c.do(ctx, MethodGetAttachment, op, ClassGone, func(ctx context.Context) error {
+		body, err := c.service.Users.Messages.Attachments.Get(c.user, messageID, attachmentID).Context(ctx).Do()
+		if err != nil {
+			return err
+		}
+		content, err = base64.RawURLEncoding.DecodeString(strings.TrimRight(body.Data, "="))
+		return err
+	})
+	return content, err
+}

@@ -1,0 +1,95 @@
+package gmail
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/queuetest"
+)
+
+// TestSendWhereverTheProcessDies: the message arrives once, and the ledger says so.
+func TestSendWhereverTheProcessDies(t *testing.T) {
+	queuetest.CrashEverywhere(t, func(t testing.TB, q *queue.Queue) queuetest.Scenario {
+		server, err := gmailtest.Open(t.Context(), gmailtest.Config{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Close()) })
+		ann, err := server.Account(t.Context(), "ann@example.com")
+		require.NoError(t, err)
+		letter, err := server.Deliver(t.Context(), []byte(question))
+		require.NoError(t, err)
+
+		db := q.DB()
+		require.NoError(t, Migrate(t.Context(), db))
+		store, err := NewStore(StoreConfig{DB: db})
+		require.NoError(t, err)
+		require.NoError(t, makeTestActions(t.Context(), db))
+		ledger := &testLedger{db: db}
+		a := postroom.Action{ID: uuid.NewString(), State: postroom.ActionQueued, Type: postroom.AutoReply, Parameters: postroom.Parameters{"body": "Yes."}}
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+			if a.AccountID, err = store.EnsureAccount(ctx, tx, server.Email()); err != nil {
+				return err
+			}
+			m := &postroom.Message{
+				AccountID: a.AccountID, ProviderID: letter.ID, ProviderThreadID: letter.ThreadID, MessageID: "q@example.com",
+				From: postroom.Address{Email: "ann@example.com"}, To: []postroom.Address{{Email: server.Email()}}, Subject: "Tea?",
+			}
+			if _, err := store.SaveMessage(ctx, tx, m, 1); err != nil {
+				return err
+			}
+			a.MessageID = m.ID
+			return ledger.put(ctx, tx, a)
+		}))
+		_, err = q.Enqueue(t.Context(), NewActionJob(a.AccountID, a.ID))
+		require.NoError(t, err)
+		return queuetest.Scenario{
+			Register: func(d *queue.Dispatcher) {
+				client := markedClient(t, server.URL())
+				clients := ClientsFunc(func(context.Context, string) (*Client, error) { return client, nil })
+				outbox, err := NewOutbox(OutboxConfig{Store: store, Clients: clients, Ledger: ledger, Settle: time.Millisecond})
+				require.NoError(t, err)
+				require.NoError(t, Register(d, Config{Store: store, Clients: clients, Ledger: ledger, Outbox: outbox}))
+			},
+			Outside: func() []string { return []string{arrived(t, ann), done(t, ledger, a.ID)} },
+			Ignore: []string{
+				"outbound_messages", // ids of Gmail's, and hashes of them
+				"test_actions",
+			},
+		}
+	})
+}
+
+// markedClient makes the client of one process, whose requests are calls to the outside.
+func markedClient(t testing.TB, url string) *Client {
+	token := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "test"})
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(base.CloseIdleConnections)
+	client, err := NewClient(ClientConfig{
+		HTTPClient: &http.Client{Transport: &oauth2.Transport{Source: token, Base: queuetest.Transport(base)}},
+		Endpoint:   url, Limits: Limits{Unlimited: true}, Timeout: 2 * time.Second,
+	})
+	require.NoError(t, err)
+	return client
+}
+
+// arrived says how many messages a mailbox has.
+func arrived(t testing.TB, account *gmailtest.Account) string {
+	n, err := account.Count(context.Background())
+	require.NoError(t, err)
+	return fmt.Sprint("messages that arrived: ", n)
+}
+
+func done(t testing.TB, ledger *testLedger, id string) string {
+	a, err := ledger.Action(context.Background(), id)
+	require.NoError(t, err)
+	return fmt.Sprint("action: ", a.State, a.Error, a.UndoHint != nil && a.UndoHint.SentMessageID != "")
+}

@@ -1,0 +1,113 @@
+package gmail
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// refused is the error of a message that must not be sent.
+func refused(actionID, format string, args ...any) error {
+	return &Error{Op: "send the message of action " + actionID, Class: ClassRefused, Err: fmt.Errorf(format, args...)}
+}
+
+// guard returns an error of [ClassRefused] for a message that could go round in circles, or that goes where none should.
+func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxConfig) error {
+	recipients, err := p.recipients()
+	switch {
+	case err != nil:
+		return refused(p.ActionID, "a recipient: %w", err)
+	case len(recipients) == 0:
+		return refused(p.ActionID, "it has no recipient")
+	case len(recipients) > cfg.MaxRecipients:
+		return refused(p.ActionID, "it has %d recipients; at most %d are allowed (%s)", len(recipients), cfg.MaxRecipients, cfg.name("MaxRecipients"))
+	case !ownAddress(own, p.From):
+		return refused(p.ActionID, "the mailbox cannot send from %s", p.From)
+	}
+	for _, email := range recipients {
+		if isOwn(own, email) {
+			return refused(p.ActionID, "%s is the mailbox's own address: the message would come back", email)
+		}
+	}
+	if p.MessageType == OutboundForward {
+		return p.guardForward(o, own, recipients)
+	}
+	return p.guardReply(o, own, recipients)
+}
+
+// guardReply: no reply to a message that no person wrote, nor to an address that nobody reads (RFC 3834, section 2).
+func (p *OutboundPayload) guardReply(o *postroom.Message, own []SendAs, recipients []string) error {
+	if signs := headerOfMessage(o).Automatic(); len(signs) > 0 {
+		return refused(p.ActionID, "the original was sent by a program or to many (%s), and gets no automatic reply", signs[0])
+	}
+	switch {
+	case isOwn(own, o.From.Email):
+		return refused(p.ActionID, "the original is from %s, the mailbox's own address", o.From.Email)
+	case o.HasLabel(postroom.LabelSpam):
+		return refused(p.ActionID, "the original is spam: a reply would show that the address is read")
+	case o.HasLabel(postroom.LabelDraft):
+		return refused(p.ActionID, "the original is a draft")
+	}
+	for _, email := range recipients {
+		if signs := (mime.Header{{Name: "From", Value: email}}).Automatic(); len(signs) > 0 {
+			return refused(p.ActionID, "nobody reads mail to %s", email)
+		}
+	}
+	return nil
+}
+
+// guardForward: no forward of a notice about mail, which could be about an earlier forward, of what this mailbox has sent on
+// already, nor back to the sender.
+func (p *OutboundPayload) guardForward(o *postroom.Message, own []SendAs, recipients []string) error {
+	for _, sign := range headerOfMessage(o).Automatic() {
+		if sign.Kind == mime.AutoReport || sign.Kind == mime.Challenge {
+			return refused(p.ActionID, "the original is a notice about mail (%s)", sign)
+		}
+	}
+	for _, loop := range o.Header("X-Loop") {
+		if isOwn(own, strings.TrimSpace(loop)) {
+			return refused(p.ActionID, "the original was sent by this mailbox and has come back")
+		}
+	}
+	if from := strings.ToLower(o.From.Email); slices.Contains(recipients, from) {
+		return refused(p.ActionID, "%s is the sender of the original", from)
+	}
+	return nil
+}
+
+// headerOfMessage is the header of a stored message.
+func headerOfMessage(m *postroom.Message) mime.Header {
+	header := make(mime.Header, len(m.Headers))
+	for i, f := range m.Headers {
+		header[i] = mime.Field{Name: f.Name, Value: f.Value}
+	}
+	return header
+}
+
+// isOwn reports whether mail to the address comes into the mailbox: an address of its own, also with "+" and a tag, and for
+// Gmail's own domains with or without dots.
+func isOwn(own []SendAs, email string) bool {
+	key := mailboxKey(email)
+	return slices.ContainsFunc(own, func(a SendAs) bool { return mailboxKey(a.Email) == key })
+}
+
+func mailboxKey(email string) string {
+	local, domain, _ := strings.Cut(strings.ToLower(strings.TrimSpace(email)), "@")
+	local, _, _ = strings.Cut(local, "+")
+	if domain == "googlemail.com" || domain == "gmail.com" {
+		local, domain = strings.ReplaceAll(local, ".", ""), "gmail.com"
+	}
+	return local + "@" + domain
+}
+
+// ownAddress reports whether the mailbox may send from what a From says.
+func ownAddress(own []SendAs, from string) bool {
+	list, err := readAddresses([]string{from})
+	if err != nil || len(list) != 1 {
+		return false
+	}
+	return slices.ContainsFunc(own, func(a SendAs) bool { return strings.EqualFold(a.Email, list[0].Email) })
+}

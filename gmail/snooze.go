@@ -1,0 +1,104 @@
+package gmail
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// stepWake is the step of a snooze that enqueues the job which wakes the message. Its result is a wakeUp.
+const stepWake = "wake"
+
+// A wakeUp is how a snoozed message comes back.
+type wakeUp struct {
+	Until   time.Time `json:"until"`
+	LabelID string    `json:"label_id"`
+	JobID   string    `json:"job_id"`
+}
+
+// snooze takes a message out of the inbox until a time. The job that wakes it is durable before the message leaves the inbox,
+// and waits for this action to end: see [jobs.unsnooze].
+func (j *jobs) snooze(
+	ctx context.Context, w *queue.Work[ActionPayload], client *Client, id string, before postroom.Image, kind postroom.Kind, a postroom.Action,
+) (outcome, error) {
+	wake, err := j.scheduleWake(ctx, w, client, id, a)
+	if err != nil {
+		return outcome{}, err
+	}
+	done, err := perform(ctx, client, id, before, kind.Effect(postroom.Parameters{postroom.ParamLabel: wake.LabelID}))
+	if err != nil {
+		return outcome{}, err
+	}
+	inverse := maps.Clone(done.hint.InverseParameters)
+	maps.Copy(inverse, postroom.Parameters{
+		"add_labels": []string{postroom.LabelInbox}, "remove_labels": []string{wake.LabelID},
+		postroom.ParamCancelJob: wake.JobID, postroom.ParamCancelKey: wakeKey(a.AccountID, a.ID), "unsnooze_job_id": wake.JobID,
+		"snooze_until": wake.Until.Format(time.RFC3339), "snooze_label": j.SnoozeLabel, "snooze_label_id": wake.LabelID,
+	})
+	done.hint.InverseParameters = inverse
+	return done, nil
+}
+
+// scheduleWake makes the label if it is missing, and enqueues the wake-up, once for all attempts.
+func (j *jobs) scheduleWake(
+	ctx context.Context, w *queue.Work[ActionPayload], client *Client, providerID string, a postroom.Action,
+) (wakeUp, error) {
+	message, err := j.Store.Message(ctx, a.AccountID, a.MessageID)
+	if err != nil {
+		return wakeUp{}, err
+	}
+	label, isNew, err := j.snoozeLabel(ctx, w, client, a.AccountID)
+	if err != nil {
+		return wakeUp{}, err
+	}
+	return queue.StepTx(ctx, w, stepWake, func(ctx context.Context, tx queue.Tx) (wakeUp, error) {
+		until, err := postroom.SnoozeUntil(a.Parameters, queue.Now(tx))
+		if err != nil {
+			return wakeUp{}, &Error{Op: "snooze message " + providerID, Class: ClassInvalid, Err: err}
+		}
+		if isNew {
+			if err := j.Store.saveOwnLabel(ctx, tx, a.AccountID, label); err != nil {
+				return wakeUp{}, err
+			}
+		}
+		payload := UnsnoozePayload{AccountID: a.AccountID, MessageID: a.MessageID, ActionID: a.ID, SnoozeLabelID: label.ID}
+		onReply, _ := a.Parameters["wake_on_reply"].(bool)
+		enqueued, err := w.Queue().EnqueueTx(ctx, tx, payload.job(until, message.ProviderThreadID, onReply))
+		return wakeUp{Until: until, LabelID: label.ID, JobID: enqueued.ID}, err
+	})
+}
+
+// snoozeLabel returns the label of snoozed messages, and makes it at Gmail if it is missing; isNew reports whether it is not
+// stored here. It asks Gmail, which costs one unit: a label that is stored here may be gone there.
+func (j *jobs) snoozeLabel(
+	ctx context.Context, w *queue.Work[ActionPayload], client *Client, accountID string,
+) (label postroom.Label, isNew bool, err error) {
+	label, err = queue.Step(ctx, w, "label", func(ctx context.Context) (postroom.Label, error) {
+		labels, err := client.ListLabels(ctx)
+		if err != nil {
+			return postroom.Label{}, err
+		}
+		named := func(l postroom.Label) bool { return sameName(l.Name, j.SnoozeLabel) }
+		if i := slices.IndexFunc(labels, named); i >= 0 {
+			return labels[i], nil
+		}
+		return client.CreateLabel(ctx, j.SnoozeLabel)
+	})
+	if err != nil {
+		return label, false, err
+	}
+	known, err := j.Store.Labels(ctx, accountID)
+	return label, !slices.ContainsFunc(known, func(l postroom.Label) bool { return l.ID == label.ID }), err
+}
+
+// saveOwnLabel stores a label that is ours and not for a model to choose.
+func (s *Store) saveOwnLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
+	if err := s.SaveLabel(ctx, tx, accountID, label); err != nil {
+		return err
+	}
+	return s.DescribeLabel(ctx, tx, accountID, label.ID, "snoozed messages, which come back by themselves", false)
+}

@@ -1,0 +1,206 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An UnsnoozePayload names the snoozed message that a [JobUnsnooze] wakes.
+type UnsnoozePayload struct {
+	AccountID string `json:"account_id"`
+	MessageID string `json:"message_id"` // ours
+	ActionID  string `json:"action_id"`  // the snooze
+	// SnoozeLabelID is the label to remove. Empty: the one that Config.SnoozeLabel names.
+	SnoozeLabelID string `json:"snooze_label_id,omitempty"`
+}
+
+// NewUnsnoozeJob makes the job that puts a snoozed message back into the inbox at a time. The action snooze enqueues it by
+// itself. The key allows one unfinished job for each action.
+func NewUnsnoozeJob(p UnsnoozePayload, at time.Time) queue.NewJob { return p.job(at, "", false) }
+
+// wakeAttempts is the MaxAttempts of a wake-up: a message that is not woken is out of sight for ever.
+const wakeAttempts = 1000
+
+// job makes the job. Its tags are how the wake-ups of a message are found and, if a reply wakes it as well, those of a thread.
+func (p UnsnoozePayload) job(at time.Time, threadID string, onReply bool) queue.NewJob {
+	tags := []string{messageTag(p.MessageID)}
+	if onReply {
+		tags = append(tags, replyTag(threadID))
+	}
+	return JobUnsnooze.New(p, &queue.Options{
+		NotBefore: at, MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(wakeKey(p.AccountID, p.ActionID)), Tags: tags,
+		LimitKey: LimitKey(p.AccountID),
+	})
+}
+
+func wakeKey(accountID, actionID string) string {
+	return fmt.Sprintf("%s:%s:%s", JobUnsnooze, accountID, actionID)
+}
+
+func messageTag(messageID string) string      { return "message:" + messageID }
+func replyTag(providerThreadID string) string { return "reply:" + providerThreadID }
+
+// unsnooze puts a snoozed message back into the inbox.
+//
+// It waits for the actions of the message that execute. One of them may be the snooze itself, or the undo of its undo: a wake-up
+// before their effect would be none, and the message would sleep for ever.
+func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
+	p := w.Payload
+	if err := j.waitForActions(ctx, w); err != nil {
+		return err
+	}
+	others, err := otherWakeUps(ctx, w)
+	if err != nil {
+		return err
+	}
+	if err := sleepOn(others); err != nil {
+		return err
+	}
+	image, err := j.wake(ctx, p)
+	switch {
+	case errors.Is(err, postroom.ErrMessageGone):
+		w.SetResult(map[string]string{"skipped": "the message is gone from Gmail"})
+		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+			return j.Store.markDeletedByID(ctx, tx, p.AccountID, p.MessageID)
+		})
+	case err != nil:
+		return wakeVerdict(err)
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := cancelOverslept(ctx, tx, w.Queue(), others); err != nil {
+			return err
+		}
+		return j.Store.SetLabels(ctx, tx, p.AccountID, p.MessageID, image)
+	})
+}
+
+// refusedDelay is the wait after Gmail has refused to wake a message: 1000 attempts make six weeks.
+const refusedDelay = time.Hour
+
+// wakeVerdict is [Verdict], but for what is fatal to other jobs and may pass: an administrator switches the API off and on again, a
+// person grants what was not granted, a label is deleted between two calls. A message that is not woken is out of sight.
+func wakeVerdict(err error) error {
+	switch ClassOf(err) {
+	case ClassForbidden, ClassInvalid:
+		return queue.RetryAfter(err, refusedDelay)
+	}
+	return Verdict(err)
+}
+
+// waitForActions puts the job off while an action of the message executes. An action whose job has ended without finishing it
+// does nothing any more.
+func (j *jobs) waitForActions(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
+	action, err := j.Ledger.Executing(ctx, w.Payload.AccountID, w.Payload.MessageID)
+	if err != nil || action == nil {
+		return err
+	}
+	holder, err := w.Queue().Job(ctx, action.JobID)
+	switch {
+	case errors.Is(err, queue.ErrJobNotFound), err == nil && holder.State.Finished():
+		return nil
+	case err != nil:
+		return err
+	}
+	busy := &postroom.BusyError{MessageID: action.MessageID, ActionID: action.ID, JobID: action.JobID}
+	return queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
+}
+
+// otherWakeUps lists the wake-ups of other snoozes of the same message.
+func otherWakeUps(ctx context.Context, w *queue.Work[UnsnoozePayload]) ([]queue.Job, error) {
+	others, err := w.Queue().Jobs(ctx, queue.Filter{
+		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued}, Tags: []string{messageTag(w.Payload.MessageID)}, Limit: 100,
+	})
+	return slices.DeleteFunc(others, func(j queue.Job) bool { return j.ID == w.Job.ID }), err
+}
+
+// sleepOn puts a wake-up off until after that of a later snooze, if there is one. It does not end: the later snooze may be
+// undone, and then the earlier one has still to be woken.
+func sleepOn(others []queue.Job) error {
+	for i := range others {
+		if wait := time.Until(others[i].NotBefore); wait > 0 && others[i].StartedAt.IsZero() {
+			return queue.Defer(fmt.Errorf("gmail: the message has been snoozed again, until %s", others[i].NotBefore.Format(time.RFC3339)), wait+time.Second)
+		}
+	}
+	return nil
+}
+
+// cancelOverslept cancels the wake-ups that were put off for one that has come.
+func cancelOverslept(ctx context.Context, tx queue.Tx, q *queue.Queue, others []queue.Job) error {
+	for i := range others {
+		if others[i].StartedAt.IsZero() {
+			continue
+		}
+		if err := q.CancelTx(ctx, tx, others[i].ID); err != nil && !errors.Is(err, queue.ErrFinished) && !errors.Is(err, queue.ErrJobNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// wake changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
+// loses the label. The label may be gone from Gmail, and with it from the message.
+func (j *jobs) wake(ctx context.Context, p UnsnoozePayload) (postroom.Image, error) {
+	_, client, err := j.open(ctx, p.AccountID)
+	if err != nil {
+		return postroom.Image{}, err
+	}
+	id, err := j.Store.providerID(ctx, p.AccountID, p.MessageID)
+	if err != nil {
+		return postroom.Image{}, err
+	}
+	label := p.SnoozeLabelID
+	if label == "" {
+		if label, _, err = j.Store.LabelID(ctx, p.AccountID, j.SnoozeLabel); err != nil {
+			return postroom.Image{}, err
+		}
+	}
+	image, err := client.GetImage(ctx, id)
+	if err != nil {
+		return image, err
+	}
+	change := remove(label)
+	if !image.Has(postroom.LabelTrash) && !image.Has(postroom.LabelSpam) {
+		change.Add = []string{postroom.LabelInbox}
+	}
+	if change = needed(change, image); change.IsZero() {
+		return image, nil
+	}
+	return client.apply(ctx, id, change)
+}
+
+// wakeOnReply wakes the snoozed messages of a thread in which somebody has answered: their jobs are replaced by ones that are
+// due at once.
+func wakeOnReply(ctx context.Context, tx queue.Tx, q *queue.Queue, sleeping []queue.Job) error {
+	for i := range sleeping {
+		switch err := q.CancelTx(ctx, tx, sleeping[i].ID); {
+		case errors.Is(err, queue.ErrFinished), errors.Is(err, queue.ErrJobNotFound):
+			continue // it is awake, or its snooze has been undone
+		case err != nil:
+			return err
+		}
+		_, err := q.EnqueueTx(ctx, tx, queue.NewJob{Type: sleeping[i].Type, Payload: sleeping[i].Payload, Options: queue.Options{
+			MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(sleeping[i].Key), Tags: sleeping[i].Tags, LimitKey: sleeping[i].LimitKey,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleepingUntilReply lists the wake-ups of the thread's messages that a reply brings forward.
+func (j *jobs) sleepingUntilReply(ctx context.Context, q *queue.Queue, m *postroom.Message) ([]queue.Job, error) {
+	if j.Ledger == nil || m.InReplyTo == "" && len(m.References) == 0 || m.HasLabel(postroom.LabelSent) || m.HasLabel(postroom.LabelDraft) {
+		return nil, nil
+	}
+	return q.Jobs(ctx, queue.Filter{
+		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued}, Tags: []string{replyTag(m.ProviderThreadID)}, Limit: 1000,
+	})
+}

@@ -1,0 +1,115 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// A window keeps what is spent in any minute within a budget, whenever Gmail's own minutes begin and however long calls take.
+//
+// The units of a call count from before it is sent until a minute after its answer. Gmail has counted them at some time in
+// between. So when the last call of any minute of Gmail's began, the others of that minute counted here as well, and all of
+// them together are within the budget. A pace of the budget spreads the calls over the minute: what is spent at once, after a
+// pause, is Burst at most.
+type window struct {
+	limit  int
+	length time.Duration // a minute
+	pace   *rate.Limiter
+	turn   chan struct{} // who is next; the others wait in order
+
+	mu      sync.Mutex
+	running int     // units of calls under way
+	spent   int     // the sum of ended
+	ended   []ended // oldest first
+}
+
+// ended is a call that counts until a minute after its end.
+type ended struct {
+	until time.Time
+	units int
+}
+
+func newWindow(l Limits, minute time.Duration) *window {
+	perSecond := float64(l.UnitsPerMinute) / minute.Seconds()
+	return &window{
+		limit: l.UnitsPerMinute, length: minute, pace: rate.NewLimiter(rate.Limit(perSecond), l.Burst), turn: make(chan struct{}, 1),
+	}
+}
+
+var errNoBudget = errors.New("the budget of quota units allows the call only after its deadline")
+
+func (w *window) take(ctx context.Context, units int) (end func(), err error) {
+	if err := w.pace.WaitN(ctx, units); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &Error{Class: ClassRateLimited, Err: errNoBudget}
+	}
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for {
+		wait := w.tryTake(units)
+		if wait == 0 {
+			return func() { w.end(units) }, nil
+		}
+		if err := pauseFor(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// tryTake takes the units, or returns for how long at least it cannot.
+func (w *window) tryTake(units int) (wait time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	for len(w.ended) > 0 && !now.Before(w.ended[0].until) {
+		w.spent -= w.ended[0].units
+		w.ended = w.ended[1:]
+	}
+	excess := w.spent + w.running + units - w.limit
+	if excess <= 0 {
+		w.running += units
+		return 0
+	}
+	for _, e := range w.ended {
+		if excess -= e.units; excess <= 0 {
+			return e.until.Sub(now)
+		}
+	}
+	return w.length // what is under way counts for longer
+}
+
+func (w *window) end(units int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running -= units
+	w.spent += units
+	w.ended = append(w.ended, ended{time.Now().Add(w.length), units})
+}
+
+func (w *window) shares() int         { return 1 }
+func (w *window) close(time.Duration) {}
+
+// pauseFor waits. When ctx ends sooner, that is an error at once.
+func pauseFor(ctx context.Context, wait time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
+		return &Error{Class: ClassRateLimited, Err: errNoBudget}
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,208 @@
+package postroom
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ActionJob is the type of the job that carries out actions. Package gmail has its handler.
+const ActionJob = "action.gmail"
+
+// A Kind describes one kind of action: what it needs, how dangerous it is, how it is undone, and who carries it out.
+//
+// A kind is carried out in one of three ways:
+//
+//   - With an Effect, package gmail changes the labels of the message, and package undo restores them.
+//   - With a Handler, the host's function runs in the action's job.
+//   - With a Job, jobs of that type carry it out.
+type Kind struct {
+	// Type is the name of the action: lower-case letters, digits and underscores, beginning with a letter, at most 50. The
+	// prefixes "undo_" and "redo_" belong to the ledger. Required.
+	Type ActionType
+
+	// Summary says in a few words what the action does, to people and to models. At most 200 bytes on one line. Required.
+	Summary string
+
+	// Danger is the harm that a wrong action can do. The zero value is [Dangerous]. A kind that is not [Kind.Reversible] must
+	// be dangerous, and a standard kind at least as dangerous as [StandardKind] says.
+	Danger Danger
+
+	// Parameters are what the action takes. Others that are given have no effect.
+	Parameters []Parameter
+
+	// Check returns an error that says what is wrong with parameters that fit their description. The time is that of the
+	// decision; it is zero when a rule is checked, which must not become wrong by the passing of time. Default nil: nothing
+	// more is checked.
+	Check func(p Parameters, now time.Time) error
+
+	// Effect returns the change of the message's labels; the parameters have been checked, and labels are ids. Default nil:
+	// the action changes no labels by itself.
+	Effect func(p Parameters) Effect
+
+	// Handler carries out the action in the job of type [ActionJob], and Undo undoes it in the job of the undo. Without Undo
+	// the kind cannot be undone. Default nil.
+	Handler Handler
+	Undo    Undoer
+
+	// Job is the type of the job that carries out the action. Default [ActionJob], and required without an Effect and a
+	// Handler.
+	Job string
+}
+
+// An Effect is the change that an action makes of the labels of its message.
+type Effect struct {
+	// Change is what is added and removed, by the ids of the labels. The label [LabelTrash] stands for the trash.
+	Change LabelChange
+	// Inverse and InverseParameters name the action that would undo this one, for people; see [UndoHint]. Default undo_ and the
+	// type of the action: there is no action of that kind, and its undo is what undoes it.
+	Inverse           ActionType
+	InverseParameters Parameters
+}
+
+// A ParameterType is the type of the value of a parameter.
+type ParameterType string
+
+// The types of parameters.
+const (
+	TextParameter    ParameterType = "text"    // a string that is not blank
+	TextsParameter   ParameterType = "texts"   // a string that is not blank, or a list of such, not empty
+	IntegerParameter ParameterType = "integer" // a whole number
+	BooleanParameter ParameterType = "boolean" // true or false
+	TimeParameter    ParameterType = "time"    // an instant as RFC 3339 writes it
+	LabelParameter   ParameterType = "label"   // the name of a label; in the ledger its id
+)
+
+// A Parameter describes one parameter of a [Kind].
+type Parameter struct {
+	Name     string        // as Type of [Kind]
+	Type     ParameterType // required
+	Summary  string        // what it says, for people and models; at most 200 bytes on one line
+	Required bool
+	// Values are those that a [TextParameter] may have. Default empty: any text.
+	Values []string
+	// Min and Max bound an [IntegerParameter], both included. Both zero: no bounds.
+	Min, Max int64
+}
+
+// Reversible reports whether actions of the kind can be undone: those with an Effect or an Undo.
+func (k *Kind) Reversible() bool { return k.Effect != nil || k.Undo != nil }
+
+// TakesLabel reports whether the kind has a parameter that is a label, and returns the names of those parameters.
+func (k *Kind) TakesLabel() (parameters []string, ok bool) {
+	for _, p := range k.Parameters {
+		if p.Type == LabelParameter {
+			parameters = append(parameters, p.Name)
+		}
+	}
+	return parameters, len(parameters) > 0
+}
+
+// CheckParameters returns an error that says what the kind needs and p lacks, or nil. For now see Check of [Kind].
+func (k *Kind) CheckParameters(p Parameters, now time.Time) error {
+	for _, parameter := range k.Parameters {
+		if err := parameter.check(p[parameter.Name]); err != nil {
+			return fmt.Errorf("action %s %w", k.Type, err)
+		}
+	}
+	if k.Check == nil {
+		return nil
+	}
+	if err := k.Check(p, now); err != nil {
+		return fmt.Errorf("action %s: %w", k.Type, err)
+	}
+	return nil
+}
+
+// clone copies everything that a caller could change.
+func (k Kind) clone() Kind {
+	k.Parameters = slices.Clone(k.Parameters)
+	for i := range k.Parameters {
+		k.Parameters[i].Values = slices.Clone(k.Parameters[i].Values)
+	}
+	return k
+}
+
+var kindName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,49}$`)
+
+// validate checks the description, and sets Job.
+func (k *Kind) validate() error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("postroom: Kind %q: "+format, append([]any{string(k.Type)}, args...)...))
+	}
+	if k.Type == None {
+		fault("cannot be replaced: decisions that are not usable become none")
+	}
+	if name := string(k.Type); !kindName.MatchString(name) || strings.HasPrefix(name, "undo_") || strings.HasPrefix(name, "redo_") {
+		fault("Type must be lower-case letters, digits and underscores, begin with a letter, have at most 50 of them, and not begin with undo_ or redo_")
+	}
+	if detail := checkSummary(k.Summary); detail != "" || k.Summary == "" {
+		fault("Summary %s", orElse(detail, "is empty; say in a few words what the action does"))
+	}
+	for i, p := range k.Parameters {
+		if err := p.validate(); err != nil {
+			fault("Parameters[%d] %w", i, err)
+		}
+		if slices.ContainsFunc(k.Parameters[:i], func(other Parameter) bool { return other.Name == p.Name }) {
+			fault("Parameters[%d] is the second with the name %q", i, p.Name)
+		}
+	}
+	if err := k.validateCarrier(); err != nil {
+		fault("%w", err)
+	}
+	if err := k.validateDanger(); err != nil {
+		fault("%w", err)
+	}
+	return errors.Join(faults...)
+}
+
+// validateCarrier requires that somebody carries out the kind, and only one.
+func (k *Kind) validateCarrier() error {
+	switch {
+	case k.Handler != nil && k.Effect != nil:
+		return errors.New("has a Handler and an Effect; give one of them, or two kinds")
+	case k.Undo != nil && k.Handler == nil:
+		return errors.New("has an Undo and no Handler; an Effect is undone by package undo")
+	case (k.Handler != nil || k.Effect != nil) && k.Job != "" && k.Job != ActionJob:
+		return fmt.Errorf("has the Job %q, and a Handler or an Effect, which the job %s carries out; leave one out", k.Job, ActionJob)
+	case k.Handler != nil || k.Effect != nil:
+		k.Job = ActionJob
+	case k.Job == "", k.Job == ActionJob && k.Type != None && k.Type != Delete:
+		return errors.New("has nobody who carries it out: give it a Handler, an Effect, or the Job that does")
+	}
+	return nil
+}
+
+func (k *Kind) validateDanger() error {
+	if k.Danger < Dangerous || k.Danger > Safe {
+		return fmt.Errorf("has the unknown Danger %d; use Dangerous, Reversible or Safe", k.Danger)
+	}
+	if standard, ok := StandardKind(k.Type); ok && k.Danger > standard.Danger {
+		return fmt.Errorf("has the Danger %s, and %s is %s", k.Danger, k.Type, standard.Danger)
+	}
+	if !k.Reversible() && k.Danger != Dangerous && k.Type != None {
+		return fmt.Errorf("has the Danger %s and cannot be undone; give it an Undo, or make it Dangerous", k.Danger)
+	}
+	return nil
+}
+
+func checkSummary(s string) string {
+	switch {
+	case len(s) > 200:
+		return "is longer than 200 bytes"
+	case strings.ContainsAny(s, "\n\r"):
+		return "has several lines; write one"
+	}
+	return ""
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

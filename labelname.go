@@ -1,0 +1,71 @@
+package postroom
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxLabelName is the length of the longest name of a label at Gmail, in characters.
+const MaxLabelName = 225
+
+// reservedNames are names, in lower case, that Gmail keeps for its own labels and views.
+var reservedNames = []string{
+	"inbox", "unread", "starred", "important", "sent", "draft", "spam", "trash", "chat", "category_personal", "category_social",
+	"category_promotions", "category_updates", "category_forums",
+	"all mail", "archive", "bin", "chats", "drafts", "junk", "muted", "scheduled", "sent mail", "snoozed",
+}
+
+// CheckLabelName returns an error that says why Gmail does not create a user label of the name, or why a person could not tell the
+// label from another: the name is blank or longer than [MaxLabelName], has a blank at an end or an empty part at a slash,
+// is one of Gmail's own in any case, or has characters that are not shown, such as those that turn the direction of text.
+// It does not know which labels exist.
+func CheckLabelName(name string) error {
+	if fault := labelNameFault(name); fault != nil {
+		return fmt.Errorf("label name %s: %w", quoteShort(name), fault)
+	}
+	return nil
+}
+
+func labelNameFault(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return errors.New("it is blank; give the label a name")
+	case !utf8.ValidString(name):
+		return errors.New("it is not UTF-8; write it in UTF-8")
+	case strings.TrimSpace(name) != name:
+		return errors.New("it begins or ends with a blank, which Gmail drops; leave the blank out")
+	case utf8.RuneCountInString(name) > MaxLabelName:
+		return fmt.Errorf("it has %d characters and Gmail takes %d; shorten it", utf8.RuneCountInString(name), MaxLabelName)
+	case slices.Contains(reservedNames, strings.ToLower(name)):
+		return errors.New("the name is one of Gmail's own; choose another")
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.TrimSpace(part) == "" {
+			return errors.New("a slash nests labels, and a part before or after one is blank; write parent/child")
+		}
+	}
+	if i := strings.IndexFunc(name, unseen); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		return fmt.Errorf("it contains the invisible character %U; leave it out", r)
+	}
+	return nil
+}
+
+// unseen reports whether a character is not shown. The two joiners are part of how some languages and emoji are written.
+func unseen(r rune) bool {
+	const zwnj, zwj = '\u200c', '\u200d'
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
+}
+
+// quoteShort quotes as much of a text as an error needs.
+func quoteShort(text string) string {
+	const enough = 40
+	if utf8.RuneCountInString(text) <= enough {
+		return fmt.Sprintf("%+q", text)
+	}
+	return fmt.Sprintf("%+q…", string([]rune(text)[:enough]))
+}

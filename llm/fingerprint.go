@@ -1,0 +1,54 @@
+package llm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Fingerprint is equal for requests that ask the same: it leaves out the random strings of the messages, who asks, and why. With
+// [Request.Same] that stands for the messages.
+func (r *Request) Fingerprint() string {
+	asked := struct {
+		Same        string
+		Messages    []Message
+		Tools       []Tool
+		ForceTool   string
+		Output      *Output
+		Max         int
+		Temperature *float64
+	}{r.Same, r.plain(), r.Tools, r.ForceTool, r.Output, r.MaxOutputTokens, r.Temperature}
+	encoded, err := json.Marshal(asked) //nolint:musttag // nobody reads it: it is hashed
+	if err != nil {
+		// Validate has found the schemas to be JSON; those that are not have a fingerprint all the same.
+		encoded = fmt.Appendf(nil, "%#v", asked)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
+}
+
+// plain is the messages with the random strings numbered.
+func (r *Request) plain() []Message {
+	if r.Same != "" {
+		return nil
+	}
+	var pairs []string
+	for i, random := range r.Random {
+		if random != "" {
+			pairs = append(pairs, random, fmt.Sprintf("\x00%d\x00", i))
+		}
+	}
+	replacer := strings.NewReplacer(pairs...)
+	plain := make([]Message, len(r.Messages))
+	for i, m := range r.Messages {
+		m.Text = replacer.Replace(m.Text)
+		m.ToolCalls = append([]ToolCall(nil), m.ToolCalls...)
+		for j := range m.ToolCalls {
+			m.ToolCalls[j].Arguments = replacer.Replace(m.ToolCalls[j].Arguments)
+		}
+		plain[i] = m
+	}
+	return plain
+}

@@ -1,0 +1,149 @@
+package gemini
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"google.golang.org/genai"
+
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/internal/provider"
+)
+
+// A turn is an answer that arrives in one piece or in several.
+type turn struct {
+	resp    llm.Response
+	reason  genai.FinishReason
+	blocked string
+}
+
+func (c *Client) stream(ctx context.Context, req *llm.Request, contents []*genai.Content, config *genai.GenerateContentConfig) (*llm.Response, error) {
+	next, stop := iter.Pull2(c.models.GenerateContentStream(ctx, c.caller.Model, contents, config))
+	defer stop()
+	var t turn
+	for {
+		piece, err := guarded(func() (*genai.GenerateContentResponse, error) {
+			piece, err, ok := next()
+			if !ok {
+				return nil, io.EOF
+			}
+			return piece, err
+		})
+		if errors.Is(err, io.EOF) {
+			return t.finish()
+		}
+		if err != nil {
+			return nil, streamError(err)
+		}
+		if err := t.add(req, piece); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// guarded calls the SDK, which panics on some answers that are no objects, such as null.
+func guarded(call func() (*genai.GenerateContentResponse, error)) (resp *genai.GenerateContentResponse, err error) {
+	defer func() {
+		if recover() != nil {
+			resp, err = nil, provider.Cut()
+		}
+	}()
+	resp, err = call()
+	if err == nil && resp == nil {
+		return nil, provider.Cut()
+	}
+	return resp, err
+}
+
+// streamError gives a failure within a stream the form of the others.
+func streamError(err error) error {
+	if fault, ok := errors.AsType[genai.APIError](err); ok {
+		return &provider.Fault{Code: fault.Status, Text: fault.Message}
+	}
+	return err
+}
+
+func (t *turn) add(req *llm.Request, piece *genai.GenerateContentResponse) error {
+	if u := piece.UsageMetadata; u != nil {
+		t.resp.Usage = llm.Usage{
+			InputTokens:     int(u.PromptTokenCount + u.ToolUsePromptTokenCount),
+			OutputTokens:    int(u.CandidatesTokenCount + u.ThoughtsTokenCount),
+			CacheReadTokens: int(u.CachedContentTokenCount), ReasoningTokens: int(u.ThoughtsTokenCount),
+		}
+	}
+	t.resp.RequestID = cmp.Or(t.resp.RequestID, piece.ResponseID)
+	if f := piece.PromptFeedback; f != nil && f.BlockReason != "" {
+		t.blocked = string(f.BlockReason)
+	}
+	if len(piece.Candidates) == 0 {
+		return nil
+	}
+	candidate := piece.Candidates[0]
+	t.reason = cmp.Or(candidate.FinishReason, t.reason)
+	if candidate.Content == nil {
+		return nil
+	}
+	for _, part := range candidate.Content.Parts {
+		if err := t.addPart(req, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *turn) addPart(req *llm.Request, part *genai.Part) error {
+	if part.Thought {
+		return nil
+	}
+	if part.FunctionCall == nil {
+		t.resp.Text += part.Text
+		return provider.Emit(req, llm.Chunk{Text: part.Text})
+	}
+	arguments, err := json.Marshal(part.FunctionCall.Args)
+	if err != nil || part.FunctionCall.Args == nil {
+		arguments = []byte("{}")
+	}
+	call := llm.ToolCall{
+		ID:   cmp.Or(part.FunctionCall.ID, fmt.Sprintf("%s%d", ownID, len(t.resp.ToolCalls)+1)),
+		Name: part.FunctionCall.Name, Arguments: string(arguments),
+		State: base64.StdEncoding.EncodeToString(part.ThoughtSignature),
+	}
+	t.resp.ToolCalls = append(t.resp.ToolCalls, call)
+	return provider.Emit(req, llm.Chunk{Tool: call.Name, Arguments: call.Arguments})
+}
+
+func (t *turn) finish() (*llm.Response, error) {
+	if t.blocked != "" {
+		return nil, t.fault(llm.ErrRefused, t.blocked)
+	}
+	switch t.reason {
+	case "":
+		return nil, provider.Cut()
+	case genai.FinishReasonStop:
+		t.resp.Stop = llm.StopEnd
+	case genai.FinishReasonMaxTokens:
+		t.resp.Stop = llm.StopLength
+		return &t.resp, nil
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls:
+		// An answer without a usable call: whoever asked says so to the model.
+		t.resp.Stop = llm.StopEnd
+	case genai.FinishReasonOther, genai.FinishReasonUnspecified:
+		return nil, t.fault(llm.ErrUnavailable, string(t.reason))
+	default:
+		return nil, t.fault(llm.ErrRefused, string(t.reason))
+	}
+	if len(t.resp.ToolCalls) > 0 {
+		t.resp.Stop = llm.StopTools
+	}
+	return &t.resp, nil
+}
+
+func (t *turn) fault(reason error, code string) error {
+	return &provider.Fault{Reason: reason, Code: code, Text: "the answer ended by " + code, Usage: t.resp.Usage, Request: t.resp.RequestID}
+}

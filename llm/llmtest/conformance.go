@@ -1,0 +1,446 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/llm"
+)
+
+// Settings are what a client under test is made with.
+type Settings struct {
+	URL            string
+	Key            llm.Secret
+	Timeout        time.Duration // 0: the default
+	MaxAnswerBytes int64         // 0: the default
+}
+
+// A Provider is a provider's client under test.
+type Provider struct {
+	Wire Wire
+	// New makes a client of the model "fake".
+	New func(t testing.TB, s Settings) llm.Client
+	// Full is the client's name of the model, as provider::model; empty for a name that depends on the address.
+	Full string
+	// Env are variables of the environment that an SDK reads and the client must not.
+	Env []string
+}
+
+const testKey = "sk-test-0123456789abcdef"
+
+// Conformance checks that a provider's client keeps the contract of [llm.Client], against a [Server] that speaks its wire.
+func Conformance(t *testing.T, p Provider) {
+	t.Run("an answer of text has its usage, model and end", p.text)
+	t.Run("a conversation arrives as it was given", p.conversation)
+	t.Run("a form of the text arrives", p.output)
+	t.Run("tool calls come back as they were written", p.toolCalls)
+	t.Run("an answer at its bound says so", p.length)
+	t.Run("a refusal is an error with its usage", p.refusal)
+	t.Run("a stream is the same answer in pieces", p.stream)
+	t.Run("a stream stops when its reader fails", p.streamReader)
+	t.Run("a stream that breaks is no answer", p.brokenStream)
+	t.Run("failures have reasons", p.failures)
+	t.Run("rate limits are read from the headers", p.limits)
+	t.Run("a call ends in time", p.timeout)
+	t.Run("an answer over its limit is an error", p.tooLong)
+	t.Run("what is no answer is an error", p.garbage)
+	t.Run("an impossible request calls nobody", p.invalid)
+	t.Run("the key goes into a header and nowhere else", p.key)
+	t.Run("the environment changes nothing", p.environment)
+	t.Run("calls may be made at once", p.concurrent)
+}
+
+func (p Provider) client(t *testing.T, s Settings, replies ...Reply) (llm.Client, *Server) {
+	t.Helper()
+	server := NewServer(t, p.Wire, replies...)
+	s.URL = server.URL
+	if s.Key == "" {
+		s.Key = testKey
+	}
+	return p.New(t, s), server
+}
+
+func ask() *llm.Request {
+	return &llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "Be brief."}, {Role: llm.RoleUser, Text: "Hello?"}}}
+}
+
+var noteTool = llm.Tool{Name: "note", Description: "Takes a note.", Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)}
+
+func (p Provider) text(t *testing.T) {
+	usage := llm.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 30, ReasoningTokens: 5}
+	client, _ := p.client(t, Settings{}, Reply{Text: "Good day, ä.", Usage: usage, Header: http.Header{"X-Request-Id": {"req_7"}}})
+	resp, err := client.Complete(t.Context(), ask())
+	require.NoError(t, err)
+	require.Equal(t, "Good day, ä.", resp.Text)
+	require.Equal(t, llm.StopEnd, resp.Stop)
+	require.Empty(t, resp.ToolCalls)
+	require.Equal(t, usage, resp.Usage)
+	require.NotEmpty(t, resp.RequestID)
+	if p.Full != "" {
+		require.Equal(t, p.Full, resp.Model)
+	}
+	require.True(t, strings.HasSuffix(resp.Model, "::fake"), resp.Model)
+}
+
+func (p Provider) conversation(t *testing.T) {
+	client, server := p.client(t, Settings{}, Reply{Text: "ok"})
+	messages := []llm.Message{
+		{Role: llm.RoleSystem, Text: "Be brief."},
+		{Role: llm.RoleUser, Text: "Take two notes."},
+		{Role: llm.RoleAssistant, Text: "I do.", ToolCalls: []llm.ToolCall{
+			{ID: "call_a", Name: "note", Arguments: `{"text":"one"}`}, {ID: "call_b", Name: "note", Arguments: `{"text":"two"}`},
+		}},
+		{Role: llm.RoleTool, Text: "noted one", ToolCallID: "call_a"},
+		{Role: llm.RoleTool, Text: "noted two", ToolCallID: "call_b"},
+	}
+	req := &llm.Request{Messages: messages, Tools: []llm.Tool{noteTool}, ForceTool: "note", MaxOutputTokens: 77, Temperature: new(float64)}
+	_, err := client.Complete(t.Context(), req)
+	require.NoError(t, err)
+	asked, err := server.Asked(server.Seen()[0])
+	require.NoError(t, err)
+	require.Equal(t, messages, asked.Messages)
+	require.Equal(t, []string{"note"}, asked.Tools)
+	require.Equal(t, "note", asked.ForceTool)
+	require.Equal(t, 77, asked.MaxOutput)
+}
+
+func (p Provider) output(t *testing.T) {
+	client, server := p.client(t, Settings{}, Reply{Text: `{"text":"x"}`})
+	req := ask()
+	req.Output = &llm.Output{Name: "note", Schema: noteTool.Schema}
+	resp, err := client.Complete(t.Context(), req)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"text":"x"}`, resp.Text)
+	asked, err := server.Asked(server.Seen()[0])
+	require.NoError(t, err)
+	require.True(t, asked.HasSchema)
+	require.Positive(t, asked.MaxOutput, "an answer is always bounded")
+}
+
+func (p Provider) toolCalls(t *testing.T) {
+	calls := []llm.ToolCall{{ID: "call_a", Name: "note", Arguments: `{"text":"ä \"q\""}`}, {ID: "call_b", Name: "note", Arguments: `{}`}}
+	state := ""
+	if p.Wire == GenerateContent {
+		state = "c2lnbmVk"
+	}
+	calls[0].State = state
+	client, server := p.client(t, Settings{}, Reply{ToolCalls: calls}, Reply{Text: "done"})
+	req := &llm.Request{Messages: ask().Messages, Tools: []llm.Tool{noteTool}}
+	resp, err := client.Complete(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, llm.StopTools, resp.Stop)
+	require.Equal(t, calls, resp.ToolCalls)
+
+	req.Messages = append(req.Messages, resp.Message(),
+		llm.Message{Role: llm.RoleTool, ToolCallID: "call_a", Text: "1"}, llm.Message{Role: llm.RoleTool, ToolCallID: "call_b", Text: "2"})
+	_, err = client.Complete(t.Context(), req)
+	require.NoError(t, err)
+	asked, err := server.Asked(server.Seen()[1])
+	require.NoError(t, err)
+	require.Equal(t, calls, asked.Messages[2].ToolCalls, "what the model called goes back unchanged")
+}
+
+func (p Provider) length(t *testing.T) {
+	client, _ := p.client(t, Settings{}, Reply{Text: "It was a", Stop: llm.StopLength})
+	resp, err := client.Complete(t.Context(), ask())
+	require.NoError(t, err)
+	require.Equal(t, llm.StopLength, resp.Stop)
+	require.Equal(t, "It was a", resp.Text)
+}
+
+func (p Provider) refusal(t *testing.T) {
+	for _, streaming := range []bool{false, true} {
+		client, _ := p.client(t, Settings{}, Reply{Refusal: "I will not.", Usage: llm.Usage{InputTokens: 9}})
+		req := ask()
+		if streaming {
+			req.Stream = func(llm.Chunk) error { return nil }
+		}
+		_, err := client.Complete(t.Context(), req)
+		require.ErrorIs(t, err, llm.ErrRefused)
+		var e *llm.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, 9, e.Usage.InputTokens, "a refusal costs")
+		require.Equal(t, llm.Fatal, e.Class())
+	}
+}
+
+func (p Provider) stream(t *testing.T) {
+	reply := Reply{
+		Text: "Good day.", ToolCalls: []llm.ToolCall{{ID: "call_a", Name: "note", Arguments: `{"text":"one"}`}, {ID: "call_b", Name: "note", Arguments: `{"text":"two"}`}},
+		Usage: llm.Usage{InputTokens: 100, OutputTokens: 20, CacheReadTokens: 30, ReasoningTokens: 5}, Header: http.Header{"X-Request-Id": {"req_7"}},
+	}
+	client, _ := p.client(t, Settings{}, reply)
+	req := &llm.Request{Messages: ask().Messages, Tools: []llm.Tool{noteTool}}
+	whole, err := client.Complete(t.Context(), req)
+	require.NoError(t, err)
+
+	text, arguments, pieces := "", "", 0
+	req.Stream = func(c llm.Chunk) error {
+		pieces++
+		text += c.Text
+		if c.Arguments != "" {
+			require.Equal(t, "note", c.Tool)
+		}
+		arguments += c.Arguments
+		return nil
+	}
+	streamed, err := client.Complete(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, whole, streamed)
+	require.Equal(t, reply.Text, text)
+	require.JSONEq(t, `[{"text":"one"},{"text":"two"}]`, "["+strings.ReplaceAll(arguments, "}{", "},{")+"]")
+	require.GreaterOrEqual(t, pieces, 4)
+}
+
+func (p Provider) streamReader(t *testing.T) {
+	client, _ := p.client(t, Settings{}, Reply{Text: "Good day."})
+	enough := errors.New("enough")
+	req, calls := ask(), 0
+	req.Stream = func(llm.Chunk) error { calls++; return enough }
+	_, err := client.Complete(t.Context(), req)
+	require.Equal(t, enough, err)
+	require.Equal(t, 1, calls)
+}
+
+func (p Provider) brokenStream(t *testing.T) {
+	overloaded := map[Wire]string{ChatCompletions: "overloaded", Messages: "overloaded_error", GenerateContent: "UNAVAILABLE"}[p.Wire]
+	events := http.Header{"Content-Type": {"text/event-stream"}}
+	for name, test := range map[string]struct {
+		reply  Reply
+		reason error
+	}{
+		"cut":          {Reply{Text: "Good day.", CutAfter: 1}, llm.ErrUnavailable},
+		"with a fault": {Reply{Text: "Good day.", CutAfter: 1, Fault: overloaded}, llm.ErrOverloaded},
+		"not JSON":     {Reply{Body: "data: {\n\n", Header: events}, llm.ErrUnavailable},
+		"no object":    {Reply{Body: "event: message_start\ndata: null\n\n", Header: events}, llm.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, server := p.client(t, Settings{}, test.reply)
+			req := ask()
+			req.Stream = func(llm.Chunk) error { return nil }
+			_, err := client.Complete(t.Context(), req)
+			require.ErrorIs(t, err, test.reason)
+			require.Len(t, server.Seen(), 1)
+		})
+	}
+}
+
+func (p Provider) failures(t *testing.T) {
+	word := func(chat, messages, gemini string) string {
+		return map[Wire]string{ChatCompletions: chat, Messages: messages, GenerateContent: gemini}[p.Wire]
+	}
+	invalid := word("invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT")
+	for name, test := range map[string]struct {
+		reply  Reply
+		reason error
+		wait   time.Duration
+	}{
+		"rate limit":           {Reply{Status: 429, Code: word("rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"), Header: http.Header{"Retry-After": {"7"}}}, llm.ErrRateLimited, 7 * time.Second},
+		"wait in milliseconds": {Reply{Status: 429, Header: http.Header{"Retry-After-Ms": {"1500"}, "Retry-After": {"2"}}}, llm.ErrRateLimited, 1500 * time.Millisecond},
+		"a wait without end":   {Reply{Status: 429, Header: http.Header{"Retry-After": {"1e300"}}}, llm.ErrRateLimited, 24 * time.Hour},
+		"no credit":            {Reply{Status: 402, Code: "billing_error", Message: "pay"}, llm.ErrNoCredit, 0},
+		"bad key":              {Reply{Status: 401, Code: word("invalid_api_key", "authentication_error", "UNAUTHENTICATED")}, llm.ErrBadKey, 0},
+		"no right":             {Reply{Status: 403, Code: word("forbidden", "permission_error", "PERMISSION_DENIED")}, llm.ErrBadKey, 0},
+		"context too long":     {Reply{Status: 400, Code: word("context_length_exceeded", invalid, invalid), Message: word("This model's maximum context length is 8192 tokens.", "prompt is too long: 210000 tokens > 200000 maximum", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).")}, llm.ErrContextTooLong, 0},
+		"bad request":          {Reply{Status: 400, Code: invalid, Message: "no"}, llm.ErrBadRequest, 0},
+		"no such model":        {Reply{Status: 404, Code: word("model_not_found", "not_found_error", "NOT_FOUND")}, llm.ErrNoModel, 0},
+		"server error":         {Reply{Status: 500, Code: word("server_error", "api_error", "INTERNAL")}, llm.ErrUnavailable, 0},
+		"overloaded":           {Reply{Status: 503, Code: word("server_error", "overloaded_error", "UNAVAILABLE"), Header: http.Header{"Retry-After": {"3"}}}, llm.ErrOverloaded, 3 * time.Second},
+		"overloaded, 529":      {Reply{Status: 529, Code: "overloaded_error"}, llm.ErrOverloaded, 0},
+		"a proxy's page":       {Reply{Status: 502, Body: "<html>Bad gateway</html>"}, llm.ErrUnavailable, 0},
+		"a redirect":           {Reply{Status: 307, Body: "{}", Header: http.Header{"Location": {"http://elsewhere.invalid/"}}}, llm.ErrNoModel, 0},
+		"an empty body":        {Reply{Status: 429, Body: " "}, llm.ErrRateLimited, 0},
+	} {
+		for _, streaming := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, streaming %v", name, streaming), func(t *testing.T) {
+				client, server := p.client(t, Settings{}, test.reply)
+				req := ask()
+				if streaming {
+					req.Stream = func(llm.Chunk) error { return nil }
+				}
+				_, err := client.Complete(t.Context(), req)
+				require.ErrorIs(t, err, test.reason)
+				var e *llm.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, test.reply.Status, e.Status)
+				require.Equal(t, test.wait, e.RetryAfter)
+				require.Len(t, server.Seen(), 1, "a client does not retry")
+			})
+		}
+	}
+}
+
+func (p Provider) limits(t *testing.T) {
+	var header http.Header
+	switch p.Wire {
+	case ChatCompletions:
+		header = http.Header{
+			"X-Ratelimit-Limit-Requests": {"60"}, "X-Ratelimit-Remaining-Requests": {"59"}, "X-Ratelimit-Reset-Requests": {"1s"},
+			"X-Ratelimit-Limit-Tokens": {"150000"}, "X-Ratelimit-Remaining-Tokens": {"0"}, "X-Ratelimit-Reset-Tokens": {"6m0s"},
+		}
+	case Messages:
+		reset := time.Now().Add(6 * time.Minute).UTC().Format(time.RFC3339)
+		header = http.Header{
+			"Anthropic-Ratelimit-Requests-Limit": {"60"}, "Anthropic-Ratelimit-Requests-Remaining": {"59"}, "Anthropic-Ratelimit-Requests-Reset": {reset},
+			"Anthropic-Ratelimit-Tokens-Limit": {"150000"}, "Anthropic-Ratelimit-Tokens-Remaining": {"0"}, "Anthropic-Ratelimit-Tokens-Reset": {reset},
+		}
+	default:
+		client, _ := p.client(t, Settings{}, Reply{
+			Status: 429, Body: `{"error":{"code":429,"message":"Quota exceeded, check your plan and billing details","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}`,
+		})
+		_, err := client.Complete(t.Context(), ask())
+		require.ErrorIs(t, err, llm.ErrRateLimited)
+		var e *llm.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, 34*time.Second, e.RetryAfter)
+		return
+	}
+	client, _ := p.client(t, Settings{}, Reply{Text: "x", Header: header}, Reply{Status: 429, Header: header})
+	resp, err := client.Complete(t.Context(), ask())
+	require.NoError(t, err)
+	require.Equal(t, int64(59), resp.Limits.Requests.Remaining)
+	require.Equal(t, int64(60), resp.Limits.Requests.Limit)
+	require.Equal(t, int64(0), resp.Limits.Tokens.Remaining)
+	require.InDelta(t, 6*time.Minute, resp.Limits.Tokens.Reset, float64(time.Minute))
+	_, err = client.Complete(t.Context(), ask())
+	var e *llm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, int64(0), e.Limits.Tokens.Remaining)
+}
+
+func (p Provider) timeout(t *testing.T) {
+	client, _ := p.client(t, Settings{Timeout: 20 * time.Millisecond}, Reply{Hang: true})
+	_, err := client.Complete(t.Context(), ask())
+	require.ErrorIs(t, err, llm.ErrUnavailable)
+	require.NotErrorIs(t, err, context.DeadlineExceeded, "the deadline is not the caller's")
+
+	client, server := p.client(t, Settings{}, Reply{Hang: true})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("the host stops")
+	go func() {
+		for len(server.Seen()) == 0 && ctx.Err() == nil {
+			<-time.After(time.Millisecond)
+		}
+		cancel(stopped)
+	}()
+	_, err = client.Complete(ctx, ask())
+	require.ErrorIs(t, err, stopped)
+	var e *llm.Error
+	require.NotErrorAs(t, err, &e, "the provider did nothing wrong")
+}
+
+func (p Provider) tooLong(t *testing.T) {
+	client, _ := p.client(t, Settings{MaxAnswerBytes: 20_000}, Reply{Text: strings.Repeat("x", 30_000)})
+	req := ask()
+	_, err := client.Complete(t.Context(), req)
+	require.ErrorIs(t, err, llm.ErrAnswerTooLong)
+	req.Stream = func(llm.Chunk) error { return nil }
+	_, err = client.Complete(t.Context(), req)
+	require.ErrorIs(t, err, llm.ErrAnswerTooLong)
+}
+
+func (p Provider) garbage(t *testing.T) {
+	for _, body := range []string{"<html>", "{", "[]", "{}", "null", `{"choices":[],"content":[],"candidates":[]}`} {
+		client, server := p.client(t, Settings{}, Reply{Body: body})
+		_, err := client.Complete(t.Context(), ask())
+		require.ErrorIs(t, err, llm.ErrUnavailable, "body %s", body)
+		require.Len(t, server.Seen(), 1)
+	}
+}
+
+func (p Provider) invalid(t *testing.T) {
+	client, server := p.client(t, Settings{}, Reply{Text: "x"})
+	for _, req := range []*llm.Request{
+		{},
+		{Messages: []llm.Message{{Role: llm.RoleSystem, Text: "x"}}},
+		{Messages: []llm.Message{{Role: "boss", Text: "x"}}},
+		{Messages: ask().Messages, ForceTool: "none"},
+		{Messages: ask().Messages, Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage("{")}}},
+		{Messages: ask().Messages, Tools: []llm.Tool{noteTool}, Output: &llm.Output{Name: "x", Schema: json.RawMessage("{}")}},
+	} {
+		_, err := client.Complete(t.Context(), req)
+		require.ErrorIs(t, err, llm.ErrBadRequest)
+	}
+	require.Empty(t, server.Seen())
+}
+
+func (p Provider) key(t *testing.T) {
+	const key = llm.Secret("a-key-like-no-other")
+	echo := "Incorrect API key provided: " + string(key) + " (Bearer " + string(key) + ")"
+	replies := []Reply{
+		{Status: 401, Code: "bad " + string(key), Message: echo}, {Status: 500, Body: echo}, {Body: echo},
+		{Status: 200, Body: `{"error":{"message":"` + echo + `","code":"` + string(key) + `"}}`}, {Status: 302, Body: echo, Header: http.Header{"Location": {"/" + string(key)}}},
+		{Refusal: echo, Header: http.Header{"X-Request-Id": {"req_1"}}},
+	}
+	for _, streaming := range []bool{false, true} {
+		for i, reply := range replies {
+			client, server := p.client(t, Settings{Key: key}, reply)
+			req := ask()
+			if streaming {
+				req.Stream = func(llm.Chunk) error { return nil }
+			}
+			_, err := client.Complete(t.Context(), req)
+			require.Error(t, err, "reply %d", i)
+			seen := server.Seen()[0]
+			require.NotContains(t, seen.Path+fmt.Sprint(seen.Body), string(key))
+			require.Contains(t, fmt.Sprint(seen.Header), string(key), "the key is sent")
+			for e := err; e != nil; e = errors.Unwrap(e) {
+				require.NotContains(t, shown(e), string(key), "reply %d, streaming %v", i, streaming)
+			}
+			require.NotContains(t, shown(client), string(key))
+		}
+	}
+	require.NotContains(t, shown(Settings{Key: key}), string(key))
+}
+
+// shown is a value in each way in which programs show values.
+func shown(v any) string {
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "%v %+v %#v %s", v, v, v, v)
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "v", v)
+	slog.New(slog.NewTextHandler(&b, nil)).Info("x", "v", v)
+	encoded, _ := json.Marshal(v) //nolint:errchkjson // what cannot be encoded shows nothing
+	return b.String() + string(encoded)
+}
+
+func (p Provider) environment(t *testing.T) {
+	for _, name := range p.Env {
+		t.Setenv(name, "http://decoy.invalid/decoy")
+	}
+	client, server := p.client(t, Settings{}, Reply{Text: "x"})
+	_, err := client.Complete(t.Context(), ask())
+	require.NoError(t, err)
+	require.NotContains(t, fmt.Sprint(server.Seen()), "decoy")
+}
+
+func (p Provider) concurrent(t *testing.T) {
+	client, server := p.client(t, Settings{}, Reply{Text: "Good day."})
+	var wg sync.WaitGroup
+	faults := make([]error, 16)
+	for i := range faults {
+		wg.Go(func() {
+			req := ask()
+			if i%2 == 0 {
+				req.Stream = func(llm.Chunk) error { return nil }
+			}
+			resp, err := client.Complete(t.Context(), req)
+			if err == nil && resp.Text != "Good day." {
+				err = fmt.Errorf("the text is %q", resp.Text)
+			}
+			faults[i] = err
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(faults...))
+	require.Len(t, server.Seen(), len(faults))
+}

@@ -1,0 +1,237 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/postroom-go/postroom/llm"
+)
+
+// A Wire is the protocol of a provider.
+type Wire string
+
+// The protocols that a [Server] speaks.
+const (
+	ChatCompletions Wire = "chat completions" // POST /chat/completions, as OpenAI has it
+	Messages        Wire = "messages"         // POST /v1/messages, as Anthropic has it
+	GenerateContent Wire = "generateContent"  // POST /v1beta/models/{model}:generateContent, as Gemini has it
+)
+
+// A Reply is what a [Server] does with a request.
+type Reply struct {
+	// The answer, whole or as a stream, as the request asks for. Tool calls need valid JSON on the wire of Gemini.
+	Text      string
+	ToolCalls []llm.ToolCall
+	Stop      llm.Stop // default: tools with tool calls, else end
+	Usage     llm.Usage
+
+	// Refusal answers with a refusal and these words.
+	Refusal string
+	// Status, if not 0, answers with a failure in the form of the wire: its code and its words.
+	Status  int
+	Code    string
+	Message string
+	// Header is added to the answer.
+	Header http.Header
+	// Body, if not empty, is sent with Status or 200 in the place of all that.
+	Body string
+	// CutAfter, if above 0, ends a stream after so many events, without its end. Fault, if not empty, sends a failure there with
+	// this code.
+	CutAfter int
+	Fault    string
+	// Hang answers nothing until the client has gone.
+	Hang bool
+}
+
+// A Seen is a request as it arrived at a [Server].
+type Seen struct {
+	Path   string
+	Header http.Header
+	Body   map[string]any
+}
+
+// A Server speaks the wire of a provider, by HTTP on a local address. It follows the providers' published descriptions of their
+// APIs; nothing in it was recorded from them.
+type Server struct {
+	URL  string // with the version that the wire's base URL has
+	wire Wire
+
+	mu      sync.Mutex
+	replies []Reply
+	seen    []Seen
+}
+
+// NewServer starts a server that gives the replies in order, and the last one to all further requests. It ends with the test.
+func NewServer(t testing.TB, wire Wire, replies ...Reply) *Server {
+	s := &Server{wire: wire, replies: replies}
+	server := httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(server.Close)
+	s.URL = server.URL
+	if wire == ChatCompletions {
+		s.URL += "/v1"
+	}
+	return s
+}
+
+// Seen returns the requests that have arrived, in order.
+func (s *Server) Seen() []Seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Seen(nil), s.seen...)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	seen := Seen{Path: r.URL.Path, Header: r.Header.Clone()}
+	// To its end: only then the server sees that the client has gone.
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &seen.Body)
+	}
+	if err != nil {
+		http.Error(w, "not JSON: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	reply := s.next(seen)
+	if reply.Hang {
+		<-r.Context().Done()
+		return
+	}
+	maps.Copy(w.Header(), reply.Header)
+	switch {
+	case reply.Body != "" || reply.Status >= 300:
+		s.fail(w, reply)
+	case streams(r, seen):
+		s.stream(w, reply)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, encode(s.whole(reply)))
+	}
+}
+
+func (s *Server) next(seen Seen) Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = append(s.seen, seen)
+	if len(s.replies) == 0 {
+		return Reply{Status: http.StatusInternalServerError, Message: "no reply is prepared"}
+	}
+	reply := s.replies[0]
+	if len(s.replies) > 1 {
+		s.replies = s.replies[1:]
+	}
+	return reply
+}
+
+func streams(r *http.Request, seen Seen) bool {
+	return seen.Body["stream"] == true || strings.HasSuffix(r.URL.Path, ":streamGenerateContent")
+}
+
+func (s *Server) fail(w http.ResponseWriter, reply Reply) {
+	status := reply.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	if reply.Body != "" {
+		_, _ = fmt.Fprint(w, reply.Body)
+		return
+	}
+	_, _ = fmt.Fprint(w, encode(s.failure(status, reply.Code, reply.Message)))
+}
+
+// failure is a failure in the form of the wire.
+func (s *Server) failure(status int, code, message string) object {
+	switch s.wire {
+	case Messages:
+		return object{"type": "error", "error": object{"type": code, "message": message}}
+	case GenerateContent:
+		return object{"error": object{"code": status, "message": message, "status": code}}
+	default:
+		return object{"error": object{"message": message, "type": "error", "param": nil, "code": code}}
+	}
+}
+
+func (s *Server) whole(reply Reply) object {
+	switch s.wire {
+	case Messages:
+		return messagesWhole(reply)
+	case GenerateContent:
+		return geminiWhole(reply)
+	default:
+		return chatWhole(reply)
+	}
+}
+
+// An event is one of a stream: its name, which only Anthropic gives, and its data.
+type event struct {
+	name string
+	data any
+}
+
+func (s *Server) stream(w http.ResponseWriter, reply Reply) {
+	var events []event
+	switch s.wire {
+	case Messages:
+		events = messagesEvents(reply)
+	case GenerateContent:
+		events = geminiEvents(reply)
+	default:
+		events = chatEvents(reply)
+	}
+	if reply.CutAfter > 0 {
+		events = events[:min(reply.CutAfter, len(events))]
+		if reply.Fault != "" {
+			events = append(events, event{"error", s.failure(http.StatusServiceUnavailable, reply.Fault, "it broke")})
+		}
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, e := range events {
+		if e.name != "" && s.wire == Messages {
+			_, _ = fmt.Fprintf(w, "event: %s\n", e.name)
+		}
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", encode(e.data))
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+	}
+}
+
+type object map[string]any
+
+// encode writes JSON, and a text as it is.
+func encode(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: the wire is made of plain values: %v", err))
+	}
+	return string(b)
+}
+
+// halves cuts a text in two, so that a stream has pieces.
+func halves(text string) []string {
+	if len(text) < 2 {
+		return []string{text}
+	}
+	runes := []rune(text)
+	return []string{string(runes[:len(runes)/2]), string(runes[len(runes)/2:])}
+}
+
+// HTTPClient returns an HTTP client whose connections end with the test.
+func HTTPClient(t testing.TB) *http.Client {
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}

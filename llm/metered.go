@@ -1,0 +1,314 @@
+package llm
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Budget bounds what is spent on a day. The zero Budget is none.
+type Budget struct {
+	Tokens int64 // input and output; 0: any number
+	Cost   Money // 0: any amount
+}
+
+// MeteredConfig configures a [Metered] client. It is copied and checked once, by [NewMetered].
+type MeteredConfig struct {
+	// Client calls the model. Required. It calls one model: a [Fallback] is made of metered clients, not metered itself.
+	Client Client
+	// Records hold the calls, the budgets and the answers. Required.
+	Records *Records
+	// Model is the model as provider::model. Default: what the Model method of the client returns, as those of the providers have.
+	Model string
+	// Price is what the model costs; a model of one's own has the zero Price. Default nil: unknown, and counted as nothing. Required
+	// with a budget in money.
+	Price *Price
+	// AccountBudget bounds what each account spends on a day, TotalBudget what all spend together. A call that could exceed one is
+	// refused with [ErrBudget] before it is made.
+	AccountBudget, TotalBudget Budget
+	// MaxOutputTokens bounds answers where the request does not. A budget counts it for a call until its answer is there. Default
+	// 1024.
+	MaxOutputTokens int
+	// KeepAnswers is how long an answer is given again to an equal request. Negative: not at all. Default 24 hours.
+	KeepAnswers time.Duration
+	// ShareAnswers gives an account the answers that another has paid for. They may quote the mail of the other. Default false.
+	ShareAnswers bool
+	// Logger receives what could not be recorded after a call. Default nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// A Metered client puts every call on record, keeps budgets, and gives a kept answer to a request that was answered before.
+//
+// Before a call, one transaction takes what the call may cost from the budgets. After it, one transaction records the call,
+// corrects the budgets and keeps the answer: an answer that was paid for is not asked for again, whatever happens to the caller.
+// A process that dies in between leaves its call on record, and counted as what it might have cost.
+type Metered struct{ cfg MeteredConfig }
+
+var _ Client = (*Metered)(nil)
+
+// NewMetered makes a metered client; a bad configuration is an error that names the field.
+func NewMetered(cfg MeteredConfig) (*Metered, error) {
+	if err := fields.Required("llm: MeteredConfig.Client", cfg.Client, "the client of a provider"); err != nil {
+		return nil, err
+	}
+	if err := fields.Required("llm: MeteredConfig.Records", cfg.Records, "what NewRecords returns"); err != nil {
+		return nil, err
+	}
+	if named, ok := cfg.Client.(interface{ Model() string }); ok && cfg.Model == "" {
+		cfg.Model = named.Model()
+	}
+	switch {
+	case cfg.Model == "":
+		return nil, errors.New("llm: MeteredConfig.Model is empty, and the client does not name its model; give it as provider::model")
+	case cfg.Price == nil && (cfg.AccountBudget.Cost != 0 || cfg.TotalBudget.Cost != 0):
+		return nil, errors.New("llm: MeteredConfig.Price is nil; a budget in money needs it")
+	case min(cfg.AccountBudget.Tokens, cfg.TotalBudget.Tokens) < 0 || min(cfg.AccountBudget.Cost, cfg.TotalBudget.Cost) < 0 || cfg.MaxOutputTokens < 0:
+		return nil, errors.New("llm: MeteredConfig: budgets and MaxOutputTokens must be at least 0")
+	}
+	if cfg.Price == nil {
+		cfg.Price = &Price{}
+	}
+	if err := cfg.Price.validate(); err != nil {
+		return nil, fmt.Errorf("llm: MeteredConfig.Price: %w", err)
+	}
+	if cfg.MaxOutputTokens == 0 {
+		cfg.MaxOutputTokens = 1024
+	}
+	if cfg.KeepAnswers == 0 {
+		cfg.KeepAnswers = 24 * time.Hour
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	return &Metered{cfg: cfg}, nil
+}
+
+// Model is the model as provider::model.
+func (m *Metered) Model() string { return m.cfg.Model }
+
+// Complete returns a kept answer, or calls the model within the budgets.
+func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error) {
+	if err := req.Validate(); err != nil {
+		return nil, err
+	}
+	bounded := *req
+	if bounded.MaxOutputTokens == 0 {
+		bounded.MaxOutputTokens = m.cfg.MaxOutputTokens
+	}
+	key := m.key(&bounded)
+	if kept, err := m.kept(ctx, &bounded, key); err != nil || kept != nil {
+		return kept, err
+	}
+	call, err := m.begin(ctx, &bounded)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	resp, err := m.cfg.Client.Complete(ctx, &bounded)
+	call.latency = time.Since(start)
+	if err == nil {
+		resp.Cost = m.cfg.Price.Of(resp.Usage)
+	}
+	// What was called is recorded, also when the caller has gone.
+	if fault := m.finish(context.WithoutCancel(ctx), call, key, resp, err); fault != nil {
+		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", call.id, "model", m.cfg.Model, "error", fault)
+	}
+	return resp, err
+}
+
+// key names the answer of a request.
+func (m *Metered) key(req *Request) string {
+	key := m.cfg.Model + ":" + req.Fingerprint()
+	if !m.cfg.ShareAnswers {
+		key += ":" + req.AccountID
+	}
+	return key
+}
+
+// kept returns the answer that is kept for the key, or nil.
+func (m *Metered) kept(ctx context.Context, req *Request, key string) (*Response, error) {
+	if m.cfg.KeepAnswers < 0 {
+		return nil, nil
+	}
+	db := m.cfg.Records.cfg.DB
+	var answer string
+	err := dbquery.Get(ctx, db.Reader(), &answer, sqlAnswer, key, dbtime.Of(time.Now()))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for an answer of %s: %w", m.cfg.Model, err)
+	}
+	var resp Response
+	if json.Unmarshal([]byte(answer), &resp) != nil {
+		return nil, nil //nolint:nilerr // what cannot be read is asked for again
+	}
+	resp.Cached, resp.Cost, resp.Usage = true, 0, Usage{}
+	call := &meteredCall{account: req.AccountID, purpose: req.Purpose}
+	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return m.insert(ctx, tx, call, Cached) })
+	if err != nil {
+		return nil, err
+	}
+	return &resp, replay(req, &resp)
+}
+
+// replay streams a kept answer in one piece for its text and each tool call.
+func replay(req *Request, resp *Response) error {
+	if req.Stream == nil {
+		return nil
+	}
+	if resp.Text != "" {
+		if err := req.Stream(Chunk{Text: resp.Text}); err != nil {
+			return err
+		}
+	}
+	for _, c := range resp.ToolCalls {
+		if err := req.Stream(Chunk{Tool: c.Name, Arguments: c.Arguments}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A meteredCall is a call with what it may cost.
+type meteredCall struct {
+	id, account, purpose string
+	day                  string
+	usage                Usage
+	cost                 Money
+	latency              time.Duration
+}
+
+// begin records the call and takes what it may cost from the budgets.
+func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error) {
+	records := m.cfg.Records
+	call := &meteredCall{account: req.AccountID, purpose: req.Purpose}
+	call.usage = Usage{InputTokens: req.estimate() - req.MaxOutputTokens, OutputTokens: req.MaxOutputTokens}
+	call.cost = m.cfg.Price.Of(call.usage)
+	err := records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		now := queue.Now(tx)
+		call.day = records.day(now)
+		if err := m.spend(ctx, tx, call, Spend{1, int64(call.usage.Total()), call.cost}, now); err != nil {
+			return err
+		}
+		return m.insert(ctx, tx, call, Calling)
+	})
+	return call, err
+}
+
+// spend adds to what was spent by all and by the account, in this order, so that no two transactions wait for each other. With a
+// time, it returns [ErrBudget] when that exceeds a budget.
+func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, more Spend, now time.Time) error {
+	for _, of := range []struct {
+		account, name string
+		budget        Budget
+	}{{"", "all accounts", m.cfg.TotalBudget}, {call.account, "account " + call.account, m.cfg.AccountBudget}} {
+		if of.account == "" && of.name != "all accounts" {
+			continue // a call for nobody is counted once
+		}
+		var sum Spend
+		if err := dbquery.Get(ctx, tx, &sum, sqlSpend, call.day, of.account, more.Calls, more.Tokens, more.Cost); err != nil {
+			return fmt.Errorf("count what %s costs: %w", m.cfg.Model, err)
+		}
+		if !now.IsZero() && of.budget.exceeded(sum) {
+			return &Error{
+				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: m.cfg.Records.untilTomorrow(now),
+				Err: fmt.Errorf("%s may spend %s on a day, and this call could bring it to %d tokens and %v", of.name, of.budget, sum.Tokens, sum.Cost),
+			}
+		}
+	}
+	return nil
+}
+
+func (b Budget) exceeded(s Spend) bool {
+	return b.Tokens > 0 && s.Tokens > b.Tokens || b.Cost > 0 && s.Cost > b.Cost
+}
+
+// String says what the budget allows.
+func (b Budget) String() string {
+	switch {
+	case b.Tokens > 0 && b.Cost > 0:
+		return fmt.Sprintf("%d tokens and %v", b.Tokens, b.Cost)
+	case b.Cost > 0:
+		return b.Cost.String()
+	case b.Tokens > 0:
+		return fmt.Sprintf("%d tokens", b.Tokens)
+	default:
+		return "any amount"
+	}
+}
+
+// untilTomorrow is the time until the next day of the budgets.
+func (r *Records) untilTomorrow(now time.Time) time.Duration {
+	y, month, d := now.In(r.cfg.Zone).Date()
+	return time.Date(y, month, d+1, 0, 0, 0, 0, r.cfg.Zone).Sub(now)
+}
+
+func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, outcome Outcome) error {
+	id, err := uuid7.New()
+	if err != nil {
+		return err
+	}
+	call.id = id
+	traceID := ""
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		traceID = span.TraceID().String()
+	}
+	_, err = tx.ExecContext(ctx, sqlInsertCall,
+		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, outcome, nil, call.usage.InputTokens, call.usage.OutputTokens,
+		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)))
+	if err != nil {
+		return fmt.Errorf("record a call of %s: %w", m.cfg.Model, err)
+	}
+	return nil
+}
+
+func nullable(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
+
+// finish records how the call ended, counts what it cost instead of what it might have, and keeps its answer.
+func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, resp *Response, failure error) error {
+	outcome, used, requestID, reason := Answered, Usage{}, "", ""
+	var e *Error
+	switch {
+	case failure == nil:
+		used, requestID = resp.Usage, resp.RequestID
+	case errors.As(failure, &e):
+		outcome, used, requestID, reason = Failed, e.Usage, e.RequestID, failure.Error()
+	default:
+		outcome, reason = Failed, failure.Error()
+	}
+	cost := m.cfg.Price.Of(used)
+	correction := Spend{Tokens: int64(used.Total() - call.usage.Total()), Cost: cost - call.cost}
+	if outcome == Failed && used == (Usage{}) {
+		correction.Calls = -1
+	}
+	return m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := m.spend(ctx, tx, call, correction, time.Time{}); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
+			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), call.id)
+		if err != nil || failure != nil || m.cfg.KeepAnswers < 0 {
+			return err
+		}
+		answer, err := json.Marshal(resp)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, sqlKeepAnswer, key, string(answer), dbtime.Of(queue.Now(tx).Add(m.cfg.KeepAnswers)))
+		return err
+	})
+}

@@ -1,0 +1,217 @@
+package llm
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/queue"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
+
+// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers) or brings them up to date. Call it at every
+// start; several processes may do so at once.
+func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("llm: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
+	return migrate.Up(ctx, db, string(db.Dialect()), "llm", migrations)
+}
+
+// RecordsConfig configures [Records]. It is copied and checked once, by [NewRecords].
+type RecordsConfig struct {
+	// DB holds the records. Required; [Migrate] must have prepared it.
+	DB queue.DB
+	// Zone is where the days of budgets begin at midnight. Default UTC.
+	Zone *time.Location
+}
+
+// Records are the calls that were made, what they cost, and the answers that are kept. [NewRecords] makes them.
+type Records struct{ cfg RecordsConfig }
+
+// NewRecords makes records; a missing field is an error that names it.
+func NewRecords(cfg RecordsConfig) (*Records, error) {
+	if err := fields.Required("llm: RecordsConfig.DB", cfg.DB, giveDB); err != nil {
+		return nil, err
+	}
+	if cfg.Zone == nil {
+		cfg.Zone = time.UTC
+	}
+	return &Records{cfg: cfg}, nil
+}
+
+// An Outcome says how a call ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Calling  Outcome = "calling" // it has not ended, or its process has died; its tokens and cost are what it may come to
+	Answered Outcome = "answered"
+	Failed   Outcome = "failed"
+	Cached   Outcome = "cached" // a kept answer was given, and nobody was called
+)
+
+// A Call is the record of one call of a model.
+type Call struct {
+	ID        string
+	AccountID string
+	Purpose   string
+	Model     string // provider::model
+	Outcome   Outcome
+	Failure   string // the error, without keys and without text of mails
+	Usage     Usage  // input and output
+	Cost      Money
+	Latency   time.Duration
+	TraceID   string // of OpenTelemetry; empty without a trace
+	RequestID string
+	At        time.Time
+}
+
+type callRow struct {
+	ID           string         `db:"id"`
+	AccountID    string         `db:"account_id"`
+	Purpose      string         `db:"purpose"`
+	Model        string         `db:"model"`
+	Outcome      string         `db:"outcome"`
+	Failure      sql.NullString `db:"failure"`
+	InputTokens  int            `db:"input_tokens"`
+	OutputTokens int            `db:"output_tokens"`
+	Cost         Money          `db:"cost"`
+	LatencyMS    int64          `db:"latency_ms"`
+	TraceID      sql.NullString `db:"trace_id"`
+	RequestID    sql.NullString `db:"request_id"`
+	CreatedAt    dbtime.Time    `db:"created_at"`
+}
+
+// Calls returns the calls from a time to another, the second excluded, in order and at most limit of them.
+func (r *Records) Calls(ctx context.Context, from, to time.Time, limit int) ([]Call, error) {
+	var rows []callRow
+	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &rows, sqlCalls, dbtime.Of(from), dbtime.Of(to), limit); err != nil {
+		return nil, fmt.Errorf("read calls of models: %w", err)
+	}
+	calls := make([]Call, len(rows))
+	for i, row := range rows {
+		calls[i] = Call{
+			ID: row.ID, AccountID: row.AccountID, Purpose: row.Purpose, Model: row.Model, Outcome: Outcome(row.Outcome),
+			Failure: row.Failure.String, Usage: Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens}, Cost: row.Cost,
+			Latency: time.Duration(row.LatencyMS) * time.Millisecond, TraceID: row.TraceID.String, RequestID: row.RequestID.String, At: row.CreatedAt.Time,
+		}
+	}
+	return calls, nil
+}
+
+// A Spend is what the calls of a day came to, or of several.
+type Spend struct {
+	Calls  int64 `db:"calls"` // those that were answered by a provider, or may have been
+	Tokens int64 `db:"tokens"`
+	Cost   Money `db:"cost"`
+}
+
+type spendRow struct {
+	Day string `db:"day"`
+	Spend
+}
+
+// Spent returns what the account has spent on the days from the first time to the second, both included; all accounts together
+// for the empty id.
+func (r *Records) Spent(ctx context.Context, accountID string, from, to time.Time) (Spend, error) {
+	var sum Spend
+	rows, err := r.spent(ctx, accountID, r.day(from), r.day(to.AddDate(0, 0, 1)))
+	for _, row := range rows {
+		sum.add(row.Spend)
+	}
+	return sum, err
+}
+
+func (s *Spend) add(other Spend) {
+	s.Calls, s.Tokens, s.Cost = s.Calls+other.Calls, s.Tokens+other.Tokens, s.Cost+other.Cost
+}
+
+func (r *Records) spent(ctx context.Context, accountID, from, before string) ([]spendRow, error) {
+	var rows []spendRow
+	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &rows, sqlSpent, accountID, from, before); err != nil {
+		return nil, fmt.Errorf("read what models cost: %w", err)
+	}
+	return rows, nil
+}
+
+const dayForm = "2006-01-02"
+
+// day is the day of the budgets that t belongs to.
+func (r *Records) day(t time.Time) string { return t.In(r.cfg.Zone).Format(dayForm) }
+
+// A Forecast is what a month will cost if it goes on like the last days.
+type Forecast struct {
+	Days  int   // that it is made from: whole ones, up to seven; 0 when there is none yet, and no forecast
+	Spent Spend // on these days
+	Month Spend // on thirty
+}
+
+// Forecast returns what the next thirty days will cost the account, or all accounts together for the empty id: as the last
+// seven whole days before now did, or those since the first call.
+func (r *Records) Forecast(ctx context.Context, accountID string, now time.Time) (Forecast, error) {
+	const window, month = 7, 30
+	today := now.In(r.cfg.Zone)
+	rows, err := r.spent(ctx, accountID, r.day(today.AddDate(0, 0, -window)), r.day(today))
+	if err != nil || len(rows) == 0 {
+		return Forecast{}, err
+	}
+	var f Forecast
+	f.Days = window
+	earlier, err := r.spent(ctx, accountID, "", rows[0].Day)
+	if err != nil {
+		return Forecast{}, err
+	}
+	if len(earlier) == 0 {
+		for f.Days > 1 && r.day(today.AddDate(0, 0, -f.Days)) != rows[0].Day {
+			f.Days--
+		}
+	}
+	for _, row := range rows {
+		f.Spent.add(row.Spend)
+	}
+	days := int64(f.Days)
+	f.Month = Spend{Calls: f.Spent.Calls * month / days, Tokens: f.Spent.Tokens * month / days, Cost: f.Spent.Cost * month / Money(days)}
+	return f, nil
+}
+
+// pruneBatch is how many rows a transaction deletes: large deletes hold the writer of SQLite.
+const pruneBatch = 500
+
+// Prune deletes the records of calls made before the time, and the answers that have expired. It returns the number of
+// calls. What was spent on a day stays.
+func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
+	if _, err := r.prune(ctx, sqlPruneAnswers, time.Now()); err != nil {
+		return 0, err
+	}
+	return r.prune(ctx, sqlPruneCalls, before)
+}
+
+func (r *Records) prune(ctx context.Context, statement string, before time.Time) (int, error) {
+	total := 0
+	for {
+		var deleted int64
+		err := r.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+			deleted, err = dbquery.Exec(ctx, tx, statement, dbtime.Of(before), pruneBatch)
+			return err
+		})
+		if err != nil {
+			return total, fmt.Errorf("prune records of models: %w", err)
+		}
+		total += int(deleted)
+		if deleted < pruneBatch {
+			return total, nil
+		}
+	}
+}

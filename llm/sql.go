@@ -1,0 +1,56 @@
+package llm
+
+// The statements of the records. They run on SQLite and PostgreSQL alike: parameters are numbered in the order of their first
+// appearance.
+
+const (
+	sqlInsertCall = `
+INSERT INTO llm_calls (
+  id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+
+	sqlFinishCall = `
+UPDATE llm_calls
+SET outcome = $1, failure = $2, input_tokens = $3, output_tokens = $4, cost = $5, latency_ms = $6, request_id = $7
+WHERE id = $8`
+
+	sqlCalls = `
+SELECT id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at
+FROM llm_calls
+WHERE created_at >= $1 AND created_at < $2
+ORDER BY created_at, id
+LIMIT $3`
+
+	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take what is left of a budget.
+	sqlSpend = `
+INSERT INTO llm_spend (day, account_id, calls, tokens, cost)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (day, account_id) DO UPDATE
+SET calls = llm_spend.calls + excluded.calls, tokens = llm_spend.tokens + excluded.tokens, cost = llm_spend.cost + excluded.cost
+RETURNING calls, tokens, cost`
+
+	sqlSpent = `
+SELECT day, calls, tokens, cost
+FROM llm_spend
+WHERE account_id = $1 AND day >= $2 AND day < $3
+ORDER BY day`
+
+	sqlAnswer = `
+SELECT answer
+FROM llm_answers
+WHERE key = $1 AND expires_at > $2`
+
+	sqlKeepAnswer = `
+INSERT INTO llm_answers (key, answer, expires_at)
+VALUES ($1, $2, $3)
+ON CONFLICT (key) DO UPDATE
+SET answer = excluded.answer, expires_at = excluded.expires_at`
+
+	sqlPruneAnswers = `
+DELETE FROM llm_answers
+WHERE key IN (SELECT key FROM llm_answers WHERE expires_at <= $1 LIMIT $2)`
+
+	sqlPruneCalls = `
+DELETE FROM llm_calls
+WHERE id IN (SELECT id FROM llm_calls WHERE created_at < $1 LIMIT $2)`
+)

@@ -1,0 +1,160 @@
+package postroom
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Texts returns the parameter as a list: a string that is not blank as a list of one. It returns false if the parameter is
+// anything else, or an empty list.
+func (p Parameters) Texts(name string) ([]string, bool) {
+	switch v := p[name].(type) {
+	case string:
+		return []string{v}, strings.TrimSpace(v) != ""
+	case []string:
+		return slices.Clone(v), len(v) > 0 && !slices.ContainsFunc(v, blank)
+	case []any:
+		texts := make([]string, len(v))
+		for i, value := range v {
+			text, ok := value.(string)
+			if !ok || blank(text) {
+				return nil, false
+			}
+			texts[i] = text
+		}
+		return texts, len(texts) > 0
+	default:
+		return nil, false
+	}
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// Integer returns the parameter and true if it is a whole number, of any of Go's types of numbers.
+func (p Parameters) Integer(name string) (int64, bool) {
+	switch v := p[name].(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	case float64:
+		const exact = 1 << 53
+		return int64(v), v == math.Trunc(v) && math.Abs(v) <= exact
+	case json.Number:
+		n, err := strconv.ParseInt(v.String(), 10, 64)
+		return n, err == nil
+	default:
+		return 0, false
+	}
+}
+
+// Time returns the parameter and true if it is an instant as RFC 3339 writes it.
+func (p Parameters) Time(name string) (time.Time, bool) {
+	text, _ := p.Text(name)
+	t, err := time.Parse(time.RFC3339, text)
+	return t, err == nil
+}
+
+// check returns what is wrong with a value, in words that follow "action archive".
+func (p *Parameter) check(value any) error {
+	if value == nil || value == "" {
+		if p.Required {
+			return fmt.Errorf("needs the parameter %q: %s", p.Name, p.kind())
+		}
+		return nil
+	}
+	if !p.fits(value) {
+		return fmt.Errorf("needs as the parameter %q %s, not %s", p.Name, p.kind(), show(value))
+	}
+	if p.Type == LabelParameter {
+		switch label := strings.ToUpper(strings.TrimSpace(value.(string))); label { //nolint:forcetypeassert // it fits
+		case LabelSent, LabelDraft:
+			return fmt.Errorf("cannot have the label %s: Gmail lets nobody change it", label)
+		}
+	}
+	return nil
+}
+
+func (p *Parameter) fits(value any) bool {
+	given := Parameters{p.Name: value}
+	switch p.Type {
+	case TextParameter, LabelParameter:
+		text, ok := value.(string)
+		return ok && !blank(text) && (len(p.Values) == 0 || slices.Contains(p.Values, text))
+	case TextsParameter:
+		_, ok := given.Texts(p.Name)
+		return ok
+	case IntegerParameter:
+		n, ok := given.Integer(p.Name)
+		return ok && (p.Min == 0 && p.Max == 0 || p.Min <= n && n <= p.Max)
+	case BooleanParameter:
+		_, ok := value.(bool)
+		return ok
+	case TimeParameter:
+		_, ok := given.Time(p.Name)
+		return ok
+	default:
+		return false
+	}
+}
+
+// kind says what the value is to be.
+func (p *Parameter) kind() string {
+	switch {
+	case len(p.Values) > 0:
+		return "one of " + strings.Join(p.Values, ", ")
+	case p.Type == IntegerParameter && (p.Min != 0 || p.Max != 0):
+		return fmt.Sprintf("a whole number within %d and %d", p.Min, p.Max)
+	}
+	return parameterTypes[p.Type]
+}
+
+var parameterTypes = map[ParameterType]string{
+	TextParameter:    "a text",
+	TextsParameter:   "a text or a list of texts",
+	IntegerParameter: "a whole number",
+	BooleanParameter: "true or false",
+	TimeParameter:    "a time such as 2027-01-31T08:00:00Z",
+	LabelParameter:   "the name of a label",
+}
+
+func show(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprintf("a %T", value)
+	}
+	const most = 60
+	if len(text) > most {
+		return strings.ToValidUTF8(string(text[:most]), "") + "…"
+	}
+	return string(text)
+}
+
+func (p *Parameter) validate() error {
+	switch {
+	case !kindName.MatchString(p.Name):
+		return fmt.Errorf("has the Name %q; write lower-case letters, digits and underscores, beginning with a letter, at most 50", p.Name)
+	case parameterTypes[p.Type] == "":
+		return fmt.Errorf("%q has the Type %q; use one of the constants, such as TextParameter", p.Name, p.Type)
+	case len(p.Values) > 0 && p.Type != TextParameter:
+		return fmt.Errorf("%q has Values, which only a TextParameter may have", p.Name)
+	case (p.Min != 0 || p.Max != 0) && p.Type != IntegerParameter:
+		return fmt.Errorf("%q has Min or Max, which only an IntegerParameter may have", p.Name)
+	case p.Min > p.Max:
+		return fmt.Errorf("%q has the Min %d above its Max %d", p.Name, p.Min, p.Max)
+	case slices.ContainsFunc(p.Values, blank):
+		return fmt.Errorf("%q has a blank text among its Values", p.Name)
+	}
+	if detail := checkSummary(p.Summary); detail != "" {
+		return errors.New(strconv.Quote(p.Name) + ": Summary " + detail)
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+type endKey struct{}
+
+// Begun returns the context of a write that has begun under ctx: it has the values of ctx, and goes on when ctx is canceled, so
+// that nobody has to guess whether the write was committed. It ends only where whoever waits for the write cannot wait any
+// longer, as a dispatcher that stops while the server does not answer: see [WithInterrupt]. A driver whose database can fall
+// silent runs the statements of a transaction under it, and closes the connection when it ends.
+func Begun(ctx context.Context) context.Context {
+	end, ok := ctx.Value(endKey{}).(context.Context)
+	if !ok {
+		return context.WithoutCancel(ctx)
+	}
+	return begun{Context: end, values: ctx}
+}
+
+// WithInterrupt returns a copy of ctx that is canceled by interrupt, and under which writes that have begun are interrupted by
+// that as well: whether they were committed is not known then. Call interrupt when the context is of no more use.
+func WithInterrupt(ctx context.Context) (out context.Context, interrupt context.CancelFunc) {
+	end, cancelEnd := context.WithCancel(endOf(ctx))
+	out, cancel := context.WithCancel(context.WithValue(ctx, endKey{}, end))
+	return out, func() {
+		cancelEnd()
+		cancel()
+	}
+}
+
+// WithPatience is [WithInterrupt] that is interrupted when d is over, at the latest.
+func WithPatience(ctx context.Context, d time.Duration) (out context.Context, interrupt context.CancelFunc) {
+	deadline := time.Now().Add(d)
+	end, cancelEnd := context.WithDeadline(endOf(ctx), deadline)
+	out, cancel := context.WithDeadline(context.WithValue(ctx, endKey{}, end), deadline)
+	return out, func() {
+		cancelEnd()
+		cancel()
+	}
+}
+
+// endOf returns a context without values, which ends when writes that have begun under ctx are interrupted.
+func endOf(ctx context.Context) context.Context {
+	if end, ok := ctx.Value(endKey{}).(context.Context); ok {
+		return end
+	}
+	return context.Background()
+}
+
+// A begun context ends with one context and has the values of another.
+type begun struct {
+	context.Context //nolint:containedctx // it is one
+
+	values context.Context //nolint:containedctx // see above
+}
+
+// Value asks the end first, which has no values but what package context keeps there for itself.
+func (b begun) Value(key any) any {
+	if v := b.Context.Value(key); v != nil {
+		return v
+	}
+	return b.values.Value(key)
+}

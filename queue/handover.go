@@ -1,0 +1,63 @@
+package queue
+
+import (
+	"context"
+	"slices"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// Where the end of one job is what another waits for, as under a limit of one at a time, a transaction for each claim and the
+// way from the completer to the claimer would be most of what the jobs cost. A handover is the claim that the completer makes
+// in the transaction that ends jobs. The claimer makes none meanwhile.
+type handover struct {
+	driver  driver.FinishClaimer
+	claimer *claimer
+	request driver.ClaimRequest
+	result  driver.ClaimResult
+}
+
+// handover returns nil where the completer is not to claim: no job of the batch has a limit key, the engine cannot, or the
+// claimer claims itself or wants nothing. What it returns must be closed.
+func (c *claimer) handover(batch []*ending) *handover {
+	if c.turns == nil || c.asking.Load() || !slices.ContainsFunc(batch, func(e *ending) bool { return e.attempt.job.LimitKey != "" }) {
+		return nil
+	}
+	c.mu.Lock()
+	if demand := c.demand(); !c.stopped && len(demand.capacities) > 0 && demand.limit > 0 {
+		return &handover{driver: c.turns, claimer: c, request: c.request(demand)}
+	}
+	c.mu.Unlock()
+	return nil
+}
+
+// finish writes the outcomes, by the driver alone where there is no handover.
+func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, err error) {
+	if h == nil {
+		return d.Finish(ctx, tx, outcomes)
+	}
+	answers, h.result, err = h.driver.FinishAndClaim(ctx, tx, outcomes, h.request)
+	return answers, err
+}
+
+// start starts what was claimed, once the transaction has committed.
+func (h *handover) start(ctx context.Context) {
+	if h == nil {
+		return
+	}
+	c, next := h.claimer, h.result.NextDue
+	c.start(ctx, h.request.WorkerID, h.result.Jobs)
+	sooner := !next.IsZero() && (c.due.IsZero() || next.Before(c.due))
+	if sooner {
+		c.due = next
+	}
+	if sooner || h.result.More {
+		c.wake()
+	}
+}
+
+func (h *handover) close() {
+	if h != nil {
+		h.claimer.mu.Unlock()
+	}
+}

@@ -1,0 +1,87 @@
+package joblimit
+
+import (
+	"math"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// Unlimited is how many may start of what has no limit.
+const Unlimited = math.MaxInt32
+
+// A Limit is what is set for a type, a limit key or a prefix of keys: a zero field bounds nothing.
+type Limit struct {
+	driver.Limit
+
+	Paused bool
+}
+
+// Free returns how many may start now, with so many running, and when the rate, if it is what forbids more, allows one
+// more; zero when it is not. Arrival is where the rate stands; it and now are whole microseconds, as they are stored.
+func (l Limit) Free(running int, arrival, now time.Time) (free int, again time.Time) {
+	free = Unlimited
+	if l.Paused {
+		return 0, time.Time{}
+	}
+	if l.MaxRunning > 0 {
+		free = max(0, l.MaxRunning-running)
+	}
+	if l.Rate > 0 {
+		arrival = l.Settle(arrival, now)
+		if allowed := l.allowed(arrival, now); allowed < free {
+			free = allowed
+			if allowed < l.Burst {
+				again = arrival.Add(-time.Duration(l.Burst-1-allowed) * l.interval())
+			}
+		}
+	}
+	return free, again
+}
+
+// NextStart returns when the rate allows the next start, whatever else keeps jobs back; zero when it does now, or when there
+// is no rate.
+func (l Limit) NextStart(arrival, now time.Time) time.Time {
+	rate := Limit{Limit: driver.Limit{Rate: l.Rate, Per: l.Per, Burst: l.Burst}}
+	if free, again := rate.Free(0, arrival, now); free == 0 {
+		return again
+	}
+	return time.Time{}
+}
+
+// interval is rounded up to what is stored, so that no rate is exceeded by rounding.
+func (l Limit) interval() time.Duration {
+	n := int64(l.Rate)
+	return time.Duration((l.Per.Microseconds()+n-1)/n) * time.Microsecond
+}
+
+// allowed is the generic cell rate algorithm: a start is allowed while the theoretical arrival time is not further ahead
+// than the burst permits.
+func (l Limit) allowed(arrival, now time.Time) int {
+	ahead := max(0, arrival.Sub(now))
+	slack := time.Duration(l.Burst-1)*l.interval() - ahead
+	if slack < 0 {
+		return 0
+	}
+	return int(slack/l.interval()) + 1
+}
+
+// Settle returns where the rate really stands: no further ahead than a whole burst puts it. It lies further ahead once the rate
+// has been raised, or a clock put back.
+func (l Limit) Settle(arrival, now time.Time) time.Time {
+	if l.Rate == 0 {
+		return arrival
+	}
+	if last := now.Add(time.Duration(l.Burst) * l.interval()); arrival.After(last) {
+		return last
+	}
+	return arrival
+}
+
+// Arrive returns where the rate stands after n starts.
+func (l Limit) Arrive(arrival, now time.Time, n int) time.Time {
+	if arrival = l.Settle(arrival, now); arrival.Before(now) {
+		arrival = now
+	}
+	return arrival.Add(time.Duration(n) * l.interval())
+}

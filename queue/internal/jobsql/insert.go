@@ -1,0 +1,117 @@
+package jobsql
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A NewJob is a job as its row is inserted.
+type NewJob struct {
+	*driver.InsertJob
+	Now  time.Time // of the transaction
+	Due  time.Time
+	Hold driver.Hold
+}
+
+// NewJobOf returns what is inserted of a job in a transaction of that instant.
+func NewJobOf(job *driver.InsertJob, now time.Time) NewJob {
+	j := NewJob{InsertJob: job, Now: now, Due: now, Hold: HoldFor(job.NotBefore, now, job.LimitKey)}
+	if j.Hold == driver.HoldScheduled {
+		j.Due = job.NotBefore
+	}
+	return j
+}
+
+// An InsertColumn is a column that the insert of a job writes: the value of one of the functions, or the same for all jobs.
+type InsertColumn struct {
+	Name string
+
+	Text    func(*NewJob) string
+	Number  func(*NewJob) int
+	Instant func(*NewJob) time.Time
+	Same    Fixed // of all jobs
+	Plain   Fixed // of all jobs that are [NewJob.Plain]
+
+	Nullable bool // "" and the zero time are NULL
+	Small    bool // a number of 16 bits
+}
+
+// A Fixed value is the text of one that several jobs have; empty: they have none in common.
+type Fixed string
+
+// AtNow is the instant of the transaction.
+const AtNow Fixed = "now"
+
+// These make what the table of columns says of a new job.
+
+func textOf(f func(*NewJob) string) InsertColumn     { return InsertColumn{Text: f} }
+func textOrNull(f func(*NewJob) string) InsertColumn { return InsertColumn{Text: f, Nullable: true} }
+func numberOf(f func(*NewJob) int) InsertColumn      { return InsertColumn{Number: f} }
+
+func instantOrNull(f func(*NewJob) time.Time) InsertColumn {
+	return InsertColumn{Instant: f, Nullable: true}
+}
+
+var (
+	newState = InsertColumn{Same: Fixed(driver.StateQueued)}
+	newHold  = InsertColumn{Number: func(j *NewJob) int { return int(j.Hold) }, Plain: Fixed(None), Small: true}
+	newDue   = InsertColumn{Instant: func(j *NewJob) time.Time { return j.Due }, Plain: AtNow}
+	newNow   = InsertColumn{Instant: func(j *NewJob) time.Time { return j.Now }, Same: AtNow}
+)
+
+// Inserted are the columns that the insert of a job writes. All inserts are made of this list, in its order.
+var Inserted = insertColumns()
+
+var mayBeNull = slices.DeleteFunc(slices.Clone(Inserted), func(c InsertColumn) bool { return !c.Nullable })
+
+func insertColumns() (inserted []InsertColumn) {
+	for _, c := range jobColumns {
+		if c.new.Same != "" || c.new.Text != nil || c.new.Number != nil || c.new.Instant != nil {
+			c.new.Name = c.name
+			inserted = append(inserted, c.new)
+		}
+	}
+	return inserted
+}
+
+// Plain reports whether the job is as most are: due, and with NULL wherever there may be.
+func (j *NewJob) Plain() bool {
+	return j.Hold == driver.HoldNone && !slices.ContainsFunc(mayBeNull, func(c InsertColumn) bool { return !c.IsNull(j) })
+}
+
+// IsNull reports whether the job has NULL in the column.
+func (c *InsertColumn) IsNull(j *NewJob) bool {
+	switch {
+	case !c.Nullable:
+		return false
+	case c.Text != nil:
+		return c.Text(j) == ""
+	}
+	return c.Instant(j).IsZero()
+}
+
+// JSON reports whether the column is of type json where the engine has that.
+func (c *InsertColumn) JSON() bool { return strings.HasSuffix(c.Name, "_json") }
+
+// SQL returns a value that several jobs have in the column, for a statement in which now is the instant.
+func (c *InsertColumn) SQL(value Fixed, now string) string {
+	switch {
+	case value == AtNow:
+		return now
+	case c.Number != nil:
+		return string(value)
+	}
+	return "'" + string(value) + "'"
+}
+
+// Names lists the names of columns as statements do.
+func Names(columns []InsertColumn) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ", ")
+}

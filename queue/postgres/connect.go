@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// patience is how long a write waits for a connection while other writes have all of them and none of those ends. Their functions
+// may wait for goroutines which they have started and which make this write: nothing shows that.
+const patience = 30 * time.Second
+
+// ErrWriteBlocked is returned by a write that has waited 30 s for a connection, while other writes of this program had all of the
+// pool and none of them has ended. Nothing is written.
+var ErrWriteBlocked = errors.New("postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
+	"if their functions wait for this call, made by other goroutines, use the calls that take their transactions, such as EnqueueTx; " +
+	"else have them do less, or give the pool more connections (pool_max_conns)")
+
+// writes are those that have a connection of the pool.
+type writes struct {
+	patience time.Duration
+
+	mu      sync.Mutex
+	running int
+	changed time.Time // when the latest of them began or ended
+}
+
+func (w *writes) count(more int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running += more
+	w.changed = time.Now()
+}
+
+// standstill is how long so many writes have been running, and none of them has begun or ended; zero while there are fewer.
+func (w *writes) standstill(all int32) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running < int(all) {
+		return 0
+	}
+	return time.Since(w.changed)
+}
+
+// connect returns a connection for a write, and what gives it back.
+func (db *engine) connect(ctx context.Context) (*sqlx.Conn, func() error, error) {
+	arrived := time.Now()
+	for wait := db.writes.patience; ; {
+		limited, cancel := context.WithTimeout(ctx, wait)
+		conn, err := db.db.Connx(limited)
+		over := limited.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil {
+			db.writes.count(1)
+			return conn, func() error {
+				defer db.writes.count(-1)
+				return conn.Close()
+			}, nil
+		}
+		if !over {
+			return nil, nil, err
+		}
+		still := min(db.writes.standstill(db.pool.Stat().MaxConns()), time.Since(arrived))
+		if still >= db.writes.patience {
+			return nil, nil, ErrWriteBlocked
+		}
+		wait = db.writes.patience - still
+	}
+}

@@ -1,0 +1,176 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/within"
+)
+
+// shared has the methods that are the same on every engine.
+type shared = jobsql.Store
+
+// An engine is the driver of a [DB].
+type engine struct {
+	shared
+
+	pool   *pgxpool.Pool
+	db     *sqlx.DB
+	news   *news
+	pooled bool
+	// release closes the pool, if that is ours.
+	release func()
+	guard   within.Guard
+	writes  writes
+	// limited reports whether the last claim found limits, so that the next need not find out. It costs the time of a claim
+	// where it is wrong, and nothing else.
+	limited atomic.Bool
+	// typed reports whether there were limits of types.
+	typed atomic.Bool
+	// busy reports whether the last claim got all that it asked for.
+	busy   atomic.Bool
+	claims atomic.Uint32 // of those that were busy
+	clock  joblimit.Clock
+	server serverClock
+	// theirs are the settings of planTheirs.
+	theirs []any
+}
+
+var (
+	_ driver.Driver        = (*engine)(nil)
+	_ driver.LockTimeouter = (*engine)(nil)
+	_ driver.Fencer        = (*engine)(nil)
+	_ driver.WriteChecker  = (*engine)(nil)
+)
+
+// settings asks the server how it plans a program's own statements.
+func settings(ctx context.Context, pool *pgxpool.Pool) ([]any, error) {
+	found, err := pool.Query(ctx, selectSettings)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(found, func(row pgx.CollectableRow) (value any, err error) {
+		var text string
+		err = row.Scan(&text)
+		return text, err
+	})
+}
+
+func (db *engine) close() error {
+	db.news.close()
+	err := db.db.Close()
+	db.release()
+	return err
+}
+
+// Dialect implements [driver.DB].
+func (db *engine) Dialect() driver.Dialect { return driver.Postgres }
+
+// Reader implements [driver.DB].
+func (db *engine) Reader() *sqlx.DB { return db.db }
+
+// SetLockTimeout implements [driver.LockTimeouter].
+func (db *engine) SetLockTimeout(ctx context.Context, tx *driver.WriteTx) error {
+	return later(ctx, tx, setLockTimeout)
+}
+
+type writeKey struct{}
+
+// Write implements [driver.DB].
+func (db *engine) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
+}
+
+// Join implements [driver.Transactor].
+func (db *engine) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+	if _, ok := tx.(*pgxTx); !ok {
+		tx = foreignTx{tx}
+	}
+	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
+}
+
+// query runs a statement outside of transactions.
+func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+	if ctx == nil {
+		return nil, driver.ErrNilContext
+	}
+	answer, err := db.pool.Query(ctx, query, args...)
+	return rows{answer}, err
+}
+
+// InWrite implements [driver.WriteChecker].
+func (db *engine) InWrite(ctx context.Context) bool {
+	return ctx.Value(writeKey{}) != nil || db.guard.Inside()
+}
+
+// run runs what the transaction is for, and takes it back, also from goroutines that fn has left behind.
+func (db *engine) run(t *transaction, fn func() error) (err error) {
+	defer t.close()
+	db.guard.Run(func() { err = fn() })
+	return err
+}
+
+// deadlocked marks what PostgreSQL has ended in favour of another transaction.
+func deadlocked(err error) error {
+	const deadlockDetected, lockNotAvailable = "40P01", "55P03"
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && (e.Code == deadlockDetected || e.Code == lockNotAvailable) {
+		return fmt.Errorf("%w: %w", driver.ErrDeadlock, err)
+	}
+	return err
+}
+
+func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
+	if ctx == nil {
+		return driver.ErrNilContext
+	}
+	if db.InWrite(ctx) {
+		return driver.ErrNestedWrite
+	}
+	db.resetClock(ctx)
+	conn, release, err := db.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// Where the connection was lost, that has been said.
+		if closed := release(); !errors.Is(closed, sql.ErrConnDone) {
+			err = errors.Join(err, closed)
+		}
+	}()
+	// Once begun, it is not interrupted half way, except by who stops: whether it has committed would be anyone's guess.
+	ctx = driver.Begun(ctx)
+	t := &transaction{conn: conn, theirs: db.theirs}
+	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())
+	committing := false
+	// Also for a panic or a Goexit in fn.
+	defer func() {
+		if !committing || err != nil {
+			tx.RolledBack()
+			err = deadlocked(errors.Join(err, t.rollback(ctx)))
+		}
+	}()
+	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {
+		if t.failed != nil && !errors.Is(err, t.failed) {
+			err = errors.Join(err, t.failed)
+		}
+		return err
+	}
+	committing = true
+	if err := t.commit(ctx); err != nil {
+		return err
+	}
+	tx.Committed()
+	return nil
+}

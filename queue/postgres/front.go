@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
+)
+
+// Jobs with a limit key wait apart (driver.HoldLimited), so that what cannot run is not in the way of what can. Claims take
+// them from where they wait, and find them by their fronts: whoever has a job wait for a key writes in the same transaction a
+// front that stands at it, so that for each waiting job there is a front of its key and type at it or before it. Whoever ends
+// a job of a key writes a mark in the same transaction: the key may have capacity again. Both are only ever added, so that a
+// transaction that stays open holds nobody up.
+//
+// Claims alone clear them away. The open fronts, in their order, and the marks tell a claim which keys to look at. It locks all
+// fronts of a key, or passes over the key where another claim has locked one of them: two claims that look at a key at the
+// same time see at least one front in common, since a claim leaves what it has not seen. So each counts what runs of the key
+// with the others' claims before its eyes, takes what the limit allows, and leaves one front for each type that has jobs left:
+// open if the key has capacity left, else closed. A closed front is opened by the claim that finds a mark, or by who changes
+// the limit. A key that a rate closes is marked for when it allows the next start.
+
+// A position is where a job stands in the order of claims.
+type position struct {
+	priority  int
+	notBefore time.Time
+	id        string
+}
+
+func (p *position) compare(q *position) int {
+	return cmp.Or(cmp.Compare(q.priority, p.priority), p.notBefore.Compare(q.notBefore), cmp.Compare(p.id, q.id))
+}
+
+// A laneName names the waiting jobs of one limit key and type.
+type laneName struct{ key, jobType string }
+
+// fronts are those to be written: of each lane one.
+type fronts struct {
+	lanes []laneName
+	at    map[laneName]position
+	open  map[laneName]bool
+}
+
+// add has a front stand at the job or before it. The empty key is none.
+func (f *fronts) add(name laneName, at position, open bool) {
+	if name.key == "" {
+		return
+	}
+	if f.at == nil {
+		f.at, f.open = make(map[laneName]position), make(map[laneName]bool)
+	}
+	before, ok := f.at[name]
+	if !ok {
+		f.lanes = append(f.lanes, name)
+	}
+	if !ok || at.compare(&before) < 0 {
+		f.at[name] = at
+	}
+	f.open[name] = open
+}
+
+func (f *fronts) write(ctx context.Context, tx *driver.WriteTx) error {
+	if len(f.lanes) == 0 {
+		return nil
+	}
+	var rows positions
+	open := make([]bool, len(f.lanes))
+	for i, name := range f.lanes {
+		rows.add(name, f.at[name])
+		open[i] = f.open[name]
+	}
+	return store(ctx, tx, insertFronts, rows.keys, rows.types, rows.priorities, rows.notBefore, rows.ids, open)
+}
+
+// positions are lanes and a position in each, as the columns of one statement.
+type positions struct {
+	keys, types, ids []string
+	priorities       []int
+	notBefore        []time.Time
+}
+
+func (p *positions) add(name laneName, at position) {
+	p.keys, p.types = append(p.keys, name.key), append(p.types, name.jobType)
+	p.priorities, p.notBefore, p.ids = append(p.priorities, at.priority), append(p.notBefore, at.notBefore), append(p.ids, at.id)
+}
+
+// A foundRow is a row of lockFronts.
+type foundRow struct {
+	kind         string
+	place        string // its ctid
+	key, jobType string
+	at           position
+	open         bool
+	mine         bool // it is locked, by this claim
+}
+
+func scanFound(row jobsql.Scanner) (f foundRow, err error) {
+	var place, key, jobType, id sql.NullString
+	var priority sql.NullInt64
+	var notBefore dbtime.Time
+	err = row.Scan(&f.kind, &place, &key, &jobType, &priority, &notBefore, &id, &f.open, &f.mine)
+	f.place, f.key, f.jobType = place.String, key.String, jobType.String
+	f.at = position{int(priority.Int64), notBefore.Time, id.String}
+	return f, err
+}
+
+// The kinds of rows of lockFronts.
+const (
+	foundMark  = "mark"
+	foundFront = "front"
+	// What comes after a row of this kind has not been looked at.
+	foundEnd = "end"
+	// This kind is of no matter here, see readLanes.
+	foundLanes = "lanes"
+)

@@ -1,0 +1,209 @@
+package postgres
+
+import "github.com/postroom-go/postroom/queue/internal/jobsql"
+
+const (
+	insertFronts = `
+INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+SELECT limit_key, type, priority, not_before, id, open
+FROM unnest($1::text[], $2::text[], $3::int[], $4::timestamptz[], $5::text[], $6::boolean[])
+  AS f (limit_key, type, priority, not_before, id, open)`
+
+	// Of the jobs among these that have come to wait for their keys.
+	insertFrontsOf = `
+INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+SELECT limit_key, type, priority, not_before, id, TRUE
+FROM jobs
+WHERE id = ANY($1)
+  AND state IS NOT DISTINCT FROM 'queued'
+  AND hold IS NOT DISTINCT FROM ` + jobsql.Limited
+
+	// One for each lane of the keys, at its first job: a step of the index for each type, and not for each job.
+	insertFrontsOfKeys = `
+INSERT INTO job_fronts (limit_key, type, priority, not_before, id, open)
+WITH RECURSIVE heads AS (
+  SELECT k.limit_key, h.type, h.priority, h.not_before, h.id
+  FROM unnest($1::text[]) AS k (limit_key)
+  CROSS JOIN LATERAL (
+    SELECT type, priority, not_before, id
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = ` + jobsql.Limited + `
+      AND limit_key = k.limit_key
+    ORDER BY type, priority DESC, not_before, id
+    LIMIT 1) AS h
+  UNION ALL
+  SELECT heads.limit_key, h.type, h.priority, h.not_before, h.id
+  FROM heads
+  CROSS JOIN LATERAL (
+    SELECT type, priority, not_before, id
+    FROM jobs
+    WHERE state = 'queued'
+      AND hold = ` + jobsql.Limited + `
+      AND limit_key = heads.limit_key
+      AND type > heads.type
+    ORDER BY type, priority DESC, not_before, id
+    LIMIT 1) AS h)
+SELECT limit_key, type, priority, not_before, id, TRUE
+FROM heads`
+
+	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type: all fronts
+	// of these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
+	// others, a row tells how far this goes. Of each lane the first front is enough, however many have been written since the
+	// key was looked at last.
+	//
+	// The lanes of the keys that are this claim's stand in a setting, for readLanes: that statement, which must see what has
+	// been committed before the locks were taken, is sent with this one. To be taken of each are as many as there is capacity
+	// of its type ($6), no more than are wanted ($7), and of very many lanes a few.
+	lockFronts = `
+WITH marks AS MATERIALIZED (
+  SELECT ctid AS place, limit_key
+  FROM job_admissions
+  WHERE due_at <= $1
+  ORDER BY due_at, limit_key
+  LIMIT $2
+  FOR UPDATE SKIP LOCKED),
+candidates AS (
+  SELECT f.limit_key, f.priority, f.not_before, f.id, f.nth = $4 AS cut
+  FROM unnest($3::text[]) AS asked (type)
+  CROSS JOIN LATERAL (
+    SELECT limit_key, priority, not_before, id, ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth
+    FROM (
+      SELECT limit_key, priority, not_before, id
+      FROM job_fronts
+      WHERE open
+        AND type = asked.type
+        AND ` + free + `
+      ORDER BY priority DESC, not_before, id
+      LIMIT $4) AS nearest) AS f),
+first AS (
+  SELECT limit_key, priority, not_before, id, nth, cut OR nth = $5 AS cut
+  FROM (
+    SELECT limit_key, priority, not_before, id, cut,
+      ROW_NUMBER() OVER (ORDER BY priority DESC, not_before, id) AS nth,
+      BOOL_OR(cut) OVER (ORDER BY priority DESC, not_before, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS beyond
+    FROM candidates) AS ordered
+  WHERE beyond IS NOT TRUE
+    AND nth <= $5),
+wanted AS MATERIALIZED (
+  SELECT limit_key
+  FROM marks
+  UNION
+  SELECT limit_key
+  FROM first),
+locked AS MATERIALIZED (
+  SELECT ctid AS place
+  FROM job_fronts
+  WHERE limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))
+  FOR UPDATE SKIP LOCKED),
+found AS MATERIALIZED (
+  SELECT f.ctid AS place, f.limit_key, f.type, f.priority, f.not_before, f.id, f.open,
+    BOOL_AND(locked.place IS NOT NULL) OVER (PARTITION BY f.limit_key) AS mine,
+    ROW_NUMBER() OVER (PARTITION BY f.limit_key, f.type ORDER BY f.priority DESC, f.not_before, f.id) AS nth
+  FROM job_fronts AS f
+  LEFT JOIN locked ON locked.place = f.ctid
+  WHERE f.limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))),
+spare AS (
+  DELETE FROM job_fronts
+  WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1))),
+lanes AS (
+  SELECT limit_key, type, priority, not_before, id
+  FROM found
+  WHERE mine
+    AND nth = 1),
+portion AS (
+  SELECT LEAST($7::int, GREATEST(10, 4 * $7::int / GREATEST(1, COUNT(*)))) AS size
+  FROM lanes)
+SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL, NULL, FALSE, TRUE
+FROM marks
+UNION ALL
+SELECT '` + foundFront + `', place::text, limit_key, type, priority, not_before, id, open, mine
+FROM found
+WHERE nth = 1
+UNION ALL
+(SELECT '` + foundEnd + `', NULL, NULL, NULL, priority, not_before, id, FALSE, FALSE
+FROM first
+WHERE cut
+ORDER BY nth DESC
+LIMIT 1)
+UNION ALL
+SELECT '` + foundLanes + `', set_config('postroom.lanes', COALESCE((
+  SELECT json_agg(json_build_array(limit_key, type, priority, not_before, id, LEAST(COALESCE(capacity, 0), size)))
+  FROM lanes
+  LEFT JOIN unnest($3::text[], $6::int[]) AS open (name, capacity) ON open.name = lanes.type
+  CROSS JOIN portion)::text, '[]'), TRUE), NULL, NULL, NULL, NULL, NULL, FALSE, FALSE`
+
+	// The lanes that lockFronts has found, each with how its key stands, and the jobs to take of it: as many as there is capacity,
+	// and the limit, but for its rate, allows; locked. What others hold is passed over, but counts as seen: of what can be seen
+	// the first, and how many there are, no more counted than one beyond those to take.
+	readLanes = `
+WITH lane AS MATERIALIZED (
+  SELECT row ->> 0 AS limit_key, row ->> 1 AS type, (row ->> 2)::int AS priority, (row ->> 3)::timestamptz AS not_before, row ->> 4 AS id,
+    (row ->> 5)::int AS capacity
+  FROM json_array_elements(current_setting('postroom.lanes')::json) AS lanes (row)),
+standing AS MATERIALIZED (` + standingOf + `
+  FROM (SELECT DISTINCT limit_key FROM lane) AS m` + limitOf + `)
+SELECT lane.type, s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running,
+  most.n, seen.n, seen.priority, seen.not_before, seen.id, job.place::text, job.priority, job.not_before, job.id
+FROM lane
+JOIN standing AS s ON s.limit_key = lane.limit_key
+CROSS JOIN LATERAL (
+  SELECT CASE WHEN s.paused THEN 0 ELSE GREATEST(0, LEAST(lane.capacity, s.max_running - s.running, s.burst)) END AS n) AS most
+LEFT JOIN LATERAL (
+  SELECT priority, not_before, id, COUNT(*) OVER () AS n
+  FROM (` + ofLane + samePriority + inSamePriority + oneMore + orOfLane + lowerPriority + inLane + oneMore + endOfLane + oneMore + `) AS visible
+  ORDER BY priority DESC, not_before, id
+  LIMIT 1) AS seen ON most.n > 0
+LEFT JOIN LATERAL (` + ofLane + samePriority + notExpired + inSamePriority + toTake + orOfLane + lowerPriority + notExpired + inLane + toTake + endOfLane + `
+  LIMIT most.n) AS job ON most.n > 0`
+
+	// The jobs of a lane from where its front stands, so that the index is not read from where jobs have been claimed since the
+	// last vacuum: those of that priority first.
+	ofLane = `
+  SELECT place, priority, not_before, id
+  FROM (
+    SELECT place, priority, not_before, id
+    FROM (` + jobsOfLane
+	orOfLane = `) AS same
+    UNION ALL
+    SELECT place, priority, not_before, id
+    FROM (` + jobsOfLane
+	endOfLane  = `) AS lower) AS either`
+	jobsOfLane = `
+      SELECT ctid AS place, priority, not_before, id
+      FROM jobs
+      WHERE state = 'queued'
+        AND hold = ` + jobsql.Limited + `
+        AND limit_key = lane.limit_key
+        AND type = lane.type
+        AND `
+	samePriority  = `priority = lane.priority AND (not_before, id) >= (lane.not_before, lane.id)`
+	lowerPriority = `priority < lane.priority`
+	notExpired    = `
+        AND (expires_at IS NULL OR expires_at > $1)`
+	inSamePriority = `
+      ORDER BY not_before, id`
+	inLane = `
+      ORDER BY priority DESC, not_before, id`
+	oneMore = `
+      LIMIT most.n + 1`
+	toTake = `
+      LIMIT most.n
+      FOR UPDATE SKIP LOCKED`
+
+	// The jobs that wait at no front and behind none.
+	selectUnfound = `
+SELECT id
+FROM jobs AS waiting
+WHERE state = 'queued'
+  AND hold = ` + jobsql.Limited + `
+  AND ` + jobsql.BehindNoFront
+
+	deleteFronts = `
+DELETE FROM job_fronts
+WHERE ctid = ANY($1::text[]::tid[])`
+
+	deleteMarks = `
+DELETE FROM job_admissions
+WHERE ctid = ANY($1::text[]::tid[])`
+)

@@ -1,0 +1,276 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/postgres"
+)
+
+func keyed(key string, priority int) driver.InsertJob {
+	job := jobOf("a", priority)
+	job.LimitKey = key
+	return job
+}
+
+func limit(t *testing.T, db *postgres.DB, target driver.Target, to driver.Limit) {
+	t.Helper()
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+		return db.Driver().SetLimit(ctx, tx, target, &to)
+	}))
+}
+
+// standStill leaves a claim standing in the midst of its transaction; stop has it go on and returns its error.
+func standStill(t *testing.T, db *postgres.DB, limit int) (stop func() error) {
+	t.Helper()
+	still, resume, ended := make(chan error, 1), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			still <- postgres.ChooseWithin(ctx, tx, driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit, Now: time.Now()})
+			<-resume
+			_, err := tx.ExecContext(ctx, "SELECT 1")
+			return err
+		})
+	}()
+	require.NoError(t, <-still)
+	return func() error {
+		close(resume)
+		return <-ended
+	}
+}
+
+// A machine that stands still in the midst of its claim, or is gone without a word, keeps the others from jobs of the same
+// limited type for seconds, and not until somebody notices.
+func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetType, Name: "a"}, driver.Limit{MaxRunning: 1})
+	insertJobs(t, db, jobOf("a", 0))
+	stop := standStill(t, db, 1)
+	within(t, func() error {
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: time.Now()})
+		require.Len(t, result.Jobs, 1)
+		return err
+	})
+	require.Error(t, stop())
+}
+
+// Claims that share no limit key do not wait for each other, and one passes over a key that another looks at.
+func TestClaimsPassOverTheKeysOfOthers(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKeyPrefix, Name: "k"}, driver.Limit{MaxRunning: 1})
+	for i := range 30 { // of which a claim of one job looks at eleven
+		insertJobs(t, db, keyed(fmt.Sprintf("k%02d", i), 30-i))
+	}
+	stop := standStill(t, db, 1)
+	claimed := claimOf(t, db, 100, capacitiesOf(100, "a")...)
+	require.Len(t, claimed.Jobs, 19)
+	require.Equal(t, "k11", claimed.Jobs[0].LimitKey)
+	began := time.Now()
+	none := claimOf(t, db, 100, capacitiesOf(100, "a")...)
+	require.Empty(t, none.Jobs)
+	require.False(t, none.More)
+	require.WithinRange(t, none.NextDue, began.Add(-time.Second), time.Now().Add(time.Second), "it comes again soon")
+	require.NoError(t, stop())
+	require.Len(t, claimOf(t, db, 100, capacitiesOf(100, "a")...).Jobs, 11)
+}
+
+// A claim that sees a key's latest front, and not the one that another claim has locked, still passes over the key.
+func TestAKeyIsAnothersThoughAFrontOfItIsNew(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
+	insertJobs(t, db, keyed("k", 0))
+	stop := standStill(t, db, 1)
+	insertJobs(t, db, keyed("k", 1))
+	require.Empty(t, claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs)
+	require.NoError(t, stop())
+	require.Len(t, claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs, 1)
+}
+
+// What a transaction of somebody's holds of a key is passed over, and found when it is let go.
+func TestWaitingJobsThatAreHeldArePassedOverAndFoundAgain(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 3})
+	held, first, second := keyed("k", 5), keyed("k", 1), keyed("k", 0)
+	insertJobs(t, db, held, first, second)
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, held.ID) })
+	jobs := claimOf(t, db, 3, capacitiesOf(3, "a")...).Jobs
+	require.Equal(t, []string{first.ID, second.ID}, []string{jobs[0].ID, jobs[1].ID})
+	release()
+	jobs = claimOf(t, db, 3, capacitiesOf(3, "a")...).Jobs
+	require.Len(t, jobs, 1)
+	require.Equal(t, held.ID, jobs[0].ID)
+}
+
+// Whatever number of keys somebody holds all jobs of, a claim finds the others.
+func TestAClaimPassesOverManyKeysOfWhichAllIsHeld(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKeyPrefix, Name: "k"}, driver.Limit{MaxRunning: 1})
+	held := make([]driver.InsertJob, 40)
+	for i := range held {
+		held[i] = keyed(fmt.Sprint("k", i), 1)
+	}
+	insertJobs(t, db, held...)
+	other := keyed("other", 0)
+	insertJobs(t, db, other)
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		for i := range held {
+			require.NoError(t, db.Driver().Cancel(ctx, tx, held[i].ID))
+		}
+		return nil
+	})
+	jobs := claimOf(t, db, 1, capacitiesOf(1, "a")...).Jobs
+	require.Len(t, jobs, 1)
+	require.Equal(t, other.ID, jobs[0].ID)
+	none := claimOf(t, db, 1, capacitiesOf(1, "a")...)
+	require.Empty(t, none.Jobs)
+	require.False(t, none.More, "it would find the same")
+	release()
+	require.Len(t, claimOf(t, db, 100, capacitiesOf(100, "a")...).Jobs, 40)
+}
+
+// A job waits for a transaction of the program that ends another job of its key, and was looked at meanwhile.
+func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
+	insertJobs(t, db, keyed("k", 0))
+	running := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
+	require.Len(t, running, 1)
+	next := keyed("k", 0)
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}})
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() {
+			defer close(ended)
+			insertJobs(t, db, next)
+			result, err := db.Driver().Claim(context.Background(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: time.Now()})
+			if len(result.Jobs) > 0 {
+				err = fmt.Errorf("%d run beside one that has not ended", len(result.Jobs))
+			}
+			ended <- err
+		}()
+		return <-ended
+	}))
+	jobs := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
+	require.Len(t, jobs, 1)
+	require.Equal(t, next.ID, jobs[0].ID)
+}
+
+// Who sets a limit in a transaction that stays open keeps others from claiming, and not from writing how jobs have ended.
+func TestAnEndDoesNotWaitForWhoSetsALimit(t *testing.T) {
+	db := openQueue(t)
+	key := driver.Target{Kind: driver.TargetKey, Name: "k"}
+	limit(t, db, key, driver.Limit{MaxRunning: 1})
+	insertJobs(t, db, keyed("k", 1), keyed("k", 0))
+	running := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
+	require.Len(t, running, 1)
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().SetLimit(ctx, tx, key, nil) })
+	within(t, func() error {
+		return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}}
+			_, result, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+				WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: time.Now(),
+			})
+			require.Empty(t, result.Jobs)
+			require.True(t, result.More)
+			return err
+		})
+	})
+	release()
+	require.Len(t, claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs, 1)
+}
+
+// Claims leave nothing behind of keys for which nothing waits.
+func TestFrontsAndMarksGoWithTheJobs(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKeyPrefix, Name: "k"}, driver.Limit{MaxRunning: 1})
+	for i := range 40 {
+		insertJobs(t, db, keyed(fmt.Sprint("k", i%8), i%3))
+	}
+	for range 100 {
+		jobs := claimOf(t, db, 10, capacitiesOf(10, "a")...).Jobs
+		outcomes := make([]driver.Outcome, len(jobs))
+		for i := range jobs {
+			outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+		}
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			_, err := db.Driver().Finish(ctx, tx, outcomes)
+			return err
+		}))
+		if len(jobs) == 0 {
+			break
+		}
+	}
+	var left int
+	require.NoError(t, db.Reader().Get(&left, `SELECT (SELECT COUNT(*) FROM job_fronts) + (SELECT COUNT(*) FROM job_admissions)
+		+ (SELECT COUNT(*) FROM jobs WHERE state <> 'completed')`))
+	require.Zero(t, left)
+}
+
+func TestVerifyFindsJobsThatNoFrontLeadsTo(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
+	insertJobs(t, db, keyed("k", 1))
+	lost := keyed("k", 2)
+	insertJobs(t, db, lost)
+	found, err := db.Driver().(driver.Auditor).Violations(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	_, err = db.Reader().ExecContext(t.Context(), "DELETE FROM job_fronts WHERE priority = 2")
+	require.NoError(t, err)
+	found, err = db.Driver().(driver.Auditor).Violations(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []driver.Violation{{Rule: "claims find each job that waits for a limit key", Subject: lost.ID}}, found)
+}
+
+// To see that no job is ready, a claim reads past what is left of all that have been since the last vacuum: it does so once.
+func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 3})
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+		claim := func(inserted ...driver.InsertJob) (jobs, looks int) {
+			_, err := db.Driver().Insert(ctx, tx, inserted)
+			require.NoError(t, err)
+			_, claimed, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, nil, driver.ClaimRequest{
+				WorkerID: "w", Types: capacitiesOf(9, "a", "b"), Limit: 9, Now: time.Now(),
+			})
+			require.NoError(t, err)
+			require.NoError(t, tx.QueryRowContext(ctx, "SELECT pg_stat_get_xact_numscans('jobs_ready'::regclass)").Scan(&looks))
+			return len(claimed.Jobs), looks
+		}
+		jobs, before := claim(keyed("k", 0)) // to plan a statement looks, too
+		require.Equal(t, 1, jobs)
+		jobs, after := claim(keyed("k", 0))
+		require.Equal(t, 1, jobs)
+		require.Equal(t, 1, after-before)
+		jobs, _ = claim(jobOf("b", 0), jobOf("b", 0), keyed("k", 0))
+		require.Equal(t, 3, jobs)
+		return nil
+	}))
+}
+
+// A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its front.
+func TestPromotionLeavesWhatIsDue(t *testing.T) {
+	db := openQueue(t)
+	promoter, ok := driver.As[driver.Promoter](db.Driver())
+	require.True(t, ok)
+	begun, enqueued, promoted := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		promoted <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+			close(begun)
+			<-enqueued
+			_, err := promoter.PromoteScheduled(ctx, tx)
+			return err
+		})
+	}()
+	<-begun
+	insertJobs(t, db, keyed("k", 0))
+	close(enqueued)
+	require.NoError(t, <-promoted)
+	require.Len(t, claimOf(t, db, 10, capacitiesOf(10, "a")...).Jobs, 1)
+}

@@ -1,0 +1,43 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// marks are limit keys to look at, and when.
+type marks struct {
+	due  []time.Time
+	keys []string
+	seen map[string]struct{}
+}
+
+// add takes the empty key for none, and a key twice for once.
+func (m *marks) add(key string, due time.Time) {
+	if _, ok := m.seen[key]; ok || key == "" {
+		return
+	}
+	if m.seen == nil {
+		m.seen = make(map[string]struct{})
+	}
+	m.seen[key] = struct{}{}
+	m.due = append(m.due, due)
+	m.keys = append(m.keys, key)
+}
+
+func (m *marks) write(ctx context.Context, tx *driver.WriteTx) error {
+	if len(m.keys) == 0 {
+		return nil
+	}
+	return store(ctx, tx, markKeys, m.due, m.keys)
+}
+
+// writeOnce is write for claims, which come back to the same instant again and again.
+func (m *marks) writeOnce(ctx context.Context, tx *driver.WriteTx) error {
+	if len(m.keys) == 0 {
+		return nil
+	}
+	return later(ctx, tx, markKeysOnce, m.due, m.keys)
+}

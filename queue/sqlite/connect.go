@@ -1,0 +1,120 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// A connection is one that a part of the engine has for itself.
+type connection struct {
+	*sqlx.Conn
+	// release closes it, and what was opened for it, once.
+	release func() error
+}
+
+func newConnection(conn *sqlx.Conn, release func() error) *connection {
+	return &connection{Conn: conn, release: sync.OnceValue(release)}
+}
+
+// Connections are where an engine has its own from: those that it opens, or those of a pool of the program's.
+type connections interface {
+	// writer returns the one that writes.
+	writer(ctx context.Context) (*connection, error)
+	// beside returns one that reads beside the writer, or copies the log back.
+	beside(ctx context.Context) (*connection, error)
+	// readers is the pool for queries, and what closes it, if it is the engine's own.
+	readers() (pool *sqlx.DB, closePool func() error, err error)
+	// name of the database, for people.
+	name() string
+}
+
+// ownConnections are those that the engine opens by a URI.
+type ownConnections struct {
+	uri     string
+	options url.Values
+	cfg     Config
+}
+
+func newConnections(uri string, options url.Values, cfg Config) ownConnections {
+	options.Set("_foreign_keys", "1")
+	// database/sql gives a connection to one goroutine at a time.
+	options.Set("_mutex", "no")
+	return ownConnections{uri: uri, options: options, cfg: cfg}
+}
+
+func (o ownConnections) name() string { return o.uri }
+
+// with returns the options with a wait for locks, and one more.
+func (o ownConnections) with(busyTimeout int64, name, value string) url.Values {
+	options := maps.Clone(o.options)
+	options.Set("_busy_timeout", strconv.FormatInt(busyTimeout, 10))
+	if name != "" {
+		options.Set(name, value)
+	}
+	return options
+}
+
+func (o ownConnections) writer(ctx context.Context) (*connection, error) {
+	return o.connect(ctx, o.with(writerPatience, "", ""))
+}
+
+func (o ownConnections) beside(ctx context.Context) (*connection, error) {
+	return o.connect(ctx, o.reading())
+}
+
+func (o ownConnections) reading() url.Values {
+	return o.with(o.cfg.BusyTimeout.Milliseconds(), "_query_only", "1")
+}
+
+// keptStatements is how many prepared statements each reader keeps: to prepare one takes longer than to read a row by it.
+const keptStatements = 100
+
+func (o ownConnections) readers() (*sqlx.DB, func() error, error) {
+	options := o.reading()
+	options.Set("_stmt_cache_size", strconv.Itoa(keptStatements))
+	pool, err := openPool(o.uri, options, o.cfg.Readers)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pool, pool.Close, nil
+}
+
+func (o ownConnections) connect(ctx context.Context, options url.Values) (*connection, error) {
+	pool, err := openPool(o.uri, options, 1)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connect(ctx, pool, o.cfg.BusyTimeout)
+	if err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return newConnection(conn, func() error { return errors.Join(conn.Close(), pool.Close()) }), nil
+}
+
+// connect tries again while another process changes the journal mode of a new file.
+func connect(ctx context.Context, pool *sqlx.DB, patience time.Duration) (*sqlx.Conn, error) {
+	for deadline := time.Now().Add(patience); ; {
+		conn, err := pool.Connx(ctx)
+		if err == nil || !busy(err) || time.Now().After(deadline) {
+			return conn, err
+		}
+	}
+}
+
+// openPool makes a pool of at most so many connections, all of which it keeps. It opens none yet.
+func openPool(uri string, options url.Values, connections int) (*sqlx.DB, error) {
+	pool, err := sqlx.Open("sqlite3", uri+"?"+options.Encode())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(connections)
+	pool.SetMaxIdleConns(connections)
+	return pool, nil
+}

@@ -1,0 +1,97 @@
+package rules
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/postroom-go/postroom"
+)
+
+// Decide returns the first of the decisions of [Set.DecideAll].
+func (s *Set) Decide(msg *postroom.Message, now time.Time) postroom.Decision {
+	return s.DecideAll(msg, now)[0]
+}
+
+// DecideAll returns a decision for each action of the first rule that matches and, while matching rules let the rules after them
+// be tried, of those as well. An action that a rule before has decided is left out. There is at least one decision: if no rule
+// matches, that of action none and source none. All but the first have a Key, which is the same whenever the same message is
+// decided by the same rules.
+func (s *Set) DecideAll(msg *postroom.Message, now time.Time) []postroom.Decision {
+	return s.decide(msg, now, &facts{server: gmailServer})
+}
+
+func (s *Set) decide(msg *postroom.Message, now time.Time, f *facts) []postroom.Decision {
+	var decisions []postroom.Decision
+	s.each(msg, now, f, func(c *compiled) bool {
+		for _, action := range c.rule.actions() {
+			if !decided(decisions, action) {
+				decisions = append(decisions, c.rule.decision(action, len(decisions)))
+			}
+		}
+		return c.rule.Continue
+	})
+	if len(decisions) > 0 {
+		return decisions
+	}
+	return []postroom.Decision{{
+		Action: postroom.None, Confidence: 1, Source: postroom.SourceNone,
+		Rationale: "No deterministic rule matched",
+	}}
+}
+
+func decided(decisions []postroom.Decision, a RuleAction) bool {
+	return slices.ContainsFunc(decisions, func(d postroom.Decision) bool {
+		same := d.Action == a.Type && len(d.Parameters) == len(a.Parameters)
+		return same && (len(a.Parameters) == 0 || reflect.DeepEqual(d.Parameters, a.Parameters))
+	})
+}
+
+// decision is the decision of the rule for one of its actions, which comes after number others.
+func (r *Rule) decision(action RuleAction, number int) postroom.Decision {
+	key := ""
+	if number > 0 {
+		key = "rules:" + strconv.Itoa(number+1)
+	}
+	return postroom.Decision{
+		Action:     action.Type,
+		Parameters: cloneParameters(action.Parameters),
+		Confidence: 1,
+		Rationale:  fmt.Sprintf("Matched deterministic rule '%s' (priority %d)", r.Name, r.Priority),
+		Explanations: postroom.Explanations{
+			SalientFeatures: []string{r.Condition.String()},
+		},
+		Source:      postroom.SourceDeterministic,
+		RuleID:      r.ID,
+		RuleName:    r.Name,
+		RuleVersion: r.Version(),
+		SafeMode:    r.SafeMode,
+		Key:         key,
+	}
+}
+
+// cloneParameters copies JSON values, so that no decision shares memory with its rule.
+func cloneParameters(p postroom.Parameters) postroom.Parameters {
+	copied := make(postroom.Parameters, len(p))
+	for name, value := range p {
+		copied[name] = cloneJSON(value)
+	}
+	return copied
+}
+
+func cloneJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return map[string]any(cloneParameters(v))
+	case []any:
+		copied := make([]any, len(v))
+		for i, value := range v {
+			copied[i] = cloneJSON(value)
+		}
+		return copied
+	default:
+		return v
+	}
+}

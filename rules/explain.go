@@ -1,0 +1,194 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+)
+
+// An Explanation says what the rules made of one message.
+type Explanation struct {
+	// Decisions are those of [Engine.DecideAll].
+	Decisions []postroom.Decision
+	// Rules are all rules in the order in which they are tried; disabled and broken ones stand at the end.
+	Rules []RuleExplanation
+}
+
+// An Outcome is what became of a rule.
+type Outcome string
+
+// The outcomes.
+const (
+	Matched      Outcome = "matched"
+	NoMatch      Outcome = "no_match"
+	OutOfScope   Outcome = "out_of_scope"   // the message is another account's, domain's or sender's
+	OutOfTime    Outcome = "out_of_time"    // by its schedule it is off now
+	Unverified   Outcome = "unverified"     // the condition matches, and the sender is not authenticated as the rule demands
+	NotTried     Outcome = "not_tried"      // a rule before it decided
+	RuleDisabled Outcome = "disabled"       // by a person, or with a reason by the program
+	RuleBroken   Outcome = "cannot_be_used" // it cannot be evaluated
+)
+
+// A RuleExplanation says what became of one rule.
+type RuleExplanation struct {
+	Rule    Rule
+	Outcome Outcome
+	// Reason says why, in words; for a rule that matched, its condition.
+	Reason string
+	// Failed are the leaves because of which the condition does not match. A leaf within "not" failed by matching.
+	Failed []FailedLeaf
+}
+
+// A FailedLeaf is a leaf because of which a condition does not match.
+type FailedLeaf struct {
+	Path  string // as in [ConditionError]
+	Leaf  string // the leaf for people, with "not" before it if it was not to match
+	Found string // what the message has instead; may be empty
+}
+
+// Explain says what the stored rules make of a message now, every rule included. It changes nothing.
+func (e *Engine) Explain(ctx context.Context, msg *postroom.Message) (*Explanation, error) {
+	all, err := e.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	set := newSet(all, e.store.kinds, e.senders != nil)
+	f, err := e.factsOf(ctx, set, msg)
+	if err != nil {
+		return nil, err
+	}
+	explanation := set.explain(msg, time.Now(), f)
+	for _, r := range all {
+		if !r.Enabled {
+			explanation.Rules = append(explanation.Rules, RuleExplanation{
+				Rule: r, Outcome: RuleDisabled, Reason: cmp.Or(r.DisabledReason, "it is disabled"),
+			})
+		}
+	}
+	return explanation, nil
+}
+
+// Explain says what the rules make of a message.
+func (s *Set) Explain(msg *postroom.Message, now time.Time) *Explanation {
+	return s.explain(msg, now, &facts{server: gmailServer})
+}
+
+func (s *Set) explain(msg *postroom.Message, now time.Time, f *facts) *Explanation {
+	x := &Explanation{Decisions: s.decide(msg, now, f)}
+	v := &view{}
+	v.reset(s.code, msg, now, f)
+	decidedBy := ""
+	for i := range s.rules {
+		c := &s.rules[i]
+		if decidedBy != "" {
+			x.Rules = append(x.Rules, RuleExplanation{Rule: c.rule, Outcome: NotTried, Reason: fmt.Sprintf("rule '%s' had decided", decidedBy)})
+			continue
+		}
+		x.Rules = append(x.Rules, c.explain(v))
+		if x.Rules[i].Outcome == Matched && !c.rule.Continue {
+			decidedBy = c.rule.Name
+		}
+	}
+	for _, b := range s.broken {
+		x.Rules = append(x.Rules, RuleExplanation{Rule: b.Rule, Outcome: RuleBroken, Reason: b.Err.Error()})
+	}
+	return x
+}
+
+func (c *compiled) explain(v *view) RuleExplanation {
+	x := RuleExplanation{Rule: c.rule}
+	switch {
+	case !c.rule.sees(v):
+		x.Outcome, x.Reason = OutOfScope, c.rule.scopeReason(v)
+	case !c.calendar.includes(v.now):
+		x.Outcome, x.Reason = OutOfTime, "its schedule is off at "+v.now.In(c.calendar.zone).Format("2006-01-02 15:04 Mon -0700")
+	case !c.root.match(v):
+		x.Outcome, x.Failed = NoMatch, c.root.failures(v, &c.rule.Condition, "", false)
+		x.Reason = joinFailures(x.Failed)
+	case c.mustProve && !v.isAuthenticated():
+		x.Outcome, x.Reason = Unverified, fmt.Sprintf("the domain of %q is not authenticated, and the rule goes by its sender", v.msg.From.Email)
+	default:
+		x.Outcome, x.Reason = Matched, c.rule.Condition.String()
+	}
+	return x
+}
+
+func (r *Rule) scopeReason(v *view) string {
+	if r.AccountID != "" && r.AccountID != v.msg.AccountID {
+		return "it belongs to account " + r.AccountID
+	}
+	return fmt.Sprintf("its scope is %s %s", r.Scope, r.ScopeRef)
+}
+
+// failures returns the leaves because of which a condition does not match, or matches although it must not.
+func (n *node) failures(v *view, c *Condition, path string, opposite bool) []FailedLeaf {
+	if n.op == "" {
+		return []FailedLeaf{v.failure(n.atom, c, path, opposite)}
+	}
+	var failed []FailedLeaf
+	every := n.op == Or != opposite // then all children have failed, and else the first that has is the reason
+	for i := range n.children {
+		child := &n.children[i]
+		inner := opposite != (n.op == Not)
+		if child.match(v) == !inner {
+			continue
+		}
+		failed = append(failed, child.failures(v, &c.Children[i], joinPath(path, fmt.Sprintf("children[%d]", i)), inner)...)
+		if !every {
+			break
+		}
+	}
+	return failed
+}
+
+func (v *view) failure(atom int32, c *Condition, path string, opposite bool) FailedLeaf {
+	f := FailedLeaf{Path: path, Leaf: c.String()}
+	if opposite {
+		f.Leaf = "not " + f.Leaf
+	}
+	if explain := v.code.atoms[atom].explain; explain != nil {
+		f.Found = explain(v)
+	}
+	return f
+}
+
+func joinFailures(failed []FailedLeaf) string {
+	texts := mapped(failed, func(f FailedLeaf) string {
+		if f.Found == "" {
+			return f.Leaf
+		}
+		return f.Leaf + " (" + f.Found + ")"
+	})
+	const shown = 5
+	if more := len(texts) - shown; more > 0 {
+		texts = append(texts[:shown:shown], fmt.Sprintf("and %d more", more))
+	}
+	return "it fails: " + strings.Join(texts, "; ")
+}
+
+// String formats the explanation for people: the decisions, then each rule and its reason.
+func (x *Explanation) String() string {
+	var b strings.Builder
+	for _, d := range x.Decisions {
+		fmt.Fprintf(&b, "%s: %s\n", d.Action, d.Rationale)
+	}
+	for _, r := range x.Rules {
+		fmt.Fprintf(&b, "\n%-14s %s (priority %d)\n", r.Outcome, r.Rule.Name, r.Rule.Priority)
+		fmt.Fprintf(&b, "               %s\n", r.Reason)
+	}
+	return b.String()
+}
+
+// Of returns what became of the rule with the id.
+func (x *Explanation) Of(ruleID string) (RuleExplanation, bool) {
+	i := slices.IndexFunc(x.Rules, func(r RuleExplanation) bool { return r.Rule.ID == ruleID })
+	if i < 0 {
+		return RuleExplanation{}, false
+	}
+	return x.Rules[i], true
+}

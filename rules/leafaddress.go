@@ -1,0 +1,146 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/suggest"
+	"github.com/postroom-go/postroom/mime"
+)
+
+func compileSenderEmail(k *code, c *Condition) (leaf, *ConditionError) {
+	return k.addressOrDomain(c, inFrom)
+}
+func compileTo(k *code, c *Condition) (leaf, *ConditionError) { return k.addressOrDomain(c, inTo) }
+func compileCc(k *code, c *Condition) (leaf, *ConditionError) { return k.addressOrDomain(c, inCc) }
+
+// addressOrDomain takes whole addresses, and *@ with a domain.
+func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionError) {
+	var whole, domains []string
+	e := c.eachValue(func(path, value string) *ConditionError {
+		domain, wildcard := strings.CutPrefix(value, "*@")
+		switch {
+		case wildcard && domain != "" && !strings.ContainsAny(domain, "*@ "):
+			domains = append(domains, domain)
+		case strings.Contains(value, "*"):
+			return badValue(path, fmt.Sprintf("%q", value), "the one wildcard is the prefix *@, as in *@example.com")
+		case domainOf(value) == "" || strings.ContainsAny(value, " <>"):
+			return badValue(path, fmt.Sprintf("%q is no address", value), "write name@example.com, or *@example.com for all of a domain")
+		default:
+			whole = append(whole, value)
+		}
+		return nil
+	})
+	if e != nil {
+		return leaf{}, e
+	}
+	addresses, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, partAddress)}, how: Is, values: whole})
+	if len(domains) == 0 || e != nil {
+		return addresses, e
+	}
+	inDomains, e := k.textLeaf(c, textTest{sources: []textSource{addressSource(lists, partDomain)}, how: Is, values: domains})
+	if len(whole) == 0 || e != nil {
+		return inDomains, e
+	}
+	return eitherLeaf(addresses, inDomains), nil
+}
+
+func eitherLeaf(a, b leaf) leaf {
+	t := a.trigger
+	t.either(b.trigger)
+	return leaf{
+		test:    func(v *view) bool { return a.test(v) || b.test(v) },
+		trigger: t, sender: a.sender || b.sender, explain: a.explain,
+	}
+}
+
+func addressSource(lists addresses, part string) textSource {
+	return textSource{from: fromAddresses, lists: lists, part: part}
+}
+
+func compileSenderDomain(k *code, c *Condition) (leaf, *ConditionError) {
+	if e := c.eachValue(domainFault); e != nil {
+		return leaf{}, e
+	}
+	return k.textLeaf(c, textTest{sources: []textSource{addressSource(inFrom, partDomain)}, how: Is, values: c.alternatives()})
+}
+
+func domainFault(path, value string) *ConditionError {
+	if hint := checkDomain(value); hint != "" {
+		return badValue(path, fmt.Sprintf("%q is no domain", value), hint)
+	}
+	return nil
+}
+
+// checkDomain returns a hint when the text is not a domain, and else the empty string.
+func checkDomain(s string) string {
+	if strings.ContainsAny(s, "@* \t<>") || strings.HasPrefix(s, ".") || s == "" {
+		return "write it alone, as in example.com; subdomains are domains of their own"
+	}
+	return ""
+}
+
+func compileAddresses(k *code, c *Condition) (leaf, *ConditionError) {
+	lists, e := addressFields(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	part := c.Part
+	if part == "" {
+		part = partAddress
+	}
+	if !contains(addressParts, part) {
+		return leaf{}, badValue("part", fmt.Sprintf("%q is no part of an address", part), suggest.Instead(part, addressParts, "the parts are"))
+	}
+	if part == partSite && (c.Match == "" || c.Match == Is) {
+		if e := c.eachValue(siteFault); e != nil {
+			return leaf{}, e
+		}
+	}
+	return k.compileText(c, Is, addressSource(lists, part))
+}
+
+// siteFault requires a domain that somebody registered: no other is a site.
+func siteFault(path, value string) *ConditionError {
+	if e := domainFault(path, value); e != nil {
+		return e
+	}
+	if site := mime.OrganizationalDomain(value); site != lowerASCII(value) {
+		return badValue(path, fmt.Sprintf("%q is not what its owner registered", value), "write "+site)
+	}
+	return nil
+}
+
+func addressFields(c *Condition) (addresses, *ConditionError) {
+	var lists addresses
+	for i, name := range c.Fields {
+		list, ok := addressLists[name]
+		if !ok {
+			names := slices.Sorted(maps.Keys(addressLists))
+			return 0, badValue(fmt.Sprintf("fields[%d]", i), fmt.Sprintf("%q is no field of addresses", name), suggest.Instead(name, names, "the fields are"))
+		}
+		lists |= list
+	}
+	return lists, nil
+}
+
+func compileAddressCount(k *code, c *Condition) (leaf, *ConditionError) {
+	lists, e := addressFields(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	return countLeaf(c, func(v *view) int { return v.countAddresses(lists) })
+}
+
+func compileRecipientCount(_ *code, c *Condition) (leaf, *ConditionError) {
+	return countLeaf(c, func(v *view) int { return v.countAddresses(inTo | inCc | inBcc) })
+}
+
+func (v *view) countAddresses(lists addresses) int {
+	n := 0
+	v.eachAddress(lists, func(*postroom.Address) { n++ })
+	return n
+}

@@ -1,0 +1,190 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/suggest"
+)
+
+// A Compare says how a number, a date or a text of the message is compared with the value (RFC 5231, section 4.1).
+type Compare string
+
+// The comparisons.
+const (
+	Greater        Compare = "gt"
+	GreaterOrEqual Compare = "ge"
+	Less           Compare = "lt"
+	LessOrEqual    Compare = "le"
+	Equal          Compare = "eq"
+	NotEqual       Compare = "ne"
+)
+
+var comparisons = map[Compare]func(order int) bool{
+	Greater:        func(order int) bool { return order > 0 },
+	GreaterOrEqual: func(order int) bool { return order >= 0 },
+	Less:           func(order int) bool { return order < 0 },
+	LessOrEqual:    func(order int) bool { return order <= 0 },
+	Equal:          func(order int) bool { return order == 0 },
+	NotEqual:       func(order int) bool { return order != 0 },
+}
+
+func compareOf(c *Condition) (func(order int) bool, *ConditionError) {
+	compare, ok := comparisons[c.Compare]
+	if !ok {
+		names := []string{"gt", "ge", "lt", "le", "eq", "ne"}
+		return nil, badValue("compare", strconv.Quote(string(c.Compare)), suggest.Instead(string(c.Compare), names, "the comparisons are"))
+	}
+	return compare, nil
+}
+
+// countLeaf compares a number of the message.
+func countLeaf(c *Condition, count func(v *view) int) (leaf, *ConditionError) {
+	compare, e := compareOf(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	want, err := strconv.Atoi(strings.TrimSpace(c.Value))
+	if err != nil {
+		return leaf{}, badValue("value", fmt.Sprintf("%q is no whole number", c.Value), "write digits, as in 10")
+	}
+	return leaf{
+		test:    func(v *view) bool { return compare(cmp.Compare(count(v), want)) },
+		explain: func(v *view) string { return "it is " + strconv.Itoa(count(v)) },
+	}, nil
+}
+
+func (k *code) headerIDs(c *Condition) ([]int32, bool, *ConditionError) {
+	sources, e := headerSources(c)
+	sender := false
+	ids := make([]int32, len(sources))
+	for i := range sources {
+		ids[i] = k.source(sources[i])
+		sender = sender || sources[i].isSender()
+	}
+	return ids, sender, e
+}
+
+func compileHeaderCount(k *code, c *Condition) (leaf, *ConditionError) {
+	ids, _, e := k.headerIDs(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	return countLeaf(c, func(v *view) int {
+		n := 0
+		for _, id := range ids {
+			n += len(v.texts(id))
+		}
+		return n
+	})
+}
+
+// orderedLeaf compares each of the header fields; order returns false for a text that cannot be compared.
+func (k *code) orderedLeaf(c *Condition, order func(text string) (int, bool)) (leaf, *ConditionError) {
+	compare, e := compareOf(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	ids, sender, e := k.headerIDs(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	index := c.Index
+	return leaf{
+		sender:  sender,
+		explain: func(v *view) string { return v.found(ids, index) },
+		test: func(v *view) bool {
+			return slices.ContainsFunc(ids, func(id int32) bool {
+				return slices.ContainsFunc(indexed(v.texts(id), index), func(text string) bool {
+					order, ok := order(text)
+					return ok && compare(order)
+				})
+			})
+		},
+	}, nil
+}
+
+var leadingNumber = regexp.MustCompile(`^\s*([-+]?\d+(?:\.\d+)?)`)
+
+// numberOf reads the number that a text begins with.
+func numberOf(text string) (float64, bool) {
+	found := leadingNumber.FindStringSubmatch(text)
+	if found == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	return n, err == nil
+}
+
+func compileHeaderNumber(k *code, c *Condition) (leaf, *ConditionError) {
+	want, err := strconv.ParseFloat(strings.TrimSpace(c.Value), 64)
+	if err != nil || want-want != 0 {
+		return leaf{}, badValue("value", fmt.Sprintf("%q is no number", c.Value), "write digits, as in 5.5")
+	}
+	return k.orderedLeaf(c, func(text string) (int, bool) {
+		n, ok := numberOf(text)
+		return cmp.Compare(n, want), ok
+	})
+}
+
+func compileHeaderOrder(k *code, c *Condition) (leaf, *ConditionError) {
+	fold := strings.ToLower
+	if c.CaseSensitive {
+		fold = func(s string) string { return s }
+	}
+	want := fold(c.Value)
+	return k.orderedLeaf(c, func(text string) (int, bool) { return strings.Compare(fold(text), want), true })
+}
+
+func compileLargerThan(_ *code, c *Condition) (leaf, *ConditionError) {
+	return sizeLeaf(c, func(size, limit int64) bool { return size > limit })
+}
+
+// A size of zero is an unknown one.
+func compileSmallerThan(_ *code, c *Condition) (leaf, *ConditionError) {
+	return sizeLeaf(c, func(size, limit int64) bool { return size > 0 && size < limit })
+}
+
+func sizeLeaf(c *Condition, within func(size, limit int64) bool) (leaf, *ConditionError) {
+	limit, err := parseSize(c.Value)
+	if err != nil {
+		return leaf{}, badValue("value", err.Error(), sizeHint)
+	}
+	return leaf{
+		test:    func(v *view) bool { return within(v.msg.Size, limit) },
+		explain: func(v *view) string { return fmt.Sprintf("it has %d bytes", v.msg.Size) },
+	}, nil
+}
+
+func compileOlderThan(_ *code, c *Condition) (leaf, *ConditionError) {
+	return ageLeaf(c, func(age, limit time.Duration) bool { return age > limit })
+}
+
+func compileNewerThan(_ *code, c *Condition) (leaf, *ConditionError) {
+	return ageLeaf(c, func(age, limit time.Duration) bool { return age < limit })
+}
+
+func ageLeaf(c *Condition, within func(age, limit time.Duration) bool) (leaf, *ConditionError) {
+	limit, err := parseAge(c.Value)
+	if err != nil {
+		return leaf{}, badValue("value", err.Error(), ageHint)
+	}
+	return leaf{
+		test: func(v *view) bool {
+			age, known := v.age()
+			return known && within(age, limit)
+		},
+		explain: func(v *view) string {
+			age, known := v.age()
+			if !known {
+				return "when it was received is not known"
+			}
+			return "it was received " + age.Round(time.Minute).String() + " ago"
+		},
+	}, nil
+}

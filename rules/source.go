@@ -1,0 +1,258 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// A textSource is a place in a message that holds texts to match: none, one or several.
+type textSource struct {
+	from   origin
+	header string    // in lower case, of fromHeader
+	lists  addresses // of fromAddresses
+	part   string    // of fromAddresses
+}
+
+// An origin is the kind of a source.
+type origin uint8
+
+const (
+	fromSubject  origin = iota
+	fromBody            // what a person sees
+	fromBodyLine        // the same as one line
+	fromHeader          // the values of the header fields of a name
+	fromAddresses
+	fromListID
+	fromLabels
+	fromAttachmentNames
+	fromAttachmentTypes
+	fromAccount
+)
+
+// addresses is a set of the address fields of a message.
+type addresses uint8
+
+const (
+	inFrom addresses = 1 << iota
+	inReplyTo
+	inTo
+	inCc
+	inBcc
+	inSender
+)
+
+// addressLists are the names of the address fields in conditions.
+var addressLists = map[string]addresses{
+	"from": inFrom, "reply_to": inReplyTo, "to": inTo, "cc": inCc, "bcc": inBcc, "sender": inSender,
+	"recipients": inTo | inCc | inBcc,
+}
+
+// The parts of an address.
+const (
+	partAddress = "address"
+	partLocal   = "local"
+	partUser    = "user"
+	partDetail  = "detail"
+	partDomain  = "domain"
+	partSite    = "site"
+	partName    = "name"
+)
+
+var addressParts = []string{partAddress, partLocal, partUser, partDetail, partDomain, partSite, partName}
+
+// fold returns the form of a text of the source in which case does not count: as ASCII has it in what names a mailbox or a
+// file type, and as Unicode has it in what people write. The ids of labels differ in case.
+func (s *textSource) fold(text string) string {
+	switch s.from {
+	case fromLabels, fromAccount:
+		return text
+	case fromAddresses:
+		if s.part != partName {
+			return lowerASCII(text)
+		}
+	case fromAttachmentTypes, fromListID:
+		return lowerASCII(text)
+	}
+	return strings.ToLower(text)
+}
+
+// A reading is what a source holds in one message.
+type reading struct {
+	raw     []string
+	folded  []string
+	isRead  bool
+	foldedN bool
+}
+
+// texts returns the texts of the source in the message.
+func (v *view) texts(id int32) []string {
+	r := &v.readings[id]
+	if !r.isRead {
+		r.raw, r.isRead = v.read(r.raw[:0], &v.code.sources[id]), true
+	}
+	return r.raw
+}
+
+// foldedTexts returns the texts of the source in the form in which case does not count.
+func (v *view) foldedTexts(id int32) []string {
+	r := &v.readings[id]
+	if !r.foldedN {
+		src := &v.code.sources[id]
+		r.folded, r.foldedN = r.folded[:0], true
+		for _, text := range v.texts(id) {
+			r.folded = append(r.folded, src.fold(text))
+		}
+	}
+	return r.folded
+}
+
+func (v *view) read(to []string, src *textSource) []string {
+	one := func(text string) []string {
+		if text == "" {
+			return to
+		}
+		return append(to, text)
+	}
+	switch src.from {
+	case fromSubject:
+		return one(v.msg.Subject)
+	case fromBody:
+		return one(v.body().Text)
+	case fromBodyLine:
+		return one(oneLine(v.body().Text))
+	case fromHeader:
+		for i := range v.msg.Headers {
+			if h := &v.msg.Headers[i]; equalASCIIFold(h.Name, src.header) {
+				to = append(to, h.Value)
+			}
+		}
+		return to
+	case fromListID:
+		return one(v.list().ID)
+	case fromLabels:
+		return append(to, v.msg.LabelIDs...)
+	case fromAccount:
+		return one(v.msg.AccountID)
+	case fromAttachmentNames, fromAttachmentTypes:
+		return v.attachmentTexts(to, src.from == fromAttachmentNames)
+	default:
+		return v.addressTexts(to, src)
+	}
+}
+
+func (v *view) attachmentTexts(to []string, names bool) []string {
+	for i := range v.msg.Attachments {
+		a := &v.msg.Attachments[i]
+		text := a.Filename
+		if !names {
+			text, _, _ = strings.Cut(a.ContentType, ";")
+			text = strings.TrimSpace(text)
+		}
+		if text != "" {
+			to = append(to, text)
+		}
+	}
+	return to
+}
+
+func (v *view) addressTexts(to []string, src *textSource) []string {
+	v.eachAddress(src.lists, func(a *postroom.Address) {
+		if text, ok := partOf(a, src.part); ok {
+			to = append(to, text)
+		}
+	})
+	return to
+}
+
+// eachAddress calls yield with the addresses of the fields, in the order of the fields' names above.
+func (v *view) eachAddress(lists addresses, yield func(a *postroom.Address)) {
+	if lists&inFrom != 0 && !v.msg.From.IsZero() {
+		yield(&v.msg.From)
+	}
+	for _, l := range []struct {
+		bit  addresses
+		list []postroom.Address
+	}{{inReplyTo, v.msg.ReplyTo}, {inTo, v.msg.To}, {inCc, v.msg.Cc}, {inBcc, v.msg.Bcc}} {
+		for i := range l.list {
+			if lists&l.bit != 0 {
+				yield(&l.list[i])
+			}
+		}
+	}
+	if lists&inSender == 0 {
+		return
+	}
+	for i := range v.msg.Headers {
+		if h := &v.msg.Headers[i]; equalASCIIFold(h.Name, "sender") {
+			parsed, _ := mime.ParseAddresses(h.Value)
+			for _, a := range parsed {
+				yield(&postroom.Address{Name: a.Name, Email: a.Email})
+			}
+		}
+	}
+}
+
+// partOf returns a part of an address; false if the address does not have it.
+func partOf(a *postroom.Address, part string) (string, bool) {
+	if part == partName {
+		return a.Name, a.Name != ""
+	}
+	local, domain := a.Email, ""
+	if at := strings.LastIndexByte(a.Email, '@'); at >= 0 {
+		local, domain = a.Email[:at], a.Email[at+1:]
+	}
+	user, detail, hasDetail := strings.Cut(local, "+")
+	switch part {
+	case partLocal:
+		return local, local != ""
+	case partUser:
+		return user, user != ""
+	case partDetail:
+		return detail, hasDetail
+	case partDomain:
+		return domain, domain != ""
+	case partSite:
+		return mime.OrganizationalDomain(domain), domain != ""
+	default:
+		return a.Email, a.Email != ""
+	}
+}
+
+// equalASCIIFold reports whether a name is the one in lower case.
+func equalASCIIFold(name, lower string) bool {
+	if len(name) != len(lower) {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// header returns the header as package mime has it.
+func (v *view) mimeHeader() mime.Header {
+	if v.fields == nil {
+		v.fields = slices.Grow(mime.Header{}, len(v.msg.Headers))
+		for _, h := range v.msg.Headers {
+			v.fields = append(v.fields, mime.Field{Name: h.Name, Value: h.Value})
+		}
+	}
+	return v.fields
+}
+
+func (v *view) list() *mime.List {
+	if v.listFacts == nil {
+		l := v.mimeHeader().List()
+		v.listFacts = &l
+	}
+	return v.listFacts
+}

@@ -1,0 +1,105 @@
+package rules
+
+// A predicate reports whether a message matches one leaf.
+type predicate func(v *view) bool
+
+// A leaf is a compiled leaf of a condition.
+type leaf struct {
+	test    predicate
+	trigger trigger
+	sender  bool // it tests who sent the message
+	history bool // it needs to know the senders of earlier mail
+	explain func(v *view) string
+}
+
+// A node is a compiled condition. Equal leaves are one atom, which is tested once for a message.
+type node struct {
+	op       Op
+	children []node
+	atom     int32 // of a leaf
+}
+
+// A code is what the conditions that are compiled together share.
+type code struct {
+	sources []textSource
+	atoms   []leaf
+
+	sourceIDs map[textSource]int32
+	atomIDs   map[string]int32
+}
+
+func newCode() *code {
+	return &code{sourceIDs: map[textSource]int32{}, atomIDs: map[string]int32{}}
+}
+
+// source returns the number of a source.
+func (k *code) source(s textSource) int32 {
+	id, known := k.sourceIDs[s]
+	if !known {
+		id = int32(len(k.sources))
+		k.sources, k.sourceIDs[s] = append(k.sources, s), id
+	}
+	return id
+}
+
+// atom returns the number of a leaf, which key identifies.
+func (k *code) atom(key string, l leaf) int32 {
+	k.atoms = append(k.atoms, l)
+	k.atomIDs[key] = int32(len(k.atoms) - 1)
+	return k.atomIDs[key]
+}
+
+// The results of atoms.
+const (
+	untested uint8 = iota
+	isFalse
+	isTrue
+)
+
+// atom reports whether the message matches the leaf.
+func (v *view) atom(id int32) bool {
+	if v.results[id] == untested {
+		v.results[id] = isFalse
+		if v.code.atoms[id].test(v) {
+			v.results[id] = isTrue
+		}
+	}
+	return v.results[id] == isTrue
+}
+
+// match reports whether the message matches the condition. It stops early, left to right.
+func (n *node) match(v *view) bool {
+	switch n.op {
+	case And:
+		for i := range n.children {
+			if !n.children[i].match(v) {
+				return false
+			}
+		}
+		return true
+	case Or:
+		for i := range n.children {
+			if n.children[i].match(v) {
+				return true
+			}
+		}
+		return false
+	case Not:
+		return !n.children[0].match(v)
+	default:
+		return v.atom(n.atom)
+	}
+}
+
+// any reports whether a leaf of the condition has the property.
+func (n *node) any(k *code, has func(*leaf) bool) bool {
+	if n.op == "" {
+		return has(&k.atoms[n.atom])
+	}
+	for i := range n.children {
+		if n.children[i].any(k, has) {
+			return true
+		}
+	}
+	return false
+}

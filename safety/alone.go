@@ -1,0 +1,110 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// modelAlone are the kinds that a model may carry out alone by default: all leave the message in the mailbox, and are undone
+// exactly.
+var modelAlone = []postroom.ActionType{
+	postroom.None, postroom.ApplyLabel, postroom.RemoveLabel, postroom.MarkRead, postroom.MarkUnread, postroom.Star, postroom.Unstar,
+	postroom.Archive, postroom.Move, postroom.Snooze, postroom.Trash, postroom.Restore,
+}
+
+// modelDoubts are the reasons to ask a person about what a model has decided.
+func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
+	if d.Action == postroom.None || l.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
+		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
+	}
+	doubts := l.gate.aloneDoubts(d)
+	if msg == nil {
+		return doubts, nil
+	}
+	doubts = append(doubts, Signs(msg)...)
+	if len(doubts) > 0 || !slices.Contains(l.gate.hiding(), d.Action) {
+		return doubts, nil // what waits for a person anyway takes no part of the share
+	}
+	doubt, err := l.shareDoubt(ctx, tx, msg.AccountID)
+	if err != nil || doubt == nil {
+		return nil, err
+	}
+	return []Doubt{*doubt}, nil
+}
+
+// aloneDoubts asks about what no model does alone.
+func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
+	kind, ok := g.kinds.Kind(d.Action)
+	switch {
+	case !ok || kind.Danger == postroom.Dangerous:
+		return nil // the check of danger asks
+	case !slices.Contains(g.policy.ModelAlone, d.Action):
+		return []Doubt{{OverrideModel, fmt.Sprintf("a model does not %s alone", strings.ReplaceAll(string(d.Action), "_", " "))}}
+	case kind.Effect == nil:
+		return nil
+	}
+	if label := wrongPlace(d.Action, kind.Effect(d.Parameters).Change); label != "" {
+		return []Doubt{{OverrideModel, fmt.Sprintf("a model does not change %s alone", label)}}
+	}
+	return nil
+}
+
+// wrongPlace returns the place of a message that an action changes under the name of a label: what is archived, thrown away or
+// taken for spam is so by the actions that say so, which are counted. Nothing takes a message out of spam.
+func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string {
+	for _, place := range []string{postroom.LabelInbox, postroom.LabelTrash, postroom.LabelSpam} {
+		named := action == postroom.ApplyLabel || action == postroom.RemoveLabel || action == postroom.Move && place != postroom.LabelInbox
+		touches := func(label string) bool { return strings.EqualFold(label, place) }
+		if (named || place == postroom.LabelSpam) && (slices.ContainsFunc(change.Add, touches) || slices.ContainsFunc(change.Remove, touches)) {
+			return place
+		}
+	}
+	return ""
+}
+
+// hiding are the kinds of a model's own that take a message out of the inbox, and those of the host, which may.
+func (g *Gate) hiding() []postroom.ActionType {
+	var types []postroom.ActionType
+	for _, t := range g.policy.ModelAlone {
+		switch _, standard := postroom.StandardKind(t); {
+		case t == postroom.Archive, t == postroom.Move, t == postroom.Snooze, t == postroom.Trash, !standard:
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// shareWindow is what ModelShare counts in.
+const shareWindow = 24 * time.Hour
+
+// shareDoubt asks when models have taken as many messages of the account out of the inbox, without a person, as they may.
+func (l *Ledger) shareDoubt(ctx context.Context, tx queue.Tx, accountID string) (*Doubt, error) {
+	if _, err := tx.ExecContext(ctx, lockModelCount, accountID); err != nil {
+		return nil, fmt.Errorf("safety: count what models have done: %w", err)
+	}
+	query, args, err := sqlx.In(countByModels, l.gate.hiding(), accountID, dbtime.Of(queue.Now(tx).Add(-shareWindow)))
+	if err != nil {
+		return nil, fmt.Errorf("safety: count what models have done: %w", err)
+	}
+	var n struct {
+		Decided int `db:"decided"`
+		Taken   int `db:"taken"`
+	}
+	if err := dbquery.Get(ctx, tx, &n, sqlx.Rebind(sqlx.DOLLAR, query), args...); err != nil {
+		return nil, fmt.Errorf("safety: count what models have done: %w", err)
+	}
+	if allowed := max(l.gate.policy.ModelFree, int(l.gate.policy.ModelShare*float64(n.Decided))); n.Taken < allowed {
+		return nil, nil
+	}
+	return &Doubt{OverrideShare, fmt.Sprintf("models have taken %d of %d messages out of the inbox within a day", n.Taken, n.Decided)}, nil
+}

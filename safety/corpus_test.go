@@ -1,0 +1,83 @@
+package safety
+
+import (
+	"bufio"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// TestOrdinaryMailHasNoSigns counts the signs in real mail: at most one message in fifty may wait for them.
+func TestOrdinaryMailHasNoSigns(t *testing.T) {
+	mails := corpus(t)
+	require.NotEmpty(t, mails)
+	waits, checks := 0, map[Override]int{}
+	for name, msg := range mails {
+		doubts := Signs(msg)
+		for _, d := range doubts {
+			checks[d.Check]++
+			t.Log(name, d.Reason)
+		}
+		if len(doubts) > 0 {
+			waits++
+		}
+	}
+	t.Logf("%d of %d messages wait: %v", waits, len(mails), checks)
+	require.LessOrEqual(t, waits*50, len(mails))
+}
+
+// corpora is a collection of real mail that is not part of the repository.
+const corpora = "../../shared/corpora"
+
+// corpus reads real mail: samples of programs that read mail, ham, and the clean mails of a collection of attacks.
+func corpus(t *testing.T) map[string]*postroom.Message {
+	if _, err := os.Stat(corpora); err != nil {
+		t.Skip("real mail is not tested: " + corpora + " is not there")
+	}
+	mails := map[string]*postroom.Message{}
+	for _, folder := range []string{"01-mime-parse", "05-spam-news/spamassassin-t/nice"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(corpora, folder), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || strings.HasSuffix(path, "json") || strings.HasSuffix(path, "jsonl") {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			if m, err := mime.ParseBytes(raw, nil); err == nil {
+				mails[path] = parsed(m)
+			}
+			return nil
+		}))
+	}
+	file, err := os.Open(filepath.Join(corpora, "04-prompt-injection", "bipia_clean_emails.jsonl"))
+	require.NoError(t, err)
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var mail struct{ ID, Subject, Frm, Body string }
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &mail))
+		mails[mail.ID] = &postroom.Message{Subject: mail.Subject, BodyPlain: mail.Body, From: postroom.Address{Email: mail.Frm}}
+	}
+	return mails
+}
+
+func parsed(m *mime.Message) *postroom.Message {
+	msg := &postroom.Message{Subject: m.Subject, BodyPlain: m.Text, BodyHTML: m.HTML}
+	for _, f := range m.Header {
+		msg.Headers = append(msg.Headers, postroom.Header{Name: f.Name, Value: f.Value})
+	}
+	if len(m.From) > 0 {
+		msg.From = postroom.Address{Name: m.From[0].Name, Email: m.From[0].Email}
+	}
+	return msg
+}

@@ -1,0 +1,111 @@
+package safety
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// minKey is the length of the shortest key, that of a SHA-256.
+const minKey = sha256.Size
+
+// A keyring signs with the configured key, or with the one that [Migrate] has made and the database keeps.
+type keyring struct {
+	mu  sync.Mutex
+	key []byte
+	id  string // tells one key from another, and nothing of the key
+}
+
+func newKeyring(configured []byte) *keyring {
+	k := &keyring{}
+	if configured != nil {
+		k.set(configured)
+	}
+	return k
+}
+
+func (k *keyring) set(key []byte) {
+	k.key = key
+	k.id = mac(key, []string{"the name of the key"})[:8]
+}
+
+// load reads the key of the database, unless one is there.
+func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.key != nil {
+		return nil
+	}
+	var secret string
+	err := dbquery.Get(ctx, q, &secret, selectKey)
+	if err == nil {
+		var key []byte
+		if key, err = hex.DecodeString(secret); err == nil && len(key) < minKey {
+			err = errors.New("it is too short")
+		}
+		if err == nil {
+			k.set(key)
+			return nil
+		}
+	}
+	return fmt.Errorf("safety: read the key of the signatures: %w", err)
+}
+
+// sign signs the parts; load must have succeeded.
+func (k *keyring) sign(parts []string) string { return k.id + ":" + mac(k.key, parts) }
+
+// A signed is what a signature is worth.
+type signed int
+
+const (
+	signedWrong signed = iota // not over these parts
+	signedRight
+	signedByAnotherKey
+)
+
+func (k *keyring) check(signature string, parts []string) signed {
+	id, _, ok := strings.Cut(signature, ":")
+	switch {
+	case !ok:
+		return signedWrong
+	case id != k.id:
+		return signedByAnotherKey
+	case hmac.Equal([]byte(signature), []byte(k.sign(parts))):
+		return signedRight
+	}
+	return signedWrong
+}
+
+// mac is an HMAC-SHA256 in hexadecimal. Quoted strings are unambiguous.
+func mac(key []byte, parts []string) string {
+	h := hmac.New(sha256.New, key)
+	_, _ = fmt.Fprintf(h, "%q", parts)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// makeKey makes the key that the database keeps, unless there is one.
+func makeKey(ctx context.Context, db queue.DB) error {
+	var secret string
+	err := dbquery.Get(ctx, db.Reader(), &secret, selectKey)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	key := make([]byte, minKey)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	return db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, insertKey, hex.EncodeToString(key))
+		return err
+	})
+}

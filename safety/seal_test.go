@@ -1,0 +1,307 @@
+package safety
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+const altered = "it is not what was permitted: the action, its decision or its approval was altered in the database"
+
+// forwarded is a forward that a person has approved, with its content.
+func (d *desk) forwarded() string {
+	dec := model(postroom.Forward, 1)
+	dec.Parameters = postroom.Parameters{"to": "boss@example.com"}
+	id := d.record(message("a@example.com"), dec).ID
+	require.NoError(d.t, d.setContent(id, oneHash))
+	_, err := d.approve(id, "ann")
+	require.NoError(d.t, err)
+	return id
+}
+
+// alterations of what was permitted, in the database; $1 is the id of the action.
+var alterations = map[string]string{
+	"account":    `UPDATE actions SET account_id = 'another' WHERE id = $1`,
+	"message":    `UPDATE actions SET message_id = 'another' WHERE id = $1`,
+	"type":       `UPDATE actions SET type = 'delete' WHERE id = $1`,
+	"parameters": `UPDATE actions SET parameters_json = '{"to":"mallory@example.com"}' WHERE id = $1`,
+	"a blank":    `UPDATE actions SET parameters_json = '{"to": "boss@example.com"}' WHERE id = $1`,
+	"content":    `UPDATE actions SET content_sha256 = '` + otherHash + `' WHERE id = $1`,
+	"no content": `UPDATE actions SET content_sha256 = NULL WHERE id = $1`,
+	"decision":   `UPDATE actions SET decision_id = (SELECT id FROM decisions WHERE message_id = 'decoy') WHERE id = $1`,
+	"no seal":    `UPDATE actions SET seal = '' WHERE id = $1`,
+	"a seal":     `UPDATE actions SET seal = seal || '0' WHERE id = $1`,
+
+	"source":              `UPDATE decisions SET source = 'deterministic' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+	"decided action":      `UPDATE decisions SET action_type = 'archive' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+	"decided parameters":  `UPDATE decisions SET parameters_json = '{}' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+	"rationale":           `UPDATE decisions SET rationale = 'the boss asked for it' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+	"rule":                `UPDATE decisions SET rule_id = 'rule-7' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+	"version of the rule": `UPDATE decisions SET rule_version = 'v7' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+	"model":               `UPDATE decisions SET model = 'another' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+
+	"approver":          `UPDATE approvals SET approver = 'mallory' WHERE action_id = $1`,
+	"expiry":            `UPDATE approvals SET expires_at = '2999-01-01T00:00:00.000000Z' WHERE action_id = $1`,
+	"time of asking":    `UPDATE approvals SET requested_at = '2001-01-01T00:00:00.000000Z' WHERE action_id = $1`,
+	"time of answering": `UPDATE approvals SET decided_at = '2999-01-01T00:00:00.000000Z' WHERE action_id = $1`,
+	"answer":            `UPDATE approvals SET outcome = 'rejected' WHERE action_id = $1`,
+	"no approval":       `DELETE FROM approvals WHERE action_id = $1`,
+	"another approval":  `UPDATE approvals SET id = 'f' || substr(id, 2) WHERE action_id = $1`,
+}
+
+// TestAlteredAfterTheApproval: what is executed is what was approved, or nothing.
+func TestAlteredAfterTheApproval(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, nil)
+		decoy := message("b@example.com")
+		decoy.ID = "decoy"
+		d.record(decoy, model(postroom.Forward, 1, "to", "x@example.com"))
+		for name, alter := range alterations {
+			id := d.forwarded()
+			d.exec(alter, id)
+			a, err := d.start(id, "job-1")
+			require.NoError(t, err, name)
+			require.Equal(t, postroom.ActionFailed, a.State, name)
+			require.Equal(t, altered, d.get(id).Error, name)
+			_, err = d.start(id, "job-2")
+			require.ErrorIs(t, err, ErrState, name)
+
+			id = d.forwarded()
+			_, err = d.start(id, "job-1")
+			require.NoError(t, err)
+			d.exec(alter, id)
+			a, err = d.start(id, "job-1")
+			require.NoError(t, err, name)
+			require.Equal(t, postroom.ActionFailed, a.State, "%s, altered between two attempts", name)
+		}
+		untouched := d.forwarded()
+		a, err := d.start(untouched, "job-1")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionExecuting, a.State)
+		a, err = d.start(untouched, "job-1")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionExecuting, a.State)
+	})
+}
+
+// TestAlteredWithoutAPerson: what a rule lets happen by itself is signed as well.
+func TestAlteredWithoutAPerson(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, nil)
+		for _, alter := range []string{
+			`UPDATE actions SET type = 'delete' WHERE id = $1`, `UPDATE actions SET message_id = 'another' WHERE id = $1`,
+			`UPDATE actions SET parameters_json = '{"label":"TRASH"}' WHERE id = $1`,
+		} {
+			id := d.record(message("a@example.com"), rule(postroom.Archive, "")).ID
+			d.exec(alter, id)
+			a, err := d.start(id, "job-1")
+			require.NoError(t, err, alter)
+			require.Equal(t, postroom.ActionFailed, a.State, alter)
+		}
+	})
+}
+
+// TestForgedApprovals: an approval that nobody gave, or one of another action, or one that was used, executes nothing.
+func TestForgedApprovals(t *testing.T) {
+	const queued = `UPDATE actions SET state = 'queued' WHERE id = $1`
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, nil)
+		other := d.forwarded()
+		for name, forge := range map[string]func(id string){
+			"queued by hand": func(id string) { d.exec(queued, id) },
+			"and the answer written": func(id string) {
+				d.exec(queued, id)
+				d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at WHERE action_id = $1`, id)
+			},
+			"with the seal of another": func(id string) {
+				d.exec(queued, id)
+				d.exec(`UPDATE approvals SET outcome = 'approved', approver = 'ann', decided_at = requested_at WHERE action_id = $1`, id)
+				d.exec(`UPDATE actions SET seal = (SELECT seal FROM actions WHERE id = $1) WHERE id = $2`, other, id)
+			},
+			"with the approval of another": func(id string) {
+				d.exec(queued, id)
+				d.exec(`DELETE FROM approvals WHERE action_id = $1`, id)
+				d.exec(`UPDATE actions SET seal = (SELECT seal FROM actions WHERE id = $1) WHERE id = $2`, other, id)
+				d.exec(`UPDATE approvals SET action_id = $1 WHERE action_id = $2`, id, other)
+				other = d.forwarded()
+			},
+		} {
+			id := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "mallory@example.com")).ID
+			forge(id)
+			a, err := d.start(id, "job-1")
+			require.NoError(t, err, name)
+			require.Equal(t, postroom.ActionFailed, a.State, name)
+		}
+
+		used := d.forwarded()
+		_, err := d.start(used, "job-1")
+		require.NoError(t, err)
+		require.NoError(t, d.complete(used, postroom.UndoHint{Irreversible: true}))
+		d.exec(queued, used)
+		a, err := d.start(used, "job-2")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionFailed, a.State, "an approval is used once")
+	})
+}
+
+// TestForgedRequests: a request that was altered, or made by hand, cannot be approved.
+func TestForgedRequests(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, nil)
+		other := d.record(message("b@example.com"), model(postroom.Forward, 1, "to", "x@example.com")).ID
+		for _, forge := range []string{
+			`UPDATE approvals SET reasons_json = '["routine"]' WHERE action_id = $1`,
+			`UPDATE approvals SET requested_at = '2001-01-01T00:00:00.000000Z' WHERE action_id = $1`,
+			`UPDATE approvals SET digest = (SELECT digest FROM approvals WHERE action_id = '` + other + `') WHERE action_id = $1`,
+			`UPDATE approvals SET digest = '' WHERE action_id = $1`,
+			`UPDATE decisions SET rationale = 'the boss asked for it' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`,
+		} {
+			id := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "x@example.com")).ID
+			d.exec(forge, id)
+			_, err := d.approve(id, "ann")
+			require.ErrorIs(t, err, ErrApprovalVoid, forge)
+			require.Equal(t, postroom.ActionApprovedPending, d.get(id).State)
+		}
+		require.Empty(t, d.executed)
+	})
+}
+
+// TestAnApprovalIsUsedInTime: an action that starts long after it was approved asks again.
+func TestAnApprovalIsUsedInTime(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, func(c *Config) { c.ApprovalExpiry = time.Hour })
+		id := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
+		d.now = d.now.Add(59 * time.Minute)
+		_, err := d.approve(id, "ann")
+		require.NoError(t, err)
+		d.now = d.now.Add(time.Hour)
+		a, err := d.start(id, "job-1")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionApprovedPending, a.State)
+		require.Contains(t, d.waiting(t)[0].Approval.Reasons[0], "the approval by ann was given on ")
+
+		_, err = d.approve(id, "bob")
+		require.NoError(t, err)
+		a, err = d.start(id, "job-2")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionExecuting, a.State)
+		d.now = d.now.Add(2 * time.Hour)
+		a, err = d.start(id, "job-2")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionExecuting, a.State, "what has begun goes on")
+	})
+}
+
+// TestAnotherKey: what was permitted under a key that is gone, or before there was one, waits for a person again.
+func TestAnotherKey(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		key := func(b byte) []byte {
+			k := make([]byte, 32)
+			k[0] = b
+			return k
+		}
+		old := newDesk(t, db, func(c *Config) { c.Key = key(1) })
+		approved, passed := old.forwarded(), old.record(message("a@example.com"), rule(postroom.Archive, "")).ID
+		waiting := old.record(message("a@example.com"), model(postroom.Delete, 1)).ID
+		unsigned := old.record(message("a@example.com"), rule(postroom.Archive, "")).ID
+		old.exec(`UPDATE actions SET seal = NULL WHERE id = $1`, unsigned)
+
+		d := newDesk(t, db, func(c *Config) { c.Key = key(2) })
+		for _, id := range []string{approved, passed, unsigned} {
+			a, err := d.start(id, "job-1")
+			require.NoError(t, err)
+			require.Equal(t, postroom.ActionApprovedPending, a.State)
+			_, err = d.approve(id, "ann")
+			require.NoError(t, err)
+			a, err = d.start(id, "job-2")
+			require.NoError(t, err)
+			require.Equal(t, postroom.ActionExecuting, a.State)
+		}
+		_, err := d.approve(waiting, "ann")
+		require.ErrorIs(t, err, ErrApprovalVoid)
+		require.NoError(t, d.renew(waiting))
+		_, err = d.approve(waiting, "ann")
+		require.NoError(t, err)
+	})
+}
+
+// TestTheKeyOfTheDatabase is made once, and shared by all that share the database.
+func TestTheKeyOfTheDatabase(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		one := newDesk(t, db, nil)
+		id := one.forwarded()
+		another := newDesk(t, db, nil)
+		a, err := another.start(id, "job-1")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionExecuting, a.State)
+
+		one.exec(`UPDATE safety_keys SET secret = 'abcd'`)
+		broken := newDesk(t, db, nil)
+		_, err = broken.start(one.forwarded(), "job-1")
+		require.ErrorContains(t, err, "read the key of the signatures: it is too short")
+	})
+}
+
+// TestTheFirstAnswerStands, and the other is told who gave it.
+func TestTheFirstAnswerStands(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, nil)
+		id := d.forwarded()
+		_, err := d.reject(id, "bob", "no")
+		var state *StateError
+		require.ErrorAs(t, err, &state)
+		require.Equal(t, postroom.ActionQueued, state.State)
+		require.Equal(t, OutcomeApproved, state.Answer.Outcome)
+		require.Equal(t, "ann", state.Answer.Approver)
+		require.ErrorContains(t, err, "it is queued; ann has approved it on ")
+		a, err := d.start(id, "job-1")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionExecuting, a.State)
+
+		id = d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
+		_, err = d.reject(id, "bob", "no")
+		require.NoError(t, err)
+		_, err = d.approve(id, "ann")
+		require.ErrorAs(t, err, &state)
+		require.Equal(t, "bob", state.Answer.Approver)
+		require.Equal(t, OutcomeRejected, state.Answer.Outcome)
+	})
+}
+
+// TestTwoAnswersAtOnce: one wins, and the action, the request and the loser's answer all say which.
+func TestTwoAnswersAtOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, func(c *Config) {
+			c.Execute = func(context.Context, queue.Tx, postroom.Action) error { return nil }
+			c.Ask = nil
+		})
+		for range 10 {
+			id := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
+			var errs [2]error
+			var wg sync.WaitGroup
+			wg.Go(func() { _, errs[0] = d.approve(id, "ann") })
+			wg.Go(func() { _, errs[1] = d.reject(id, "bob", "no") })
+			wg.Wait()
+			won, state, loser := OutcomeApproved, postroom.ActionQueued, errs[1]
+			if errs[0] != nil {
+				won, state, loser = OutcomeRejected, postroom.ActionRejected, errs[0]
+			}
+			require.True(t, (errs[0] == nil) != (errs[1] == nil), "approve: %v, reject: %v", errs[0], errs[1])
+			require.Equal(t, state, d.get(id).State)
+			requests, err := d.ledger.ApprovalsOf(t.Context(), id)
+			require.NoError(t, err)
+			require.Len(t, requests, 1)
+			require.Equal(t, won, requests[0].Outcome)
+			var told *StateError
+			require.ErrorAs(t, loser, &told)
+			require.Equal(t, &requests[0], told.Answer)
+		}
+	})
+}

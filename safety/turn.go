@@ -1,0 +1,77 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// The actions of one message execute one after the other, undos included: each reads the message, changes it and records both,
+// and would take the work of another for its own. An action has its turn from its start to its end, through all attempts.
+
+// takeTurn returns the number of the action's turn. If another action of the message has it, the error is a
+// [*postroom.BusyError], and nothing is written.
+func (l *Ledger) takeTurn(ctx context.Context, tx queue.Tx, a postroom.Action) (turn int64, err error) {
+	err = dbquery.Get(ctx, tx, &turn, takeTurn, a.AccountID, a.MessageID, a.ID)
+	if err == nil {
+		return turn, nil
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		var holder postroom.Action
+		if holder, err = get[actionRow, postroom.Action](ctx, tx, selectTurn, a.AccountID, a.MessageID); err == nil {
+			return 0, &postroom.BusyError{MessageID: a.MessageID, ActionID: holder.ID, JobID: holder.JobID}
+		}
+	}
+	return 0, fmt.Errorf("safety: start action %s: wait for the other actions of message %s: %w", a.ID, a.MessageID, err)
+}
+
+func (l *Ledger) endTurn(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	if _, err := tx.ExecContext(ctx, endTurn, a.AccountID, a.MessageID, a.ID); err != nil {
+		return fmt.Errorf("safety: end the turn of action %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+// Executing returns the action of the message that is executing, undos included; nil if none is.
+func (l *Ledger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {
+	a, err := get[actionRow, postroom.Action](ctx, l.cfg.DB.Reader(), selectTurn, accountID, messageID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil //nolint:nilnil // none is no error, and no action
+	case err != nil:
+		return nil, fmt.Errorf("safety: read the executing action of message %s: %w", messageID, err)
+	}
+	return &a, nil
+}
+
+// A Past is an action that has been completed.
+type Past struct {
+	postroom.Action
+	Undoes string // the id of the action that it undoes; empty if it is no undo
+}
+
+type pastRow struct {
+	actionRow
+	Undoes string `db:"undoes"`
+}
+
+func (r *pastRow) value() (p Past, err error) {
+	p.Undoes = r.Undoes
+	p.Action, err = r.actionRow.value()
+	return p, err
+}
+
+// History lists what has been done to a message: its completed actions, undos included, in the order in which they were
+// executed. Actions of type none are left out.
+func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {
+	history, err := all[pastRow, Past](ctx, l.cfg.DB.Reader(), selectHistory, accountID, messageID)
+	if err != nil {
+		return nil, fmt.Errorf("safety: read the history of message %s: %w", messageID, err)
+	}
+	return history, nil
+}

@@ -1,0 +1,121 @@
+package postroom
+
+import (
+	"errors"
+	"time"
+)
+
+// StandardKind returns the description of one of the standard actions. Those that package gmail carries out by itself are in
+// every [Kinds]. The others need more than a mailbox: a host that has a place for notes takes the description of [AddNote],
+// gives it a Handler and an Undo, and adds it.
+func StandardKind(t ActionType) (Kind, bool) {
+	k, ok := standard[t]
+	return k.clone(), ok
+}
+
+// standard has the standard actions. Those with [ActionJob] are carried out by package gmail.
+var standard = func() map[ActionType]Kind {
+	kinds := map[ActionType]Kind{
+		None:        {Summary: "do nothing", Danger: Safe, Job: ActionJob},
+		Delete:      {Summary: "delete the message for ever", Job: ActionJob},
+		ApplyLabel:  labelKind("add a label", func(l string) Effect { return labelled(adding(l), RemoveLabel, l) }),
+		RemoveLabel: labelKind("remove a label", func(l string) Effect { return labelled(removing(l), ApplyLabel, l) }),
+		Move:        labelKind("move the message out of the inbox to a label", moveTo),
+		MarkRead:    plainKind("mark the message as read", Safe, removing(LabelUnread), MarkUnread),
+		MarkUnread:  plainKind("mark the message as unread", Safe, adding(LabelUnread), MarkRead),
+		Trash:       plainKind("throw the message into the trash", Safe, adding(LabelTrash), Restore),
+		Restore:     plainKind("take the message out of the trash", Safe, removing(LabelTrash), Trash),
+		Star:        plainKind("star the message", Reversible, adding(LabelStarred), Unstar),
+		Unstar:      plainKind("take the star off the message", Reversible, removing(LabelStarred), Star),
+		Archive: {
+			Summary: "remove the message from the inbox", Danger: Safe, Job: ActionJob,
+			Effect: func(Parameters) Effect { return labelled(removing(LabelInbox), ApplyLabel, LabelInbox) },
+		},
+		Snooze: snoozeKind,
+		AddNote: {
+			Summary: "keep a note about the message", Danger: Reversible,
+			Parameters: []Parameter{{Name: "note", Type: TextParameter, Summary: "the text of the note", Required: true}},
+		},
+		CreateTask: {
+			Summary: "make a task of the message", Danger: Reversible,
+			Parameters: []Parameter{
+				{Name: "title", Type: TextParameter, Summary: "what is to be done", Required: true},
+				{Name: "due", Type: TimeParameter, Summary: "when it is due"},
+				{Name: "notes", Type: TextParameter, Summary: "details"},
+			},
+		},
+		Escalate: {
+			Summary: "hand the message to another person",
+			Parameters: []Parameter{
+				{Name: "reason", Type: TextParameter, Summary: "why a person is needed"},
+				{Name: "to", Type: TextParameter, Summary: "who is to look, if not the usual person"},
+			},
+		},
+		Forward: {
+			Summary: "forward the message to other people",
+			Parameters: []Parameter{
+				{Name: "to", Type: TextsParameter, Summary: "the addresses", Required: true},
+				{Name: "cc", Type: TextsParameter, Summary: "further addresses, for information"},
+				{Name: "body", Type: TextParameter, Summary: "a text to put above the message"},
+				{Name: "body_html", Type: TextParameter, Summary: "the text to put above the message as HTML"},
+				{Name: "include_original", Type: TextParameter, Summary: "how the message is included; inline if left out", Values: []string{"inline", "attachment"}},
+			},
+		},
+		AutoReply: {
+			Summary: "send an answer",
+			Parameters: []Parameter{
+				{Name: "to", Type: TextsParameter, Summary: "the addresses; those that the message asks answers to, if left out"},
+				{Name: "cc", Type: TextsParameter, Summary: "further addresses, for information"},
+				{Name: "body", Type: TextParameter, Summary: "the text of the answer"},
+				{Name: "body_html", Type: TextParameter, Summary: "the text of the answer as HTML"},
+			},
+			Check: needsBody,
+		},
+	}
+	for t, k := range kinds {
+		k.Type = t
+		kinds[t] = k
+	}
+	return kinds
+}()
+
+func needsBody(p Parameters, _ time.Time) error {
+	_, plain := p.Text("body")
+	_, html := p.Text("body_html")
+	if !plain && !html {
+		return errors.New(`it needs a text: the parameter "body", "body_html" or both`)
+	}
+	return nil
+}
+
+func plainKind(summary string, danger Danger, change LabelChange, inverse ActionType) Kind {
+	effect := func(Parameters) Effect { return Effect{Change: change, Inverse: inverse} }
+	return Kind{Summary: summary, Danger: danger, Job: ActionJob, Effect: effect}
+}
+
+func labelKind(summary string, effect func(label string) Effect) Kind {
+	return Kind{
+		Summary: summary, Danger: Safe, Job: ActionJob,
+		Parameters: []Parameter{{Name: ParamLabel, Type: LabelParameter, Summary: "the name of the label", Required: true}},
+		Effect: func(p Parameters) Effect {
+			label, _ := p.Text(ParamLabel)
+			return effect(label)
+		},
+	}
+}
+
+func adding(label string) LabelChange   { return LabelChange{Add: []string{label}} }
+func removing(label string) LabelChange { return LabelChange{Remove: []string{label}} }
+
+func labelled(change LabelChange, inverse ActionType, label string) Effect {
+	return Effect{Change: change, Inverse: inverse, InverseParameters: Parameters{ParamLabel: label}}
+}
+
+func moveTo(label string) Effect {
+	e := labelled(adding(label), Move, LabelInbox)
+	e.InverseParameters["remove_labels"] = []string{label}
+	if label != LabelInbox {
+		e.Change.Remove = []string{LabelInbox}
+	}
+	return e
+}

@@ -1,0 +1,142 @@
+package undo
+
+import (
+	"slices"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A history is how a message came to its labels, layer by layer: the labels before the first action, then the change of each
+// action and, wherever an image shows what no action explains, the change of somebody else. To undo an action is to leave its
+// layer out; a label is then as the last of the other layers that touch it has set it. So the order of undos does not matter.
+type history struct {
+	layers []layer
+	now    postroom.Image    // after all layers
+	begun  map[string]int    // of a past action: the number of layers when it began
+	undoes map[string]string // of a past undo: the action that it undoes
+	out    map[string]bool   // the actions whose layers are left out
+}
+
+// A layer is one change of the labels.
+type layer struct {
+	actionID string // empty: of somebody else
+	change   postroom.LabelChange
+}
+
+// replay makes the history of a message from its past actions, in the order in which they were executed. An action has ended by
+// itself if the job that it had scheduled has reversed it: that is a change by somebody else.
+func replay(past []safety.Past, ended map[string]bool) *history {
+	h := &history{begun: make(map[string]int), undoes: make(map[string]string), out: make(map[string]bool)}
+	for i := range past {
+		p := &past[i]
+		if hint := p.UndoHint; hint != nil && hint.Before != nil && hint.After != nil {
+			h.observe(*hint.Before)
+			h.begun[p.ID] = len(h.layers)
+			h.repeat(p)
+			h.observe(*hint.After)
+			if ended[p.ID] {
+				h.add(layer{change: postroom.LabelChange{Add: hint.Own().Remove, Remove: hint.Own().Add}})
+			}
+		}
+	}
+	return h
+}
+
+// observe adds a layer for what the others do not explain of the image.
+func (h *history) observe(seen postroom.Image) {
+	if change := seen.ChangeFrom(h.now); !change.IsZero() {
+		h.add(layer{change: whole(change, seen)})
+	}
+}
+
+func (h *history) add(l layer) {
+	h.layers = append(h.layers, l)
+	h.now = h.now.Apply(l.change)
+}
+
+// whole returns the change, completed by all places if it touches one: who moves a message says where it is.
+func whole(change postroom.LabelChange, seen postroom.Image) postroom.LabelChange {
+	if !slices.ContainsFunc(places, func(l string) bool { return touches(change, l) }) {
+		return change
+	}
+	for _, l := range places {
+		switch {
+		case touches(change, l):
+		case seen.Has(l):
+			change.Add = append(change.Add, l)
+		default:
+			change.Remove = append(change.Remove, l)
+		}
+	}
+	return change
+}
+
+func (h *history) repeat(p *safety.Past) {
+	if p.Undoes == "" {
+		h.add(layer{actionID: p.ID, change: own(p.UndoHint)})
+		return
+	}
+	h.undoes[p.ID] = p.Undoes
+	h.undo(p.Undoes)
+}
+
+// own returns the action's own change. What comes into the trash or into the spam leaves the other places, except for those
+// that the provider lets it keep.
+func own(hint *postroom.UndoHint) postroom.LabelChange {
+	change := hint.Own()
+	change.Remove = slices.Clone(change.Remove)
+	if !slices.Contains(change.Add, postroom.LabelTrash) && !slices.Contains(change.Add, postroom.LabelSpam) {
+		return change
+	}
+	for _, l := range places {
+		if !touches(change, l) && !hint.After.Has(l) {
+			change.Remove = append(change.Remove, l)
+		}
+	}
+	return change
+}
+
+// undo leaves the action's layer out; the undo of an undo puts the layer of the first action back in.
+func (h *history) undo(actionID string) {
+	if original, ok := h.undoes[actionID]; ok {
+		h.out[original] = false
+	} else {
+		h.out[actionID] = true
+	}
+	h.now = h.image(len(h.layers), everybody)
+}
+
+func everybody(int, layer) bool { return true }
+
+// image returns the message after those of the first n layers that are selected and not left out.
+func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Image {
+	var image postroom.Image
+	for i, l := range h.layers[:n] {
+		if !h.out[l.actionID] && selected(i, l) {
+			image = image.Apply(l.change)
+		}
+	}
+	return image
+}
+
+// plan returns the report of an undo of the past action when the message has the image now. The history is as after the undo
+// then.
+func (h *history) plan(actionID string, now postroom.Image) Report {
+	h.observe(now)
+	begun := h.begun[actionID]
+	ours := func(i int, l layer) bool { return l.actionID != "" || i < begun }
+	r := Report{LeftAlone: []Since{}}
+	r.leave(now.ChangeFrom(h.image(len(h.layers), ours)))
+
+	reached := begun
+	if _, isUndo := h.undoes[actionID]; !isUndo {
+		reached++ // its own layer
+	}
+	then := h.image(reached, everybody)
+	h.undo(actionID)
+	r.Restored = h.now.ChangeFrom(now)
+	undone := h.image(reached, everybody).ChangeFrom(then)
+	r.Skipped = without(now.Apply(undone).ChangeFrom(now), r.Restored)
+	return r
+}

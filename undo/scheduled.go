@@ -1,0 +1,110 @@
+package undo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// Some actions schedule a job that ends what they began: a snooze the one that wakes the message. The undo of the action
+// cancels that job, and the undo of the undo enqueues another like it.
+
+// paramReviveJob is the inverse parameter of an undo with the id of the job that it has canceled.
+const paramReviveJob = "revive_job_id"
+
+// scheduled returns the ids of the unfinished jobs that the action, or a later undo of its undo, has scheduled.
+func (u *Undoer) scheduled(ctx context.Context, original postroom.Action) (ids []string, err error) {
+	parameters := original.UndoHint.InverseParameters
+	if id, ok := parameters.Text(postroom.ParamCancelJob); ok {
+		ids = append(ids, id)
+	}
+	key, ok := parameters.Text(postroom.ParamCancelKey)
+	if !ok {
+		return ids, nil
+	}
+	jobs, err := u.queue.Jobs(ctx, queue.Filter{Key: key, States: []queue.State{queue.StateQueued, queue.StateRunning}})
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids, err
+}
+
+// endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled.
+func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past) (map[string]bool, error) {
+	ended := make(map[string]bool)
+	for i := range past {
+		if past[i].UndoHint == nil {
+			continue
+		}
+		key, ok := past[i].UndoHint.InverseParameters.Text(postroom.ParamCancelKey)
+		if !ok {
+			continue
+		}
+		ran, err := u.queue.Jobs(ctx, queue.Filter{Key: key, States: []queue.State{queue.StateCompleted}, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		ended[past[i].ID] = len(ran) > 0
+	}
+	return ended, nil
+}
+
+// cancel cancels the jobs; one that has ended or is gone is as good.
+func (u *Undoer) cancel(ctx context.Context, tx queue.Tx, jobIDs []string) error {
+	for _, id := range jobIDs {
+		if err := u.queue.CancelTx(ctx, tx, id); err != nil && !errors.Is(err, queue.ErrFinished) && !errors.Is(err, queue.ErrJobNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// revivable returns the job that the undo of an undo has to enqueue anew; nil if there is none. The error is [ErrTooLate] if
+// its time has passed, since nothing would then end what the action begins again.
+func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queue.Job, error) {
+	id, ok := original.UndoHint.InverseParameters.Text(paramReviveJob)
+	if !ok {
+		return nil, nil //nolint:nilnil // none is no error, and no job
+	}
+	job, err := u.queue.Job(ctx, id)
+	if errors.Is(err, queue.ErrJobNotFound) {
+		return nil, fmt.Errorf("%w: its job %s is no longer stored", ErrTooLate, id)
+	}
+	if err == nil && job.KeyScope == queue.KeyForever {
+		return nil, fmt.Errorf("%w: the key of its job %s is taken for ever", ErrTooLate, id)
+	}
+	if err == nil && !job.NotBefore.After(time.Now()) {
+		return nil, fmt.Errorf("%w: its job %s was due at %s", ErrTooLate, id, job.NotBefore.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	return job, err
+}
+
+// revive enqueues the job again that the undo has canceled, once for all attempts, and before anything is changed at the
+// provider: a crash in between leaves a job that ends what has not begun.
+func (u *Undoer) revive(ctx context.Context, w *queue.Work[ActionPayload], original postroom.Action) error {
+	job, err := u.revivable(ctx, original)
+	if errors.Is(err, ErrTooLate) {
+		if done, startedErr := w.StepStarted(ctx, stepRevive); done || startedErr != nil {
+			return startedErr // enqueued in time, by an earlier attempt
+		}
+		return queue.Fatal(err)
+	}
+	if err != nil || job == nil {
+		return err
+	}
+	_, err = queue.StepTx(ctx, w, stepRevive, func(ctx context.Context, tx queue.Tx) (string, error) {
+		result, err := u.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: job.Type, Payload: job.Payload, Options: queue.Options{
+			Priority: job.Priority, NotBefore: job.NotBefore, Key: queue.Key{Name: job.Key, Scope: job.KeyScope}, MaxAttempts: job.MaxAttempts,
+			LimitKey: job.LimitKey, UserID: job.UserID, Tags: job.Tags,
+		}})
+		return result.ID, err
+	})
+	return err
+}
+
+const stepRevive = "revive"
