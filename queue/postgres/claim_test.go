@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -47,7 +46,7 @@ func capacitiesOf(capacity int, types ...string) []driver.TypeCapacity {
 
 func claimOf(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) driver.ClaimResult {
 	t.Helper()
-	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: time.Now()})
+	result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacities, Limit: limit, Now: driver.Now(db.Driver())})
 	require.NoError(t, err)
 	return result
 }

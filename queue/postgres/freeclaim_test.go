@@ -26,7 +26,7 @@ func idsIn(jobs []driver.Job) (ids []string) {
 func claiming(t *testing.T, db *postgres.DB, limit int, capacities ...driver.TypeCapacity) (jobs []driver.Job, release func()) {
 	t.Helper()
 	release = holding(t, db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
-		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: capacities, Limit: limit, Now: time.Now()}, true)
+		jobs, err = postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "other", Types: capacities, Limit: limit, Now: driver.Now(db.Driver())}, true)
 		return err
 	})
 	return jobs, release
@@ -91,7 +91,7 @@ func TestAClaimThatGlancesTakesWhatIsFree(t *testing.T) {
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error { return lock(ctx, tx, looked.ID) }))
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 		require.NoError(t, lock(ctx, tx, fresh.ID))
-		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: time.Now()}, true)
+		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: driver.Now(db.Driver())}, true)
 		require.ElementsMatch(t, []string{inVain.ID, looked.ID, fresh.ID}, idsIn(jobs))
 		return err
 	}))
@@ -107,7 +107,7 @@ func TestALimitIsSetWhenTheClaimsUnderWayHaveEnded(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 1), jobOf("a", 0))
 	set := make(chan error, 1)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: time.Now()}, false)
+		jobs, err := postgres.ClaimWithin(ctx, tx, driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: driver.Now(db.Driver())}, false)
 		require.Len(t, jobs, 1)
 		go func() {
 			set <- driver.Write(context.Background(), limiter, func(ctx context.Context, tx *driver.WriteTx) error {

@@ -31,7 +31,7 @@ func standStill(t *testing.T, db *postgres.DB, limit int) (stop func() error) {
 	still, resume, ended := make(chan error, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			still <- postgres.ChooseWithin(ctx, tx, driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit, Now: time.Now()})
+			still <- postgres.ChooseWithin(ctx, tx, driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver())})
 			<-resume
 			_, err := tx.ExecContext(ctx, "SELECT 1")
 			return err
@@ -52,7 +52,7 @@ func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 	insertJobs(t, db, jobOf("a", 0))
 	stop := standStill(t, db, 1)
 	within(t, func() error {
-		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: time.Now()})
+		result, err := db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(1, "a"), Limit: 1, Now: driver.Now(db.Driver())})
 		require.Len(t, result.Jobs, 1)
 		return err
 	})
@@ -70,11 +70,11 @@ func TestClaimsPassOverTheKeysOfOthers(t *testing.T) {
 	claimed := claimOf(t, db, 100, capacitiesOf(100, "a")...)
 	require.Len(t, claimed.Jobs, 19)
 	require.Equal(t, "k11", claimed.Jobs[0].LimitKey)
-	began := time.Now()
+	began := driver.Now(db.Driver())
 	none := claimOf(t, db, 100, capacitiesOf(100, "a")...)
 	require.Empty(t, none.Jobs)
 	require.False(t, none.More)
-	require.WithinRange(t, none.NextDue, began.Add(-time.Second), time.Now().Add(time.Second), "it comes again soon")
+	require.WithinRange(t, none.NextDue, began.Add(-time.Second), driver.Now(db.Driver()).Add(time.Second), "it comes again soon")
 	require.NoError(t, stop())
 	require.Len(t, claimOf(t, db, 100, capacitiesOf(100, "a")...).Jobs, 11)
 }
@@ -148,7 +148,7 @@ func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
 		go func() {
 			defer close(ended)
 			insertJobs(t, db, next)
-			result, err := db.Driver().Claim(context.Background(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: time.Now()})
+			result, err := db.Driver().Claim(context.Background(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: driver.Now(db.Driver())})
 			if len(result.Jobs) > 0 {
 				err = fmt.Errorf("%d run beside one that has not ended", len(result.Jobs))
 			}
@@ -174,7 +174,7 @@ func TestAnEndDoesNotWaitForWhoSetsALimit(t *testing.T) {
 		return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 			outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}}
 			_, result, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
-				WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: time.Now(),
+				WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: driver.Now(db.Driver()),
 			})
 			require.Empty(t, result.Jobs)
 			require.True(t, result.More)
@@ -237,7 +237,7 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 			_, err := db.Driver().Insert(ctx, tx, inserted)
 			require.NoError(t, err)
 			_, claimed, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, nil, driver.ClaimRequest{
-				WorkerID: "w", Types: capacitiesOf(9, "a", "b"), Limit: 9, Now: time.Now(),
+				WorkerID: "w", Types: capacitiesOf(9, "a", "b"), Limit: 9, Now: driver.Now(db.Driver()),
 			})
 			require.NoError(t, err)
 			require.NoError(t, tx.QueryRowContext(ctx, "SELECT pg_stat_get_xact_numscans('jobs_ready'::regclass)").Scan(&looks))

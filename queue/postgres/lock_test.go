@@ -180,11 +180,11 @@ func TestAClaimComesAgainForWhatIsHeld(t *testing.T) {
 	insertJobs(t, db, job)
 	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error { return db.Driver().Cancel(ctx, tx, job.ID) })
 	for _, types := range [][]string{{"a"}, {"a", "b"}} {
-		began := time.Now()
+		began := driver.Now(db.Driver())
 		result := claimOf(t, db, 1, capacitiesOf(1, types...)...)
 		require.Empty(t, result.Jobs)
 		require.False(t, result.More, "it would find the same")
-		require.WithinRange(t, result.NextDue, began, time.Now().Add(time.Second))
+		require.WithinRange(t, result.NextDue, began, driver.Now(db.Driver()).Add(time.Second))
 	}
 	release()
 	require.Len(t, claimOf(t, db, 1, capacitiesOf(1, "a")...).Jobs, 1)

@@ -59,10 +59,10 @@ var cancelCases = []conformanceCase{
 		name:        "Cancel/takes a scheduled job out of the schedule",
 		explanation: "a canceled job must not come back when its time comes",
 		run: func(s *suite) {
-			job := newJob(dueAt(time.Now().Add(time.Hour)))
+			job := newJob(dueAt(s.now().Add(time.Hour)))
 			s.insert(job)
 			require.NoError(s, s.cancel(job.ID))
-			result := s.claimAt(time.Now().Add(2*time.Hour), "w", 1)
+			result := s.claimAt(s.now().Add(2*time.Hour), "w", 1)
 			require.Empty(s, result.Jobs)
 			require.Zero(s, result.NextDue)
 		},

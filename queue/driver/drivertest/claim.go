@@ -14,7 +14,7 @@ var claimCases = []conformanceCase{
 		name:        "Claim/takes by priority, then due time, then id",
 		explanation: "both which jobs are taken and their order in the answer follow priority (high first), due time, id",
 		run: func(s *suite) {
-			past := time.Now()
+			past := s.now()
 			var want []driver.InsertJob
 			for _, priority := range []int{2, 1, 0, -1} {
 				for minute := range 3 {
@@ -40,11 +40,11 @@ var claimCases = []conformanceCase{
 			require.Equal(s, driver.StateRunning, first.State)
 			require.Equal(s, 1, first.Attempt)
 			require.Equal(s, "w", first.WorkerID)
-			require.WithinDuration(s, time.Now(), first.StartedAt, time.Minute)
+			require.WithinDuration(s, s.now(), first.StartedAt, time.Minute)
 			require.Equal(s, first, *s.job(first.ID), "what is answered is what is stored")
 
 			s.requeue(first)
-			second := s.claimAt(time.Now(), "v", 1).Jobs[0]
+			second := s.claimAt(s.now(), "v", 1).Jobs[0]
 			require.Equal(s, 2, second.Attempt)
 			require.Equal(s, "v", second.WorkerID)
 			require.Empty(s, s.claim(1), "a running job is not claimed")
@@ -65,7 +65,7 @@ var claimCases = []conformanceCase{
 		name:        "Claim/keeps scheduled jobs back until they are due",
 		explanation: "a job is claimed at its time and not a microsecond before, however high its priority",
 		run: func(s *suite) {
-			due := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+			due := s.now().Add(time.Hour).Truncate(time.Microsecond)
 			job := newJob(dueAt(due), withPriority(1000))
 			s.insert(job)
 			require.Empty(s, s.claimAt(due.Add(-time.Microsecond), "w", 1).Jobs)
@@ -76,7 +76,7 @@ var claimCases = []conformanceCase{
 		name:        "Claim/mixes jobs that were scheduled with those that were not",
 		explanation: "once due, a scheduled job takes its place by priority and due time",
 		run: func(s *suite) {
-			now := time.Now()
+			now := s.now()
 			low, high := newJob(withPriority(0)), newJob(withPriority(5), dueAt(now.Add(time.Hour)))
 			s.insert(low, high)
 			require.Equal(s, []string{high.ID, low.ID}, ids(s.claimAt(now.Add(2*time.Hour), "w", 2).Jobs))
@@ -86,7 +86,7 @@ var claimCases = []conformanceCase{
 		name:        "Claim/reports when the next job is due",
 		explanation: "NextDue is the earliest due time among scheduled jobs of the types, when fewer jobs than asked for were due",
 		run: func(s *suite) {
-			now := time.Now()
+			now := s.now()
 			require.Zero(s, s.claimAt(now, "w", 1).NextDue, "nothing is scheduled")
 			soon := now.Add(time.Hour).UTC().Truncate(time.Microsecond)
 			s.insert(newJob(dueAt(soon.Add(time.Hour))), newJob(dueAt(soon)), newJob(ofType("u"), dueAt(soon.Add(-time.Minute))))
@@ -99,8 +99,8 @@ var claimCases = []conformanceCase{
 		explanation: "a retry waits for its backoff, and is due after it",
 		run: func(s *suite) {
 			job := s.started()
-			due := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-			out := driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed, NotBefore: due, Error: "later", At: time.Now()}
+			due := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+			out := driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed, NotBefore: due, Error: "later", At: s.now()}
 			require.NoError(s, s.finish(out))
 			result := s.claimAt(due.Add(-time.Microsecond), "w", 1)
 			require.Empty(s, result.Jobs)
@@ -124,7 +124,7 @@ var claimCases = []conformanceCase{
 		name:        "Claim/finds the due job behind many scheduled ones",
 		explanation: "more jobs may become due at once than a driver moves at once; each is claimed in the end",
 		run: func(s *suite) {
-			now := time.Now()
+			now := s.now()
 			jobs := make([]driver.InsertJob, 2500)
 			for i := range jobs {
 				jobs[i] = newJob(ofType("crowd"), dueAt(now.Add(time.Hour)))

@@ -16,7 +16,7 @@ var clockCases = []conformanceCase{
 		explanation: "a machine whose clock is behind enqueues jobs that are due before those that stand ready already",
 		run: func(s *suite) {
 			s.setLimit(keyK, driver.Limit{MaxRunning: 1})
-			now := time.Now()
+			now := s.now()
 			late, early := newJob(withLimitKey("k")), newJob(withLimitKey("k"))
 			s.insertAt(now, late)
 			none, _ := s.claimAll(later(), "w", "another")

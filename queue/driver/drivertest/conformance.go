@@ -89,11 +89,14 @@ func (s *suite) insert(jobs ...driver.InsertJob) []driver.InsertResult {
 	return results
 }
 
-// claim takes what is due now by the driver's clock, for the worker "w". What has just been stored as due is so by that clock,
-// which may be some milliseconds ahead of the machine's.
+// now is the time by the driver's clock, which may be some milliseconds ahead of the machine's or behind it: what is stored as due
+// by the one need not be so by the other.
+func (s *suite) now() time.Time { return driver.Now(s.d) }
+
+// claim takes what is due now, for the worker "w".
 func (s *suite) claim(limit int, types ...string) []driver.Job {
 	s.Helper()
-	return s.claimAt(driver.Now(s.d), "w", limit, types...).Jobs
+	return s.claimAt(s.now(), "w", limit, types...).Jobs
 }
 
 func (s *suite) claimAt(now time.Time, worker string, limit int, types ...string) driver.ClaimResult {
@@ -120,7 +123,7 @@ func (s *suite) started(mods ...func(*driver.InsertJob)) driver.Job {
 // requeue ends the attempt so that the job is due again at once.
 func (s *suite) requeue(job driver.Job) {
 	s.Helper()
-	require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed, NotBefore: time.Now(), Error: "again", At: time.Now()}))
+	require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed, NotBefore: s.now(), Error: "again", At: s.now()}))
 }
 
 func (s *suite) finish(out driver.Outcome) (answer error) {

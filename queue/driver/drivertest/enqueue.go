@@ -14,7 +14,7 @@ var enqueueCases = []conformanceCase{
 		name:        "Insert/keeps every field",
 		explanation: "what was enqueued must be what is claimed: payload byte for byte, priority, limits, key and time",
 		run: func(s *suite) {
-			due := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+			due := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 			payload := `{"text":"ünïcödé \u0000 \"quoted\"","n":12345678901234567890,"list":[1,null]}`
 			want := newJob(withPayload(payload), withPriority(-7), dueAt(due), withKey(forever("k'ey")))
 			want.MaxAttempts = 3
@@ -33,7 +33,7 @@ var enqueueCases = []conformanceCase{
 			require.Nil(s, got.Result)
 			require.Zero(s, got.StartedAt)
 			require.Zero(s, got.FinishedAt)
-			require.WithinDuration(s, time.Now(), got.CreatedAt, time.Minute)
+			require.WithinDuration(s, s.now(), got.CreatedAt, time.Minute)
 			require.Equal(s, got.CreatedAt, got.UpdatedAt)
 		},
 	},
@@ -41,7 +41,7 @@ var enqueueCases = []conformanceCase{
 		name:        "Insert/is due at the transaction's time when it says none or a past one",
 		explanation: "jobs without a time are due at once, in the order in which they came",
 		run: func(s *suite) {
-			jobs := []driver.InsertJob{newJob(), newJob(dueAt(time.Now().Add(-24 * time.Hour)))}
+			jobs := []driver.InsertJob{newJob(), newJob(dueAt(s.now().Add(-24 * time.Hour)))}
 			var now time.Time
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
 				now = tx.Now()

@@ -47,7 +47,7 @@ var finishCases = []conformanceCase{
 				if stale == driver.KindInterrupted {
 					lost.State, lost.Kind, lost.Error = driver.StateQueued, driver.KindInterrupted, "lost"
 				}
-				current.State, current.NotBefore = driver.StateQueued, time.Now().Add(time.Hour)
+				current.State, current.NotBefore = driver.StateQueued, s.now().Add(time.Hour)
 				s.write(func(ctx context.Context, tx *driver.WriteTx) error {
 					answers, err := s.d.Finish(ctx, tx, []driver.Outcome{lost, current})
 					require.NoError(s, err)
@@ -72,7 +72,7 @@ var finishCases = []conformanceCase{
 					job = s.claim(1)[0]
 				}
 				require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind,
-					NotBefore: time.Now(), Error: "error of " + kind, Stack: "stack of " + kind, At: time.Now()}))
+					NotBefore: s.now(), Error: "error of " + kind, Stack: "stack of " + kind, At: s.now()}))
 			}
 			got := s.job(job.ID)
 			require.Equal(s, []int{1, 2, 1}, []int{got.Failures, got.Interruptions, got.Crashes})
@@ -233,7 +233,7 @@ func (s *suite) endManyPlain(spoil func(lost driver.Job)) {
 	claimed[30] = s.claim(1)[0]
 
 	outcomes := make([]driver.Outcome, many)
-	at := time.Now().UTC().Truncate(time.Microsecond)
+	at := s.now().UTC().Truncate(time.Microsecond)
 	for i := range claimed {
 		outcomes[i] = completed(claimed[i].Lease())
 		outcomes[i].Plain, outcomes[i].At = true, at.Add(time.Duration(i/40)*time.Millisecond)

@@ -55,7 +55,7 @@ var historyCases = []conformanceCase{
 				wg.Go(func() {
 					err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
 						_, err := s.d.Finish(ctx, tx, []driver.Outcome{{Lease: job.Lease(), State: driver.StateQueued, Kind: driver.KindFailed,
-							NotBefore: time.Now().Add(time.Hour), Error: "again", At: time.Now()}})
+							NotBefore: s.now().Add(time.Hour), Error: "again", At: s.now()}})
 						return err
 					})
 					if err != nil {
@@ -99,7 +99,7 @@ var logCases = []conformanceCase{
 		explanation: "lines come back as they were given, by attempt and line, with the transaction that stored them or not at all",
 		run: func(s *suite) {
 			job, other := s.started(), s.started()
-			at := time.Now().UTC().Truncate(time.Microsecond)
+			at := s.now().UTC().Truncate(time.Microsecond)
 			lines := []driver.LogLine{
 				{JobID: job.ID, Attempt: 2, Line: 1, At: at, Level: slog.LevelDebug, Message: "second attempt"},
 				{JobID: job.ID, Attempt: 1, Line: 38, At: at, Level: slog.LevelWarn + 1, Message: `ü "quoted"`, Attrs: []byte(`{"a": "\u0000", "a": 1}`)},

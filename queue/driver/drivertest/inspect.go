@@ -56,7 +56,7 @@ var inspectCases = []conformanceCase{
 		name:        "Jobs/are found by user, tags, key, limit key and time",
 		explanation: "all conditions combine, in lists, ids and counts alike; a job must have all the tags",
 		run: func(s *suite) {
-			long := time.Now().Add(-time.Hour)
+			long := s.now().Add(-time.Hour)
 			with := func(user, limit string, key driver.Key, tags ...string) driver.InsertJob {
 				return newJob(withKey(key), func(j *driver.InsertJob) { j.UserID, j.LimitKey, j.Tags = user, limit, tags })
 			}

@@ -27,7 +27,7 @@ var keyCases = []conformanceCase{
 		name:        "Key/period is taken for its time, whatever becomes of the job",
 		explanation: "a key of scope period keeps others out until its time is over, also when its row is still there then",
 		run: func(s *suite) {
-			now := time.Now().Add(-24 * time.Hour)
+			now := s.now().Add(-24 * time.Hour)
 			for _, end := range ends {
 				key := withKey(forPeriod(end.name, time.Hour))
 				first, second, third := newJob(key), newJob(key), newJob(key, withPayload(`{"n":3}`))
@@ -45,7 +45,7 @@ var keyCases = []conformanceCase{
 		explanation: "of several jobs that find the key expired, one takes it over",
 		run: func(s *suite) {
 			key := withKey(forPeriod("k", time.Minute))
-			s.insertAt(time.Now().Add(-time.Hour), newJob(key))
+			s.insertAt(s.now().Add(-time.Hour), newJob(key))
 			const n = 8
 			results := make(chan driver.InsertResult, n)
 			for range n {
@@ -186,9 +186,9 @@ var keyCases = []conformanceCase{
 		explanation: "a job that expires while it waits holds nothing",
 		run: func(s *suite) {
 			key := withKey(coalesce("k"))
-			job := newJob(key, func(j *driver.InsertJob) { j.ExpiresAt = time.Now().Add(time.Minute) })
+			job := newJob(key, func(j *driver.InsertJob) { j.ExpiresAt = s.now().Add(time.Minute) })
 			s.insert(job)
-			require.Empty(s, s.claimAt(time.Now().Add(time.Hour), "w", 1).Jobs)
+			require.Empty(s, s.claimAt(s.now().Add(time.Hour), "w", 1).Jobs)
 			require.Equal(s, driver.StateCanceled, s.state(job.ID))
 			require.False(s, s.insert(newJob(key))[0].Duplicate)
 		},

@@ -75,15 +75,15 @@ var limitCases = []conformanceCase{
 			for _, target := range []driver.Target{ofTypes("limited"), keyK, ofPrefix("k")} {
 				s.setLimit(target, driver.Limit{MaxRunning: 3})
 				s.insertMany(10, ofType("limited"), withLimitKey("k"))
-				first, _ := s.claimAll(time.Now(), "a", "limited")
-				second, _ := s.claimAll(time.Now(), "b", "limited", "t")
+				first, _ := s.claimAll(s.now(), "a", "limited")
+				second, _ := s.claimAll(s.now(), "b", "limited", "t")
 				require.Len(s, append(first, second...), 3, target)
 				require.NoError(s, s.finish(completed(first[0].Lease())))
-				third, _ := s.claimAll(time.Now(), "b", "t", "limited")
+				third, _ := s.claimAll(s.now(), "b", "t", "limited")
 				require.Len(s, third, 1, target)
 				s.setLimit(target, driver.Limit{})
 				s.endAll(append(first[1:], third...))
-				rest, _ := s.claimAll(time.Now(), "b", "limited")
+				rest, _ := s.claimAll(s.now(), "b", "limited")
 				require.Len(s, rest, 6, target)
 				s.endAll(rest)
 			}
@@ -101,7 +101,7 @@ var limitCases = []conformanceCase{
 					s.insert(next)
 					require.Empty(s, s.claim(5), name)
 					end(holder)
-					got, _ := s.claimAll(time.Now(), "w")
+					got, _ := s.claimAll(s.now(), "w")
 					require.Equal(s, []string{next.ID}, ids(got), name)
 					s.endAll(got)
 					if s.state(holder.ID) == driver.StateQueued {
@@ -133,7 +133,7 @@ var limitCases = []conformanceCase{
 				}
 				return func(ctx context.Context, tx *driver.WriteTx) error {
 					answers, result, err := d.FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
-						WorkerID: "w", Types: capacities([]string{"t"}, 2), Limit: 2, Now: time.Now(),
+						WorkerID: "w", Types: capacities([]string{"t"}, 2), Limit: 2, Now: s.now(),
 					})
 					require.NoError(s, err)
 					require.Equal(s, make([]error, len(leases)), answers)
@@ -184,10 +184,10 @@ var limitCases = []conformanceCase{
 			}
 			s.insert(jobs[3], jobs[1], jobs[2])
 			s.endAll([]driver.Job{holder})
-			s.claimAll(time.Now(), "w", "other") // makes ready what has capacity
+			s.claimAll(s.now(), "w", "other") // makes ready what has capacity
 			s.insert(jobs[0])
 			for _, want := range idsOf(jobs) {
-				got, _ := s.claimAll(time.Now(), "w")
+				got, _ := s.claimAll(s.now(), "w")
 				require.Equal(s, []string{want}, ids(got))
 				s.endAll(got)
 			}
@@ -202,14 +202,14 @@ var limitCases = []conformanceCase{
 			s.insertMany(3, ofType("lonely"), withLimitKey("k"), withPriority(9))
 			s.insertMany(2, withLimitKey("k"))
 			for range 2 {
-				got, _ := s.claimAll(time.Now(), "w")
+				got, _ := s.claimAll(s.now(), "w")
 				require.Len(s, got, 1)
 				s.endAll(got)
 			}
-			got, _ := s.claimAll(time.Now(), "w", "t", "lonely")
+			got, _ := s.claimAll(s.now(), "w", "t", "lonely")
 			require.Len(s, got, 1)
 			s.insertMany(1, withLimitKey("k"))
-			more, _ := s.claimAll(time.Now(), "w", "t")
+			more, _ := s.claimAll(s.now(), "w", "t")
 			require.Empty(s, more, "the capacity of the key is taken")
 		},
 	},
@@ -219,10 +219,10 @@ var limitCases = []conformanceCase{
 		run: func(s *suite) {
 			s.setLimit(keyK, twoAt)
 			s.insertMany(100_000, withLimitKey("k"), withPriority(100))
-			running, _ := s.claimAll(time.Now(), "w")
+			running, _ := s.claimAll(s.now(), "w")
 			require.Len(s, running, 2)
 			s.insertMany(2000)
-			began := time.Now()
+			began := s.now()
 			for range 200 {
 				require.Len(s, s.claim(10), 10)
 			}
@@ -264,7 +264,7 @@ var limitCases = []conformanceCase{
 			for _, key := range []string{"gh", "gmail:1", "gmail:2", "gmail:7", "gmail:77", "x%_"} {
 				s.insertMany(4, withLimitKey(key))
 			}
-			got, _ := s.claimAll(time.Now(), "w")
+			got, _ := s.claimAll(s.now(), "w")
 			require.Equal(s, map[string]int{"gh": 1, "gmail:1": 2, "gmail:2": 2, "gmail:7": 3, "gmail:77": 2, "x%_": 4}, byKey(got))
 		},
 	},
@@ -276,17 +276,17 @@ var limitCases = []conformanceCase{
 				s.insertMany(12, withLimitKey("k"))
 				one := s.claim(1)
 				s.setLimit(target, twoAt)
-				got, _ := s.claimAll(time.Now(), "w")
+				got, _ := s.claimAll(s.now(), "w")
 				require.Len(s, got, 1, target)
 				s.setLimit(target, driver.Limit{MaxRunning: 5})
-				more, _ := s.claimAll(time.Now(), "w")
+				more, _ := s.claimAll(s.now(), "w")
 				require.Len(s, more, 3, target)
 				s.setLimit(target, driver.Limit{MaxRunning: 1})
 				s.endAll(append(got, more...))
-				none, _ := s.claimAll(time.Now(), "w")
+				none, _ := s.claimAll(s.now(), "w")
 				require.Empty(s, none, "%v: what ran before goes on, and counts", target)
 				s.setLimit(target, driver.Limit{})
-				rest, _ := s.claimAll(time.Now(), "w")
+				rest, _ := s.claimAll(s.now(), "w")
 				require.Len(s, rest, 7, target)
 				s.endAll(append(rest, one...))
 			}
@@ -306,7 +306,7 @@ var limitCases = []conformanceCase{
 			scheduled := newJob(withLimitKey("k"), dueAt(now.Add(time.Second)))
 			s.insert(scheduled)
 			require.NoError(s, s.retry(failedOne))
-			got, due := s.claimAll(time.Now(), "w")
+			got, due := s.claimAll(s.now(), "w")
 			require.Equal(s, []string{failedOne}, ids(got))
 			require.True(s, now.Equal(due))
 			for _, want := range []string{backedOff.ID, scheduled.ID} {
@@ -323,12 +323,12 @@ var limitCases = []conformanceCase{
 		explanation: "a limit key by itself limits nothing, also beside others that are limited",
 		run: func(s *suite) {
 			s.insertMany(20, withLimitKey("k"))
-			got, due := s.claimAll(time.Now(), "w")
+			got, due := s.claimAll(s.now(), "w")
 			require.Len(s, got, 20)
 			require.Zero(s, due)
 			s.setLimit(ofKey("other"), twoAt)
 			s.insertMany(3000, withLimitKey("k"))
-			got, due = s.claimAll(time.Now(), "w")
+			got, due = s.claimAll(s.now(), "w")
 			require.Len(s, got, 3000)
 			require.Zero(s, due)
 		},
@@ -361,15 +361,15 @@ var limitCases = []conformanceCase{
 				running := s.started(withLimitKey("k"))
 				s.insertMany(3, withLimitKey("k"))
 				s.setPaused(target, true)
-				got, due := s.claimAll(time.Now(), "w")
+				got, due := s.claimAll(s.now(), "w")
 				require.Empty(s, got, target)
 				require.Zero(s, due, "%v: there is nothing to wait for", target)
 				require.NoError(s, s.finish(completed(running.Lease())))
 				s.insertMany(1, withLimitKey("k"))
-				got, _ = s.claimAll(time.Now(), "w")
+				got, _ = s.claimAll(s.now(), "w")
 				require.Empty(s, got, target)
 				s.setPaused(target, false)
-				got, _ = s.claimAll(time.Now(), "w")
+				got, _ = s.claimAll(s.now(), "w")
 				require.Len(s, got, 4, target)
 				s.endAll(got)
 			}
@@ -383,11 +383,11 @@ var limitCases = []conformanceCase{
 				s.setLimit(limited, driver.Limit{MaxRunning: 5})
 				s.setPaused(ofPrefix("k"), true)
 				s.insertMany(3, withLimitKey("kk"))
-				got, due := s.claimAll(time.Now(), "w")
+				got, due := s.claimAll(s.now(), "w")
 				require.Empty(s, got, limited)
 				require.Zero(s, due, limited)
 				s.setPaused(ofPrefix("k"), false)
-				got, _ = s.claimAll(time.Now(), "w")
+				got, _ = s.claimAll(s.now(), "w")
 				require.Len(s, got, 3, limited)
 				s.endAll(got)
 				s.setLimit(limited, driver.Limit{})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,7 +15,7 @@ import (
 func (s *suite) waysToEnd() map[string]func(job driver.Job) {
 	queued := func(kind string) func(driver.Job) {
 		return func(job driver.Job) {
-			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind, Error: "again", At: time.Now()}))
+			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateQueued, Kind: kind, Error: "again", At: s.now()}))
 		}
 	}
 	return map[string]func(job driver.Job){
@@ -111,7 +110,7 @@ func (s *suite) race() {
 
 // turn claims some jobs and ends them. It runs beside others, so that it must not end the test by itself.
 func (s *suite) turn(worker string, most int, count func(key string, n int) int) bool {
-	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: time.Now()})
+	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: s.now()})
 	if err != nil {
 		s.Errorf("Claim: %v", err)
 		return false

@@ -149,7 +149,7 @@ var moveCases = []conformanceCase{
 		explanation: "what JobRows reads of a job, InsertRows writes, and once: the job, its steps, attempts, logs and keys",
 		run: func(s *suite) {
 			m := s.movable()
-			at := time.Now().Add(time.Hour)
+			at := s.now().Add(time.Hour)
 			job := s.started(withKey(whileUnfinished("a")), func(j *driver.InsertJob) {
 				j.UserID, j.Tags, j.ExpiresAt, j.TraceParent, j.LimitKey = "ada", []string{"x", "ü"}, at, "trace", "k"
 			})
@@ -157,7 +157,7 @@ var moveCases = []conformanceCase{
 				if err := s.d.StartStep(ctx, tx, job.Lease(), "one"); err != nil {
 					return err
 				}
-				return s.d.AddLogs(ctx, tx, []driver.LogLine{{JobID: job.ID, Attempt: 1, Line: 1, At: time.Now(), Message: "said", Attrs: []byte(`{"n":1}`)}})
+				return s.d.AddLogs(ctx, tx, []driver.LogLine{{JobID: job.ID, Attempt: 1, Line: 1, At: s.now(), Message: "said", Attrs: []byte(`{"n":1}`)}})
 			})
 			s.requeue(job)
 			want, steps, logs := s.job(job.ID), s.steps(job.ID), s.logs(job.ID)
@@ -242,7 +242,7 @@ var moveCases = []conformanceCase{
 		name:        "ReleaseHeld/a job goes where its time and its limit allow",
 		explanation: "a job whose time has not come waits for it, one with a limit key for its capacity; what was not held stays as it is",
 		run: func(s *suite) {
-			now := time.Now()
+			now := s.now()
 			later := s.held(dueAt(now.Add(time.Hour)))
 			limited := []string{s.held(withLimitKey("k")).ID, s.held(withLimitKey("k")).ID}
 			s.setLimit(ofKey("k"), driver.Limit{MaxRunning: 1})

@@ -26,7 +26,7 @@ func (s *suite) stand() map[string]string {
 		byName[string(state)] = s.inState(state)
 	}
 	byName["running"], byName["moving"] = s.started().ID, s.held().ID
-	later, limited, ready := newJob(dueAt(time.Now().Add(time.Hour))), newJob(withLimitKey("k")), newJob()
+	later, limited, ready := newJob(dueAt(s.now().Add(time.Hour))), newJob(withLimitKey("k")), newJob()
 	s.setLimit(ofKey("k"), driver.Limit{MaxRunning: 1})
 	s.insert(later, limited, ready)
 	byName["scheduled"], byName["limited"], byName["ready"] = later.ID, limited.ID, ready.ID
@@ -97,7 +97,7 @@ var operateCases = []conformanceCase{
 					{State: driver.StateFailed, Kind: "bored"}, {State: driver.StateQueued, Kind: driver.KindCompleted, Plain: true},
 					{State: driver.StateCompleted, Kind: driver.KindReleased}, {},
 				} {
-					out.Lease, out.At = job.Lease(), time.Now()
+					out.Lease, out.At = job.Lease(), s.now()
 					_, err := s.d.Finish(ctx, tx, []driver.Outcome{out})
 					require.ErrorIs(s, err, driver.ErrUnknownStanding, "%q %q", out.State, out.Kind)
 					if d, ok := s.d.(driver.FinishClaimer); ok {
@@ -105,7 +105,7 @@ var operateCases = []conformanceCase{
 						require.ErrorIs(s, err, driver.ErrUnknownStanding, "%q %q", out.State, out.Kind)
 					}
 				}
-				_, err := s.d.Prune(ctx, tx, driver.PruneRequest{State: driver.StateQueued, Type: "t", FinishedBefore: time.Now(), Limit: 1})
+				_, err := s.d.Prune(ctx, tx, driver.PruneRequest{State: driver.StateQueued, Type: "t", FinishedBefore: s.now(), Limit: 1})
 				require.ErrorIs(s, err, driver.ErrUnknownStanding)
 				answers, err := s.d.Finish(ctx, tx, []driver.Outcome{completed(job.Lease())})
 				require.Equal(s, []error{nil}, answers)
@@ -137,7 +137,7 @@ var operateCases = []conformanceCase{
 			s.insert(job)
 			require.Len(s, s.claim(1), 1)
 			s.setPaused(ofPrefix("gm"), true)
-			uses, err := s.auditor().LimitsOn(s.Context(), s.job(job.ID), time.Now())
+			uses, err := s.auditor().LimitsOn(s.Context(), s.job(job.ID), s.now())
 			require.NoError(s, err)
 			require.Len(s, uses, 4)
 			for i, want := range []driver.Target{ofTypes("t"), ofKey("gmail:ada"), ofPrefix("gmail:"), ofPrefix("gm")} {
@@ -146,7 +146,7 @@ var operateCases = []conformanceCase{
 				require.Equal(s, 1, uses[i].Running)
 			}
 			require.Equal(s, driver.Limit{Rate: 1, Per: time.Hour, Burst: 1}, uses[1].Limit)
-			require.WithinDuration(s, time.Now().Add(time.Hour), uses[1].Again, time.Minute)
+			require.WithinDuration(s, s.now().Add(time.Hour), uses[1].Again, time.Minute)
 			require.Zero(s, uses[0].Again)
 		},
 	},
@@ -172,8 +172,8 @@ var operateCases = []conformanceCase{
 			if !ok {
 				s.Skip("the driver implements no driver.Promoter: queuetest.PromoteScheduled refuses it")
 			}
-			later := newJob(dueAt(time.Now().Add(time.Hour)))
-			canceled := newJob(dueAt(time.Now().Add(time.Hour)))
+			later := newJob(dueAt(s.now().Add(time.Hour)))
+			canceled := newJob(dueAt(s.now().Add(time.Hour)))
 			s.insert(later, canceled, newJob())
 			require.NoError(s, s.cancel(canceled.ID))
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {

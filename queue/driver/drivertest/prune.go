@@ -29,7 +29,7 @@ var pruneCases = []conformanceCase{
 		name:        "Finished/lists each type once, with its first end",
 		explanation: "who prunes must learn what there may be to prune, and of the oldest of each type",
 		run: func(s *suite) {
-			began := time.Now().Add(-time.Millisecond)
+			began := s.now().Add(-time.Millisecond)
 			for _, name := range []string{"b", "a", "b", "c"} {
 				s.inState(driver.StateCompleted, ofType(name))
 			}
@@ -41,7 +41,7 @@ var pruneCases = []conformanceCase{
 			require.Len(s, types, 3)
 			for i, name := range []string{"a", "b", "c"} {
 				require.Equal(s, name, types[i].Type)
-				require.WithinRange(s, types[i].First, began, time.Now())
+				require.WithinRange(s, types[i].First, began, s.now())
 			}
 			types, err = s.d.Finished(s.Context(), driver.StateFailed)
 			require.NoError(s, err)
@@ -83,14 +83,14 @@ var pruneCases = []conformanceCase{
 		run: func(s *suite) {
 			for _, key := range []driver.Key{forever("f"), forPeriod("p", time.Hour), forPeriod("q", time.Hour)} {
 				job := newJob(withKey(key))
-				s.insertAt(time.Now().Add(-2*time.Hour), job)
+				s.insertAt(s.now().Add(-2*time.Hour), job)
 				require.NoError(s, s.finish(completed(s.claim(1)[0].Lease())))
 			}
 			s.insert(newJob(withKey(forPeriod("r", time.Hour))))
-			require.Equal(s, 3, s.prune(driver.PruneRequest{State: driver.StateCompleted, Type: "t", FinishedBefore: time.Now().Add(time.Hour), Limit: 10}))
+			require.Equal(s, 3, s.prune(driver.PruneRequest{State: driver.StateCompleted, Type: "t", FinishedBefore: s.now().Add(time.Hour), Limit: 10}))
 			first, err := s.d.FirstKeyExpiry(s.Context())
 			require.NoError(s, err)
-			require.WithinDuration(s, time.Now().Add(-time.Hour), first, time.Minute)
+			require.WithinDuration(s, s.now().Add(-time.Hour), first, time.Minute)
 			for _, want := range []int{1, 1, 0} {
 				s.write(func(ctx context.Context, tx *driver.WriteTx) error {
 					n, err := s.d.PruneKeys(ctx, tx, 1)

@@ -53,7 +53,7 @@ var scheduleCases = []conformanceCase{
 		name:        "Schedule/is kept whole",
 		explanation: "every field comes back as it was stored, the payload byte for byte; absent times are zero",
 		run: func(s *suite) {
-			full := newSchedule("full", time.Now())
+			full := newSchedule("full", s.now())
 			bare := driver.Schedule{
 				Name: "bare", Cron: "@daily", Zone: "UTC", CatchUp: "skip", Type: "t", Payload: json.RawMessage("null"), Options: json.RawMessage("{}"),
 				Paused: true, CreatedAt: full.CreatedAt, UpdatedAt: full.UpdatedAt,
@@ -73,9 +73,9 @@ var scheduleCases = []conformanceCase{
 		name:        "Schedule/is added once",
 		explanation: "of two machines that set a schedule at their start, the second must not move it",
 		run: func(s *suite) {
-			first := newSchedule("a", time.Now())
+			first := newSchedule("a", s.now())
 			require.True(s, s.addSchedule(first))
-			second := newSchedule("a", time.Now().Add(time.Hour))
+			second := newSchedule("a", s.now().Add(time.Hour))
 			second.Cron = "@daily"
 			require.False(s, s.addSchedule(second))
 			require.Equal(s, []driver.Schedule{first}, s.schedules())
@@ -85,8 +85,8 @@ var scheduleCases = []conformanceCase{
 		name:        "Schedule/is updated whole and alone",
 		explanation: "an update stores every field, and touches no other schedule",
 		run: func(s *suite) {
-			other := newSchedule("other", time.Now())
-			require.True(s, s.addSchedule(newSchedule("a", time.Now())))
+			other := newSchedule("other", s.now())
+			require.True(s, s.addSchedule(newSchedule("a", s.now())))
 			require.True(s, s.addSchedule(other))
 			changed := driver.Schedule{
 				Name: "a", Cron: "@hourly", Zone: "UTC", CatchUp: "once", Type: "u", Payload: json.RawMessage("1"), Options: json.RawMessage(`{"UserID":"u"}`),
@@ -100,8 +100,8 @@ var scheduleCases = []conformanceCase{
 		name:        "Schedule/is deleted alone",
 		explanation: "a deleted schedule is gone, and another stays",
 		run: func(s *suite) {
-			other := newSchedule("other", time.Now())
-			require.True(s, s.addSchedule(newSchedule("a", time.Now())))
+			other := newSchedule("other", s.now())
+			require.True(s, s.addSchedule(newSchedule("a", s.now())))
 			require.True(s, s.addSchedule(other))
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error { return s.d.DeleteSchedule(ctx, tx, "a") })
 			require.Equal(s, []driver.Schedule{other}, s.schedules())
@@ -114,7 +114,7 @@ var scheduleCases = []conformanceCase{
 			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
 				_, err := s.d.LockSchedule(ctx, tx, "none")
 				require.ErrorIs(s, err, driver.ErrScheduleNotFound)
-				require.ErrorIs(s, s.d.UpdateSchedule(ctx, tx, newSchedule("none", time.Now())), driver.ErrScheduleNotFound)
+				require.ErrorIs(s, s.d.UpdateSchedule(ctx, tx, newSchedule("none", s.now())), driver.ErrScheduleNotFound)
 				require.ErrorIs(s, s.d.DeleteSchedule(ctx, tx, "none"), driver.ErrScheduleNotFound)
 				return nil
 			})
@@ -125,7 +125,7 @@ var scheduleCases = []conformanceCase{
 		name:        "Schedule/due ones, earliest first, and when the next is due",
 		explanation: "a dispatcher fires those that are due and sleeps until the next; one that never fires must not be among them",
 		run: func(s *suite) {
-			now := dbtime.Truncate(time.Now())
+			now := dbtime.Truncate(s.now())
 			due, next := s.dueSchedules(now)
 			require.Empty(s, due)
 			require.Zero(s, next)
@@ -155,7 +155,7 @@ var scheduleCases = []conformanceCase{
 		explanation: "of machines that look at once, one fires: who locks a schedule sees what the one before has made of it",
 		run: func(s *suite) {
 			const machines = 8
-			require.True(s, s.addSchedule(newSchedule("a", time.Now())))
+			require.True(s, s.addSchedule(newSchedule("a", s.now())))
 			moved := make(chan bool, machines)
 			for range machines {
 				go func() {
@@ -185,7 +185,7 @@ var scheduleCases = []conformanceCase{
 		name:        "Schedule/nothing of it is kept when the transaction fails",
 		explanation: "a firing that is not committed has not happened: the schedule stands where it was",
 		run: func(s *suite) {
-			schedule := newSchedule("a", time.Now())
+			schedule := newSchedule("a", s.now())
 			require.True(s, s.addSchedule(schedule))
 			err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
 				locked, err := s.d.LockSchedule(ctx, tx, "a")

@@ -45,7 +45,7 @@ var statsCases = []conformanceCase{
 		name:        "Stats/a scheduled job whose time has come is due",
 		explanation: "OldestDue knows of jobs that no claim has taken in yet",
 		run: func(s *suite) {
-			due := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+			due := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 			s.insert(newJob(dueAt(due)))
 			stats, err := s.d.Stats(s.Context(), driver.StatsQuery{Now: due.Add(time.Second), Since: due, Bucket: time.Minute, MaxCount: 10})
 			require.NoError(s, err)

@@ -11,7 +11,7 @@ import (
 
 func (s *suite) beat(worker string, first bool) bool {
 	s.Helper()
-	alive, err := s.d.Heartbeat(s.Context(), driver.HeartbeatRequest{WorkerID: worker, First: first, Now: time.Now()})
+	alive, err := s.d.Heartbeat(s.Context(), driver.HeartbeatRequest{WorkerID: worker, First: first, Now: s.now()})
 	require.NoError(s, err)
 	return alive
 }
@@ -48,7 +48,7 @@ var workerCases = []conformanceCase{
 			require.True(s, s.beat("w", true))
 			first := s.worker()
 			require.NotNil(s, first)
-			require.WithinDuration(s, time.Now(), first.BeatAt, time.Minute)
+			require.WithinDuration(s, s.now(), first.BeatAt, time.Minute)
 			require.True(s, s.beat("w", false))
 			require.Greater(s, s.worker().Beat, first.Beat)
 		},
@@ -67,7 +67,7 @@ var workerCases = []conformanceCase{
 		run: func(s *suite) {
 			mine, other := s.started(), newJob()
 			s.insert(other)
-			require.Len(s, s.claimAt(time.Now(), "other", 1).Jobs, 1)
+			require.Len(s, s.claimAt(s.now(), "other", 1).Jobs, 1)
 			held, err := s.d.WorkerJobs(s.Context(), "w")
 			require.NoError(s, err)
 			require.Equal(s, []string{mine.ID}, ids(held))
@@ -84,7 +84,7 @@ var workerCases = []conformanceCase{
 		run: func(s *suite) {
 			mine, other := s.started(), newJob()
 			s.insert(other)
-			require.Len(s, s.claimAt(time.Now(), "other", 1).Jobs, 1)
+			require.Len(s, s.claimAt(s.now(), "other", 1).Jobs, 1)
 			done := s.started()
 			require.NoError(s, s.finish(completed(done.Lease())))
 
@@ -138,7 +138,7 @@ var workerCases = []conformanceCase{
 		run: func(s *suite) {
 			s.insertMany(2)
 			for _, worker := range []string{"c", "B"} {
-				require.Len(s, s.claimAt(time.Now(), worker, 1).Jobs, 1)
+				require.Len(s, s.claimAt(s.now(), worker, 1).Jobs, 1)
 			}
 			for _, worker := range []string{"d", "a"} {
 				require.True(s, s.beat(worker, true))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -154,7 +153,7 @@ var writeCases = []conformanceCase{
 			s.write(func(ctx context.Context, _ *driver.WriteTx) error {
 				err := driver.Write(ctx, s.d, func(context.Context, *driver.WriteTx) error { return nil })
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
-				_, err = s.d.Claim(ctx, driver.ClaimRequest{WorkerID: "w", Types: capacities([]string{"t"}, 1000), Limit: 1, Now: time.Now()})
+				_, err = s.d.Claim(ctx, driver.ClaimRequest{WorkerID: "w", Types: capacities([]string{"t"}, 1000), Limit: 1, Now: s.now()})
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
 				return nil
 			})
@@ -172,7 +171,7 @@ var writeCases = []conformanceCase{
 					return err
 				})
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
-				_, err = s.d.Heartbeat(s.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Now: time.Now()})
+				_, err = s.d.Heartbeat(s.Context(), driver.HeartbeatRequest{WorkerID: "w", First: true, Now: s.now()})
 				require.ErrorIs(s, err, driver.ErrNestedWrite)
 				return errUser
 			}
