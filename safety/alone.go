@@ -63,7 +63,8 @@ func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
 // taken for spam is so by the actions that say so, which are counted. Nothing takes a message out of spam.
 func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string {
 	for _, place := range []string{postroom.LabelInbox, postroom.LabelTrash, postroom.LabelSpam} {
-		named := action == postroom.ApplyLabel || action == postroom.RemoveLabel || action == postroom.Move && place != postroom.LabelInbox
+		moves := action == postroom.Move || action == postroom.Snooze
+		named := action == postroom.ApplyLabel || action == postroom.RemoveLabel || moves && place != postroom.LabelInbox
 		touches := func(label string) bool { return strings.EqualFold(label, place) }
 		if (named || place == postroom.LabelSpam) && (slices.ContainsFunc(change.Add, touches) || slices.ContainsFunc(change.Remove, touches)) {
 			return place
