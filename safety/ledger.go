@@ -42,6 +42,19 @@ type Config struct {
 	// [Ledger.Approvals].
 	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
+	// Notify is called when somebody stops or resumes what may be done, and when the ledger does so by itself: once for each
+	// change, in its transaction, to enqueue a job that tells people. An error rolls the change back. Default nil: people look at
+	// [Ledger.Stopped] and [Ledger.Events].
+	Notify func(ctx context.Context, tx queue.Tx, e Event) error
+
+	// StopFile is the path of a file that stops this process: while it exists, or cannot be looked at, nothing is started, as after
+	// [Ledger.Stop], which stops all processes. It is looked at each time before something starts. Default empty: there is none.
+	StopFile string
+
+	// DryRun records everything that is decided and carries out nothing. An action that would be queued, or would wait for a
+	// person, is recorded as canceled, and stays so; what was queued before waits until the dry run is over. Default false.
+	DryRun bool
+
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 
@@ -112,7 +125,8 @@ func NewLedger(cfg Config) (*Ledger, error) {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, safety_keys, model_counts) or brings them up
+// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, safety_keys, model_counts, safety_switch,
+// safety_events) or brings them up
 // to date, and makes the key that [Config].Key speaks of. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {

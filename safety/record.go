@@ -38,10 +38,12 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	verdict := l.gate.Judge(d, evidence)
 	action := postroom.Action{State: postroom.ActionQueued}
 	switch {
+	case d.Action == postroom.None && !verdict.RequiresApproval:
+		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
+	case l.cfg.DryRun:
+		action.State, action.Error = postroom.ActionCanceled, dryRun(verdict)
 	case verdict.RequiresApproval:
 		action.State = postroom.ActionApprovedPending
-	case d.Action == postroom.None:
-		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
 	}
 	action, isNew, err := l.insert(ctx, tx, msg, d, verdict, action)
 	if err != nil || !isNew {
@@ -70,6 +72,14 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	}
 	action, _, err = l.insert(ctx, tx, msg, d, l.gate.Judge(d, evidence), action)
 	return action, err
+}
+
+// dryRun says what a dry run has left out.
+func dryRun(v Verdict) string {
+	if v.RequiresApproval {
+		return "dry run: a person would have been asked"
+	}
+	return "dry run: it would have been carried out"
 }
 
 // nothingDone returns the hint of an action that changed nothing.

@@ -40,6 +40,8 @@ type permitRow struct {
 	RequestedAt dbtime.Time `db:"approval.requested_at"`
 	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
 	DecidedAt   dbtime.Time `db:"approval.decided_at"`
+
+	switchRow // whether all is stopped
 }
 
 func readPermit(ctx context.Context, tx queue.Tx, actionID string) (p permitRow, err error) {

@@ -83,9 +83,12 @@ SELECT ` + actionColumns + `, actions.seal AS seal, decisions.source AS "decisio
   decisions.rule_version AS "decision.rule_version", decisions.model AS "decision.model",
   COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
-  approvals.decided_at AS "approval.decided_at"
+  approvals.decided_at AS "approval.decided_at",
+  COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
+  COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
+LEFT JOIN safety_switch ON safety_switch.id = 1
 LEFT JOIN approvals ON approvals.id = (
   SELECT MAX(given.id)
   FROM approvals given
@@ -97,6 +100,42 @@ WHERE actions.id = $1`
 UPDATE actions
 SET seal = $1
 WHERE id = $2`
+
+	selectSwitch = `
+SELECT stopped, undos, changed_by, why, changed_at
+FROM safety_switch
+WHERE id = 1`
+
+	setSwitch = `
+INSERT INTO safety_switch (id, stopped, undos, changed_by, why, changed_at)
+VALUES (1, 1, $1, $2, $3, $4)
+ON CONFLICT (id) DO UPDATE
+SET stopped = 1,
+  undos = excluded.undos,
+  changed_by = excluded.changed_by,
+  why = excluded.why,
+  changed_at = excluded.changed_at`
+
+	// No row: nothing is stopped.
+	resetSwitch = `
+UPDATE safety_switch
+SET stopped = 0,
+  undos = $1,
+  changed_by = $2,
+  why = $3,
+  changed_at = $4
+WHERE id = 1
+  AND stopped = 1`
+
+	insertEvent = `
+INSERT INTO safety_events (id, kind, account_id, source, changed_by, why, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+	selectEvents = `
+SELECT id, kind, account_id, source, changed_by, why, created_at
+FROM safety_events
+ORDER BY id DESC
+LIMIT $1`
 
 	selectKey = `
 SELECT secret

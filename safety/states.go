@@ -94,6 +94,9 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 // Start checks the signature over what the gate or a person has permitted. An action that was altered since has failed, and one
 // whose approval was not used in time, or was given under another key, waits for a person again: Start writes that and returns
 // the action in that state, without an error.
+//
+// While nothing may start (see [Ledger.Stop], [Config].DryRun) the error is a [*postroom.HeldError], also for
+// the job that has started the action before, and nothing is written: try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
@@ -104,6 +107,9 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	}
 	if p.State != postroom.ActionQueued && (p.State != postroom.ActionExecuting || p.JobID != jobID) {
 		return l.tooLate(ctx, tx, actionID, "start")
+	}
+	if err := l.heldByStop(&p.switchRow, false); err != nil {
+		return postroom.Action{}, err
 	}
 	if a, withheld, err := l.withhold(ctx, tx, p); withheld || err != nil {
 		return a, err

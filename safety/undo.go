@@ -48,12 +48,19 @@ func undoType(t postroom.ActionType) postroom.ActionType {
 // An action has at most one undo that has not failed, been canceled or been undone itself. If it belongs to the same job,
 // StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
 // returns an [*UndoneError]. While another action of the message is executing, it writes nothing and returns a
-// [*postroom.BusyError].
+// [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
 	}
-	original, err := l.ActionTx(ctx, tx, originalID)
+	p, err := readPermit(ctx, tx, originalID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if err := l.heldByStop(&p.switchRow, true); err != nil {
+		return postroom.Action{}, err
+	}
+	original, err := p.value()
 	if err != nil {
 		return original, err
 	}

@@ -105,7 +105,7 @@ func (h *host) setUp(ctx context.Context) error {
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
 		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key,
+		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
 	})
 	return err
 }

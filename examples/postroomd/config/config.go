@@ -20,6 +20,7 @@ type Config struct {
 	Gmail     Gmail
 	Outbound  Outbound
 	Policy    Policy
+	Safety    Safety
 	Schedules Schedules
 }
 
@@ -91,6 +92,12 @@ type Policy struct {
 	ApprovalExpiry    time.Duration
 	Approvers         []string
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
+}
+
+// Safety is the section [safety]: what stops and bounds what is carried out.
+type Safety struct {
+	StopFile Path // empty: the file stop in the folder of the data
+	DryRun   bool
 }
 
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.

@@ -113,6 +113,9 @@ var settings = []setting{
 			return "a text of at least 32 characters that nobody can guess"
 		}},
 
+	{"safety.stop_file", "", `"/run/postroom/stop"`, func(c *Config) any { return &c.Safety.StopFile }, nil},
+	{"safety.dry_run", "", "true", func(c *Config) any { return &c.Safety.DryRun }, nil},
+
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },

@@ -1,0 +1,74 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An EventKind names what has happened to the ledger as a whole.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventStopped EventKind = "stopped"
+	EventResumed EventKind = "resumed"
+)
+
+// An Event is a change of what may be done: who has made it, when and why.
+type Event struct {
+	ID        string
+	Kind      EventKind
+	AccountID string          // empty: all accounts
+	Source    postroom.Source // empty: all sources
+	By        string          // the person or program
+	Why       string
+	At        time.Time
+}
+
+type eventRow struct {
+	ID        string          `db:"id"`
+	Kind      EventKind       `db:"kind"`
+	AccountID string          `db:"account_id"`
+	Source    postroom.Source `db:"source"`
+	By        string          `db:"changed_by"`
+	Why       string          `db:"why"`
+	At        dbtime.Time     `db:"created_at"`
+}
+
+func (r *eventRow) value() (Event, error) {
+	return Event{ID: r.ID, Kind: r.Kind, AccountID: r.AccountID, Source: r.Source, By: r.By, Why: r.Why, At: r.At.Time}, nil
+}
+
+// event records what has changed, and calls [Config].Notify.
+func (l *Ledger) event(ctx context.Context, tx queue.Tx, e Event) (err error) {
+	if e.ID, err = uuid7.New(); err != nil {
+		return err
+	}
+	e.At = queue.Now(tx)
+	_, err = tx.ExecContext(ctx, insertEvent, e.ID, string(e.Kind), e.AccountID, string(e.Source), e.By, e.Why, dbtime.Of(e.At))
+	if err != nil {
+		return fmt.Errorf("safety: record that it is %s: %w", e.Kind, err)
+	}
+	if l.cfg.Notify == nil {
+		return nil
+	}
+	return l.cfg.Notify(ctx, tx, e)
+}
+
+// Events lists the changes of what may be done, newest first; limit is 1 to 100.
+func (l *Ledger) Events(ctx context.Context, limit int) ([]Event, error) {
+	if limit < 1 || limit > maxLimit {
+		return nil, fmt.Errorf("safety: events: the limit is %d; it must be within 1 and %d", limit, maxLimit)
+	}
+	events, err := all[eventRow, Event](ctx, l.cfg.DB.Reader(), selectEvents, limit)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list events: %w", err)
+	}
+	return events, nil
+}
