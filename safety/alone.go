@@ -90,8 +90,8 @@ const shareWindow = 24 * time.Hour
 
 // shareDoubt asks when models have taken as many messages of the account out of the inbox, without a person, as they may.
 func (l *Ledger) shareDoubt(ctx context.Context, tx queue.Tx, accountID string) (*Doubt, error) {
-	if _, err := tx.ExecContext(ctx, lockModelCount, accountID); err != nil {
-		return nil, fmt.Errorf("safety: count what models have done: %w", err)
+	if err := l.lockCount(ctx, tx, accountID); err != nil {
+		return nil, err
 	}
 	query, args, err := sqlx.In(countByModels, l.gate.hiding(), accountID, dbtime.Of(queue.Now(tx).Add(-shareWindow)))
 	if err != nil {

@@ -16,8 +16,10 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventStopped EventKind = "stopped"
-	EventResumed EventKind = "resumed"
+	EventStopped       EventKind = "stopped"
+	EventResumed       EventKind = "resumed"
+	EventBreakerOpened EventKind = "breaker_opened"
+	EventBreakerClosed EventKind = "breaker_closed"
 )
 
 // An Event is a change of what may be done: who has made it, when and why.

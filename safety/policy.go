@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,15 @@ type Policy struct {
 
 	// ModelFree is the number of messages that ModelShare does not bound. Default 20; bounds 1 to 1,000,000.
 	ModelFree int
+
+	// Caps bound what is done without a person, by account, kind, source and time. Default none.
+	Caps []Cap
+
+	// Breaker stops a source that does something unusual. The zero Breaker never does.
+	Breaker Breaker
+
+	// Quiet are hours in which only what is listed is carried out. The zero Quiet has none.
+	Quiet Quiet
 }
 
 const (
@@ -54,6 +64,13 @@ func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 			return p, fmt.Errorf("safety: Policy.ApprovalAlways[%d] is %q, which is no action; the actions are %v",
 				i, string(t), kinds.Types())
 		}
+	}
+	p.Caps = slices.Clone(p.Caps)
+	p.Quiet.Spans, p.Quiet.May = slices.Clone(p.Quiet.Spans), slices.Clone(p.Quiet.May)
+	breaker, err := p.Breaker.withDefaults()
+	p.Breaker = breaker
+	if err := errors.Join(err, p.validateCaps(kinds), p.Quiet.validate(kinds)); err != nil {
+		return p, err
 	}
 	return p.withModelDefaults(kinds)
 }

@@ -35,7 +35,10 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	verdict := l.gate.Judge(d, evidence)
+	verdict, err := l.beyond(ctx, tx, msg, d, l.gate.Judge(d, evidence))
+	if err != nil {
+		return postroom.Action{}, err
+	}
 	action := postroom.Action{State: postroom.ActionQueued}
 	switch {
 	case d.Action == postroom.None && !verdict.RequiresApproval:

@@ -41,7 +41,8 @@ type permitRow struct {
 	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
 	DecidedAt   dbtime.Time `db:"approval.decided_at"`
 
-	switchRow // whether all is stopped
+	switchRow  // whether all is stopped
+	breakerRow // whether the source is
 }
 
 func readPermit(ctx context.Context, tx queue.Tx, actionID string) (p permitRow, err error) {

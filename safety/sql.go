@@ -27,6 +27,10 @@ const (
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
   approvals.approver AS "approval.approver", approvals.why AS "approval.why"`
 
+	breakerColumns = `COALESCE(safety_breakers.account_id, '') AS "breaker.account_id", COALESCE(safety_breakers.source, '') AS "breaker.source",
+  COALESCE(safety_breakers.why, '') AS "breaker.why", safety_breakers.opened_at AS "breaker.opened_at",
+  safety_breakers.open_until AS "breaker.open_until", safety_breakers.closed_at AS "breaker.closed_at"`
+
 	// The first decision with a key stands.
 	insertDecision = `
 INSERT INTO decisions (id, account_id, message_id, decision_key, source, action_type, parameters_json, confidence,
@@ -85,10 +89,12 @@ SELECT ` + actionColumns + `, actions.seal AS seal, decisions.source AS "decisio
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at",
   COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
-  COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at
+  COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at,
+  ` + breakerColumns + `
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
 LEFT JOIN safety_switch ON safety_switch.id = 1
+LEFT JOIN safety_breakers ON safety_breakers.account_id = actions.account_id AND safety_breakers.source = decisions.source
 LEFT JOIN approvals ON approvals.id = (
   SELECT MAX(given.id)
   FROM approvals given
@@ -268,6 +274,82 @@ SELECT COUNT(*) AS decided,
 FROM decisions
 WHERE account_id = ?
   AND created_at > ?`
+
+	// No more than the last parameter are looked at.
+	countAlone = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM decisions
+  WHERE account_id = ?
+    AND source IN (?)
+    AND action_type IN (?)
+    AND needs_approval = 0
+    AND created_at > ?
+  LIMIT ?) AS alone`
+
+	countFailed = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM actions
+  JOIN decisions ON decisions.id = actions.decision_id
+  WHERE actions.account_id = $1
+    AND actions.state = 'failed'
+    AND decisions.source = $2
+    AND actions.updated_at > $3
+  LIMIT $4) AS failed`
+
+	countUndone = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM action_links
+  JOIN actions ON actions.id = action_links.effect_action_id
+  JOIN decisions ON decisions.id = actions.decision_id
+  WHERE action_links.relation = 'undo_of'
+    AND actions.account_id = $1
+    AND decisions.source = $2
+    AND action_links.created_at > $3
+  LIMIT $4) AS undone`
+
+	selectSource = `
+SELECT source
+FROM decisions
+WHERE id = $1`
+
+	selectBreaker = `
+SELECT ` + breakerColumns + `
+FROM safety_breakers
+WHERE account_id = $1
+  AND source = $2`
+
+	selectBreakers = `
+SELECT ` + breakerColumns + `
+FROM safety_breakers
+WHERE closed_at IS NULL
+  AND open_until > $1
+ORDER BY account_id, source`
+
+	// No row: it is open already.
+	openBreaker = `
+INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (account_id, source) DO UPDATE
+SET opened_at = excluded.opened_at,
+  open_until = excluded.open_until,
+  why = excluded.why,
+  closed_at = NULL
+WHERE safety_breakers.closed_at IS NOT NULL
+  OR safety_breakers.open_until <= excluded.opened_at`
+
+	closeBreakers = `
+UPDATE safety_breakers
+SET closed_at = $1
+WHERE closed_at IS NULL
+  AND open_until > $1
+  AND ($2 = '' OR account_id = $2)
+RETURNING ` + breakerColumns
 
 	// The last answer that a person gave.
 	selectAnswer = `

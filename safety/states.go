@@ -95,7 +95,7 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 // whose approval was not used in time, or was given under another key, waits for a person again: Start writes that and returns
 // the action in that state, without an error.
 //
-// While nothing may start (see [Ledger.Stop], [Config].DryRun) the error is a [*postroom.HeldError], also for
+// While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
 // the job that has started the action before, and nothing is written: try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
@@ -108,7 +108,7 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	if p.State != postroom.ActionQueued && (p.State != postroom.ActionExecuting || p.JobID != jobID) {
 		return l.tooLate(ctx, tx, actionID, "start")
 	}
-	if err := l.heldByStop(&p.switchRow, false); err != nil {
+	if err := l.mayStart(tx, p); err != nil {
 		return postroom.Action{}, err
 	}
 	if a, withheld, err := l.withhold(ctx, tx, p); withheld || err != nil {
@@ -133,6 +133,20 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	return started, nil
 }
 
+// mayStart returns a [*postroom.HeldError] if the action must wait.
+func (l *Ledger) mayStart(tx queue.Tx, p *permitRow) error {
+	if err := l.heldByStop(&p.switchRow, false); err != nil {
+		return err
+	}
+	if err := p.heldByBreaker(queue.Now(tx)); err != nil {
+		return err
+	}
+	if p.State == postroom.ActionExecuting {
+		return nil // what has begun goes on in quiet hours
+	}
+	return l.gate.policy.Quiet.hold(p.Type, queue.Now(tx))
+}
+
 // same reports whether an action, read again when its row was locked, is what was checked before.
 func same(a, checked postroom.Action) bool {
 	return a.AccountID == checked.AccountID && a.MessageID == checked.MessageID && a.DecisionID == checked.DecisionID && a.Type == checked.Type &&
@@ -145,33 +159,39 @@ func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hin
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, voidUndone, dbtime.Of(queue.Now(tx)), actionID)
-	return err
+	if _, err = tx.ExecContext(ctx, voidUndone, dbtime.Of(queue.Now(tx)), actionID); err != nil || IsRedo(a.Type) {
+		return err
+	}
+	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Undos, countUndone, "were undone")
 }
 
 // Fail makes a queued or executing action failed, with the reason for people. An action whose undo has failed can be undone
 // again.
 func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
-	return l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
+	a, err := l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
+	if err != nil || IsUndo(a.Type) {
+		return err
+	}
+	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Failures, countFailed, "failed")
 }
 
 // Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval.
 // The job of an executing action gets a [*StateError] when it completes the action; what it has done at the provider stays.
 func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
-	if err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
+	if _, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
 		return err
 	}
 	_, err := l.close(ctx, tx, actionID, OutcomeWithdrawn, "", reason)
 	return err
 }
 
-func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) error {
+func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
 	a, err := l.finish(ctx, tx, actionID, c)
 	if err != nil || !IsUndo(a.Type) {
-		return err
+		return a, err
 	}
 	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(queue.Now(tx)), actionID)
-	return err
+	return a, err
 }
 
 // finish moves an action to a final state, and ends its turn if it had one.

@@ -23,7 +23,9 @@ func (d *desk) resume(by string) error {
 }
 
 func (d *desk) undo(id, job string) (postroom.Action, error) {
-	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) { return d.ledger.StartUndo(ctx, tx, id, job) })
+	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		return d.ledger.StartUndo(ctx, tx, id, job)
+	})
 }
 
 // TestNothingStartsWhileAllIsStopped: no action, none that has begun, and no undo; decisions and answers are recorded.

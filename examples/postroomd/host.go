@@ -103,19 +103,15 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	policy, err := h.policy()
+	if err != nil {
+		return err
+	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
+		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun, Notify: h.logEvent,
 	})
 	return err
-}
-
-func (h *host) policy() safety.Policy {
-	p := safety.Policy{ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: []postroom.ActionType{}}
-	for _, name := range h.cfg.Policy.ApprovalAlways {
-		p.ApprovalAlways = append(p.ApprovalAlways, postroom.ActionType(name))
-	}
-	return p
 }
 
 // work opens a host for running jobs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +39,9 @@ When no command can be given, make the file of safety.stop_file: each postroomd 
 }
 
 func resumeCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "resume", Short: "Go on after 'postroomd stop'", Args: cobra.NoArgs}
+	cmd := &cobra.Command{
+		Use: "resume", Short: "Go on after 'postroomd stop', or after rules or models were stopped for what they did", Args: cobra.NoArgs,
+	}
 	place := placeFlag(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -77,7 +80,8 @@ func (h *host) stop(ctx context.Context, o safety.StopOptions) error {
 
 func (h *host) resume(ctx context.Context, why string) error {
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		errs := []error{h.ledger.Resume(ctx, tx, me(), why)}
+		_, err := h.ledger.CloseBreakers(ctx, tx, "", me(), why)
+		errs := []error{err, h.ledger.Resume(ctx, tx, me(), why)}
 		for _, t := range changing(true) {
 			errs = append(errs, h.queue.ResumeTx(ctx, tx, t))
 		}
@@ -93,15 +97,23 @@ func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command) error {
 	if text == "" {
 		text = "nothing is stopped"
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(text))
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLines(text))
 	return err
 }
 
-// stoppedBy says for people who has stopped everything; empty if nothing is stopped.
+// stoppedBy says for people who has stopped everything, or which rules or models are stopped; empty if nothing is stopped.
 func (h *host) stoppedBy(ctx context.Context) (string, error) {
 	s, err := h.ledger.Stopped(ctx)
-	if err != nil || s == nil {
+	if err != nil {
 		return "", err
 	}
-	return s.String(), nil
+	if s != nil {
+		return s.String(), nil
+	}
+	open, err := h.ledger.Breakers(ctx)
+	lines := make([]string, len(open))
+	for i := range open {
+		lines[i] = "in account " + open[i].AccountID + " " + open[i].String()
+	}
+	return strings.Join(lines, "\n"), err
 }

@@ -17,7 +17,9 @@ func TestStopAndResume(t *testing.T) {
 	server := newGmail(t)
 	file, dir := configure(t, server, ""), filepath.Join(t.TempDir(), "data")
 	where := []string{"--config", file, "--data", dir}
-	changes := func() int { return server.Counts()[gmailtest.MessagesModify] + server.Counts()[gmailtest.MessagesTrash] }
+	changes := func() int {
+		return server.Counts()[gmailtest.MessagesModify] + server.Counts()[gmailtest.MessagesTrash]
+	}
 	says := func(words ...string) string {
 		r := postroomd(t, append(words, where...)...)
 		require.Equal(t, 0, r.status, r.stderr)

@@ -98,6 +98,18 @@ type Policy struct {
 type Safety struct {
 	StopFile Path // empty: the file stop in the folder of the data
 	DryRun   bool
+
+	Caps []string // as safety.ParseCap has them
+
+	BreakerActions  int // 0: however many, as with the next two
+	BreakerFailures int
+	BreakerUndos    int
+	BreakerWindow   time.Duration
+	BreakerOpen     time.Duration
+
+	QuietHours   []string // as safety.ParseQuietSpan has them
+	QuietZone    string   // empty: that of this machine
+	QuietActions []string
 }
 
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
@@ -119,6 +131,10 @@ func Default() Config {
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
+		},
+		Safety: Safety{
+			Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
+			BreakerFailures: 50, BreakerUndos: 100, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}
