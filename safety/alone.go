@@ -27,7 +27,11 @@ func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Mes
 	if d.Action == postroom.None || l.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
 	}
-	doubts := l.gate.aloneDoubts(d)
+	doubts, err := l.capabilityDoubts(ctx, msg, d)
+	if err != nil {
+		return nil, err
+	}
+	doubts = append(l.gate.aloneDoubts(d), doubts...)
 	if msg == nil {
 		return doubts, nil
 	}

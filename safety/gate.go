@@ -30,6 +30,9 @@ const (
 	OverrideHidden  Override = "hidden_text"     // the message says something that its reader does not see
 	OverrideSender  Override = "doubtful_sender" // the sender is not who it seems to be
 	OverrideMachine Override = "machine_talk"    // the message gives instructions to a machine
+
+	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
+	OverrideLabel     Override = "unknown_label" // the account does not have the label, or not for models; see Labels of [Config]
 )
 
 // A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.

@@ -32,6 +32,10 @@ type Config struct {
 	// looked up, and no safe mode counts.
 	Rules Rules
 
+	// Labels lists the labels of an account, so that a model's decision for a label that is not there, or is not for models, waits
+	// for a person. Default nil: labels are not looked up.
+	Labels Labels
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -88,6 +92,7 @@ func (c *Config) validate() error {
 	faults := []error{
 		fields.Required("safety: Config.DB", c.DB, giveDB),
 		fields.Optional("safety: Config.Rules", c.Rules),
+		fields.Optional("safety: Config.Labels", c.Labels),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {

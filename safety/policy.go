@@ -31,6 +31,10 @@ type Policy struct {
 	// ModelFree is the number of messages that ModelShare does not bound. Default 20; bounds 1 to 1,000,000.
 	ModelFree int
 
+	// Recipients lists the addresses, and as "@example.org" the domains, that a model may name as recipients besides those in the
+	// message; all others need a person. It lets no dangerous action pass. Default none.
+	Recipients []string
+
 	// Caps bound what is done without a person, by account, kind, source and time. Default none.
 	Caps []Cap
 
@@ -65,11 +69,11 @@ func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 				i, string(t), kinds.Types())
 		}
 	}
-	p.Caps = slices.Clone(p.Caps)
+	p.Caps, p.Recipients = slices.Clone(p.Caps), slices.Clone(p.Recipients)
 	p.Quiet.Spans, p.Quiet.May = slices.Clone(p.Quiet.Spans), slices.Clone(p.Quiet.May)
 	breaker, err := p.Breaker.withDefaults()
 	p.Breaker = breaker
-	if err := errors.Join(err, p.validateCaps(kinds), p.Quiet.validate(kinds)); err != nil {
+	if err := errors.Join(err, p.checkRecipients(), p.validateCaps(kinds), p.Quiet.validate(kinds)); err != nil {
 		return p, err
 	}
 	return p.withModelDefaults(kinds)

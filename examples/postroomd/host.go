@@ -108,7 +108,7 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		DB: h.db, Kinds: kinds, Rules: h.rules, Labels: h.mail, Execute: h.execute, Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
 		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun, Notify: h.logEvent,
 	})
 	return err

@@ -17,7 +17,8 @@ func (h *host) policy() (safety.Policy, error) {
 		Breaker: safety.Breaker{
 			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
 		},
-		Quiet: safety.Quiet{May: actionTypes(c.QuietActions), Zone: time.Local},
+		Recipients: c.Recipients,
+		Quiet:      safety.Quiet{May: actionTypes(c.QuietActions), Zone: time.Local},
 	}
 	for _, text := range c.Caps {
 		bound, err := safety.ParseCap(text)

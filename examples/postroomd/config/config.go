@@ -99,6 +99,8 @@ type Safety struct {
 	StopFile Path // empty: the file stop in the folder of the data
 	DryRun   bool
 
+	Recipients []string // addresses, and domains as @example.org
+
 	Caps []string // as safety.ParseCap has them
 
 	BreakerActions  int // 0: however many, as with the next two
@@ -133,7 +135,7 @@ func Default() Config {
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
 		},
 		Safety: Safety{
-			Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
+			Recipients: []string{}, Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
 			BreakerFailures: 50, BreakerUndos: 100, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},

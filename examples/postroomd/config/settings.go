@@ -116,6 +116,13 @@ var settings = []setting{
 
 	{"safety.stop_file", "", `"/run/postroom/stop"`, func(c *Config) any { return &c.Safety.StopFile }, nil},
 	{"safety.dry_run", "", "true", func(c *Config) any { return &c.Safety.DryRun }, nil},
+	{"safety.recipients", "", `["ada@example.org", "@example.org"]`, func(c *Config) any { return &c.Safety.Recipients },
+		func(c *Config) string {
+			if _, err := safety.NewGate(safety.Policy{Recipients: c.Safety.Recipients}, nil); err != nil {
+				return "mail addresses, and domains such as \"@example.org\""
+			}
+			return ""
+		}},
 	{"safety.caps", "", `["trash,archive 50/1h by rules", "forward 20/1d"]`, func(c *Config) any { return &c.Safety.Caps },
 		func(c *Config) string { return caps(c.Safety.Caps) }},
 	{"safety.breaker_actions", "", "200", func(c *Config) any { return &c.Safety.BreakerActions },
