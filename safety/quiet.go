@@ -138,6 +138,11 @@ func (q *Quiet) until(now time.Time) time.Time {
 	return t
 }
 
+// MarshalText is the name of the zone, and when the hours are, for the record of the settings.
+func (q Quiet) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%v in %s, except %v", q.Spans, q.zone(), q.May), nil
+}
+
 func (q *Quiet) zone() *time.Location {
 	if q.Zone == nil {
 		return time.UTC

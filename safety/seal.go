@@ -26,14 +26,7 @@ const (
 type permitRow struct {
 	actionRow
 	Seal sql.NullString `db:"seal"`
-
-	Source      string `db:"decision.source"`
-	Decided     string `db:"decision.action_type"`
-	DecidedWith string `db:"decision.parameters_json"`
-	Rationale   string `db:"decision.rationale"`
-	RuleID      string `db:"decision.rule_id"`
-	RuleVersion string `db:"decision.rule_version"`
-	Model       string `db:"decision.model"`
+	decided
 
 	ApprovalID  string      `db:"approval.id"` // empty: nobody has approved
 	Approver    string      `db:"approval.approver"`
@@ -43,6 +36,17 @@ type permitRow struct {
 
 	switchRow  // whether all is stopped
 	breakerRow // whether the source is
+}
+
+// decided is what the decision of an action has to do with it.
+type decided struct {
+	Source      string `db:"decision.source"`
+	Decided     string `db:"decision.action_type"`
+	DecidedWith string `db:"decision.parameters_json"`
+	Rationale   string `db:"decision.rationale"`
+	RuleID      string `db:"decision.rule_id"`
+	RuleVersion string `db:"decision.rule_version"`
+	Model       string `db:"decision.model"`
 }
 
 func readPermit(ctx context.Context, tx queue.Tx, actionID string) (p permitRow, err error) {
@@ -66,7 +70,7 @@ func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*per
 }
 
 // parts are what is signed of the action and its decision: parameters byte for byte, as they are stored.
-func (p *permitRow) parts(what string) []string {
+func (p *permitRow) permitted(what string) []string {
 	return []string{
 		what, p.ID, p.AccountID, p.MessageID, string(p.Type), p.Parameters, p.Content,
 		p.DecisionID, p.Source, p.Decided, p.DecidedWith, p.Rationale, p.RuleID, p.RuleVersion, p.Model,
@@ -75,7 +79,7 @@ func (p *permitRow) parts(what string) []string {
 
 // sealed are what the seal is over; started is the job, if one has.
 func (p *permitRow) sealed(stage, started string) []string {
-	parts := append(p.parts(stage), started)
+	parts := append(p.permitted(stage), started)
 	if p.ApprovalID == "" {
 		return parts
 	}

@@ -19,13 +19,13 @@ const (
   actions.parameters_json AS "action.parameters_json", actions.state AS "action.state",
   actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
   actions.job_id AS "action.job_id", COALESCE(actions.content_sha256, '') AS "action.content_sha256", actions.created_at AS "action.created_at",
-  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at"`
+  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at", actions.rev AS "action.rev"`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
-  approvals.approver AS "approval.approver", approvals.why AS "approval.why"`
+  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.rev AS "approval.rev"`
 
 	breakerColumns = `COALESCE(safety_breakers.account_id, '') AS "breaker.account_id", COALESCE(safety_breakers.source, '') AS "breaker.source",
   COALESCE(safety_breakers.why, '') AS "breaker.why", safety_breakers.opened_at AS "breaker.opened_at",
@@ -46,8 +46,8 @@ WHERE id = $1`
 
 	insertAction = `
 INSERT INTO actions (id, account_id, message_id, decision_id, type, parameters_json, state, error, undo_hint_json, job_id,
-  turn, created_at, updated_at, executed_at, seal)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+  turn, created_at, updated_at, executed_at, seal, rev)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1)`
 
 	selectAction = `
 SELECT ` + actionColumns + `
@@ -74,7 +74,8 @@ SET state = $1,
   turn = COALESCE($5, turn),
   executed_at = COALESCE(executed_at, $6),
   updated_at = $7,
-  seal = COALESCE($8, seal)
+  seal = COALESCE($8, seal),
+  rev = rev + 1
 WHERE id = $9
   AND state IN ($10, $11, $12)
 RETURNING ` + actionColumns
@@ -106,6 +107,82 @@ WHERE actions.id = $1`
 UPDATE actions
 SET seal = $1
 WHERE id = $2`
+
+	selectLane = `
+SELECT lane, entries, mac, seal, (SELECT SUM(entries) FROM audit_lanes) AS seen
+FROM audit_lanes
+ORDER BY lane
+LIMIT 1`
+
+	skipLocked = `
+FOR UPDATE SKIP LOCKED`
+
+	// There are more transactions than chains.
+	waitLocked = `
+FOR UPDATE`
+
+	selectLanes = `
+SELECT lane, entries, mac, seal, 0 AS seen
+FROM audit_lanes
+ORDER BY lane`
+
+	selectEntries = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE lane = $1
+  AND entry > $2
+ORDER BY entry
+LIMIT $3`
+
+	countEntries = `
+SELECT COUNT(*)
+FROM audit_entries`
+
+	selectDecisions = `
+SELECT ` + decisionColumns + `
+FROM decisions
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectActions = `
+SELECT ` + actionColumns + `
+FROM actions
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectRequests = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectAllEvents = `
+SELECT id, kind, account_id, source, changed_by, why, created_at
+FROM safety_events
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectSettings = `
+SELECT why
+FROM safety_events
+WHERE kind = 'settings'
+ORDER BY id DESC
+LIMIT 1`
+
+	insertEntry = `
+INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+	endLane = `
+UPDATE audit_lanes
+SET entries = $1,
+  mac = $2,
+  seal = $3
+WHERE lane = $4`
 
 	selectSwitch = `
 SELECT stopped, undos, changed_by, why, changed_at
@@ -242,18 +319,22 @@ WHERE action_links.effect_action_id = $1
 	setContent = `
 UPDATE actions
 SET content_sha256 = $1,
-  updated_at = $2
+  updated_at = $2,
+  rev = rev + 1
 WHERE id = $3
   AND state IN ('queued', 'executing', 'approved_pending')
-  AND content_sha256 IS NULL`
+  AND content_sha256 IS NULL
+RETURNING ` + actionColumns
 
 	// The open request names the content from now on, unless it has become void.
 	renameRequest = `
 UPDATE approvals
-SET digest = $1
+SET digest = $1,
+  rev = rev + 1
 WHERE id = $2
   AND digest = $3
-  AND outcome = 'waiting'`
+  AND outcome = 'waiting'
+RETURNING ` + approvalColumns
 
 	selectRequest = `
 SELECT ` + approvalColumns + `
@@ -361,8 +442,8 @@ ORDER BY id DESC
 LIMIT 1`
 
 	insertApproval = `
-INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why)
-VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '')`
+INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, rev)
+VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', 1)`
 
 	// Only the first of several answers changes a row.
 	closeApproval = `
@@ -370,9 +451,11 @@ UPDATE approvals
 SET outcome = $1,
   approver = $2,
   why = $3,
-  decided_at = $4
+  decided_at = $4,
+  rev = rev + 1
 WHERE action_id = $5
-  AND outcome = 'waiting'`
+  AND outcome = 'waiting'
+RETURNING ` + approvalColumns
 
 	selectApprovals = `
 SELECT ` + approvalColumns + `

@@ -60,15 +60,33 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 			return l.tooLate(ctx, tx, actionID, c.op)
 		}
 	}
-	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, turn, executed,
+	var row actionRow
+	err = dbquery.Get(ctx, tx, &row, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, turn, executed,
 		dbtime.Of(queue.Now(tx)), c.seal, actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)
 	}
 	if err != nil {
-		return a, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
+		return postroom.Action{}, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
 	}
-	return a, nil
+	if err := l.moved(ctx, tx, &row); err != nil {
+		return postroom.Action{}, err
+	}
+	return row.value()
+}
+
+// moved adds the change to the log, and seals an action that is completed: what is undone later is what was done.
+func (l *Ledger) moved(ctx context.Context, tx queue.Tx, row *actionRow) error {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	e := l.entryOfAction(row)
+	if row.State == postroom.ActionCompleted {
+		if _, err := tx.ExecContext(ctx, setSeal, e.Digest, row.ID); err != nil {
+			return fmt.Errorf("safety: complete action %s: %w", row.ID, err)
+		}
+	}
+	return l.log(ctx, tx, e)
 }
 
 // tooLate returns the action in its present state and a [*StateError].

@@ -81,6 +81,9 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
 		return undo, queue.Defer(held, attempts.Held(w.Job.Interruptions, held.Until, time.Now()))
 	}
+	if errors.Is(err, safety.ErrAltered) {
+		return undo, queue.Fatal(err)
+	}
 	holder, verdict := inTheWay(err, w.Job.Interruptions)
 	if holder.ActionID == "" {
 		return undo, verdict

@@ -130,7 +130,7 @@ func (h *host) work(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return errors.Join(err, h.release())
 	}
-	if h.demo {
+	if err = h.recordSettings(ctx); err == nil && h.demo {
 		err = h.startGmail(ctx)
 	}
 	if err == nil {
