@@ -44,6 +44,7 @@ func tell(t *testing.T, db queue.DB) *story {
 	}))
 	require.NoError(t, s.cancel(s.record(message("a@example.com"), rule(postroom.Archive, "")).ID, "changed their mind"))
 	s.record(message("a@example.com"), rule(postroom.None, ""))
+	s.record(message("a@example.com"), postroom.Decision{Action: postroom.None, Confidence: 0.3, Rationale: "no rule", Source: postroom.SourceNone})
 	asked := model(postroom.None, 1)
 	asked.NeedsApproval = true
 	_, err = s.approve(s.record(message("a@example.com"), asked).ID, "ann")

@@ -151,9 +151,12 @@ func (r *actionRow) parts() []string {
 }
 
 func (r *decisionRow) parts() []string {
+	known := ""
+	if r.Confidence.Valid {
+		known = strconv.FormatFloat(r.Confidence.Float64, 'g', -1, 64)
+	}
 	return []string{
-		r.ID, r.AccountID, r.MessageID, r.Key, string(r.Source), string(r.Action), r.Parameters, strconv.FormatBool(r.Confidence.Valid),
-		strconv.FormatFloat(r.Confidence.Float64, 'g', -1, 64), strconv.FormatBool(r.NeedsApproval), r.Rationale, r.RuleID, r.RuleName,
+		r.ID, r.AccountID, r.MessageID, r.Key, string(r.Source), string(r.Action), r.Parameters, known, strconv.FormatBool(r.NeedsApproval), r.Rationale, r.RuleID, r.RuleName,
 		r.RuleVersion, string(r.SafeMode), r.Model, r.Explanations, r.Telemetry, r.Sender, r.Subject, stamp(r.CreatedAt),
 	}
 }
