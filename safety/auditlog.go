@@ -101,15 +101,26 @@ func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) er
 		e.Lane, e.Entry, e.Seen, e.At = lane.Lane, lane.Entries, lane.Seen, dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 		e.MAC = l.keys.sign(e.signedParts(lane.MAC))
 		lane.MAC = e.MAC
-		_, err := tx.ExecContext(ctx, insertEntry, e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At)
-		if err != nil {
+		if err := l.addEntry(ctx, tx, e, &lane, i == len(entries)-1); err != nil {
 			return fmt.Errorf("safety: add to the log: %w", err)
 		}
 	}
-	if _, err := tx.ExecContext(ctx, endLane, lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts()), lane.Lane); err != nil {
-		return fmt.Errorf("safety: add to the log: %w", err)
-	}
 	return nil
+}
+
+// addEntry writes an entry, and the end of the chain after the last.
+func (l *Ledger) addEntry(ctx context.Context, tx queue.Tx, e *AuditEntry, lane *laneRow, last bool) error {
+	entry := []any{e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At}
+	end := func() []any { return []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts()), lane.Lane} }
+	if last && l.cfg.DB.Dialect() == driver.Postgres {
+		_, err := tx.ExecContext(ctx, insertLastEntry, append(entry, end()...)...)
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, insertEntry, entry...); err != nil || !last {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, endLane, end()...)
+	return err
 }
 
 // takeLane locks a chain until the transaction ends: one that no other holds, while there is one.

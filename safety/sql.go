@@ -177,6 +177,17 @@ LIMIT 1`
 INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
+	// One round trip to PostgreSQL in place of two.
+	insertLastEntry = `
+WITH added AS (
+  INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))
+UPDATE audit_lanes
+SET entries = $12,
+  mac = $13,
+  seal = $14
+WHERE lane = $15`
+
 	endLane = `
 UPDATE audit_lanes
 SET entries = $1,
