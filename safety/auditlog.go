@@ -11,7 +11,6 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // The log has an entry for each row of the ledger that is written, in the transaction that writes it: an HMAC over the row as it is
@@ -32,16 +31,16 @@ const (
 
 // An AuditEntry is one entry of the log.
 type AuditEntry struct {
-	Lane    int    `db:"lane" json:"lane"`   // the chain
-	Entry   int64  `db:"entry" json:"entry"` // its number in the chain, from 1
-	Seen    int64  `db:"seen" json:"seen"`   // how many entries there were in all chains, this one included
+	Lane    int    `db:"lane"       json:"lane"`  // the chain
+	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
+	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	Kind    string `db:"kind" json:"kind"`             // decision, action, approval or event
-	Subject string `db:"subject_id" json:"subject_id"` // the id of the row
-	Rev     int    `db:"rev" json:"rev"`               // how often the row had been written then
-	Note    string `db:"note" json:"note,omitempty"`   // the state of an action, the outcome of a request, the kind of an event
-	Digest  string `db:"digest" json:"digest"`         // the signature over the row
-	MAC     string `db:"mac" json:"mac"`               // the signature over the entry and the one before
+	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval or event
+	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
+	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
+	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event
+	Digest  string `db:"digest"     json:"digest"`         // the signature over the row
+	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
 
 	At dbtime.Time `db:"created_at" json:"at"`
 }
@@ -57,9 +56,9 @@ func (e *AuditEntry) signedParts(before string) []string {
 // An AuditHead is the end of a chain: how many entries it has, and the signature over the last. Kept elsewhere, it shows later that
 // the log up to there is still the same.
 type AuditHead struct {
-	Lane    int    `db:"lane" json:"lane"`
+	Lane    int    `db:"lane"    json:"lane"`
 	Entries int64  `db:"entries" json:"entries"`
-	MAC     string `db:"mac" json:"mac"`
+	MAC     string `db:"mac"     json:"mac"`
 }
 
 // String is the head as [ParseAuditHead] reads it.
@@ -112,7 +111,7 @@ func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) er
 func (l *Ledger) addEntry(ctx context.Context, tx queue.Tx, e *AuditEntry, lane *laneRow, last bool) error {
 	entry := []any{e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At}
 	end := func() []any { return []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts()), lane.Lane} }
-	if last && l.cfg.DB.Dialect() == driver.Postgres {
+	if last && l.onPostgres() {
 		_, err := tx.ExecContext(ctx, insertLastEntry, append(entry, end()...)...)
 		return err
 	}
@@ -128,7 +127,7 @@ func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err e
 	if err := l.keys.load(ctx, tx); err != nil {
 		return lane, err
 	}
-	if l.cfg.DB.Dialect() != driver.Postgres {
+	if !l.onPostgres() {
 		return lane, dbquery.Get(ctx, tx, &lane, selectLane)
 	}
 	if err = dbquery.Get(ctx, tx, &lane, selectLane+skipLocked); errors.Is(err, sql.ErrNoRows) {
@@ -136,6 +135,8 @@ func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err e
 	}
 	return lane, err
 }
+
+func (l *Ledger) onPostgres() bool { return string(l.cfg.DB.Dialect()) == "postgres" }
 
 // entry makes the entry about a row.
 func (l *Ledger) entry(kind, account, subject string, rev int, note string, row []string) AuditEntry {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -126,7 +127,7 @@ func eachEntry(ctx context.Context, tx dbquery.Querier, lane int, fn func(AuditE
 	}
 }
 
-func (v *verifier) fault(kind, subject, format string, args ...any) {
+func (v *verifier) faultf(kind, subject, format string, args ...any) {
 	if len(v.audit.Faults) < maxAuditFaults {
 		v.audit.Faults = append(v.audit.Faults, AuditFault{kind, subject, fmt.Sprintf(format, args...)})
 	}
@@ -145,7 +146,7 @@ func (v *verifier) run(ctx context.Context) error {
 		return err
 	}
 	for key := range v.latest {
-		v.fault(key[0], key[1], "the log has the row, and it is gone")
+		v.faultf(key[0], key[1], "the log has the row, and it is gone")
 	}
 	return v.switchRow(ctx)
 }
@@ -165,13 +166,13 @@ func (v *verifier) lanes(ctx context.Context) error {
 		return err
 	}
 	if entries != v.audit.Entries {
-		v.fault("head", "all", "%d entries belong to chains whose ends are gone", entries-v.audit.Entries)
+		v.faultf("head", "all", "%d entries belong to chains whose ends are gone", entries-v.audit.Entries)
 	}
 	if v.seen > v.audit.Entries {
-		v.fault("head", "all", "there were %d entries, and there are %d: the end of a chain was removed", v.seen, v.audit.Entries)
+		v.faultf("head", "all", "there were %d entries, and there are %d: the end of a chain was removed", v.seen, v.audit.Entries)
 	}
 	for _, h := range v.known {
-		v.fault("head", h.String(), "the log does not reach to this end, which it had once")
+		v.faultf("head", h.String(), "the log does not reach to this end, which it had once")
 	}
 	return nil
 }
@@ -186,9 +187,9 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 			v.audit.OtherKey++
 		case signedWrong:
 			if e.Entry != n+1 {
-				v.fault("entry", where, "the entries before it are gone, from %d on", n+1)
+				v.faultf("entry", where, "the entries before it are gone, from %d on", n+1)
 			} else {
-				v.fault("entry", where, "it was altered")
+				v.faultf("entry", where, "it was altered")
 			}
 		}
 		before, n = e.MAC, e.Entry
@@ -198,13 +199,13 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 	if err != nil {
 		return err
 	}
-	where := fmt.Sprint(lane.Lane)
+	where := strconv.Itoa(lane.Lane)
 	switch fits := v.l.keys.check(lane.Seal, lane.sealedParts()); {
 	case lane.Entries == 0 && lane.Seal == "" && n == 0: // it was never used
 	case lane.Entries != n || lane.MAC != before:
-		v.fault("head", where, "the chain had %d entries, and ends at %d: its end was removed or replaced", lane.Entries, n)
+		v.faultf("head", where, "the chain had %d entries, and ends at %d: its end was removed or replaced", lane.Entries, n)
 	case fits == signedWrong:
-		v.fault("head", where, "it was altered: entries at the end may be gone")
+		v.faultf("head", where, "it was altered: entries at the end may be gone")
 	case fits == signedByAnotherKey:
 		v.audit.OtherKey++
 	}
@@ -252,7 +253,7 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 			v.audit.Before++
 			return
 		}
-		v.fault(kind, id, "the log does not have the row: it was added by something else")
+		v.faultf(kind, id, "the log does not have the row: it was added by something else")
 		return
 	}
 	delete(v.latest, key)
@@ -263,10 +264,10 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 		v.audit.OtherKey++
 	case signedWrong:
 		if rev != last.rev {
-			v.fault(kind, id, "it is at revision %d, and the log at %d: the row was put back, or altered", rev, last.rev)
+			v.faultf(kind, id, "it is at revision %d, and the log at %d: the row was put back, or altered", rev, last.rev)
 			return
 		}
-		v.fault(kind, id, "the row was altered")
+		v.faultf(kind, id, "the row was altered")
 	}
 }
 
@@ -286,7 +287,7 @@ func (v *verifier) switchRow(ctx context.Context) error {
 	}
 	stopped := v.switched != nil && v.switched.Kind == EventStopped
 	if (row.Stopped != 0) != stopped || v.switched != nil && row.By != v.switched.By {
-		v.fault("switch", "1", "it is not as the last event left it")
+		v.faultf("switch", "1", "it is not as the last event left it")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func (r *breakerRow) breaker() OpenBreaker {
 // A sourceRow is a breaker by itself.
 type sourceRow struct{ breakerRow }
 
-func (r *sourceRow) value() (OpenBreaker, error) { return r.breaker(), nil }
+func (r *sourceRow) value() (OpenBreaker, error) { return r.breaker(), nil } //nolint:unparam // as all rows
 
 func (r *breakerRow) open(now time.Time) bool {
 	return !r.OpenedAt.IsZero() && r.ClosedAt.IsZero() && now.Before(r.OpenUntil.Time)
@@ -196,7 +196,7 @@ func (l *Ledger) trip(ctx context.Context, tx queue.Tx, accountID string, source
 
 // heldByBreaker holds what a stopped source has decided, unless a person has approved it.
 func (p *permitRow) heldByBreaker(now time.Time) error {
-	if p.ApprovalID != "" || !p.breakerRow.open(now) {
+	if p.ApprovalID != "" || !p.open(now) {
 		return nil
 	}
 	b := p.breaker()

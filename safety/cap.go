@@ -87,15 +87,15 @@ func (c *Cap) parseRest(words []string, bad error) error {
 func (c *Cap) validate(kinds *postroom.Kinds) error {
 	switch {
 	case c.Most < 0 || c.Most > maxCap:
-		return fmt.Errorf("Most is %d; it must be within 0 and %d", c.Most, maxCap)
+		return fmt.Errorf(".Most is %d; it must be within 0 and %d", c.Most, maxCap)
 	case c.Window < time.Minute || c.Window > maxCapWindow:
-		return fmt.Errorf("Window is %v; it must be within 1m and %v", c.Window, maxCapWindow)
+		return fmt.Errorf(".Window is %v; it must be within 1m and %v", c.Window, maxCapWindow)
 	case c.Source != "" && c.Source != postroom.SourceDeterministic && c.Source != postroom.SourceModel:
-		return fmt.Errorf("Source is %q; use deterministic or llm, or leave it empty for both", string(c.Source))
+		return fmt.Errorf(".Source is %q; use deterministic or llm, or leave it empty for both", string(c.Source))
 	}
 	for i, t := range c.Actions {
 		if !kinds.Knows(t) || t == postroom.None {
-			return fmt.Errorf("Actions[%d] is %q, which is no action that does something; the actions are %v", i, string(t), kinds.Types())
+			return fmt.Errorf(".Actions[%d] is %q, which is no action that does something; the actions are %v", i, string(t), kinds.Types())
 		}
 	}
 	return nil
@@ -188,7 +188,7 @@ func (p Policy) validateCaps(kinds *postroom.Kinds) error {
 	var faults []error
 	for i := range p.Caps {
 		if err := p.Caps[i].validate(kinds); err != nil {
-			faults = append(faults, fmt.Errorf("safety: Policy.Caps[%d].%w", i, err))
+			faults = append(faults, fmt.Errorf("safety: Policy.Caps[%d]%w", i, err))
 		}
 	}
 	return errors.Join(faults...)

@@ -48,7 +48,7 @@ type eventRow struct {
 	At        dbtime.Time     `db:"created_at"`
 }
 
-func (r *eventRow) value() (Event, error) {
+func (r *eventRow) value() (Event, error) { //nolint:unparam // as all rows
 	return Event{ID: r.ID, Kind: r.Kind, AccountID: r.AccountID, Source: r.Source, By: r.By, Why: r.Why, At: r.At.Time}, nil
 }
 

@@ -130,9 +130,9 @@ func NewLedger(cfg Config) (*Ledger, error) {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, safety_keys, model_counts, safety_switch,
-// safety_events) or brings them up
-// to date, and makes the key that [Config].Key speaks of. Call it at every start; several processes may do so at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, model_counts, audit_entries,
+// audit_lanes, and those that begin with safety_) or brings them up to date, and makes the key that [Config].Key speaks of. Call it at
+// every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err

@@ -25,7 +25,8 @@ const (
 // A permitRow is an action with what it goes back to: its decision, and the last approval that was given.
 type permitRow struct {
 	actionRow
-	Seal sql.NullString `db:"seal"`
+	Seal    sql.NullString `db:"seal"`
+	Started bool           `db:"started"` // once, by the log
 	decided
 
 	ApprovalID  string      `db:"approval.id"` // empty: nobody has approved
@@ -110,18 +111,20 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 	return l.keys.check(p.Seal.String, p.sealed(p.stage()))
 }
 
-// withhold refuses to start an action whose seal does not fit, or whose approval is too old. What was altered has failed; what
+// withhold refuses to start an action whose seal does not fit, or whose approval is too old or of somebody who may no longer approve. What was altered has failed; what
 // can no longer be checked waits for a person again. It returns false if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
 	var waits string
 	switch fits := l.checkSeal(p); {
-	case fits == signedWrong:
+	case fits == signedWrong, p.State == postroom.ActionQueued && p.Started:
 		a, err = l.refuse(ctx, tx, p)
 		return a, true, err
 	case p.State == postroom.ActionExecuting:
 		return a, false, nil // it has begun
 	case fits == signedByAnotherKey:
 		waits = "it was permitted under another key"
+	case p.ApprovalID != "" && l.mayAnswer(p.Approver) != nil:
+		waits = fmt.Sprintf("the approval was given by %s, who may no longer approve", p.Approver)
 	case p.ApprovalID != "" && !queue.Now(tx).Before(p.until()):
 		waits = fmt.Sprintf("the approval by %s was given on %s, and was not used in time", p.Approver, p.DecidedAt.Format(time.RFC3339))
 	default:

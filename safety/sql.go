@@ -91,7 +91,8 @@ SELECT ` + actionColumns + `, actions.seal AS seal, decisions.source AS "decisio
   approvals.decided_at AS "approval.decided_at",
   COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
   COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at,
-  ` + breakerColumns + `
+  ` + breakerColumns + `,
+  EXISTS (SELECT 1 FROM audit_entries WHERE subject_id = actions.id AND kind = 'action' AND note = 'executing') AS started
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
 LEFT JOIN safety_switch ON safety_switch.id = 1

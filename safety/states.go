@@ -109,9 +109,10 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 // a [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set
 // the first time.
 //
-// Start checks the signature over what the gate or a person has permitted. An action that was altered since has failed, and one
-// whose approval was not used in time, or was given under another key, waits for a person again: Start writes that and returns
-// the action in that state, without an error.
+// Start checks the signature over what the gate or a person has permitted, and that the action was not started before. An action
+// that was altered since, or put back as it was, has failed. One whose approval was not used in time, was given under another key,
+// or by somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that state,
+// without an error.
 //
 // While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
 // the job that has started the action before, and nothing is written: try again later.

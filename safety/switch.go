@@ -139,7 +139,7 @@ func (l *Ledger) heldByStop(row *switchRow, isUndo bool) error {
 	if s := l.fileStop(); s != nil {
 		return held(s.String(), time.Time{})
 	}
-	if s := row.stop(); s != nil && !(isUndo && s.Undos) {
+	if s := row.stop(); s != nil && (!isUndo || !s.Undos) {
 		return held(s.String(), time.Time{})
 	}
 	if l.cfg.DryRun {

@@ -161,8 +161,8 @@ func TestAFileStopsThisProcess(t *testing.T) {
 // TestADryRun records everything and carries out nothing, what was queued before included.
 func TestADryRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		real := newDesk(t, db, nil)
-		before, done := real.record(message("a@example.com"), rule(postroom.Archive, "")), real.completed()
+		wet := newDesk(t, db, nil)
+		before, done := wet.record(message("a@example.com"), rule(postroom.Archive, "")), wet.completed()
 		d := newDesk(t, db, func(c *Config) { c.DryRun = true })
 		for _, tc := range []struct {
 			decision postroom.Decision
@@ -186,7 +186,7 @@ func TestADryRun(t *testing.T) {
 		require.ErrorContains(t, err, "this is a dry run: nothing is carried out")
 		_, err = d.undo(done.ID, "job-1")
 		require.ErrorIs(t, err, postroom.ErrHeld)
-		_, err = real.start(before.ID, "job-1")
+		_, err = wet.start(before.ID, "job-1")
 		require.NoError(t, err)
 	})
 }

@@ -29,3 +29,6 @@ CREATE TABLE audit_lanes (
 INSERT INTO audit_lanes (lane, entries, mac, seal)
 SELECT lane, 0, '', ''
 FROM generate_series(1, 64) AS lane;
+
+-- What was started once: a row that is put back does not start again.
+CREATE INDEX audit_entries_started ON audit_entries (subject_id) WHERE kind = 'action' AND note = 'executing';

@@ -28,3 +28,6 @@ CREATE TABLE audit_lanes (
 
 INSERT INTO audit_lanes (lane, entries, mac, seal)
 VALUES (1, 0, '', '');
+
+-- What was started once: a row that is put back does not start again.
+CREATE INDEX audit_entries_started ON audit_entries (subject_id) WHERE kind = 'action' AND note = 'executing';
