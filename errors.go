@@ -3,6 +3,7 @@ package postroom
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 var (
@@ -11,9 +12,30 @@ var (
 	// ErrMessageBusy reports that another action of the message is executing. errors.As finds the [*BusyError], which has
 	// that action.
 	ErrMessageBusy = errors.New("another action of the message is executing")
+	// ErrHeld reports that nothing may start now, and that nothing is wrong with the action. errors.As finds the [*HeldError],
+	// which has the reason.
+	ErrHeld = errors.New("it may not start now")
 	// ErrNotFound reports that nothing is stored under the id.
 	ErrNotFound = errors.New("not found")
 )
+
+// A HeldError is returned when an action or an undo may not start now, whatever it is: somebody has stopped everything, these are
+// quiet hours. Try again later. It matches [ErrHeld].
+type HeldError struct {
+	Reason string    // for people
+	Until  time.Time // when it may start; zero when nobody knows
+}
+
+// Error returns the reason.
+func (e *HeldError) Error() string {
+	if e.Until.IsZero() {
+		return fmt.Sprintf("%v: %s", ErrHeld, e.Reason)
+	}
+	return fmt.Sprintf("%v, but on %s: %s", ErrHeld, e.Until.UTC().Format(time.RFC3339), e.Reason)
+}
+
+// Is matches [ErrHeld].
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // A BusyError is returned when an action cannot start because another one of the same message is executing: try again when
 // that has ended. It matches [ErrMessageBusy].

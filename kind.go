@@ -82,6 +82,9 @@ type Parameter struct {
 	Type     ParameterType // required
 	Summary  string        // what it says, for people and models; at most 200 bytes on one line
 	Required bool
+	// Recipient marks a [TextParameter] or [TextsParameter] whose addresses get something from the user: the safety gate asks a
+	// person about those that only a model names. Default false.
+	Recipient bool
 	// Values are those that a [TextParameter] may have. Default empty: any text.
 	Values []string
 	// Min and Max bound an [IntegerParameter], both included. Both zero: no bounds.

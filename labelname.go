@@ -34,12 +34,8 @@ func labelNameFault(name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
 		return errors.New("it is blank; give the label a name")
-	case !utf8.ValidString(name):
-		return errors.New("it is not UTF-8; write it in UTF-8")
 	case strings.TrimSpace(name) != name:
 		return errors.New("it begins or ends with a blank, which Gmail drops; leave the blank out")
-	case utf8.RuneCountInString(name) > MaxLabelName:
-		return fmt.Errorf("it has %d characters and Gmail takes %d; shorten it", utf8.RuneCountInString(name), MaxLabelName)
 	case slices.Contains(reservedNames, strings.ToLower(name)):
 		return errors.New("the name is one of Gmail's own; choose another")
 	}
@@ -47,6 +43,17 @@ func labelNameFault(name string) error {
 		if strings.TrimSpace(part) == "" {
 			return errors.New("a slash nests labels, and a part before or after one is blank; write parent/child")
 		}
+	}
+	return unreadable(name)
+}
+
+// unreadable says why a person could not tell a label from another, or why no label has the name, wherever the name comes from.
+func unreadable(name string) error {
+	if !utf8.ValidString(name) {
+		return errors.New("it is not UTF-8; write it in UTF-8")
+	}
+	if n := utf8.RuneCountInString(name); n > MaxLabelName {
+		return fmt.Errorf("it has %d characters and Gmail takes %d; shorten it", n, MaxLabelName)
 	}
 	if i := strings.IndexFunc(name, unseen); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(name[i:])

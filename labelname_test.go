@@ -45,3 +45,34 @@ func TestCheckLabelName(t *testing.T) {
 		})
 	}
 }
+
+// A decision cannot name a label that a person would take for another, whoever decides.
+func TestALabelOfADecisionIsReadable(t *testing.T) {
+	for label, fault := range map[string]string{
+		"Receipts": "", "Family \U0001F468\u200D\U0001F469\u200D\U0001F467": "", "Label_7": "", "INBOX": "",
+		"Rec\u202Estpie":              "U+202E",
+		"Rece\u200Bipts":              "U+200B",
+		"Rece\x00ipts":                "U+0000",
+		"a\nb":                        "U+000A",
+		"\xff":                        "it is not UTF-8",
+		strings.Repeat("\u00e4", 226): "it has 226 characters and Gmail takes 225",
+	} {
+		for _, action := range []postroom.ActionType{postroom.ApplyLabel, postroom.RemoveLabel, postroom.Move} {
+			var kinds *postroom.Kinds
+			err := kinds.Check(action, postroom.Parameters{"label": label}, decidedAt)
+			if fault == "" {
+				require.NoError(t, err, label)
+				continue
+			}
+			require.ErrorContains(t, err, fault)
+		}
+	}
+}
+
+func TestOnlyTextsAreRecipients(t *testing.T) {
+	kind := postroom.Kind{
+		Type: "tell", Summary: "tell", Job: "tell", Parameters: []postroom.Parameter{{Name: "whom", Type: postroom.LabelParameter, Recipient: true}},
+	}
+	_, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{kind}})
+	require.ErrorContains(t, err, `"whom" is a Recipient, which only a TextParameter or a TextsParameter may be`)
+}

@@ -79,6 +79,9 @@ func (p *Parameter) check(value any) error {
 		case LabelSent, LabelDraft:
 			return fmt.Errorf("cannot have the label %s: Gmail lets nobody change it", label)
 		}
+		if fault := unreadable(value.(string)); fault != nil { //nolint:forcetypeassert // it fits
+			return fmt.Errorf("cannot have the label %s: %w", quoteShort(value.(string)), fault) //nolint:forcetypeassert // it fits
+		}
 	}
 	return nil
 }
@@ -148,6 +151,8 @@ func (p *Parameter) validate() error {
 		return fmt.Errorf("%q has Values, which only a TextParameter may have", p.Name)
 	case (p.Min != 0 || p.Max != 0) && p.Type != IntegerParameter:
 		return fmt.Errorf("%q has Min or Max, which only an IntegerParameter may have", p.Name)
+	case p.Recipient && p.Type != TextParameter && p.Type != TextsParameter:
+		return fmt.Errorf("%q is a Recipient, which only a TextParameter or a TextsParameter may be", p.Name)
 	case p.Min > p.Max:
 		return fmt.Errorf("%q has the Min %d above its Max %d", p.Name, p.Min, p.Max)
 	case slices.ContainsFunc(p.Values, blank):

@@ -48,14 +48,14 @@ var standard = func() map[ActionType]Kind {
 			Summary: "hand the message to another person",
 			Parameters: []Parameter{
 				{Name: "reason", Type: TextParameter, Summary: "why a person is needed"},
-				{Name: "to", Type: TextParameter, Summary: "who is to look, if not the usual person"},
+				{Name: "to", Type: TextParameter, Summary: "who is to look, if not the usual person", Recipient: true},
 			},
 		},
 		Forward: {
 			Summary: "forward the message to other people",
 			Parameters: []Parameter{
-				{Name: "to", Type: TextsParameter, Summary: "the addresses", Required: true},
-				{Name: "cc", Type: TextsParameter, Summary: "further addresses, for information"},
+				{Name: "to", Type: TextsParameter, Summary: "the addresses", Required: true, Recipient: true},
+				{Name: "cc", Type: TextsParameter, Summary: "further addresses, for information", Recipient: true},
 				{Name: "body", Type: TextParameter, Summary: "a text to put above the message"},
 				{Name: "body_html", Type: TextParameter, Summary: "the text to put above the message as HTML"},
 				{Name: "include_original", Type: TextParameter, Summary: "how the message is included; inline if left out", Values: []string{"inline", "attachment"}},
@@ -64,8 +64,8 @@ var standard = func() map[ActionType]Kind {
 		AutoReply: {
 			Summary: "send an answer",
 			Parameters: []Parameter{
-				{Name: "to", Type: TextsParameter, Summary: "the addresses; those that the message asks answers to, if left out"},
-				{Name: "cc", Type: TextsParameter, Summary: "further addresses, for information"},
+				{Name: "to", Type: TextsParameter, Summary: "the addresses; those that the message asks answers to, if left out", Recipient: true},
+				{Name: "cc", Type: TextsParameter, Summary: "further addresses, for information", Recipient: true},
 				{Name: "body", Type: TextParameter, Summary: "the text of the answer"},
 				{Name: "body_html", Type: TextParameter, Summary: "the text of the answer as HTML"},
 			},

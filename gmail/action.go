@@ -18,7 +18,7 @@ type Ledger interface {
 	// already. An action that is not executed because it is not what was permitted, or needs a person again, is returned in its
 	// new state, without an error. If the state of the action does not allow it, Start returns the action in its present state and an error; if
 	// there is no such action, the error matches [postroom.ErrNotFound]; while another action of the message executes, it is a
-	// [*postroom.BusyError].
+	// [*postroom.BusyError]; while nothing may start, a [*postroom.HeldError].
 	Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error)
 	// Complete makes an executing action completed, with the hint that undoes it.
 	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
@@ -26,6 +26,8 @@ type Ledger interface {
 	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
 	// Executing returns the action of a message that is executing, undos included; nil if none is.
 	Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error)
+	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox.
+	Held(ctx context.Context) error
 }
 
 // The steps of an action.
@@ -75,6 +77,8 @@ func (j *jobs) startAction(ctx context.Context, w *queue.Attempt, p ActionPayloa
 		return action, nil
 	case errors.Is(err, postroom.ErrNotFound):
 		return action, queue.Fatal(err)
+	case errors.Is(err, postroom.ErrHeld):
+		return action, whileHeld(w.Job.Interruptions, err)
 	}
 	switch action.State {
 	case postroom.ActionCompleted, postroom.ActionCanceled, postroom.ActionRejected, postroom.ActionApprovedPending:
@@ -118,6 +122,15 @@ func (j *jobs) startAfter(ctx context.Context, w *queue.Attempt, p ActionPayload
 		err = queue.Defer(busy, attempts.Busy(w.Job.Interruptions))
 	}
 	return postroom.Action{}, err
+}
+
+// whileHeld puts a job off that may not start its action now. Nothing else becomes of an error that says otherwise.
+func whileHeld(interruptions int, err error) error {
+	held, ok := errors.AsType[*postroom.HeldError](err)
+	if !ok {
+		return err
+	}
+	return queue.Defer(held, attempts.Held(interruptions, held.Until, time.Now()))
 }
 
 // An outcome is the result of an action.

@@ -279,6 +279,24 @@ func TestRateLimitSpendsNoAttempt(t *testing.T) {
 	require.Equal(t, postroom.ActionCompleted, done.State)
 }
 
+// TestAnActionThatIsHeldSpendsNoAttempt: it is carried out when it may start, and its job waits until then.
+func TestAnActionThatIsHeldSpendsNoAttempt(t *testing.T) {
+	w := newWorld(t)
+	message, _ := w.known("INBOX")
+	left := 3
+	w.ledger.held = func() error {
+		if left--; left < 0 {
+			return nil
+		}
+		return &postroom.HeldError{Reason: "stopped by ann", Until: time.Now().Add(time.Millisecond)}
+	}
+	job, done := w.act(message, postroom.Archive, "")
+	require.Equal(t, queue.StateCompleted, job.State)
+	require.Zero(t, job.Failures)
+	require.Equal(t, 3, job.Interruptions)
+	require.Equal(t, postroom.ActionCompleted, done.State)
+}
+
 func TestActionThatIsNotToBeDone(t *testing.T) {
 	tests := []struct {
 		state postroom.ActionState

@@ -19,6 +19,7 @@ import (
 type testLedger struct {
 	db       queue.DB
 	complete func() error // called before an action completes
+	held     func() error // called before one starts, and by Held; may be nil
 }
 
 var (
@@ -70,6 +71,9 @@ func (l *testLedger) change(ctx context.Context, tx queue.Tx, id string, from po
 }
 
 func (l *testLedger) Start(ctx context.Context, tx queue.Tx, id, jobID string) (postroom.Action, error) {
+	if err := l.Held(ctx); err != nil {
+		return postroom.Action{}, err
+	}
 	a, err := l.change(ctx, tx, id, postroom.ActionQueued, func(a *postroom.Action) {
 		a.State, a.JobID = postroom.ActionExecuting, jobID
 	})
@@ -112,6 +116,13 @@ func (l *testLedger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 str
 	}
 	a.ContentSHA256 = sha256
 	return l.put(ctx, tx, a)
+}
+
+func (l *testLedger) Held(context.Context) error {
+	if l.held == nil {
+		return nil
+	}
+	return l.held()
 }
 
 func (l *testLedger) Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error) {

@@ -53,6 +53,9 @@ func replyTag(providerThreadID string) string { return "reply:" + providerThread
 // before their effect would be none, and the message would sleep for ever.
 func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) error {
 	p := w.Payload
+	if err := j.Ledger.Held(ctx); err != nil {
+		return whileHeld(w.Job.Interruptions, err)
+	}
 	if err := j.waitForActions(ctx, w); err != nil {
 		return err
 	}

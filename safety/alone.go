@@ -27,7 +27,11 @@ func (l *Ledger) modelDoubts(ctx context.Context, tx queue.Tx, msg *postroom.Mes
 	if d.Action == postroom.None || l.cfg.Kinds.Check(d.Action, d.Parameters, queue.Now(tx)) != nil {
 		return nil, nil //nolint:nilerr // what cannot be carried out does nothing
 	}
-	doubts := l.gate.aloneDoubts(d)
+	doubts, err := l.capabilityDoubts(ctx, msg, d)
+	if err != nil {
+		return nil, err
+	}
+	doubts = append(l.gate.aloneDoubts(d), doubts...)
 	if msg == nil {
 		return doubts, nil
 	}
@@ -63,7 +67,8 @@ func (g *Gate) aloneDoubts(d postroom.Decision) []Doubt {
 // taken for spam is so by the actions that say so, which are counted. Nothing takes a message out of spam.
 func wrongPlace(action postroom.ActionType, change postroom.LabelChange) string {
 	for _, place := range []string{postroom.LabelInbox, postroom.LabelTrash, postroom.LabelSpam} {
-		named := action == postroom.ApplyLabel || action == postroom.RemoveLabel || action == postroom.Move && place != postroom.LabelInbox
+		moves := action == postroom.Move || action == postroom.Snooze
+		named := action == postroom.ApplyLabel || action == postroom.RemoveLabel || moves && place != postroom.LabelInbox
 		touches := func(label string) bool { return strings.EqualFold(label, place) }
 		if (named || place == postroom.LabelSpam) && (slices.ContainsFunc(change.Add, touches) || slices.ContainsFunc(change.Remove, touches)) {
 			return place
@@ -89,8 +94,8 @@ const shareWindow = 24 * time.Hour
 
 // shareDoubt asks when models have taken as many messages of the account out of the inbox, without a person, as they may.
 func (l *Ledger) shareDoubt(ctx context.Context, tx queue.Tx, accountID string) (*Doubt, error) {
-	if _, err := tx.ExecContext(ctx, lockModelCount, accountID); err != nil {
-		return nil, fmt.Errorf("safety: count what models have done: %w", err)
+	if err := l.lockCount(ctx, tx, accountID); err != nil {
+		return nil, err
 	}
 	query, args, err := sqlx.In(countByModels, l.gate.hiding(), accountID, dbtime.Of(queue.Now(tx).Add(-shareWindow)))
 	if err != nil {

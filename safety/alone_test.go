@@ -25,6 +25,8 @@ func (d *desk) checks(a postroom.Action) []Override {
 
 // TestWhatAModelDoesAlone is what the policy lists, and no change of a place under the name of a label.
 func TestWhatAModelDoesAlone(t *testing.T) {
+	snoozed := model(postroom.Snooze, 1)
+	snoozed.Parameters = postroom.Parameters{"amount": 1, "units": "days", "label": "TRASH"}
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, nil)
 		for name, tc := range map[string]struct {
@@ -40,6 +42,7 @@ func TestWhatAModelDoesAlone(t *testing.T) {
 			"trash as a label":      {model(postroom.ApplyLabel, 1, "label", "TRASH"), true},
 			"spam as a label":       {model(postroom.ApplyLabel, 1, "label", "spam"), true},
 			"moved to spam":         {model(postroom.Move, 1, "label", "SPAM"), true},
+			"snoozed in the trash":  {snoozed, true},
 			"moved to the trash":    {model(postroom.Move, 1, "label", "TRASH"), true},
 			"out of spam":           {model(postroom.RemoveLabel, 1, "label", "SPAM"), true},
 			"archived as a label":   {model(postroom.RemoveLabel, 1, "label", "INBOX"), true},

@@ -58,6 +58,7 @@ type approvalRow struct {
 	Outcome     Outcome     `db:"approval.outcome"`
 	Approver    string      `db:"approval.approver"`
 	Why         string      `db:"approval.why"`
+	Rev         int         `db:"approval.rev"`
 }
 
 func (r *approvalRow) value() (Approval, error) {
@@ -70,7 +71,7 @@ func (r *approvalRow) value() (Approval, error) {
 
 // requested are what the digest of a request is over.
 func (p *permitRow) requested(r *approvalRow) []string {
-	return append(p.parts("asked for approval"), r.ID, r.Reasons, dbtime.Format(r.RequestedAt.Time), dbtime.Format(r.ExpiresAt.Time))
+	return append(p.permitted("asked for approval"), r.ID, r.Reasons, dbtime.Format(r.RequestedAt.Time), dbtime.Format(r.ExpiresAt.Time))
 }
 
 // ask writes a request for approval of a waiting action and calls [Config.Ask].
@@ -79,16 +80,20 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 	if err != nil {
 		return err
 	}
-	r := approvalRow{ActionID: a.ID, RequestedAt: dbtime.Of(queue.Now(tx)), ExpiresAt: dbtime.Of(queue.Now(tx).Add(l.cfg.ApprovalExpiry))}
+	r := approvalRow{Outcome: OutcomeWaiting, Rev: 1, ActionID: a.ID, RequestedAt: dbtime.Of(queue.Now(tx)), ExpiresAt: dbtime.Of(queue.Now(tx).Add(l.cfg.ApprovalExpiry))}
 	if r.ID, err = uuid7.New(); err != nil {
 		return err
 	}
 	if r.Reasons, err = encode("reasons", reasons); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, insertApproval, r.ID, a.ID, r.Reasons, l.keys.sign(p.requested(&r)), r.RequestedAt, r.ExpiresAt)
+	r.Digest = l.keys.sign(p.requested(&r))
+	_, err = tx.ExecContext(ctx, insertApproval, r.ID, a.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt)
 	if err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
+	}
+	if err := l.logApproval(ctx, tx, &r); err != nil {
+		return err
 	}
 	if l.cfg.Ask == nil {
 		return nil
@@ -98,11 +103,18 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 
 // close answers or withdraws the open request, if there is one.
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	n, err := dbquery.Exec(ctx, tx, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
-	if err != nil {
+	var r approvalRow
+	err = dbquery.Get(ctx, tx, &r, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}
-	return n > 0, nil
+	if err := l.keys.load(ctx, tx); err != nil {
+		return false, err
+	}
+	return true, l.logApproval(ctx, tx, &r)
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes

@@ -2,7 +2,9 @@ package safety
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/postroom-go/postroom"
@@ -32,12 +34,16 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		return fmt.Errorf("safety: action %s: %w: %s", actionID, ErrContentSet, p.Content)
 	}
 	fits := l.checkSeal(p)
-	changed, err := dbquery.Exec(ctx, tx, setContent, sha256, dbtime.Of(queue.Now(tx)), actionID)
+	var row actionRow
+	err = dbquery.Get(ctx, tx, &row, setContent, sha256, dbtime.Of(queue.Now(tx)), actionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("safety: content of action %s: %w", actionID, err)
 	}
-	if changed == 0 {
-		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
+	if err := l.log(ctx, tx, l.entryOfAction(&row)); err != nil {
 		return err
 	}
 	if p.State == postroom.ActionApprovedPending {
@@ -61,8 +67,13 @@ func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, sha
 	}
 	without := l.keys.sign(p.requested(r))
 	p.Content = sha256
-	if _, err := tx.ExecContext(ctx, renameRequest, l.keys.sign(p.requested(r)), r.ID, without); err != nil {
+	var renamed approvalRow
+	err = dbquery.Get(ctx, tx, &renamed, renameRequest, l.keys.sign(p.requested(r)), r.ID, without)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
 		return fmt.Errorf("safety: content of action %s: %w", p.ID, err)
 	}
-	return nil
+	return l.logApproval(ctx, tx, &renamed)
 }

@@ -22,6 +22,23 @@
 // that models take out of the inbox of an account within a day is bounded by [Policy].ModelShare. A model decides alone about
 // no message with a sign of an attack; see [Signs].
 //
+// A recipient that only the model names needs a person, and so does a label that the account does not have or keeps from models;
+// see Recipients of [Policy] and Labels of [Config].
+//
+// # How much is done
+//
+// What nobody stands behind at the time is bounded by what nobody can talk out of it:
+//
+//   - [Cap]: so many actions of a kind, a source and a time without a person. What is beyond waits for one.
+//   - [Breaker]: rules or models that do, fail or have undone an unusual number are stopped, and a person is told once.
+//   - [Quiet]: hours in which all but what is listed waits until they end.
+//   - [Ledger.Stop], [Config].StopFile: nothing starts, on all machines or on this one, until a person resumes.
+//   - [Config].DryRun: everything is decided and recorded, and nothing carried out.
+//
+// What must wait is not changed: Start returns a [*postroom.HeldError], and the job is put off without spending an attempt. A job
+// that is put off so again and again, with growing waits, lasts ten days with the queue's default budget; a host that stops for
+// longer pauses the jobs' types besides.
+//
 // # What is permitted
 //
 // Each action that may be executed has a seal, an HMAC-SHA256 with [Config].Key over the action's account, message, kind and
@@ -31,15 +48,17 @@
 //
 //   - What was altered, forged or copied from another action since has failed, with the reason. Nothing is executed.
 //   - An approval that was not used in time, or was given under a key that is gone, asks a person again.
-//   - An approval is used once: a row that is put back to queued has the seal of the job that has used it.
+//   - An approval is used once: a row that is put back to queued has the seal of the job that has used it, and one that is put
+//     back whole was started once by the log.
+//   - What was completed is sealed with what it has done: StartUndo undoes nothing else.
 //
 // Of two answers the first stands. The other is a [*StateError] with the answer that was given.
 //
 // # The ledger
 //
-// A [Ledger] keeps seven tables: decisions, the actions they led to, the links between actions (an undo and what it takes
-// back), whose turn it is at each message, the requests for approval, the key of the seals, and a row for each account that is
-// locked while what models have done is counted. All its writing methods take the caller's transaction, so that a decision, its action
+// A [Ledger] keeps decisions, the actions they led to, the links between actions (an undo and what it takes back), whose turn it is
+// at each message, the requests for approval, the key of the seals, a row for each account that is locked while what was done without
+// a person is counted, the switch that stops everything, the breakers, the events of both, and the log. All its writing methods take the caller's transaction, so that a decision, its action
 // and the job that follows are there together or not at all.
 //
 //	              ┌──────────── Hold ───────────┐
@@ -66,6 +85,14 @@
 //
 // Each change is one statement that compares and sets. Of two that come at once one wins; the other gets a [*StateError]
 // with the state that won, and has written nothing.
+//
+// # The log
+//
+// Each row that is written of decisions, actions, approvals and events is in a log besides, which is a chain of signatures with
+// [Config].Key: [Ledger.VerifyAudit] finds what was altered, removed, added or put back since, and [Ledger.EachAuditEntry] reads the
+// log. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
+// transaction wait. Who has the key can write another log; who has not can do no more than put the whole database back, which shows
+// if an [AuditHead] is kept elsewhere.
 //
 // # When something fails
 //

@@ -29,6 +29,8 @@ var (
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
 	// [*UndoneError], which has the undo.
 	ErrAlreadyUndone = errors.New("the action is already undone or being undone")
+	// ErrAltered reports that the action was altered in the database since it was completed; [Ledger.VerifyAudit] says more.
+	ErrAltered = errors.New("the action was altered in the database")
 	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
 )

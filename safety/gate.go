@@ -18,6 +18,11 @@ const (
 	OverrideRequested      Override = "requested"
 	OverrideRule           Override = "rule_not_stored" // the rule that decided is not stored as it was when it matched
 
+	// These are about how much has been done.
+
+	OverrideCap     Override = "cap"     // as much has been done as may be without a person; see [Cap]
+	OverrideBreaker Override = "breaker" // what the source decides is stopped; see [Breaker]
+
 	// These are about a model's decisions.
 
 	OverrideModel   Override = "not_alone"       // no model does that alone
@@ -25,6 +30,9 @@ const (
 	OverrideHidden  Override = "hidden_text"     // the message says something that its reader does not see
 	OverrideSender  Override = "doubtful_sender" // the sender is not who it seems to be
 	OverrideMachine Override = "machine_talk"    // the message gives instructions to a machine
+
+	OverrideRecipient Override = "new_recipient" // only the model names the recipient; see Recipients of [Policy]
+	OverrideLabel     Override = "unknown_label" // the account does not have the label, or not for models; see Labels of [Config]
 )
 
 // A Verdict is the result of [Gate.Judge] for one decision. Its JSON is stored with the decision as telemetry.
@@ -90,12 +98,16 @@ func (g *Gate) Judge(d postroom.Decision, e Evidence) Verdict {
 	g.checkConfidence(&v, d)
 	g.checkList(&v, d)
 	g.checkRequest(&v, d)
-	for _, doubt := range e.Doubts {
-		v.Overrides = append(v.Overrides, doubt.Check)
-		v.Reasons = append(v.Reasons, doubt.Reason)
+	v.doubt(e.Doubts)
+	return v
+}
+
+func (v *Verdict) doubt(doubts []Doubt) {
+	for _, d := range doubts {
+		v.Overrides = append(v.Overrides, d.Check)
+		v.Reasons = append(v.Reasons, d.Reason)
 	}
 	v.RequiresApproval = len(v.Overrides) > 0
-	return v
 }
 
 func (g *Gate) checkDanger(v *Verdict, d postroom.Decision) {

@@ -32,6 +32,10 @@ type Config struct {
 	// looked up, and no safe mode counts.
 	Rules Rules
 
+	// Labels lists the labels of an account, so that a model's decision for a label that is not there, or is not for models, waits
+	// for a person. Default nil: labels are not looked up.
+	Labels Labels
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -41,6 +45,19 @@ type Config struct {
 	// request; an error rolls that back. Default nil: nobody is notified, and people list the requests with
 	// [Ledger.Approvals].
 	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
+
+	// Notify is called when somebody stops or resumes what may be done, and when the ledger does so by itself: once for each
+	// change, in its transaction, to enqueue a job that tells people. An error rolls the change back. Default nil: people look at
+	// [Ledger.Stopped] and [Ledger.Events].
+	Notify func(ctx context.Context, tx queue.Tx, e Event) error
+
+	// StopFile is the path of a file that stops this process: while it exists, or cannot be looked at, nothing is started, as after
+	// [Ledger.Stop], which stops all processes. It is looked at each time before something starts. Default empty: there is none.
+	StopFile string
+
+	// DryRun records everything that is decided and carries out nothing. An action that would be queued, or would wait for a
+	// person, is recorded as canceled, and stays so; what was queued before waits until the dry run is over. Default false.
+	DryRun bool
 
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
@@ -75,6 +92,7 @@ func (c *Config) validate() error {
 	faults := []error{
 		fields.Required("safety: Config.DB", c.DB, giveDB),
 		fields.Optional("safety: Config.Rules", c.Rules),
+		fields.Optional("safety: Config.Labels", c.Labels),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {
@@ -112,8 +130,9 @@ func NewLedger(cfg Config) (*Ledger, error) {
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, safety_keys, model_counts) or brings them up
-// to date, and makes the key that [Config].Key speaks of. Call it at every start; several processes may do so at once.
+// Migrate creates the ledger's tables (decisions, actions, action_links, message_turns, approvals, model_counts, audit_entries,
+// audit_lanes, and those that begin with safety_) or brings them up to date, and makes the key that [Config].Key speaks of. Call it at
+// every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("safety: Migrate: db", db, giveDB); err != nil {
 		return err

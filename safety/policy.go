@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,19 @@ type Policy struct {
 
 	// ModelFree is the number of messages that ModelShare does not bound. Default 20; bounds 1 to 1,000,000.
 	ModelFree int
+
+	// Recipients lists the addresses, and as "@example.org" the domains, that a model may name as recipients besides those in the
+	// message; all others need a person. It lets no dangerous action pass. Default none.
+	Recipients []string
+
+	// Caps bound what is done without a person, by account, kind, source and time. Default none.
+	Caps []Cap
+
+	// Breaker stops a source that does something unusual. The zero Breaker never does.
+	Breaker Breaker
+
+	// Quiet are hours in which only what is listed is carried out. The zero Quiet has none.
+	Quiet Quiet
 }
 
 const (
@@ -54,6 +68,13 @@ func (p Policy) withDefaults(kinds *postroom.Kinds) (Policy, error) {
 			return p, fmt.Errorf("safety: Policy.ApprovalAlways[%d] is %q, which is no action; the actions are %v",
 				i, string(t), kinds.Types())
 		}
+	}
+	p.Caps, p.Recipients = slices.Clone(p.Caps), slices.Clone(p.Recipients)
+	p.Quiet.Spans, p.Quiet.May = slices.Clone(p.Quiet.Spans), slices.Clone(p.Quiet.May)
+	breaker, err := p.Breaker.withDefaults()
+	p.Breaker = breaker
+	if err := errors.Join(err, p.checkRecipients(), p.validateCaps(kinds), p.Quiet.validate(kinds)); err != nil {
+		return p, err
 	}
 	return p.withModelDefaults(kinds)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -35,13 +36,18 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	verdict := l.gate.Judge(d, evidence)
+	verdict, err := l.beyond(ctx, tx, msg, d, l.gate.Judge(d, evidence))
+	if err != nil {
+		return postroom.Action{}, err
+	}
 	action := postroom.Action{State: postroom.ActionQueued}
 	switch {
+	case d.Action == postroom.None && !verdict.RequiresApproval:
+		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
+	case l.cfg.DryRun:
+		action.State, action.Error = postroom.ActionCanceled, dryRun(verdict)
 	case verdict.RequiresApproval:
 		action.State = postroom.ActionApprovedPending
-	case d.Action == postroom.None:
-		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
 	}
 	action, isNew, err := l.insert(ctx, tx, msg, d, verdict, action)
 	if err != nil || !isNew {
@@ -72,6 +78,14 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	return action, err
 }
 
+// dryRun says what a dry run has left out.
+func dryRun(v Verdict) string {
+	if v.RequiresApproval {
+		return "dry run: a person would have been asked"
+	}
+	return "dry run: it would have been carried out"
+}
+
 // nothingDone returns the hint of an action that changed nothing.
 func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction: postroom.None} }
 
@@ -91,7 +105,7 @@ func (l *Ledger) insert(
 	if err := l.keys.load(ctx, tx); err != nil {
 		return action, false, err
 	}
-	p, isNew, err := insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
+	decision, isNew, err := insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
 	if err != nil {
 		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
@@ -104,13 +118,13 @@ func (l *Ledger) insert(
 	}
 	action.AccountID, action.MessageID = msg.AccountID, msg.ID
 	action.Type, action.Parameters = d.Action, d.Parameters
-	action, err = l.insertActionRow(ctx, tx, action, 0, p)
+	action, err = l.insertActionRow(ctx, tx, action, 0, decision)
 	return action, true, err
 }
 
 func insertDecisionRow(
 	ctx context.Context, tx queue.Tx, id string, msg *postroom.Message, d postroom.Decision, verdict Verdict,
-) (p *permitRow, isNew bool, err error) {
+) (_ *decisionRow, isNew bool, err error) {
 	if !validSource(d.Source) {
 		return nil, false, fmt.Errorf("%w: source %q; use deterministic, llm or none", ErrInvalidDecision, string(d.Source))
 	}
@@ -129,20 +143,23 @@ func insertDecisionRow(
 	if err != nil {
 		return nil, false, err
 	}
-	p = &permitRow{
-		Source: string(d.Source), Decided: dbvalue.Clean(string(d.Action)), DecidedWith: parameters, Rationale: dbvalue.Clean(d.Rationale),
-		RuleID: dbvalue.Clean(d.RuleID), RuleVersion: dbvalue.Clean(d.RuleVersion), Model: dbvalue.Clean(d.Model),
+	row := decisionRow{
+		ID: id, AccountID: msg.AccountID, MessageID: msg.ID, Key: dbvalue.Clean(d.Key), Source: d.Source,
+		Action: postroom.ActionType(dbvalue.Clean(string(d.Action))), Parameters: parameters, Confidence: confidence(d),
+		NeedsApproval: verdict.RequiresApproval, Rationale: dbvalue.Clean(d.Rationale), RuleID: dbvalue.Clean(d.RuleID),
+		RuleName: dbvalue.Clean(d.RuleName), RuleVersion: dbvalue.Clean(d.RuleVersion), SafeMode: postroom.SafeMode(dbvalue.Clean(string(d.SafeMode))),
+		Model: dbvalue.Clean(d.Model), Explanations: explanations, Telemetry: telemetry, Sender: dbvalue.Clean(strings.ToLower(msg.From.Email)),
+		Subject: dbvalue.Clean(msg.Subject), CreatedAt: dbtime.Of(dbtime.Truncate(queue.Now(tx))),
 	}
-	n, err := dbquery.Exec(ctx, tx, insertDecision, id, msg.AccountID, msg.ID, dbvalue.Clean(d.Key), p.Source,
-		p.Decided, parameters, confidence(d), dbvalue.Number(verdict.RequiresApproval), p.Rationale, p.RuleID,
-		dbvalue.Clean(d.RuleName), p.RuleVersion, dbvalue.Clean(string(d.SafeMode)), p.Model, explanations, telemetry,
-		dbvalue.Clean(strings.ToLower(msg.From.Email)), dbvalue.Clean(msg.Subject), dbtime.Of(queue.Now(tx)))
-	return p, n == 1, err
+	n, err := dbquery.Exec(ctx, tx, insertDecision, row.ID, row.AccountID, row.MessageID, row.Key, string(row.Source), string(row.Action),
+		row.Parameters, row.Confidence, dbvalue.Number(row.NeedsApproval), row.Rationale, row.RuleID, row.RuleName, row.RuleVersion,
+		string(row.SafeMode), row.Model, row.Explanations, row.Telemetry, row.Sender, row.Subject, row.CreatedAt)
+	return &row, n == 1, err
 }
 
-// insertActionRow inserts the action with the number of its turn, 0 for none. One that is queued at once is sealed, with the
-// decision that p has.
-func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, turn int64, p *permitRow) (postroom.Action, error) {
+// insertActionRow inserts the action with the number of its turn, 0 for none, and adds it to the log, with its decision if that is
+// new. One that is queued or completed at once is sealed.
+func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, turn int64, decision *decisionRow) (postroom.Action, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
 		if err != nil {
@@ -154,25 +171,50 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	if a.Parameters == nil {
 		a.Parameters = postroom.Parameters{}
 	}
-	parameters, err := encode("parameters", a.Parameters)
+	row, err := newActionRow(a)
 	if err != nil {
 		return a, err
 	}
-	hint, err := encodeHint(a.UndoHint)
-	if err != nil {
-		return a, err
-	}
+	entry := l.entryOfAction(&row)
 	seal := ""
-	if a.State == postroom.ActionQueued {
-		p.ID, p.AccountID, p.MessageID, p.DecisionID, p.Type, p.Parameters = a.ID, a.AccountID, a.MessageID, a.DecisionID, a.Type, parameters
+	switch a.State {
+	case postroom.ActionQueued:
+		p := permitRow{actionRow: row, decided: decided{
+			Source: string(decision.Source), Decided: string(decision.Action), DecidedWith: decision.Parameters, Rationale: decision.Rationale,
+			RuleID: decision.RuleID, RuleVersion: decision.RuleVersion, Model: decision.Model,
+		}}
 		seal = l.keys.sign(p.sealed(sealGate, ""))
+	case postroom.ActionCompleted:
+		seal = entry.Digest
 	}
-	_, err = tx.ExecContext(ctx, insertAction, a.ID, a.AccountID, a.MessageID, a.DecisionID, dbvalue.Clean(string(a.Type)), parameters,
-		string(a.State), a.Error, hint, a.JobID, sql.NullInt64{Int64: turn, Valid: turn != 0}, dbtime.Of(a.CreatedAt), dbtime.Of(a.UpdatedAt), dbtime.Of(a.ExecutedAt), seal)
+	_, err = tx.ExecContext(ctx, insertAction, row.ID, row.AccountID, row.MessageID, row.DecisionID, string(row.Type), row.Parameters,
+		string(row.State), row.Error, row.UndoHint, row.JobID, sql.NullInt64{Int64: turn, Valid: turn != 0}, row.CreatedAt, row.UpdatedAt, row.ExecutedAt, seal)
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}
-	return a, nil
+	if decision == nil {
+		return a, l.log(ctx, tx, entry)
+	}
+	return a, l.log(ctx, tx, l.entry(auditDecision, decision.AccountID, decision.ID, 1, string(decision.Source), decision.parts()), entry)
+}
+
+// newActionRow is the action as it is stored first.
+func newActionRow(a postroom.Action) (r actionRow, err error) {
+	at := func(t time.Time) dbtime.Time {
+		if t.IsZero() {
+			return dbtime.Time{}
+		}
+		return dbtime.Of(dbtime.Truncate(t))
+	}
+	r = actionRow{
+		ID: a.ID, AccountID: a.AccountID, MessageID: a.MessageID, DecisionID: a.DecisionID, Type: postroom.ActionType(dbvalue.Clean(string(a.Type))),
+		State: a.State, Error: a.Error, JobID: a.JobID, CreatedAt: at(a.CreatedAt), UpdatedAt: at(a.UpdatedAt), ExecutedAt: at(a.ExecutedAt), Rev: 1,
+	}
+	if r.Parameters, err = encode("parameters", a.Parameters); err != nil {
+		return r, err
+	}
+	r.UndoHint, err = encodeHint(a.UndoHint)
+	return r, err
 }
 
 func encodeHint(h *postroom.UndoHint) (sql.NullString, error) {

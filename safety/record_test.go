@@ -243,15 +243,15 @@ func TestTextFromMailIsStorable(t *testing.T) {
 		d := newDesk(t, db, nil)
 		msg := message("a\x00b@example.com")
 		msg.Subject = "nul \x00 and \xff"
-		dec := model(postroom.ApplyLabel, 1)
+		dec := model(postroom.AddNote, 1)
 		dec.Rationale = "because \x00\xfe"
-		dec.Parameters = postroom.Parameters{"label": "L\x00\xff"}
+		dec.Parameters = postroom.Parameters{"note": "L\x00\xff"}
 		a := d.record(msg, dec)
 		rec, err := d.ledger.Decision(t.Context(), a.DecisionID)
 		require.NoError(t, err)
 		require.Equal(t, "nul \uFFFD and \uFFFD", rec.Subject)
 		require.Equal(t, "a\uFFFDb@example.com", rec.Sender)
 		require.Equal(t, "because \uFFFD\uFFFD", rec.Decision.Rationale)
-		require.Equal(t, "L\x00\uFFFD", rec.Decision.Parameters["label"])
+		require.Equal(t, "L\x00\uFFFD", rec.Decision.Parameters["note"])
 	})
 }

@@ -73,6 +73,7 @@ type actionRow struct {
 	CreatedAt  dbtime.Time          `db:"action.created_at"`
 	UpdatedAt  dbtime.Time          `db:"action.updated_at"`
 	ExecutedAt dbtime.Time          `db:"action.executed_at"`
+	Rev        int                  `db:"action.rev"`
 }
 
 func (r *actionRow) value() (postroom.Action, error) {

@@ -25,8 +25,22 @@ const (
 // A permitRow is an action with what it goes back to: its decision, and the last approval that was given.
 type permitRow struct {
 	actionRow
-	Seal sql.NullString `db:"seal"`
+	Seal    sql.NullString `db:"seal"`
+	Started bool           `db:"started"` // once, by the log
+	decided
 
+	ApprovalID  string      `db:"approval.id"` // empty: nobody has approved
+	Approver    string      `db:"approval.approver"`
+	RequestedAt dbtime.Time `db:"approval.requested_at"`
+	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
+	DecidedAt   dbtime.Time `db:"approval.decided_at"`
+
+	switchRow  // whether all is stopped
+	breakerRow // whether the source is
+}
+
+// decided is what the decision of an action has to do with it.
+type decided struct {
 	Source      string `db:"decision.source"`
 	Decided     string `db:"decision.action_type"`
 	DecidedWith string `db:"decision.parameters_json"`
@@ -34,12 +48,6 @@ type permitRow struct {
 	RuleID      string `db:"decision.rule_id"`
 	RuleVersion string `db:"decision.rule_version"`
 	Model       string `db:"decision.model"`
-
-	ApprovalID  string      `db:"approval.id"` // empty: nobody has approved
-	Approver    string      `db:"approval.approver"`
-	RequestedAt dbtime.Time `db:"approval.requested_at"`
-	ExpiresAt   dbtime.Time `db:"approval.expires_at"`
-	DecidedAt   dbtime.Time `db:"approval.decided_at"`
 }
 
 func readPermit(ctx context.Context, tx queue.Tx, actionID string) (p permitRow, err error) {
@@ -63,7 +71,7 @@ func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*per
 }
 
 // parts are what is signed of the action and its decision: parameters byte for byte, as they are stored.
-func (p *permitRow) parts(what string) []string {
+func (p *permitRow) permitted(what string) []string {
 	return []string{
 		what, p.ID, p.AccountID, p.MessageID, string(p.Type), p.Parameters, p.Content,
 		p.DecisionID, p.Source, p.Decided, p.DecidedWith, p.Rationale, p.RuleID, p.RuleVersion, p.Model,
@@ -72,7 +80,7 @@ func (p *permitRow) parts(what string) []string {
 
 // sealed are what the seal is over; started is the job, if one has.
 func (p *permitRow) sealed(stage, started string) []string {
-	parts := append(p.parts(stage), started)
+	parts := append(p.permitted(stage), started)
 	if p.ApprovalID == "" {
 		return parts
 	}
@@ -103,18 +111,20 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 	return l.keys.check(p.Seal.String, p.sealed(p.stage()))
 }
 
-// withhold refuses to start an action whose seal does not fit, or whose approval is too old. What was altered has failed; what
+// withhold refuses to start an action whose seal does not fit, or whose approval is too old or of somebody who may no longer approve. What was altered has failed; what
 // can no longer be checked waits for a person again. It returns false if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
 	var waits string
 	switch fits := l.checkSeal(p); {
-	case fits == signedWrong:
+	case fits == signedWrong, p.State == postroom.ActionQueued && p.Started:
 		a, err = l.refuse(ctx, tx, p)
 		return a, true, err
 	case p.State == postroom.ActionExecuting:
 		return a, false, nil // it has begun
 	case fits == signedByAnotherKey:
 		waits = "it was permitted under another key"
+	case p.ApprovalID != "" && l.mayAnswer(p.Approver) != nil:
+		waits = fmt.Sprintf("the approval was given by %s, who may no longer approve", p.Approver)
 	case p.ApprovalID != "" && !queue.Now(tx).Before(p.until()):
 		waits = fmt.Sprintf("the approval by %s was given on %s, and was not used in time", p.Approver, p.DecidedAt.Format(time.RFC3339))
 	default:

@@ -19,13 +19,17 @@ const (
   actions.parameters_json AS "action.parameters_json", actions.state AS "action.state",
   actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
   actions.job_id AS "action.job_id", COALESCE(actions.content_sha256, '') AS "action.content_sha256", actions.created_at AS "action.created_at",
-  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at"`
+  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at", actions.rev AS "action.rev"`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at", approvals.outcome AS "approval.outcome",
-  approvals.approver AS "approval.approver", approvals.why AS "approval.why"`
+  approvals.approver AS "approval.approver", approvals.why AS "approval.why", approvals.rev AS "approval.rev"`
+
+	breakerColumns = `COALESCE(safety_breakers.account_id, '') AS "breaker.account_id", COALESCE(safety_breakers.source, '') AS "breaker.source",
+  COALESCE(safety_breakers.why, '') AS "breaker.why", safety_breakers.opened_at AS "breaker.opened_at",
+  safety_breakers.open_until AS "breaker.open_until", safety_breakers.closed_at AS "breaker.closed_at"`
 
 	// The first decision with a key stands.
 	insertDecision = `
@@ -42,8 +46,8 @@ WHERE id = $1`
 
 	insertAction = `
 INSERT INTO actions (id, account_id, message_id, decision_id, type, parameters_json, state, error, undo_hint_json, job_id,
-  turn, created_at, updated_at, executed_at, seal)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+  turn, created_at, updated_at, executed_at, seal, rev)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1)`
 
 	selectAction = `
 SELECT ` + actionColumns + `
@@ -70,7 +74,8 @@ SET state = $1,
   turn = COALESCE($5, turn),
   executed_at = COALESCE(executed_at, $6),
   updated_at = $7,
-  seal = COALESCE($8, seal)
+  seal = COALESCE($8, seal),
+  rev = rev + 1
 WHERE id = $9
   AND state IN ($10, $11, $12)
 RETURNING ` + actionColumns
@@ -83,9 +88,15 @@ SELECT ` + actionColumns + `, actions.seal AS seal, decisions.source AS "decisio
   decisions.rule_version AS "decision.rule_version", decisions.model AS "decision.model",
   COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
-  approvals.decided_at AS "approval.decided_at"
+  approvals.decided_at AS "approval.decided_at",
+  COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
+  COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at,
+  ` + breakerColumns + `,
+  EXISTS (SELECT 1 FROM audit_entries WHERE subject_id = actions.id AND kind = 'action' AND note = 'executing') AS started
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
+LEFT JOIN safety_switch ON safety_switch.id = 1
+LEFT JOIN safety_breakers ON safety_breakers.account_id = actions.account_id AND safety_breakers.source = decisions.source
 LEFT JOIN approvals ON approvals.id = (
   SELECT MAX(given.id)
   FROM approvals given
@@ -97,6 +108,129 @@ WHERE actions.id = $1`
 UPDATE actions
 SET seal = $1
 WHERE id = $2`
+
+	selectLane = `
+SELECT lane, entries, mac, seal, (SELECT SUM(entries) FROM audit_lanes) AS seen
+FROM audit_lanes
+ORDER BY lane
+LIMIT 1`
+
+	skipLocked = `
+FOR UPDATE SKIP LOCKED`
+
+	// There are more transactions than chains.
+	waitLocked = `
+FOR UPDATE`
+
+	selectLanes = `
+SELECT lane, entries, mac, seal, 0 AS seen
+FROM audit_lanes
+ORDER BY lane`
+
+	selectEntries = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE lane = $1
+  AND entry > $2
+ORDER BY entry
+LIMIT $3`
+
+	countEntries = `
+SELECT COUNT(*)
+FROM audit_entries`
+
+	selectDecisions = `
+SELECT ` + decisionColumns + `
+FROM decisions
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectActions = `
+SELECT ` + actionColumns + `
+FROM actions
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectRequests = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectAllEvents = `
+SELECT id, kind, account_id, source, changed_by, why, created_at
+FROM safety_events
+WHERE id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectSettings = `
+SELECT why
+FROM safety_events
+WHERE kind = 'settings'
+ORDER BY id DESC
+LIMIT 1`
+
+	insertEntry = `
+INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+
+	// One round trip to PostgreSQL in place of two.
+	insertLastEntry = `
+WITH added AS (
+  INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))
+UPDATE audit_lanes
+SET entries = $12,
+  mac = $13,
+  seal = $14
+WHERE lane = $15`
+
+	endLane = `
+UPDATE audit_lanes
+SET entries = $1,
+  mac = $2,
+  seal = $3
+WHERE lane = $4`
+
+	selectSwitch = `
+SELECT stopped, undos, changed_by, why, changed_at
+FROM safety_switch
+WHERE id = 1`
+
+	setSwitch = `
+INSERT INTO safety_switch (id, stopped, undos, changed_by, why, changed_at)
+VALUES (1, 1, $1, $2, $3, $4)
+ON CONFLICT (id) DO UPDATE
+SET stopped = 1,
+  undos = excluded.undos,
+  changed_by = excluded.changed_by,
+  why = excluded.why,
+  changed_at = excluded.changed_at`
+
+	// No row: nothing is stopped.
+	resetSwitch = `
+UPDATE safety_switch
+SET stopped = 0,
+  undos = $1,
+  changed_by = $2,
+  why = $3,
+  changed_at = $4
+WHERE id = 1
+  AND stopped = 1`
+
+	insertEvent = `
+INSERT INTO safety_events (id, kind, account_id, source, changed_by, why, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+	selectEvents = `
+SELECT id, kind, account_id, source, changed_by, why, created_at
+FROM safety_events
+ORDER BY id DESC
+LIMIT $1`
 
 	selectKey = `
 SELECT secret
@@ -197,18 +331,22 @@ WHERE action_links.effect_action_id = $1
 	setContent = `
 UPDATE actions
 SET content_sha256 = $1,
-  updated_at = $2
+  updated_at = $2,
+  rev = rev + 1
 WHERE id = $3
   AND state IN ('queued', 'executing', 'approved_pending')
-  AND content_sha256 IS NULL`
+  AND content_sha256 IS NULL
+RETURNING ` + actionColumns
 
 	// The open request names the content from now on, unless it has become void.
 	renameRequest = `
 UPDATE approvals
-SET digest = $1
+SET digest = $1,
+  rev = rev + 1
 WHERE id = $2
   AND digest = $3
-  AND outcome = 'waiting'`
+  AND outcome = 'waiting'
+RETURNING ` + approvalColumns
 
 	selectRequest = `
 SELECT ` + approvalColumns + `
@@ -230,6 +368,82 @@ FROM decisions
 WHERE account_id = ?
   AND created_at > ?`
 
+	// No more than the last parameter are looked at.
+	countAlone = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM decisions
+  WHERE account_id = ?
+    AND source IN (?)
+    AND action_type IN (?)
+    AND needs_approval = 0
+    AND created_at > ?
+  LIMIT ?) AS alone`
+
+	countFailed = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM actions
+  JOIN decisions ON decisions.id = actions.decision_id
+  WHERE actions.account_id = $1
+    AND actions.state = 'failed'
+    AND decisions.source = $2
+    AND actions.updated_at > $3
+  LIMIT $4) AS failed`
+
+	countUndone = `
+SELECT COUNT(*)
+FROM (
+  SELECT 1
+  FROM action_links
+  JOIN actions ON actions.id = action_links.effect_action_id
+  JOIN decisions ON decisions.id = actions.decision_id
+  WHERE action_links.relation = 'undo_of'
+    AND actions.account_id = $1
+    AND decisions.source = $2
+    AND action_links.created_at > $3
+  LIMIT $4) AS undone`
+
+	selectSource = `
+SELECT source
+FROM decisions
+WHERE id = $1`
+
+	selectBreaker = `
+SELECT ` + breakerColumns + `
+FROM safety_breakers
+WHERE account_id = $1
+  AND source = $2`
+
+	selectBreakers = `
+SELECT ` + breakerColumns + `
+FROM safety_breakers
+WHERE closed_at IS NULL
+  AND open_until > $1
+ORDER BY account_id, source`
+
+	// No row: it is open already.
+	openBreaker = `
+INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (account_id, source) DO UPDATE
+SET opened_at = excluded.opened_at,
+  open_until = excluded.open_until,
+  why = excluded.why,
+  closed_at = NULL
+WHERE safety_breakers.closed_at IS NOT NULL
+  OR safety_breakers.open_until <= excluded.opened_at`
+
+	closeBreakers = `
+UPDATE safety_breakers
+SET closed_at = $1
+WHERE closed_at IS NULL
+  AND open_until > $1
+  AND ($2 = '' OR account_id = $2)
+RETURNING ` + breakerColumns
+
 	// The last answer that a person gave.
 	selectAnswer = `
 SELECT ` + approvalColumns + `
@@ -240,8 +454,8 @@ ORDER BY id DESC
 LIMIT 1`
 
 	insertApproval = `
-INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why)
-VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '')`
+INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, rev)
+VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', 1)`
 
 	// Only the first of several answers changes a row.
 	closeApproval = `
@@ -249,9 +463,11 @@ UPDATE approvals
 SET outcome = $1,
   approver = $2,
   why = $3,
-  decided_at = $4
+  decided_at = $4,
+  rev = rev + 1
 WHERE action_id = $5
-  AND outcome = 'waiting'`
+  AND outcome = 'waiting'
+RETURNING ` + approvalColumns
 
 	selectApprovals = `
 SELECT ` + approvalColumns + `

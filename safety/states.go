@@ -60,15 +60,33 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 			return l.tooLate(ctx, tx, actionID, c.op)
 		}
 	}
-	a, err := get[actionRow, postroom.Action](ctx, tx, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, turn, executed,
+	var row actionRow
+	err = dbquery.Get(ctx, tx, &row, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, turn, executed,
 		dbtime.Of(queue.Now(tx)), c.seal, actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
 	if errors.Is(err, sql.ErrNoRows) {
 		return l.tooLate(ctx, tx, actionID, c.op)
 	}
 	if err != nil {
-		return a, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
+		return postroom.Action{}, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
 	}
-	return a, nil
+	if err := l.moved(ctx, tx, &row); err != nil {
+		return postroom.Action{}, err
+	}
+	return row.value()
+}
+
+// moved adds the change to the log, and seals an action that is completed: what is undone later is what was done.
+func (l *Ledger) moved(ctx context.Context, tx queue.Tx, row *actionRow) error {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	e := l.entryOfAction(row)
+	if row.State == postroom.ActionCompleted {
+		if _, err := tx.ExecContext(ctx, setSeal, e.Digest, row.ID); err != nil {
+			return fmt.Errorf("safety: complete action %s: %w", row.ID, err)
+		}
+	}
+	return l.log(ctx, tx, e)
 }
 
 // tooLate returns the action in its present state and a [*StateError].
@@ -91,9 +109,13 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 // a [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set
 // the first time.
 //
-// Start checks the signature over what the gate or a person has permitted. An action that was altered since has failed, and one
-// whose approval was not used in time, or was given under another key, waits for a person again: Start writes that and returns
-// the action in that state, without an error.
+// Start checks the signature over what the gate or a person has permitted, and that the action was not started before. An action
+// that was altered since, or put back as it was, has failed. One whose approval was not used in time, was given under another key,
+// or by somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that state,
+// without an error.
+//
+// While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
+// the job that has started the action before, and nothing is written: try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
@@ -104,6 +126,9 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	}
 	if p.State != postroom.ActionQueued && (p.State != postroom.ActionExecuting || p.JobID != jobID) {
 		return l.tooLate(ctx, tx, actionID, "start")
+	}
+	if err := l.mayStart(tx, p); err != nil {
+		return postroom.Action{}, err
 	}
 	if a, withheld, err := l.withhold(ctx, tx, p); withheld || err != nil {
 		return a, err
@@ -127,6 +152,20 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	return started, nil
 }
 
+// mayStart returns a [*postroom.HeldError] if the action must wait.
+func (l *Ledger) mayStart(tx queue.Tx, p *permitRow) error {
+	if err := l.heldByStop(&p.switchRow, false); err != nil {
+		return err
+	}
+	if err := p.heldByBreaker(queue.Now(tx)); err != nil {
+		return err
+	}
+	if p.State == postroom.ActionExecuting {
+		return nil // what has begun goes on in quiet hours
+	}
+	return l.gate.policy.Quiet.hold(p.Type, queue.Now(tx))
+}
+
 // same reports whether an action, read again when its row was locked, is what was checked before.
 func same(a, checked postroom.Action) bool {
 	return a.AccountID == checked.AccountID && a.MessageID == checked.MessageID && a.DecisionID == checked.DecisionID && a.Type == checked.Type &&
@@ -139,33 +178,39 @@ func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hin
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, voidUndone, dbtime.Of(queue.Now(tx)), actionID)
-	return err
+	if _, err = tx.ExecContext(ctx, voidUndone, dbtime.Of(queue.Now(tx)), actionID); err != nil || IsRedo(a.Type) {
+		return err
+	}
+	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Undos, countUndone, "were undone")
 }
 
 // Fail makes a queued or executing action failed, with the reason for people. An action whose undo has failed can be undone
 // again.
 func (l *Ledger) Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error {
-	return l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
+	a, err := l.end(ctx, tx, actionID, change{op: "fail", to: postroom.ActionFailed, error: reason})
+	if err != nil || IsUndo(a.Type) {
+		return err
+	}
+	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Failures, countFailed, "failed")
 }
 
 // Cancel makes an action that is not final canceled, with the reason for people, and withdraws its open request for approval.
 // The job of an executing action gets a [*StateError] when it completes the action; what it has done at the provider stays.
 func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error {
-	if err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
+	if _, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
 		return err
 	}
 	_, err := l.close(ctx, tx, actionID, OutcomeWithdrawn, "", reason)
 	return err
 }
 
-func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) error {
+func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
 	a, err := l.finish(ctx, tx, actionID, c)
 	if err != nil || !IsUndo(a.Type) {
-		return err
+		return a, err
 	}
 	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(queue.Now(tx)), actionID)
-	return err
+	return a, err
 }
 
 // finish moves an action to a final state, and ends its turn if it had one.

@@ -47,18 +47,28 @@ func undoType(t postroom.ActionType) postroom.ActionType {
 //
 // An action has at most one undo that has not failed, been canceled or been undone itself. If it belongs to the same job,
 // StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
-// returns an [*UndoneError]. While another action of the message is executing, it writes nothing and returns a
-// [*postroom.BusyError].
+// returns an [*UndoneError]. An action that was altered in the database since it was completed is [ErrAltered]. While another action of the message is executing, it writes nothing and returns a
+// [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: the job's id is empty", originalID)
 	}
-	original, err := l.ActionTx(ctx, tx, originalID)
+	p, err := l.permit(ctx, tx, originalID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if err := l.heldByStop(&p.switchRow, true); err != nil {
+		return postroom.Action{}, err
+	}
+	original, err := p.value()
 	if err != nil {
 		return original, err
 	}
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
+	}
+	if l.keys.check(p.Seal.String, append([]string{auditAction}, p.parts()...)) == signedWrong && p.Rev > 0 {
+		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says", originalID, ErrAltered)
 	}
 	live, err := l.LiveUndoTx(ctx, tx, originalID)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/attempts"
@@ -77,6 +78,12 @@ func (u *Undoer) begin(ctx context.Context, w *queue.Work[ActionPayload], origin
 		return err
 	}
 	err = w.Write(ctx, start)
+	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
+		return undo, queue.Defer(held, attempts.Held(w.Job.Interruptions, held.Until, time.Now()))
+	}
+	if errors.Is(err, safety.ErrAltered) {
+		return undo, queue.Fatal(err)
+	}
 	holder, verdict := inTheWay(err, w.Job.Interruptions)
 	if holder.ActionID == "" {
 		return undo, verdict

@@ -20,7 +20,8 @@ const probePatience = 3 * time.Second
 type health struct {
 	Status   string `json:"status"` // healthy or unhealthy; of /readyz ready or not ready
 	Version  string `json:"version"`
-	Database string `json:"database"` // ok, or what is wrong
+	Database string `json:"database"`          // ok, or what is wrong
+	Stopped  string `json:"stopped,omitempty"` // who has stopped everything, when and why; that is no fault of health
 }
 
 // pages are all that postroomd serves: health, the dashboard and profiles.
@@ -85,6 +86,12 @@ func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, 
 		body.Status, body.Database = bad, err.Error()
 	} else if !also() {
 		body.Status = bad
+	}
+	if body.Database == "ok" {
+		var err error
+		if body.Stopped, err = h.stoppedBy(r.Context()); err != nil {
+			body.Status, body.Database = bad, err.Error()
+		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -103,19 +103,15 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	policy, err := h.policy()
+	if err != nil {
+		return err
+	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key,
+		DB: h.db, Kinds: kinds, Rules: h.rules, Labels: h.mail, Execute: h.execute, Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun, Notify: h.logEvent,
 	})
 	return err
-}
-
-func (h *host) policy() safety.Policy {
-	p := safety.Policy{ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: []postroom.ActionType{}}
-	for _, name := range h.cfg.Policy.ApprovalAlways {
-		p.ApprovalAlways = append(p.ApprovalAlways, postroom.ActionType(name))
-	}
-	return p
 }
 
 // work opens a host for running jobs.
@@ -134,7 +130,7 @@ func (h *host) work(ctx context.Context) (err error) {
 	if err := h.open(ctx); err != nil {
 		return errors.Join(err, h.release())
 	}
-	if h.demo {
+	if err = h.recordSettings(ctx); err == nil && h.demo {
 		err = h.startGmail(ctx)
 	}
 	if err == nil {

@@ -78,6 +78,14 @@ func (s *site) database() string {
 	return s.folder.database()
 }
 
+// stopFile is the path of the file that stops everything here; empty where there is neither a setting nor a folder.
+func (s *site) stopFile() string {
+	if s.cfg.Safety.StopFile != "" || s.folder == "" {
+		return string(s.cfg.Safety.StopFile)
+	}
+	return s.folder.stopFile()
+}
+
 // lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one beside it.
 // PostgreSQL is for many, and has none.
 func (s *site) lock(ctx context.Context) (release func() error, err error) {

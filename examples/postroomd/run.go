@@ -21,6 +21,7 @@ type runOptions struct {
 	rules string
 	once  bool
 	json  bool
+	dry   bool
 }
 
 func runCommand() *cobra.Command {
@@ -42,6 +43,7 @@ wake-up of a snoozed message, waits for the next run.`,
 	o.place.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.rules, "rules", "", "the rules, a YAML file, in place of paths.rules")
+	flags.BoolVar(&o.dry, "dry-run", false, "decide about mail and record it, and carry out nothing; as safety.dry_run")
 	flags.BoolVar(&o.once, "once", false, "end when nothing is left to do, and print a summary")
 	flags.BoolVar(&o.json, "json", false, "with --once: print the summary as one JSON object, and nothing else, on standard output")
 	return cmd
@@ -65,6 +67,9 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 	if o.rules != "" {
 		o.place.from.set = append(o.place.from.set, "paths.rules="+o.rules)
+	}
+	if o.dry {
+		o.place.from.set = append(o.place.from.set, "safety.dry_run=true")
 	}
 	s, err := o.place.configured(cmd)
 	if err != nil {

@@ -19,7 +19,9 @@ type statusView struct {
 	Database  string              `json:"database"`
 	Accounts  []accountStatus     `json:"accounts"`
 	Jobs      map[queue.State]int `json:"jobs"`
-	Approvals int                 `json:"approvals"` // waiting
+	Approvals int                 `json:"approvals"`         // waiting
+	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
+	DryRun    bool                `json:"dry_run,omitempty"`
 }
 
 type accountStatus struct {
@@ -61,9 +63,12 @@ func statusCommand() *cobra.Command {
 }
 
 func (h *host) status(ctx context.Context) (*statusView, error) {
-	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}}
+	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, DryRun: h.cfg.Safety.DryRun}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if s.Stopped, err = h.stoppedBy(ctx); err != nil {
 		return nil, err
 	}
 	for _, a := range accounts {
@@ -114,6 +119,8 @@ func (s *statusView) print(w io.Writer) error {
 		f.add("accounts", "none; 'postroomd run' makes the one of gmail.address")
 	}
 	f.add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
+	f.add("stopped", s.Stopped)
+	f.add("dry run", unless(!s.DryRun, "nothing is carried out"))
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
 	return f.flush()
 }

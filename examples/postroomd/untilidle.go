@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -45,8 +47,8 @@ func (h *host) runJobs(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// onlyLater reports whether there are jobs, and all of them were enqueued for a time to come. One that is tried again is not for
-// later.
+// onlyLater reports whether there are jobs, and all of them were enqueued for a time to come, or may not start now. Another one
+// that is tried again is not for later.
 func (h *host) onlyLater(ctx context.Context) (bool, error) {
 	filter := queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: laterPage}
 	for found := false; ; found = true {
@@ -65,5 +67,6 @@ func (h *host) onlyLater(ctx context.Context) (bool, error) {
 }
 
 func isLater(j *queue.Job, now time.Time) bool {
-	return j.State == queue.StateQueued && j.Attempt == 0 && j.NotBefore.After(now)
+	held := strings.HasPrefix(j.LastError, postroom.ErrHeld.Error())
+	return j.State == queue.StateQueued && (j.Attempt == 0 || held) && j.NotBefore.After(now)
 }

@@ -20,6 +20,7 @@ type Config struct {
 	Gmail     Gmail
 	Outbound  Outbound
 	Policy    Policy
+	Safety    Safety
 	Schedules Schedules
 }
 
@@ -93,6 +94,26 @@ type Policy struct {
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
 }
 
+// Safety is the section [safety]: what stops and bounds what is carried out.
+type Safety struct {
+	StopFile Path // empty: the file stop in the folder of the data
+	DryRun   bool
+
+	Recipients []string // addresses, and domains as @example.org
+
+	Caps []string // as safety.ParseCap has them
+
+	BreakerActions  int // 0: however many, as with the next two
+	BreakerFailures int
+	BreakerUndos    int
+	BreakerWindow   time.Duration
+	BreakerOpen     time.Duration
+
+	QuietHours   []string // as safety.ParseQuietSpan has them
+	QuietZone    string   // empty: that of this machine
+	QuietActions []string
+}
+
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
 type Schedules struct {
 	HistorySync time.Duration
@@ -112,6 +133,10 @@ func Default() Config {
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
+		},
+		Safety: Safety{
+			Recipients: []string{}, Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
+			BreakerFailures: 50, BreakerUndos: 100, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}

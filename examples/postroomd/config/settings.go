@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
 )
 
 // A setting is one key of the file. Its field is a pointer into the Config, whose type says how a value is read.
@@ -112,6 +113,34 @@ var settings = []setting{
 			}
 			return "a text of at least 32 characters that nobody can guess"
 		}},
+
+	{"safety.stop_file", "", `"/run/postroom/stop"`, func(c *Config) any { return &c.Safety.StopFile }, nil},
+	{"safety.dry_run", "", "true", func(c *Config) any { return &c.Safety.DryRun }, nil},
+	{"safety.recipients", "", `["ada@example.org", "@example.org"]`, func(c *Config) any { return &c.Safety.Recipients },
+		func(c *Config) string {
+			if _, err := safety.NewGate(safety.Policy{Recipients: c.Safety.Recipients}, nil); err != nil {
+				return "mail addresses, and domains such as \"@example.org\""
+			}
+			return ""
+		}},
+	{"safety.caps", "", `["trash,archive 50/1h by rules", "forward 20/1d"]`, func(c *Config) any { return &c.Safety.Caps },
+		func(c *Config) string { return caps(c.Safety.Caps) }},
+	{"safety.breaker_actions", "", "200", func(c *Config) any { return &c.Safety.BreakerActions },
+		func(c *Config) string { return within(c.Safety.BreakerActions, 0, 1_000_000) }},
+	{"safety.breaker_failures", "", "50", func(c *Config) any { return &c.Safety.BreakerFailures },
+		func(c *Config) string { return within(c.Safety.BreakerFailures, 0, 1_000_000) }},
+	{"safety.breaker_undos", "", "100", func(c *Config) any { return &c.Safety.BreakerUndos },
+		func(c *Config) string { return within(c.Safety.BreakerUndos, 0, 1_000_000) }},
+	{"safety.breaker_window", "", `"1h"`, func(c *Config) any { return &c.Safety.BreakerWindow },
+		func(c *Config) string { return between(c.Safety.BreakerWindow, time.Minute, 366*24*time.Hour) }},
+	{"safety.breaker_open", "", `"1h"`, func(c *Config) any { return &c.Safety.BreakerOpen },
+		func(c *Config) string { return between(c.Safety.BreakerOpen, time.Minute, 3650*24*time.Hour) }},
+	{"safety.quiet_hours", "", `["22:00-07:00", "Sat,Sun 00:00-24:00"]`, func(c *Config) any { return &c.Safety.QuietHours },
+		func(c *Config) string { return quietHours(c.Safety.QuietHours) }},
+	{"safety.quiet_zone", "", `"Europe/Berlin"`, func(c *Config) any { return &c.Safety.QuietZone },
+		func(c *Config) string { return zone(c.Safety.QuietZone) }},
+	{"safety.quiet_actions", "", `["apply_label", "mark_read"]`, func(c *Config) any { return &c.Safety.QuietActions },
+		func(c *Config) string { return actions(c.Safety.QuietActions) }},
 
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
@@ -251,6 +280,41 @@ func actions(names []string) string {
 		if _, ok := postroom.StandardKind(postroom.ActionType(n)); !ok {
 			return fmt.Sprintf("names of actions, which %q is not", n)
 		}
+	}
+	return ""
+}
+
+func caps(texts []string) string {
+	for _, text := range texts {
+		c, err := safety.ParseCap(text)
+		if err == nil {
+			_, err = safety.NewGate(safety.Policy{Caps: []safety.Cap{c}}, nil)
+		}
+		if err != nil {
+			return fmt.Sprintf("caps such as \"trash,archive 50/1h by rules\", which %q is not", text)
+		}
+	}
+	return ""
+}
+
+func quietHours(texts []string) string {
+	var quiet safety.Quiet
+	for _, text := range texts {
+		span, err := safety.ParseQuietSpan(text)
+		if err != nil {
+			return fmt.Sprintf("hours such as \"22:00-07:00\" or \"Sat,Sun 00:00-24:00\", which %q is not", text)
+		}
+		quiet.Spans = append(quiet.Spans, span)
+	}
+	if _, err := safety.NewGate(safety.Policy{Quiet: quiet}, nil); err != nil {
+		return "hours that leave a part of the week, or nothing would ever be done"
+	}
+	return ""
+}
+
+func zone(name string) string {
+	if _, err := time.LoadLocation(name); err != nil {
+		return "a time zone such as \"Europe/Berlin\""
 	}
 	return ""
 }

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// policy is what the sections [policy] and [safety] say, which have been checked.
+func (h *host) policy() (safety.Policy, error) {
+	c := h.cfg.Safety
+	p := safety.Policy{
+		ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.cfg.Policy.ApprovalAlways),
+		Breaker: safety.Breaker{
+			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
+		},
+		Recipients: c.Recipients,
+		Quiet:      safety.Quiet{May: actionTypes(c.QuietActions), Zone: time.Local},
+	}
+	for _, text := range c.Caps {
+		bound, err := safety.ParseCap(text)
+		if err != nil {
+			return p, err
+		}
+		p.Caps = append(p.Caps, bound)
+	}
+	for _, text := range c.QuietHours {
+		span, err := safety.ParseQuietSpan(text)
+		if err != nil {
+			return p, err
+		}
+		p.Quiet.Spans = append(p.Quiet.Spans, span)
+	}
+	if c.QuietZone == "" {
+		return p, nil
+	}
+	zone, err := time.LoadLocation(c.QuietZone)
+	p.Quiet.Zone = zone
+	return p, err
+}
+
+func actionTypes(names []string) []postroom.ActionType {
+	types := []postroom.ActionType{}
+	for _, name := range names {
+		types = append(types, postroom.ActionType(name))
+	}
+	return types
+}
+
+// logEvent tells of what has stopped, and what goes on.
+func (h *host) logEvent(ctx context.Context, _ queue.Tx, e safety.Event) error {
+	h.log.WarnContext(ctx, "what may be done has changed", "event", e.Kind, "account", e.AccountID, "source", e.Source, "by", e.By, "why", e.Why)
+	return nil
+}

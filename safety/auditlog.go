@@ -1,0 +1,193 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// The log has an entry for each row of the ledger that is written, in the transaction that writes it: an HMAC over the row as it is
+// then (the digest), and one over the entry and the entry before it. The end of a chain is sealed with the number of its entries.
+// What alters, removes or puts back a row, or an entry, has no key to make the log say so.
+//
+// The entries form chains, of which a transaction takes one that no other holds: parallel transactions neither wait nor deadlock,
+// whatever else they lock. Each entry says how many entries there were in all when it was made, so that no chain can lose its end
+// when another goes on. The order of the entries about one row is that of their rev, which the row counts.
+
+// The kinds of entries.
+const (
+	auditDecision = "decision"
+	auditAction   = "action"
+	auditApproval = "approval"
+	auditEvent    = "event"
+)
+
+// An AuditEntry is one entry of the log.
+type AuditEntry struct {
+	Lane    int    `db:"lane"       json:"lane"`  // the chain
+	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
+	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
+	Account string `db:"account_id" json:"account_id,omitempty"`
+	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval or event
+	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
+	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
+	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event
+	Digest  string `db:"digest"     json:"digest"`         // the signature over the row
+	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
+
+	At dbtime.Time `db:"created_at" json:"at"`
+}
+
+// signedParts are what the MAC is over.
+func (e *AuditEntry) signedParts(before string) []string {
+	return []string{
+		"entry of the log", before, strconv.Itoa(e.Lane), strconv.FormatInt(e.Entry, 10), strconv.FormatInt(e.Seen, 10), e.Account, e.Kind,
+		e.Subject, strconv.Itoa(e.Rev), e.Note, e.Digest, dbtime.Format(e.At.Time),
+	}
+}
+
+// An AuditHead is the end of a chain: how many entries it has, and the signature over the last. Kept elsewhere, it shows later that
+// the log up to there is still the same.
+type AuditHead struct {
+	Lane    int    `db:"lane"    json:"lane"`
+	Entries int64  `db:"entries" json:"entries"`
+	MAC     string `db:"mac"     json:"mac"`
+}
+
+// String is the head as [ParseAuditHead] reads it.
+func (h AuditHead) String() string { return fmt.Sprintf("%d:%d:%s", h.Lane, h.Entries, h.MAC) }
+
+// ParseAuditHead parses what String has written.
+func ParseAuditHead(s string) (h AuditHead, err error) {
+	lane, rest, _ := strings.Cut(s, ":")
+	entries, mac, _ := strings.Cut(rest, ":")
+	var badLane, badEntries error
+	h.Lane, badLane = strconv.Atoi(lane)
+	h.Entries, badEntries = strconv.ParseInt(entries, 10, 64)
+	h.MAC = mac
+	if badLane != nil || badEntries != nil || h.Entries < 1 || mac == "" {
+		return h, fmt.Errorf("safety: %q is no head of the log; give one as it was printed, such as 1:345:0f3a…", s)
+	}
+	return h, nil
+}
+
+type laneRow struct {
+	AuditHead
+	Seal string `db:"seal"`
+	Seen int64  `db:"seen"` // the entries of all chains
+}
+
+func (r *laneRow) sealedParts() []string {
+	return []string{"end of the log", strconv.Itoa(r.Lane), strconv.FormatInt(r.Entries, 10), r.MAC}
+}
+
+// log adds entries to a chain; those of one call have their kind, subject, rev, note, account and digest.
+func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) error {
+	lane, err := l.takeLane(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("safety: add to the log: %w", err)
+	}
+	for i := range entries {
+		e := &entries[i]
+		lane.Entries, lane.Seen = lane.Entries+1, lane.Seen+1
+		e.Lane, e.Entry, e.Seen, e.At = lane.Lane, lane.Entries, lane.Seen, dbtime.Of(dbtime.Truncate(queue.Now(tx)))
+		e.MAC = l.keys.sign(e.signedParts(lane.MAC))
+		lane.MAC = e.MAC
+		if err := l.addEntry(ctx, tx, e, &lane, i == len(entries)-1); err != nil {
+			return fmt.Errorf("safety: add to the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// addEntry writes an entry, and the end of the chain after the last.
+func (l *Ledger) addEntry(ctx context.Context, tx queue.Tx, e *AuditEntry, lane *laneRow, last bool) error {
+	entry := []any{e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At}
+	end := func() []any { return []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts()), lane.Lane} }
+	if last && l.onPostgres() {
+		_, err := tx.ExecContext(ctx, insertLastEntry, append(entry, end()...)...)
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, insertEntry, entry...); err != nil || !last {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, endLane, end()...)
+	return err
+}
+
+// takeLane locks a chain until the transaction ends: one that no other holds, while there is one.
+func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err error) {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return lane, err
+	}
+	if !l.onPostgres() {
+		return lane, dbquery.Get(ctx, tx, &lane, selectLane)
+	}
+	if err = dbquery.Get(ctx, tx, &lane, selectLane+skipLocked); errors.Is(err, sql.ErrNoRows) {
+		err = dbquery.Get(ctx, tx, &lane, selectLane+waitLocked)
+	}
+	return lane, err
+}
+
+func (l *Ledger) onPostgres() bool { return string(l.cfg.DB.Dialect()) == "postgres" }
+
+// entry makes the entry about a row.
+func (l *Ledger) entry(kind, account, subject string, rev int, note string, row []string) AuditEntry {
+	return AuditEntry{
+		Account: account, Kind: kind, Subject: subject, Rev: rev, Note: note, Digest: l.keys.sign(append([]string{kind}, row...)),
+	}
+}
+
+func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
+	return l.entry(auditAction, r.AccountID, r.ID, r.Rev, string(r.State), r.parts())
+}
+
+// logApproval adds the entry about a request, which has the account of its action.
+func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) error {
+	return l.log(ctx, tx, l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts()))
+}
+
+// parts are the columns of the row.
+func (r *actionRow) parts() []string {
+	return []string{
+		r.ID, r.AccountID, r.MessageID, r.DecisionID, string(r.Type), r.Parameters, string(r.State), r.Error, strconv.FormatBool(r.UndoHint.Valid),
+		r.UndoHint.String, r.JobID, r.Content, stamp(r.CreatedAt), stamp(r.UpdatedAt), stamp(r.ExecutedAt), strconv.Itoa(r.Rev),
+	}
+}
+
+func (r *decisionRow) parts() []string {
+	known := ""
+	if r.Confidence.Valid {
+		known = strconv.FormatFloat(r.Confidence.Float64, 'g', -1, 64)
+	}
+	return []string{
+		r.ID, r.AccountID, r.MessageID, r.Key, string(r.Source), string(r.Action), r.Parameters, known, strconv.FormatBool(r.NeedsApproval), r.Rationale, r.RuleID, r.RuleName,
+		r.RuleVersion, string(r.SafeMode), r.Model, r.Explanations, r.Telemetry, r.Sender, r.Subject, stamp(r.CreatedAt),
+	}
+}
+
+func (r *approvalRow) parts() []string {
+	return []string{
+		r.ID, r.ActionID, r.Reasons, r.Digest, stamp(r.RequestedAt), stamp(r.ExpiresAt), stamp(r.DecidedAt), string(r.Outcome), r.Approver, r.Why,
+		strconv.Itoa(r.Rev),
+	}
+}
+
+func (r *eventRow) parts() []string {
+	return []string{r.ID, string(r.Kind), r.AccountID, string(r.Source), r.By, r.Why, stamp(r.At)}
+}
+
+// stamp is a time as it is stored; empty for none.
+func stamp(t dbtime.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return dbtime.Format(t.Time)
+}

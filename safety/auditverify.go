@@ -1,0 +1,293 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+)
+
+// An Audit is what [Ledger.VerifyAudit] has found.
+type Audit struct {
+	Entries int64 // of the log
+	Rows    int64 // of the ledger that were compared with the log
+	// Before is how many rows are from before there was a log. Nothing is known about them.
+	Before int64
+	// OtherKey is how many entries and rows are signed with another key than the ledger's, and were not checked.
+	OtherKey int64
+	// Heads are the ends of the chains, to be kept where nobody who can write to this database can write.
+	Heads []AuditHead
+	// Faults are what does not fit, at most 1000; none if all is as it was written.
+	Faults []AuditFault
+}
+
+// An AuditFault is one thing that does not fit.
+type AuditFault struct {
+	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry: decision, action, approval, event
+	Subject string `json:"subject"` // the id of the row, or the place in the log
+	What    string `json:"what"`    // for people
+}
+
+const (
+	maxAuditFaults = 1000
+	auditPage      = 2000
+)
+
+// A version is what the log says about a row.
+type version struct {
+	rev    int
+	digest string
+}
+
+// A verifier compares the ledger with its log.
+type verifier struct {
+	l      *Ledger
+	tx     dbquery.Querier
+	audit  Audit
+	known  []AuditHead
+	latest map[[2]string]version // by kind and id
+	began  time.Time             // the first entry
+	seen   int64                 // how many entries there were at least
+
+	switched *eventRow // the last stop or resumption
+}
+
+// VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
+// once; entries that were altered or removed, from the end as well. What the log cannot show is a database that as a whole was put
+// back as it was once, unless heads has a later end of its chains: those of an [Audit] from before, which were kept elsewhere.
+// Reports about undos, turns, and when a link was void are not in the log.
+//
+// It reads one state of the database, and everything in it.
+func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
+	v := verifier{l: l, known: slices.Clone(heads), latest: map[[2]string]version{}}
+	err := l.snapshot(ctx, func(tx dbquery.Querier) error {
+		v.tx = tx
+		if err := l.keys.load(ctx, tx); err != nil {
+			return err
+		}
+		return v.run(ctx)
+	})
+	if err != nil {
+		return v.audit, fmt.Errorf("safety: verify the log: %w", err)
+	}
+	return v.audit, nil
+}
+
+// EachAuditEntry calls fn for the entries of the log, chain by chain, and returns the ends of the chains. It reads one state of the
+// database, and ends with the first error of fn.
+func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) (heads []AuditHead, err error) {
+	err = l.snapshot(ctx, func(tx dbquery.Querier) error {
+		var lanes []laneRow
+		if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
+			return err
+		}
+		for _, lane := range lanes {
+			if err := eachEntry(ctx, tx, lane.Lane, fn); err != nil {
+				return err
+			}
+			if lane.Entries > 0 {
+				heads = append(heads, lane.AuditHead)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("safety: read the log: %w", err)
+	}
+	return heads, nil
+}
+
+// snapshot runs fn on one state of the database.
+func (l *Ledger) snapshot(ctx context.Context, fn func(tx dbquery.Querier) error) error {
+	tx, err := l.cfg.DB.Reader().BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(tx), tx.Rollback())
+}
+
+func eachEntry(ctx context.Context, tx dbquery.Querier, lane int, fn func(AuditEntry) error) error {
+	for last := int64(0); ; {
+		var page []AuditEntry
+		if err := dbquery.Select(ctx, tx, &page, selectEntries, lane, last, auditPage); err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range page {
+			if err := fn(e); err != nil {
+				return err
+			}
+		}
+		last = page[len(page)-1].Entry
+	}
+}
+
+func (v *verifier) faultf(kind, subject, format string, args ...any) {
+	if len(v.audit.Faults) < maxAuditFaults {
+		v.audit.Faults = append(v.audit.Faults, AuditFault{kind, subject, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (v *verifier) run(ctx context.Context) error {
+	if err := v.lanes(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(
+		eachRow(ctx, v, selectDecisions, func(r *decisionRow) { v.row(auditDecision, r.ID, 1, r.CreatedAt, r.parts()) }, func(r *decisionRow) string { return r.ID }),
+		eachRow(ctx, v, selectActions, func(r *actionRow) { v.row(auditAction, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *actionRow) string { return r.ID }),
+		eachRow(ctx, v, selectRequests, func(r *approvalRow) { v.row(auditApproval, r.ID, r.Rev, r.RequestedAt, r.parts()) }, func(r *approvalRow) string { return r.ID }),
+		eachRow(ctx, v, selectAllEvents, v.event, func(r *eventRow) string { return r.ID }),
+	); err != nil {
+		return err
+	}
+	for key := range v.latest {
+		v.faultf(key[0], key[1], "the log has the row, and it is gone")
+	}
+	return v.switchRow(ctx)
+}
+
+func (v *verifier) lanes(ctx context.Context) error {
+	var lanes []laneRow
+	if err := dbquery.Select(ctx, v.tx, &lanes, selectLanes); err != nil {
+		return err
+	}
+	for i := range lanes {
+		if err := v.lane(ctx, &lanes[i]); err != nil {
+			return err
+		}
+	}
+	var entries int64
+	if err := dbquery.Get(ctx, v.tx, &entries, countEntries); err != nil {
+		return err
+	}
+	if entries != v.audit.Entries {
+		v.faultf("head", "all", "%d entries belong to chains whose ends are gone", entries-v.audit.Entries)
+	}
+	if v.seen > v.audit.Entries {
+		v.faultf("head", "all", "there were %d entries, and there are %d: the end of a chain was removed", v.seen, v.audit.Entries)
+	}
+	for _, h := range v.known {
+		v.faultf("head", h.String(), "the log does not reach to this end, which it had once")
+	}
+	return nil
+}
+
+func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
+	before, n := "", int64(0)
+	err := eachEntry(ctx, v.tx, lane.Lane, func(e AuditEntry) error {
+		where := fmt.Sprintf("%d:%d", e.Lane, e.Entry)
+		switch v.l.keys.check(e.MAC, e.signedParts(before)) {
+		case signedRight:
+		case signedByAnotherKey:
+			v.audit.OtherKey++
+		case signedWrong:
+			if e.Entry != n+1 {
+				v.faultf("entry", where, "the entries before it are gone, from %d on", n+1)
+			} else {
+				v.faultf("entry", where, "it was altered")
+			}
+		}
+		before, n = e.MAC, e.Entry
+		v.entry(&e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	where := strconv.Itoa(lane.Lane)
+	switch fits := v.l.keys.check(lane.Seal, lane.sealedParts()); {
+	case lane.Entries == 0 && lane.Seal == "" && n == 0: // it was never used
+	case lane.Entries != n || lane.MAC != before:
+		v.faultf("head", where, "the chain had %d entries, and ends at %d: its end was removed or replaced", lane.Entries, n)
+	case fits == signedWrong:
+		v.faultf("head", where, "it was altered: entries at the end may be gone")
+	case fits == signedByAnotherKey:
+		v.audit.OtherKey++
+	}
+	if n > 0 {
+		v.audit.Heads = append(v.audit.Heads, AuditHead{lane.Lane, n, before})
+	}
+	return nil
+}
+
+// entry notes what the log says about a row.
+func (v *verifier) entry(e *AuditEntry) {
+	v.audit.Entries++
+	v.seen = max(v.seen, e.Seen)
+	if v.began.IsZero() || e.At.Before(v.began) {
+		v.began = e.At.Time
+	}
+	v.known = slices.DeleteFunc(v.known, func(h AuditHead) bool { return h == AuditHead{e.Lane, e.Entry, e.MAC} })
+	key := [2]string{e.Kind, e.Subject}
+	if has, ok := v.latest[key]; !ok || has.rev < e.Rev {
+		v.latest[key] = version{e.Rev, e.Digest}
+	}
+}
+
+// eachRow calls fn for all rows of a table, in the order of their ids.
+func eachRow[R any](ctx context.Context, v *verifier, query string, fn func(*R), id func(*R) string) error {
+	for last := ""; ; {
+		var page []R
+		if err := dbquery.Select(ctx, v.tx, &page, query, last, auditPage); err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			fn(&page[i])
+		}
+		last = id(&page[len(page)-1])
+	}
+}
+
+// row compares a row with what the log says about it.
+func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []string) {
+	key := [2]string{kind, id}
+	last, ok := v.latest[key]
+	if !ok {
+		counts := kind == auditAction || kind == auditApproval
+		if (v.began.IsZero() || created.Before(v.began)) && (rev == 0 || !counts) {
+			v.audit.Before++
+			return
+		}
+		v.faultf(kind, id, "the log does not have the row: it was added by something else")
+		return
+	}
+	delete(v.latest, key)
+	v.audit.Rows++
+	switch v.l.keys.check(last.digest, append([]string{kind}, parts...)) {
+	case signedRight:
+	case signedByAnotherKey:
+		v.audit.OtherKey++
+	case signedWrong:
+		if rev != last.rev {
+			v.faultf(kind, id, "it is at revision %d, and the log at %d: the row was put back, or altered", rev, last.rev)
+			return
+		}
+		v.faultf(kind, id, "the row was altered")
+	}
+}
+
+func (v *verifier) event(r *eventRow) {
+	v.row(auditEvent, r.ID, 1, r.At, r.parts())
+	if (r.Kind == EventStopped || r.Kind == EventResumed) && (v.switched == nil || !r.At.Before(v.switched.At.Time)) {
+		v.switched = r
+	}
+}
+
+// switchRow compares the switch with the last event about it.
+func (v *verifier) switchRow(ctx context.Context) error {
+	var row switchRow
+	err := dbquery.Get(ctx, v.tx, &row, selectSwitch)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	stopped := v.switched != nil && v.switched.Kind == EventStopped
+	if (row.Stopped != 0) != stopped || v.switched != nil && row.By != v.switched.By {
+		v.faultf("switch", "1", "it is not as the last event left it")
+	}
+	return nil
+}

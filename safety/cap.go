@@ -1,0 +1,195 @@
+package safety
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Cap bounds how many actions of an account are carried out within a time without a person. Each account is counted for
+// itself. A decision beyond the cap waits for a person, whatever the safe mode of its rule; what people have approved, undos, and
+// decisions to do nothing do not count. It holds exactly, over all processes that share the database.
+type Cap struct {
+	// AccountID is the account that the cap is about. Default empty: each account.
+	AccountID string
+	// Actions are the kinds that are counted together. Default empty: all but none.
+	Actions []postroom.ActionType
+	// Source is that of the decisions: rules or models. Default empty: both, together.
+	Source postroom.Source
+	// Most is how many there may be within Window. Bounds 0 to 1,000,000; at 0 a person is always asked.
+	Most int
+	// Window is the time that is counted, up to now. Required; bounds 1 minute to 366 days.
+	Window time.Duration
+}
+
+const (
+	maxCap       = 1_000_000
+	maxCapWindow = 366 * 24 * time.Hour
+)
+
+// ParseCap parses a cap as people write it: the kinds, separated by commas, or * for all; how many, a slash and a time as
+// [ParseWindow] has it; "by rules" or "by model" for the decisions of one source; "for" and the id of one account.
+//
+//	trash,archive 50/1h by rules
+//	forward 20/1d
+//	* 500/1d by model for 0192b6c4-…
+func ParseCap(s string) (Cap, error) {
+	var c Cap
+	words := strings.Fields(s)
+	bad := fmt.Errorf("safety: cap %q: write kinds, a number, a slash and a time, as in %q", s, "trash,archive 50/1h by rules")
+	if len(words) < 2 || len(words)%2 != 0 {
+		return c, bad
+	}
+	if words[0] != "*" {
+		for kind := range strings.SplitSeq(words[0], ",") {
+			c.Actions = append(c.Actions, postroom.ActionType(kind))
+		}
+	}
+	most, window, ok := strings.Cut(words[1], "/")
+	n, err := strconv.Atoi(most)
+	if !ok || err != nil {
+		return c, bad
+	}
+	if c.Window, err = ParseWindow(window); err != nil {
+		return c, fmt.Errorf("safety: cap %q: %w", s, err)
+	}
+	c.Most = n
+	return c, c.parseRest(words[2:], bad)
+}
+
+func (c *Cap) parseRest(words []string, bad error) error {
+	for i := 0; i < len(words); i += 2 {
+		switch value := words[i+1]; {
+		case words[i] == "by" && value == "rules" && c.Source == "":
+			c.Source = postroom.SourceDeterministic
+		case words[i] == "by" && value == "model" && c.Source == "":
+			c.Source = postroom.SourceModel
+		case words[i] == "for" && c.AccountID == "":
+			c.AccountID = value
+		default:
+			return bad
+		}
+	}
+	return nil
+}
+
+func (c *Cap) validate(kinds *postroom.Kinds) error {
+	switch {
+	case c.Most < 0 || c.Most > maxCap:
+		return fmt.Errorf(".Most is %d; it must be within 0 and %d", c.Most, maxCap)
+	case c.Window < time.Minute || c.Window > maxCapWindow:
+		return fmt.Errorf(".Window is %v; it must be within 1m and %v", c.Window, maxCapWindow)
+	case c.Source != "" && c.Source != postroom.SourceDeterministic && c.Source != postroom.SourceModel:
+		return fmt.Errorf(".Source is %q; use deterministic or llm, or leave it empty for both", string(c.Source))
+	}
+	for i, t := range c.Actions {
+		if !kinds.Knows(t) || t == postroom.None {
+			return fmt.Errorf(".Actions[%d] is %q, which is no action that does something; the actions are %v", i, string(t), kinds.Types())
+		}
+	}
+	return nil
+}
+
+func (c *Cap) about(accountID string, d postroom.Decision) bool {
+	return d.Action != postroom.None && (c.AccountID == "" || c.AccountID == accountID) && (c.Source == "" || c.Source == d.Source) &&
+		(len(c.Actions) == 0 || slices.Contains(c.Actions, d.Action))
+}
+
+// String is the cap for people.
+func (c *Cap) String() string {
+	kinds := make([]string, len(c.Actions))
+	for i, t := range c.Actions {
+		kinds[i] = string(t)
+	}
+	what := "actions"
+	if len(kinds) > 0 {
+		what = strings.Join(kinds, ", ")
+	}
+	by := map[postroom.Source]string{postroom.SourceDeterministic: " by rules", postroom.SourceModel: " by models"}[c.Source]
+	return fmt.Sprintf("%d %s within %v%s", c.Most, what, c.Window, by)
+}
+
+// capDoubts asks about a decision that is beyond a cap.
+func (l *Ledger) capDoubts(ctx context.Context, tx queue.Tx, accountID string, d postroom.Decision) ([]Doubt, error) {
+	for i := range l.gate.policy.Caps {
+		c := &l.gate.policy.Caps[i]
+		if !c.about(accountID, d) {
+			continue
+		}
+		if err := l.lockCount(ctx, tx, accountID); err != nil {
+			return nil, err
+		}
+		sources := []postroom.Source{c.Source}
+		if c.Source == "" {
+			sources = []postroom.Source{postroom.SourceDeterministic, postroom.SourceModel}
+		}
+		n, err := l.countAlone(ctx, tx, accountID, sources, c.Actions, queue.Now(tx).Add(-c.Window), c.Most)
+		if err != nil {
+			return nil, err
+		}
+		if n >= c.Most {
+			return []Doubt{{OverrideCap, fmt.Sprintf("the cap is reached: %s without a person", c)}}, nil
+		}
+	}
+	return nil, nil
+}
+
+// lockCount lets no other transaction count for the account until this one ends.
+func (l *Ledger) lockCount(ctx context.Context, tx queue.Tx, accountID string) error {
+	if _, err := tx.ExecContext(ctx, lockModelCount, accountID); err != nil {
+		return fmt.Errorf("safety: count what was done without a person: %w", err)
+	}
+	return nil
+}
+
+// countAlone counts, up to most, the decisions that have led to actions of the kinds without a person; no kinds are all.
+func (l *Ledger) countAlone(
+	ctx context.Context, tx queue.Tx, accountID string, sources []postroom.Source, kinds []postroom.ActionType, since time.Time, most int,
+) (n int, err error) {
+	if len(kinds) == 0 {
+		kinds = slices.DeleteFunc(l.cfg.Kinds.Types(), func(t postroom.ActionType) bool { return t == postroom.None })
+	}
+	query, args, err := sqlx.In(countAlone, accountID, sources, kinds, dbtime.Of(since), most)
+	if err == nil {
+		err = dbquery.Get(ctx, tx, &n, sqlx.Rebind(sqlx.DOLLAR, query), args...)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("safety: count what was done without a person: %w", err)
+	}
+	return n, nil
+}
+
+// beyond asks about a decision that nothing else speaks against, if too much has been done already.
+func (l *Ledger) beyond(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, v Verdict) (Verdict, error) {
+	if v.RequiresApproval || msg == nil || d.Action == postroom.None {
+		return v, nil
+	}
+	byBreaker, err := l.breakerDoubts(ctx, tx, msg.AccountID, d)
+	if err != nil {
+		return v, err
+	}
+	byCap, err := l.capDoubts(ctx, tx, msg.AccountID, d)
+	v.doubt(append(byBreaker, byCap...))
+	return v, err
+}
+
+func (p Policy) validateCaps(kinds *postroom.Kinds) error {
+	var faults []error
+	for i := range p.Caps {
+		if err := p.Caps[i].validate(kinds); err != nil {
+			faults = append(faults, fmt.Errorf("safety: Policy.Caps[%d]%w", i, err))
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,117 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An EventKind names what has happened to the ledger as a whole.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventStopped       EventKind = "stopped"
+	EventResumed       EventKind = "resumed"
+	EventBreakerOpened EventKind = "breaker_opened"
+	EventBreakerClosed EventKind = "breaker_closed"
+	EventSettings      EventKind = "settings" // Why has them, as JSON
+)
+
+// An Event is a change of what may be done: who has made it, when and why.
+type Event struct {
+	ID        string
+	Kind      EventKind
+	AccountID string          // empty: all accounts
+	Source    postroom.Source // empty: all sources
+	By        string          // the person or program
+	Why       string
+	At        time.Time
+}
+
+type eventRow struct {
+	ID        string          `db:"id"`
+	Kind      EventKind       `db:"kind"`
+	AccountID string          `db:"account_id"`
+	Source    postroom.Source `db:"source"`
+	By        string          `db:"changed_by"`
+	Why       string          `db:"why"`
+	At        dbtime.Time     `db:"created_at"`
+}
+
+func (r *eventRow) value() (Event, error) { //nolint:unparam // as all rows
+	return Event{ID: r.ID, Kind: r.Kind, AccountID: r.AccountID, Source: r.Source, By: r.By, Why: r.Why, At: r.At.Time}, nil
+}
+
+// event records what has changed, and calls [Config].Notify.
+func (l *Ledger) event(ctx context.Context, tx queue.Tx, e Event) (err error) {
+	if e.ID, err = uuid7.New(); err != nil {
+		return err
+	}
+	e.At = dbtime.Truncate(queue.Now(tx))
+	row := eventRow{e.ID, e.Kind, e.AccountID, e.Source, e.By, e.Why, dbtime.Of(e.At)}
+	_, err = tx.ExecContext(ctx, insertEvent, e.ID, string(e.Kind), e.AccountID, string(e.Source), e.By, e.Why, dbtime.Of(e.At))
+	if err != nil {
+		return fmt.Errorf("safety: record that it is %s: %w", e.Kind, err)
+	}
+	if err := l.logEvent(ctx, tx, &row); err != nil {
+		return err
+	}
+	if l.cfg.Notify == nil {
+		return nil
+	}
+	return l.cfg.Notify(ctx, tx, e)
+}
+
+// settings are what decides which actions need a person.
+type settings struct {
+	Policy         Policy
+	Approvers      []string
+	ApprovalExpiry string
+	DryRun         bool
+}
+
+// RecordSettings records the settings of the ledger as an [Event] if they are others than those recorded last, so that it is known
+// under which a decision was made. Call it when a program begins to decide. by names the program or person.
+func (l *Ledger) RecordSettings(ctx context.Context, tx queue.Tx, by string) error {
+	text, err := encode("settings", settings{l.gate.policy, l.cfg.Approvers, l.cfg.ApprovalExpiry.String(), l.cfg.DryRun})
+	if err != nil {
+		return err
+	}
+	var last string
+	if err := dbquery.Get(ctx, tx, &last, selectSettings); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("safety: read the settings that were recorded last: %w", err)
+	}
+	if text == last {
+		return nil
+	}
+	return l.event(ctx, tx, Event{Kind: EventSettings, By: dbvalue.Clean(by), Why: text})
+}
+
+func (l *Ledger) logEvent(ctx context.Context, tx queue.Tx, r *eventRow) error {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	return l.log(ctx, tx, l.entry(auditEvent, r.AccountID, r.ID, 1, string(r.Kind), r.parts()))
+}
+
+// Events lists the changes of what may be done, newest first; limit is 1 to 100.
+func (l *Ledger) Events(ctx context.Context, limit int) ([]Event, error) {
+	if limit < 1 || limit > maxLimit {
+		return nil, fmt.Errorf("safety: events: the limit is %d; it must be within 1 and %d", limit, maxLimit)
+	}
+	events, err := all[eventRow, Event](ctx, l.cfg.DB.Reader(), selectEvents, limit)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list events: %w", err)
+	}
+	return events, nil
+}

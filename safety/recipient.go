@@ -1,0 +1,123 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"net/mail"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// Labels lists the labels of an account; *gmail.Store implements it.
+type Labels interface {
+	Labels(ctx context.Context, accountID string) ([]postroom.Label, error)
+}
+
+// capabilityDoubts ask about what comes from a model alone: recipients that neither the message nor the policy names, and labels
+// that the account does not have or that its user keeps from models.
+func (l *Ledger) capabilityDoubts(ctx context.Context, msg *postroom.Message, d postroom.Decision) ([]Doubt, error) {
+	var doubts []Doubt
+	kind, _ := l.cfg.Kinds.Kind(d.Action)
+	for _, p := range kind.Parameters {
+		if !p.Recipient || d.Parameters[p.Name] == nil {
+			continue
+		}
+		if reason := l.gate.strangers(msg, d.Parameters, p.Name); reason != "" {
+			doubts = append(doubts, Doubt{OverrideRecipient, reason})
+		}
+	}
+	unknown, err := l.unknownLabel(ctx, msg, d)
+	if err != nil || unknown == "" {
+		return doubts, err
+	}
+	return append(doubts, Doubt{OverrideLabel, unknown}), nil
+}
+
+// strangers names the recipients of a parameter that only the model names; empty if there are none.
+func (g *Gate) strangers(msg *postroom.Message, p postroom.Parameters, name string) string {
+	values, ok := p.Texts(name)
+	if !ok {
+		return fmt.Sprintf("the recipients in %q cannot be read", name)
+	}
+	var strangers []string
+	for _, value := range values {
+		list, err := mail.ParseAddressList(value)
+		if err != nil {
+			strangers = append(strangers, fmt.Sprintf("%q", value))
+			continue
+		}
+		for _, a := range list {
+			if !g.knows(a.Address) && !takesPart(msg, a.Address) {
+				strangers = append(strangers, fmt.Sprintf("%q", a.Address))
+			}
+		}
+	}
+	if len(strangers) == 0 {
+		return ""
+	}
+	return "only the model names the recipient " + strings.Join(slices.Compact(strangers), ", ")
+}
+
+// knows reports whether the policy lists the address, or its domain.
+func (g *Gate) knows(address string) bool {
+	return slices.ContainsFunc(g.policy.Recipients, func(known string) bool {
+		_, domain, _ := strings.Cut(address, "@")
+		return strings.EqualFold(known, address) || strings.EqualFold(known, "@"+domain)
+	})
+}
+
+// takesPart reports whether the address is in the header of the message. Reply-To counts at the domain of the sender only: anyone
+// can write one, and so have an answer sent to somebody else.
+func takesPart(msg *postroom.Message, address string) bool {
+	if msg == nil {
+		return false
+	}
+	is := func(a postroom.Address) bool { return strings.EqualFold(a.Email, address) }
+	if is(msg.From) || slices.ContainsFunc(msg.To, is) || slices.ContainsFunc(msg.Cc, is) {
+		return true
+	}
+	return slices.ContainsFunc(msg.ReplyTo, func(a postroom.Address) bool {
+		return is(a) && mime.OrganizationalDomain(a.Domain()) == mime.OrganizationalDomain(msg.From.Domain())
+	})
+}
+
+// unknownLabel says what is wrong with the label of a model's decision; empty if nothing is.
+func (l *Ledger) unknownLabel(ctx context.Context, msg *postroom.Message, d postroom.Decision) (string, error) {
+	names := l.cfg.Kinds.LabelParameters(d.Action)
+	if l.cfg.Labels == nil || msg == nil || len(names) == 0 {
+		return "", nil
+	}
+	labels, err := l.cfg.Labels.Labels(ctx, msg.AccountID)
+	if err != nil {
+		return "", fmt.Errorf("safety: look up the labels of account %s: %w", msg.AccountID, err)
+	}
+	for _, name := range names {
+		id, given := d.Parameters.Text(name)
+		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
+		switch {
+		case !given:
+		case i < 0:
+			return fmt.Sprintf("the account has no label %q", id), nil
+		case labels[i].Type != postroom.LabelSystem && !labels[i].AvailableToClassifier:
+			return fmt.Sprintf("the label %q is not for models", labels[i].Name), nil
+		}
+	}
+	return "", nil
+}
+
+// checkRecipients checks what Policy.Recipients lists.
+func (p Policy) checkRecipients() error {
+	for i, r := range p.Recipients {
+		address := r
+		if strings.HasPrefix(r, "@") {
+			address = "anybody" + r
+		}
+		if a, err := mail.ParseAddress(address); err != nil || a.Address != address {
+			return fmt.Errorf("safety: Policy.Recipients[%d] is %q; give an address, or a domain as in @example.org", i, r)
+		}
+	}
+	return nil
+}

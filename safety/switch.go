@@ -1,0 +1,159 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Stop says that nothing is started, and who has stopped it.
+type Stop struct {
+	By  string // empty if the file is why
+	Why string
+	At  time.Time // zero if the file is why
+	// File is [Config].StopFile if that is why: it exists, or cannot be looked at.
+	File string
+	// Undos reports that undos are carried out all the same.
+	Undos bool
+}
+
+// String says who has stopped it, when and why, for people.
+func (s *Stop) String() string {
+	if s.File != "" {
+		return "stopped: " + s.Why
+	}
+	text := fmt.Sprintf("stopped by %s on %s", s.By, s.At.UTC().Format(time.RFC3339))
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	return text
+}
+
+type switchRow struct {
+	Stopped int         `db:"stopped"`
+	Undos   int         `db:"undos"`
+	By      string      `db:"changed_by"`
+	Why     string      `db:"why"`
+	At      dbtime.Time `db:"changed_at"`
+}
+
+// StopOptions are those of [Ledger.Stop].
+type StopOptions struct {
+	// Why is the reason for people. Default empty: none is given.
+	Why string
+	// Undos lets undos be carried out while all else is stopped. Default false: undos wait as well.
+	Undos bool
+}
+
+// Stop stops all that use the database: from its commit on no action and no undo starts, and none that has failed is tried
+// again; see [Ledger.Start]. What is under way at that instant ends. Decisions are recorded as ever, people can approve and reject,
+// and what has been decided waits until [Ledger.Resume]. Stopped once more, the last name, reason and options hold.
+//
+// by is the person or program that stops, and must not be blank.
+func (l *Ledger) Stop(ctx context.Context, tx queue.Tx, by string, o StopOptions) error {
+	return l.flip(ctx, tx, EventStopped, by, o.Why, true, o.Undos)
+}
+
+// Resume ends a [Ledger.Stop]. The file of [Config].StopFile must be removed besides, where there is one. Resumed when nothing is
+// stopped, it writes nothing and is no error. by must not be blank.
+func (l *Ledger) Resume(ctx context.Context, tx queue.Tx, by, why string) error {
+	return l.flip(ctx, tx, EventResumed, by, why, false, false)
+}
+
+func (l *Ledger) flip(ctx context.Context, tx queue.Tx, kind EventKind, by, why string, stopped, undos bool) error {
+	if strings.TrimSpace(by) == "" {
+		return fmt.Errorf("safety: %s: the name of who does it is blank, and it goes on record", kind)
+	}
+	by, why = dbvalue.Clean(by), dbvalue.Clean(why)
+	statement := setSwitch
+	if !stopped {
+		statement = resetSwitch
+	}
+	changed, err := dbquery.Exec(ctx, tx, statement, dbvalue.Number(undos), by, why, dbtime.Of(queue.Now(tx)))
+	if err != nil {
+		return fmt.Errorf("safety: %s: %w", kind, err)
+	}
+	if changed == 0 {
+		return nil
+	}
+	return l.event(ctx, tx, Event{Kind: kind, By: by, Why: why})
+}
+
+// Stopped returns why nothing is started; nil if actions are. The file is looked at first.
+func (l *Ledger) Stopped(ctx context.Context) (*Stop, error) {
+	if s := l.fileStop(); s != nil {
+		return s, nil
+	}
+	var row switchRow
+	err := dbquery.Get(ctx, l.cfg.DB.Reader(), &row, selectSwitch)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil //nolint:nilnil // none is no error, and no stop
+	case err != nil:
+		return nil, fmt.Errorf("safety: read whether all is stopped: %w", err)
+	}
+	return row.stop(), nil
+}
+
+// stop is nil where nothing is stopped.
+func (r *switchRow) stop() *Stop {
+	if r.Stopped == 0 {
+		return nil
+	}
+	return &Stop{By: r.By, Why: r.Why, At: r.At.Time, Undos: r.Undos != 0}
+}
+
+// fileStop stops where the file cannot be looked at, too: whoever has put it there means it.
+func (l *Ledger) fileStop() *Stop {
+	if l.cfg.StopFile == "" {
+		return nil
+	}
+	_, err := os.Lstat(l.cfg.StopFile)
+	switch {
+	case err == nil:
+		return &Stop{File: l.cfg.StopFile, Why: "the file " + l.cfg.StopFile + " exists; remove it to go on"}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return &Stop{File: l.cfg.StopFile, Why: "the file that stops everything cannot be looked at: " + err.Error()}
+}
+
+// held returns a [*postroom.HeldError] if nothing may start.
+func held(reason string, until time.Time) error {
+	return &postroom.HeldError{Reason: reason, Until: until}
+}
+
+// heldByStop holds what starts, or what is tried again, while all is stopped or nothing but a dry run.
+func (l *Ledger) heldByStop(row *switchRow, isUndo bool) error {
+	if s := l.fileStop(); s != nil {
+		return held(s.String(), time.Time{})
+	}
+	if s := row.stop(); s != nil && (!isUndo || !s.Undos) {
+		return held(s.String(), time.Time{})
+	}
+	if l.cfg.DryRun {
+		return held("this is a dry run: nothing is carried out", time.Time{})
+	}
+	return nil
+}
+
+// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox, and else nil or the error of the database. It
+// is for what is no action of the ledger, such as the end of a snooze.
+func (l *Ledger) Held(ctx context.Context) error {
+	var row switchRow
+	if err := dbquery.Get(ctx, l.cfg.DB.Reader(), &row, selectSwitch); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("safety: read whether all is stopped: %w", err)
+	}
+	return l.heldByStop(&row, false)
+}
