@@ -96,13 +96,18 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 	return l.cfg.Ask(ctx, tx, a)
 }
 
-// close answers or withdraws the open request, if there is one.
+// close answers or withdraws the open request, if there is one, and calls [Config.OnAnswer].
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	n, err := dbquery.Exec(ctx, tx, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
-	if err != nil {
+	r, err := get[approvalRow, Approval](ctx, tx, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
 		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
+	case l.cfg.OnAnswer == nil:
+		return true, nil
 	}
-	return n > 0, nil
+	return true, l.cfg.OnAnswer(ctx, tx, r)
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes

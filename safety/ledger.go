@@ -42,6 +42,10 @@ type Config struct {
 	// [Ledger.Approvals].
 	Ask func(ctx context.Context, tx queue.Tx, action postroom.Action) error
 
+	// OnAnswer is called when a request for approval is approved, rejected or withdrawn, whoever did it and wherever, in the
+	// transaction that does it; an error rolls that back. Default nil: nothing follows.
+	OnAnswer func(ctx context.Context, tx queue.Tx, request Approval) error
+
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 

@@ -251,7 +251,13 @@ SET outcome = $1,
   why = $3,
   decided_at = $4
 WHERE action_id = $5
-  AND outcome = 'waiting'`
+  AND outcome = 'waiting'
+RETURNING ` + approvalColumns
+
+	selectApproval = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE id = $1`
 
 	selectApprovals = `
 SELECT ` + approvalColumns + `
