@@ -4,7 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"strings"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,8 +40,7 @@ type fixture struct {
 	transport *http.Transport
 	cfg       discord.Config
 	bot       *discord.Bot
-	executed  []string
-	logged    *strings.Builder
+	executed  atomic.Pointer[[]string]
 }
 
 // each runs the test on every database.
@@ -49,7 +49,7 @@ func each(t *testing.T, fn func(t *testing.T, f *fixture)) {
 }
 
 func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixture {
-	f := &fixture{t: t, db: db, server: discordtest.Start(discordtest.Config{}), transport: &http.Transport{}, logged: &strings.Builder{}}
+	f := &fixture{t: t, db: db, server: discordtest.Start(discordtest.Config{}), transport: &http.Transport{}}
 	t.Cleanup(func() {
 		f.server.Close()
 		f.transport.CloseIdleConnections()
@@ -67,7 +67,8 @@ func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixtur
 	f.ledger, err = safety.NewLedger(safety.Config{
 		DB: db,
 		Execute: func(_ context.Context, _ queue.Tx, a postroom.Action) error {
-			f.executed = append(f.executed, a.ID)
+			list := append(f.done(), a.ID)
+			f.executed.Store(&list)
 			return nil
 		},
 		Ask:      func(ctx context.Context, tx queue.Tx, a postroom.Action) error { return enqueue(ctx, tx, a.ID) },
@@ -76,7 +77,7 @@ func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixtur
 	require.NoError(t, err)
 	f.cfg = discord.Config{
 		DB: db, Queue: f.queue, Ledger: f.ledger, Token: f.server.Token(), Channel: f.server.Channel(), Endpoint: f.server.URL(),
-		Transport: f.transport, DeferAfter: 2500 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Transport: f.transport, DeferAfter: 2500 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	if change != nil {
 		change(&f.cfg)
@@ -87,6 +88,25 @@ func newFixture(t *testing.T, db queue.DB, change func(*discord.Config)) *fixtur
 		return discord.SetWhitelist(ctx, tx, []discord.Person{{UserID: ann.ID, Name: "ann"}, {UserID: ben.ID}})
 	})
 	return f
+}
+
+// serve gives the bot another server.
+func (f *fixture) serve(cfg discordtest.Config) {
+	f.t.Helper()
+	f.server.Close()
+	f.server = discordtest.Start(cfg)
+	f.cfg.Endpoint = f.server.URL()
+	var err error
+	f.bot, err = discord.New(f.cfg)
+	require.NoError(f.t, err)
+}
+
+// done lists the actions that were executed.
+func (f *fixture) done() []string {
+	if list := f.executed.Load(); list != nil {
+		return slices.Clone(*list)
+	}
+	return nil
 }
 
 // write runs fn in a transaction whose clock is now.

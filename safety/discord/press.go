@@ -41,7 +41,7 @@ func (b *Bot) press(ctx context.Context, s *discordgo.Session, i *discordgo.Inte
 	defer patience.Stop()
 	select {
 	case r := <-done:
-		b.answered("answer a press", s.InteractionRespond(i, r.now(), discordgo.WithContext(ctx)))
+		b.answered(ctx, "answer a press", s.InteractionRespond(i, r.now(), discordgo.WithContext(ctx)))
 		return
 	case <-patience.C:
 	}
@@ -49,16 +49,16 @@ func (b *Bot) press(ctx context.Context, s *discordgo.Session, i *discordgo.Inte
 		Type: discordgo.InteractionResponseDeferredChannelMessageWithSource,
 		Data: &discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral},
 	}
-	b.answered("announce an answer", s.InteractionRespond(i, later, discordgo.WithContext(ctx)))
+	b.answered(ctx, "announce an answer", s.InteractionRespond(i, later, discordgo.WithContext(ctx)))
 	r := <-done // which ends with ctx
 	_, err := s.InteractionResponseEdit(i, r.later(), discordgo.WithContext(ctx))
-	b.answered("answer a press", err)
+	b.answered(ctx, "answer a press", err)
 }
 
 // answered logs what went wrong. An interaction that is over, or that another program with the same bot has answered, is nobody's
 // fault: the message of the request says what became of it.
-func (b *Bot) answered(op string, err error) {
-	if err = failed(op, err); err != nil && !hasCode(err, codeAcknowledged, codeUnknownInteraction) {
+func (b *Bot) answered(ctx context.Context, op string, err error) {
+	if err = failed(op, err); err != nil && ctx.Err() == nil && !hasCode(err, codeAcknowledged, codeUnknownInteraction) {
 		b.cfg.Logger.Warn("discord: a press is not answered", "error", err)
 	}
 }

@@ -82,4 +82,5 @@ func (s *Server) closeGateway() {
 	s.gateway.closed = true
 	s.mu.Unlock()
 	s.Disconnect(0)
+	s.gateway.serving.Wait()
 }

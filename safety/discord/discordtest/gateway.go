@@ -42,6 +42,7 @@ type gateway struct {
 	heartbeats  int
 	connections int
 	closed      bool
+	serving     sync.WaitGroup
 }
 
 // A session outlives its connections.
@@ -81,6 +82,8 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 	s.gateway.conns = append(s.gateway.conns, c)
 	s.gateway.connections++
+	s.gateway.serving.Add(1)
+	defer s.gateway.serving.Done()
 	s.touch()
 	s.mu.Unlock()
 	c.send(packet{Op: opHello, Data: marshal(map[string]int64{"heartbeat_interval": s.cfg.HeartbeatInterval.Milliseconds()})})

@@ -73,7 +73,7 @@ func (s *Server) URL() string { return s.http.URL }
 
 // GatewayURL is the address of the websocket.
 func (s *Server) GatewayURL() string {
-	return "ws" + strings.TrimPrefix(s.http.URL, "http") + "/gateway"
+	return "ws" + strings.TrimPrefix(s.http.URL, "http") + "/gateway/"
 }
 
 // Token is the token of the bot.
@@ -161,7 +161,7 @@ func (s *Server) routes() http.Handler {
 	mux.Handle("/", s.method(func(*http.Request) (any, error) { return nil, refuse(http.StatusNotFound, 0, "404: Not Found") }))
 
 	all := http.NewServeMux()
-	all.HandleFunc("/gateway", s.serveGateway)
+	all.HandleFunc("/gateway/{$}", s.serveGateway)
 	for _, version := range []string{"v9", "v10"} {
 		all.Handle("/api/"+version+"/", http.StripPrefix("/api/"+version, mux))
 	}
