@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -44,6 +45,7 @@ type host struct {
 	outbox  *gmail.Outbox
 	undoing undo.Config
 	undoer  *undo.Undoer
+	bot     *discord.Bot // nil: nobody is asked at Discord
 	release func() error
 }
 
@@ -79,7 +81,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, discord.Migrate} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Ask: h.ask, OnAnswer: h.answered, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
 		Key: key,
 	})
 	return err
@@ -139,6 +141,9 @@ func (h *host) work(ctx context.Context) (err error) {
 	}
 	if err == nil {
 		err = h.connect(ctx)
+	}
+	if err == nil {
+		err = h.newBot(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, h.close())
@@ -190,7 +195,12 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	var asks error
+	if h.bot != nil {
+		asks = discord.Register(d, h.bot)
+	}
 	return d, errors.Join(
+		asks,
 		gmail.Register(d, gmail.Config{
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,

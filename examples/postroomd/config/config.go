@@ -20,6 +20,7 @@ type Config struct {
 	Gmail     Gmail
 	Outbound  Outbound
 	Policy    Policy
+	Discord   Discord
 	Schedules Schedules
 }
 
@@ -93,6 +94,16 @@ type Policy struct {
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
 }
 
+// Discord is the section [discord]: where people are asked for approval.
+type Discord struct {
+	BotToken  Secret
+	ChannelID string        // empty: nobody is asked there
+	Whitelist []string      // who may answer, each as ID or ID=name
+	Remind    time.Duration // 0: never
+	Endpoint  string        // empty: Discord's
+	Gateway   string        // empty: the one that the endpoint names
+}
+
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
 type Schedules struct {
 	HistorySync time.Duration
@@ -113,6 +124,7 @@ func Default() Config {
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
 		},
+		Discord:   Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}
 }

@@ -113,6 +113,19 @@ var settings = []setting{
 			return "a text of at least 32 characters that nobody can guess"
 		}},
 
+	{"discord.bot_token", "DISCORD_BOT_TOKEN", `"env:DISCORD_BOT_TOKEN"`, func(c *Config) any { return &c.Discord.BotToken },
+		func(c *Config) string { return withoutSpaces(string(c.Discord.BotToken)) }},
+	{"discord.channel_id", "", `"772908445358620702"`, func(c *Config) any { return &c.Discord.ChannelID },
+		func(c *Config) string { return discordID(c.Discord.ChannelID, "channel") }},
+	{"discord.whitelist", "", `["53908232506183680=ada"]`, func(c *Config) any { return &c.Discord.Whitelist },
+		func(c *Config) string { return discordPeople(c.Discord.Whitelist) }},
+	{"discord.remind", "", `"24h"`, func(c *Config) any { return &c.Discord.Remind },
+		func(c *Config) string { return remindInterval(c.Discord.Remind) }},
+	{"discord.endpoint", "", `"http://127.0.0.1:8026"`, func(c *Config) any { return &c.Discord.Endpoint },
+		func(c *Config) string { return webAddress(c.Discord.Endpoint) }},
+	{"discord.gateway", "", `"ws://127.0.0.1:8026/gateway/"`, func(c *Config) any { return &c.Discord.Gateway },
+		func(c *Config) string { return socketAddress(c.Discord.Gateway) }},
+
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
