@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,7 +44,7 @@ func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 		require.Contains(t, message.Text(), "Decided by: `rule Tea`")
 		for n := range 5 {
 			if strings.Contains(message.Text(), fmt.Sprintf("Subject: `Tea %d @everyone`", n)) {
-				messages[fmt.Sprint(n)] = message
+				messages[strconv.Itoa(n)] = message
 			}
 		}
 	}

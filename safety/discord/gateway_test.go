@@ -14,6 +14,7 @@ import (
 
 // A press that comes while the connection is down is heard when the session is taken up.
 func TestAConnectionThatIsLostIsTakenUp(t *testing.T) {
+	t.Parallel()
 	for name, disturb := range map[string]func(*discordtest.Server){
 		"closed":               func(s *discordtest.Server) { s.Disconnect(discordtest.CloseUnknownError) },
 		"cut":                  func(s *discordtest.Server) { s.Disconnect(0) },
@@ -76,6 +77,7 @@ func TestAWrongTokenIsSaid(t *testing.T) {
 
 // Run ends with its context, wherever it is.
 func TestRunEnds(t *testing.T) {
+	t.Parallel()
 	for name, gateway := range map[string]string{"nobody answers": "ws://127.0.0.1:1/", "before it begins": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

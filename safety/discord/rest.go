@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,15 +113,7 @@ func failed(op string, err error) error {
 // hasCode reports whether err is Discord's error of the code.
 func hasCode(err error, codes ...int) bool {
 	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, code := range codes {
-		if e.Code == code {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }
 
 // limited returns an error that defers the job when a call of the bucket has to wait. discordgo would sleep, whatever becomes of
