@@ -15,7 +15,7 @@ var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "undo"}},
+	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo"}},
 	"internal/dbquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
@@ -25,7 +25,7 @@ var internalPackages = map[string]struct {
 		"gmail", "llm", "rules", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
-	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "safety/discord", "undo"}},
+	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest"},
 		imports: []string{"golang.org/x/text/"},

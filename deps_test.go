@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"safety":                        {"", "queue", "mime"},
 	"safety/discord":                {"", "queue", "safety"},
 	"safety/discord/discordtest":    {},
+	"safety/webhook":                {"", "queue", "safety"},
 	"undo":                          {"", "queue", "safety"},
 }
 

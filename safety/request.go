@@ -87,3 +87,16 @@ func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) 
 	_, _ = fmt.Fprintf(h, "%q", []string{"a key for", purpose})
 	return h.Sum(nil), nil
 }
+
+// OpenRequestTx returns the request for approval of an action that waits, inside a write transaction, as [Config].Ask sees it. Without
+// one the error is [postroom.ErrNotFound].
+func (l *Ledger) OpenRequestTx(ctx context.Context, tx queue.Tx, actionID string) (Approval, error) {
+	r, err := get[approvalRow, Approval](ctx, tx, selectRequest, actionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, notFound("open request for approval of action", actionID)
+	}
+	if err != nil {
+		return r, fmt.Errorf("safety: read the request for approval of action %s: %w", actionID, err)
+	}
+	return r, nil
+}
