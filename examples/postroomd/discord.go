@@ -58,20 +58,23 @@ func (s *site) whitelist() []discord.Person {
 
 // ask follows a request for approval.
 func (h *host) ask(ctx context.Context, tx queue.Tx, a postroom.Action) error {
-	return h.tellDoors(ctx, tx, a.ID)
+	request, err := h.ledger.OpenRequestTx(ctx, tx, a.ID)
+	if err != nil {
+		return err
+	}
+	return h.tellDoors(ctx, tx, request)
 }
 
-// answered follows the answer to one, wherever it was given.
-func (h *host) answered(ctx context.Context, tx queue.Tx, request safety.Approval) error {
-	return h.tellDoors(ctx, tx, request.ActionID)
-}
-
-// tellDoors enqueues what makes the places where people are asked show what the ledger says.
-func (h *host) tellDoors(ctx context.Context, tx queue.Tx, actionID string) error {
+// tellDoors follows a request for approval, and the answer to it wherever it was given: it enqueues what makes the places where
+// people are asked show what the ledger says.
+func (h *host) tellDoors(ctx context.Context, tx queue.Tx, request safety.Approval) error {
+	if err := h.tellWebhook(ctx, tx, request); err != nil {
+		return err
+	}
 	if !h.asksDiscord() {
 		return nil
 	}
-	_, err := h.queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(actionID))
+	_, err := h.queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(request.ActionID))
 	return err
 }
 

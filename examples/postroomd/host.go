@@ -19,6 +19,7 @@ import (
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
+	"github.com/postroom-go/postroom/safety/webhook"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -45,7 +46,8 @@ type host struct {
 	outbox  *gmail.Outbox
 	undoing undo.Config
 	undoer  *undo.Undoer
-	bot     *discord.Bot // nil: nobody is asked at Discord
+	bot     *discord.Bot    // nil: nobody is asked at Discord
+	sender  *webhook.Sender // nil: no address is told of requests
 	release func() error
 }
 
@@ -106,7 +108,7 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Ask: h.ask, OnAnswer: h.answered, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		DB: h.db, Kinds: kinds, Rules: h.rules, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Policy: h.policy(), Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
 		Key: key,
 	})
 	return err
@@ -143,7 +145,7 @@ func (h *host) work(ctx context.Context) (err error) {
 		err = h.connect(ctx)
 	}
 	if err == nil {
-		err = h.newBot(ctx)
+		err = errors.Join(h.newBot(ctx), h.newSender())
 	}
 	if err != nil {
 		return errors.Join(err, h.close())
@@ -155,6 +157,9 @@ func (h *host) close() error {
 	var errs []error
 	if h.server != nil {
 		errs = append(errs, h.server.Close())
+	}
+	if h.sender != nil {
+		h.sender.Close()
 	}
 	errs = append(errs, h.db.Close())
 	if h.release != nil {
@@ -198,6 +203,9 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	var asks error
 	if h.bot != nil {
 		asks = discord.Register(d, h.bot)
+	}
+	if h.sender != nil {
+		asks = errors.Join(asks, webhook.Register(d, h.sender))
 	}
 	return d, errors.Join(
 		asks,

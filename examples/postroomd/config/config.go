@@ -21,6 +21,7 @@ type Config struct {
 	Outbound  Outbound
 	Policy    Policy
 	Discord   Discord
+	Webhook   Webhook
 	Schedules Schedules
 }
 
@@ -102,6 +103,13 @@ type Discord struct {
 	Remind    time.Duration // 0: never
 	Endpoint  string        // empty: Discord's
 	Gateway   string        // empty: the one that the endpoint names
+}
+
+// Webhook is the section [webhook]: an address that is told of requests for approval.
+type Webhook struct {
+	URL          string // empty: none
+	Secret       Secret
+	AllowPrivate bool
 }
 
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.

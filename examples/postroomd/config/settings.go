@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety/webhook"
 )
 
 // A setting is one key of the file. Its field is a pointer into the Config, whose type says how a value is read.
@@ -126,6 +127,11 @@ var settings = []setting{
 	{"discord.gateway", "", `"ws://127.0.0.1:8026/gateway/"`, func(c *Config) any { return &c.Discord.Gateway },
 		func(c *Config) string { return socketAddress(c.Discord.Gateway) }},
 
+	{"webhook.url", "", `"https://example.org/approvals"`, func(c *Config) any { return &c.Webhook.URL }, nil},
+	{"webhook.secret", "", `"env:POSTROOM_WEBHOOK_SECRET"`, func(c *Config) any { return &c.Webhook.Secret },
+		func(c *Config) string { return webhookSecret(string(c.Webhook.Secret)) }},
+	{"webhook.allow_private", "", "false", func(c *Config) any { return &c.Webhook.AllowPrivate }, nil},
+
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
@@ -168,6 +174,13 @@ func (s *setting) longEnv() string {
 }
 
 const envPrefix = "POSTROOMD_"
+
+func webhookSecret(s string) string {
+	if s == "" || webhook.CheckSecret(s) == nil {
+		return ""
+	}
+	return "whsec_ and 24 to 64 bytes in base64"
+}
 
 func notBlank(s string) string {
 	if strings.TrimSpace(s) == "" {
