@@ -22,6 +22,7 @@ type Config struct {
 	Policy    Policy
 	Discord   Discord
 	Webhook   Webhook
+	API       API
 	Schedules Schedules
 }
 
@@ -112,6 +113,12 @@ type Webhook struct {
 	AllowPrivate bool
 }
 
+// API is the section [api]: requests for approval for programs.
+type API struct {
+	Token    Secret // empty: there is no API
+	Approver string
+}
+
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
 type Schedules struct {
 	HistorySync time.Duration
@@ -133,6 +140,7 @@ func Default() Config {
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
 		},
 		Discord:   Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
+		API:       API{Approver: "api"},
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}
 }

@@ -132,6 +132,11 @@ var settings = []setting{
 		func(c *Config) string { return webhookSecret(string(c.Webhook.Secret)) }},
 	{"webhook.allow_private", "", "false", func(c *Config) any { return &c.Webhook.AllowPrivate }, nil},
 
+	{"api.token", "", `"env:POSTROOM_API_TOKEN"`, func(c *Config) any { return &c.API.Token },
+		func(c *Config) string { return apiToken(string(c.API.Token)) }},
+	{"api.approver", "", `"api"`, func(c *Config) any { return &c.API.Approver },
+		func(c *Config) string { return notBlank(c.API.Approver) }},
+
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
@@ -180,6 +185,13 @@ func webhookSecret(s string) string {
 		return ""
 	}
 	return "whsec_ and 24 to 64 bytes in base64"
+}
+
+func apiToken(s string) string {
+	if s == "" || len(s) >= 32 && !strings.ContainsAny(s, " \t\r\n") {
+		return ""
+	}
+	return "a text of at least 32 characters, without spaces, that nobody can guess"
 }
 
 func notBlank(s string) string {
