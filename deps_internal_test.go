@@ -15,23 +15,23 @@ var internalPackages = map[string]struct {
 	users   []string
 	imports []string
 }{
-	"internal/attempts": {users: []string{"gmail", "rules", "undo"}},
+	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "safety"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
 	},
-	"internal/dbvalue": {users: []string{"gmail", "llm", "rules", "safety"}},
+	"internal/dbvalue": {users: []string{"gmail", "llm", "rules", "safety", "safety/discord"}},
 	"internal/dbtime": {users: []string{
-		"gmail", "llm", "rules", "safety", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
+		"gmail", "llm", "rules", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
-	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "undo"}},
+	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest"},
 		imports: []string{"golang.org/x/text/"},
 	},
 	"internal/migrate": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "safety"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	"internal/suggest":          {users: []string{"rules", "examples/postroomd/config"}},

@@ -41,6 +41,9 @@ var mayImport = map[string][]string{
 	"llm/gemini":                    {"llm", "llm/internal/"},
 	"llm/llmtest":                   {"llm"},
 	"safety":                        {"", "queue", "mime"},
+	"safety/discord":                {"", "queue", "safety"},
+	"safety/discord/discordtest":    {},
+	"safety/webhook":                {"", "queue", "safety"},
 	"undo":                          {"", "queue", "safety"},
 }
 

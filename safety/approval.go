@@ -101,10 +101,10 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 	return l.cfg.Ask(ctx, tx, a)
 }
 
-// close answers or withdraws the open request, if there is one.
+// close answers or withdraws the open request, if there is one, and calls [Config.OnAnswer].
 func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	var r approvalRow
-	err = dbquery.Get(ctx, tx, &r, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
+	var row approvalRow
+	err = dbquery.Get(ctx, tx, &row, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, nil
@@ -114,7 +114,14 @@ func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcom
 	if err := l.keys.load(ctx, tx); err != nil {
 		return false, err
 	}
-	return true, l.logApproval(ctx, tx, &r)
+	if err := l.logApproval(ctx, tx, &row); err != nil || l.cfg.OnAnswer == nil {
+		return true, err
+	}
+	request, err := row.value()
+	if err != nil {
+		return false, err
+	}
+	return true, l.cfg.OnAnswer(ctx, tx, request)
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes

@@ -59,6 +59,10 @@ type Config struct {
 	// person, is recorded as canceled, and stays so; what was queued before waits until the dry run is over. Default false.
 	DryRun bool
 
+	// OnAnswer is called when a request for approval is approved, rejected or withdrawn, whoever did it and wherever, in the
+	// transaction that does it; an error rolls that back. Default nil: nothing follows.
+	OnAnswer func(ctx context.Context, tx queue.Tx, request Approval) error
+
 	// Approvers are the names that may approve and reject, compared exactly; none may be blank. Default empty: every name.
 	Approvers []string
 

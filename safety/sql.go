@@ -469,6 +469,11 @@ WHERE action_id = $5
   AND outcome = 'waiting'
 RETURNING ` + approvalColumns
 
+	selectApproval = `
+SELECT ` + approvalColumns + `
+FROM approvals
+WHERE id = $1`
+
 	selectApprovals = `
 SELECT ` + approvalColumns + `
 FROM approvals

@@ -51,12 +51,25 @@ func approvalsList() *cobra.Command {
 }
 
 func approvalsApprove() *cobra.Command {
-	cmd := &cobra.Command{Use: "approve ID", Short: "Allow an action; it is done at once", Args: cobra.ExactArgs(1)}
-	cmd.Long = "Allow an action; it is done at once. One that sends a message is allowed to send the bytes that 'postroomd approvals show'\n" +
-		"prints, and no others. If they cannot be composed, nothing is allowed."
+	cmd := &cobra.Command{Use: "approve [ID...]", Short: "Allow actions; they are done at once", Args: cobra.ArbitraryArgs}
+	cmd.Long = "Allow actions; they are done at once. One that sends a message is allowed to send the bytes that 'postroomd approvals show'\n" +
+		"prints, and no others. If they cannot be composed, nothing is allowed.\n\n" +
+		"In place of ids, --all-of, --older-than and --kind choose actions; together they choose what all of them do. What is chosen is\n" +
+		"listed, and answered as it was then after a confirmation."
 	place := placeFlag(cmd)
+	several := &batch{verb: "approve", answer: func(ctx context.Context, h *host, tx queue.Tx, shown safety.Approval) error {
+		_, err := h.ledger.ApproveRequest(ctx, tx, shown, me())
+		return err
+	}}
+	several.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := several.check(args); err != nil {
+			return err
+		}
 		return act(cmd, place, func(ctx context.Context, h *host) error {
+			if len(args) != 1 || several.dryRun {
+				return several.run(ctx, cmd, h, args)
+			}
 			id, err := h.actionID(ctx, args[0])
 			if err != nil {
 				return err
@@ -79,11 +92,24 @@ func approvalsApprove() *cobra.Command {
 }
 
 func approvalsReject() *cobra.Command {
-	cmd := &cobra.Command{Use: "reject ID", Short: "Refuse an action; it is never done", Args: cobra.ExactArgs(1)}
+	cmd := &cobra.Command{Use: "reject [ID...]", Short: "Refuse actions; they are never done", Args: cobra.ArbitraryArgs}
+	cmd.Long = "Refuse actions; they are never done. In place of ids, --all-of, --older-than and --kind choose those that wait; together they\n" +
+		"choose what all of them do. What is chosen is listed, and answered as it was then after a confirmation."
 	place := placeFlag(cmd)
 	why := cmd.Flags().String("why", "", "the reason, for the record")
+	several := &batch{verb: "reject", answer: func(ctx context.Context, h *host, tx queue.Tx, shown safety.Approval) error {
+		_, err := h.ledger.RejectRequest(ctx, tx, shown, me(), *why)
+		return err
+	}}
+	several.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := several.check(args); err != nil {
+			return err
+		}
 		return act(cmd, place, func(ctx context.Context, h *host) error {
+			if len(args) != 1 || several.dryRun {
+				return several.run(ctx, cmd, h, args)
+			}
 			return h.decide(ctx, cmd, args[0], func(ctx context.Context, tx queue.Tx, id string) error {
 				_, err := h.ledger.Reject(ctx, tx, id, me(), *why)
 				return err

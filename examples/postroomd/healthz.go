@@ -49,7 +49,7 @@ func (h *host) pages(ready *atomic.Bool) (pages http.Handler, onClose func(), er
 		mux.Handle("/", ui)
 		onClose = ui.Close
 	}
-	return h.withPush(byLocalName(mux), onClose)
+	return h.withPush(h.withAPI(byLocalName(mux)), onClose)
 }
 
 // withPush adds what Pub/Sub posts to, through the user's proxy and so under any name: each post is signed.

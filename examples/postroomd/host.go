@@ -18,6 +18,8 @@ import (
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/discord"
+	"github.com/postroom-go/postroom/safety/webhook"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -44,6 +46,8 @@ type host struct {
 	outbox  *gmail.Outbox
 	undoing undo.Config
 	undoer  *undo.Undoer
+	bot     *discord.Bot    // nil: nobody is asked at Discord
+	sender  *webhook.Sender // nil: no address is told of requests
 	release func() error
 }
 
@@ -79,7 +83,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, discord.Migrate} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -108,8 +112,9 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Labels: h.mail, Execute: h.execute, Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun, Notify: h.logEvent,
+		DB: h.db, Kinds: kinds, Rules: h.rules, Labels: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
+		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
 	})
 	return err
 }
@@ -136,6 +141,9 @@ func (h *host) work(ctx context.Context) (err error) {
 	if err == nil {
 		err = h.connect(ctx)
 	}
+	if err == nil {
+		err = errors.Join(h.newBot(ctx), h.newSender())
+	}
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
@@ -146,6 +154,9 @@ func (h *host) close() error {
 	var errs []error
 	if h.server != nil {
 		errs = append(errs, h.server.Close())
+	}
+	if h.sender != nil {
+		h.sender.Close()
 	}
 	errs = append(errs, h.db.Close())
 	if h.release != nil {
@@ -186,7 +197,15 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	var asks error
+	if h.bot != nil {
+		asks = discord.Register(d, h.bot)
+	}
+	if h.sender != nil {
+		asks = errors.Join(asks, webhook.Register(d, h.sender))
+	}
 	return d, errors.Join(
+		asks,
 		gmail.Register(d, gmail.Config{
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,

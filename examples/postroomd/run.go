@@ -78,7 +78,7 @@ func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 	if err := s.folder.checkRun(); err != nil {
 		return nil, err
 	}
-	if err := s.checkGmail(); err != nil {
+	if err := errors.Join(s.checkGmail(), s.checkDiscord(), s.checkWebhook()); err != nil {
 		return nil, err
 	}
 	if _, err := s.readRules(); err != nil {
@@ -159,6 +159,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { d.tend(ctx) })
 	beside.Go(func() { d.pull(ctx) })
+	beside.Go(func() { d.listen(ctx) })
 	err = dispatcher.Run(ctx)
 	d.log.Info("postroomd stops")
 	d.ready.Store(false)

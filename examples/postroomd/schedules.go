@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/discord"
 )
 
 // schedules returns what is to be scheduled for an account: the polls are the safety net under whatever reports changes.
@@ -28,18 +29,29 @@ func (h *host) schedules(accountID string) []queue.Schedule {
 	return list
 }
 
+// digests are the reminders of what waits for a person, of all accounts.
+func (h *host) digests() []queue.Schedule {
+	every := h.cfg.Discord.Remind
+	if !h.asksDiscord() || every == 0 {
+		return nil
+	}
+	return []queue.Schedule{{Name: string(discord.JobDigest) + ":discord", Cron: "@every " + every.String(), Job: discord.NewDigestJob()}}
+}
+
 // scheduledKinds are the job types that are scheduled here; what else is scheduled in the database is left alone.
-var scheduledKinds = []string{string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobReconcile), string(gmail.JobWatch)}
+var scheduledKinds = []string{string(gmail.JobHistorySync), string(gmail.JobLabelsSync), string(gmail.JobReconcile), string(gmail.JobWatch), string(discord.JobDigest)}
 
 // schedule sets the schedules of the accounts, and removes those that are configured no longer or whose account is gone.
 func (h *host) schedule(ctx context.Context, accountIDs []string) error {
 	wanted := map[string]bool{}
+	list := h.digests()
 	for _, id := range accountIDs {
-		for _, s := range h.schedules(id) {
-			wanted[s.Name] = true
-			if err := h.queue.SetSchedule(ctx, s); err != nil {
-				return err
-			}
+		list = append(list, h.schedules(id)...)
+	}
+	for _, s := range list {
+		wanted[s.Name] = true
+		if err := h.queue.SetSchedule(ctx, s); err != nil {
+			return err
 		}
 	}
 	stored, err := h.queue.Schedules(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/discord"
 )
 
 // A statusView is what status prints as JSON.
@@ -22,6 +23,14 @@ type statusView struct {
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
 	DryRun    bool                `json:"dry_run,omitempty"`
+	Discord   *discordStatus      `json:"discord,omitempty"`
+}
+
+// A discordStatus says how requests are asked at Discord; it is left out where they are not.
+type discordStatus struct {
+	Channel string `json:"channel"`
+	People  int    `json:"people"` // who may answer there
+	Posted  int    `json:"posted"` // requests that wait and have a message
 }
 
 type accountStatus struct {
@@ -83,8 +92,23 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 		}
 		s.Approvals += counts.Approvals
 	}
+	if s.Discord, err = h.discordStatus(ctx); err != nil {
+		return nil, err
+	}
 	s.Jobs, err = h.queue.Counts(ctx, queue.Filter{})
 	return s, err
+}
+
+func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
+	if !h.asksDiscord() {
+		return nil, nil
+	}
+	people, err := discord.Whitelist(ctx, h.db)
+	if err != nil {
+		return nil, err
+	}
+	posted, err := discord.Posted(ctx, h.db)
+	return &discordStatus{Channel: h.cfg.Discord.ChannelID, People: len(people), Posted: posted}, err
 }
 
 func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatus, error) {
@@ -122,5 +146,8 @@ func (s *statusView) print(w io.Writer) error {
 	f.add("stopped", s.Stopped)
 	f.add("dry run", unless(!s.DryRun, "nothing is carried out"))
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	if d := s.Discord; d != nil {
+		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %d people to answer", d.Posted, d.Channel, d.People))
+	}
 	return f.flush()
 }

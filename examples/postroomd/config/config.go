@@ -21,6 +21,9 @@ type Config struct {
 	Outbound  Outbound
 	Policy    Policy
 	Safety    Safety
+	Discord   Discord
+	Webhook   Webhook
+	API       API
 	Schedules Schedules
 }
 
@@ -114,6 +117,29 @@ type Safety struct {
 	QuietActions []string
 }
 
+// Discord is the section [discord]: where people are asked for approval.
+type Discord struct {
+	BotToken  Secret
+	ChannelID string        // empty: nobody is asked there
+	Whitelist []string      // who may answer, each as ID or ID=name
+	Remind    time.Duration // 0: never
+	Endpoint  string        // empty: Discord's
+	Gateway   string        // empty: the one that the endpoint names
+}
+
+// Webhook is the section [webhook]: an address that is told of requests for approval.
+type Webhook struct {
+	URL          string // empty: none
+	Secret       Secret
+	AllowPrivate bool
+}
+
+// API is the section [api]: requests for approval for programs.
+type API struct {
+	Token    Secret // empty: there is no API
+	Approver string
+}
+
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
 type Schedules struct {
 	HistorySync time.Duration
@@ -138,6 +164,8 @@ func Default() Config {
 			Recipients: []string{}, Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
 			BreakerFailures: 50, BreakerUndos: 100, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
+		Discord:   Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
+		API:       API{Approver: "api"},
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/webhook"
 )
 
 // A setting is one key of the file. Its field is a pointer into the Config, whose type says how a value is read.
@@ -142,6 +143,29 @@ var settings = []setting{
 	{"safety.quiet_actions", "", `["apply_label", "mark_read"]`, func(c *Config) any { return &c.Safety.QuietActions },
 		func(c *Config) string { return actions(c.Safety.QuietActions) }},
 
+	{"discord.bot_token", "DISCORD_BOT_TOKEN", `"env:DISCORD_BOT_TOKEN"`, func(c *Config) any { return &c.Discord.BotToken },
+		func(c *Config) string { return withoutSpaces(string(c.Discord.BotToken)) }},
+	{"discord.channel_id", "", `"772908445358620702"`, func(c *Config) any { return &c.Discord.ChannelID },
+		func(c *Config) string { return discordID(c.Discord.ChannelID, "channel") }},
+	{"discord.whitelist", "", `["53908232506183680=ada"]`, func(c *Config) any { return &c.Discord.Whitelist },
+		func(c *Config) string { return discordPeople(c.Discord.Whitelist) }},
+	{"discord.remind", "", `"24h"`, func(c *Config) any { return &c.Discord.Remind },
+		func(c *Config) string { return remindInterval(c.Discord.Remind) }},
+	{"discord.endpoint", "", `"http://127.0.0.1:8026"`, func(c *Config) any { return &c.Discord.Endpoint },
+		func(c *Config) string { return webAddress(c.Discord.Endpoint) }},
+	{"discord.gateway", "", `"ws://127.0.0.1:8026/gateway/"`, func(c *Config) any { return &c.Discord.Gateway },
+		func(c *Config) string { return socketAddress(c.Discord.Gateway) }},
+
+	{"webhook.url", "", `"https://example.org/approvals"`, func(c *Config) any { return &c.Webhook.URL }, nil},
+	{"webhook.secret", "", `"env:POSTROOM_WEBHOOK_SECRET"`, func(c *Config) any { return &c.Webhook.Secret },
+		func(c *Config) string { return webhookSecret(string(c.Webhook.Secret)) }},
+	{"webhook.allow_private", "", "false", func(c *Config) any { return &c.Webhook.AllowPrivate }, nil},
+
+	{"api.token", "", `"env:POSTROOM_API_TOKEN"`, func(c *Config) any { return &c.API.Token },
+		func(c *Config) string { return apiToken(string(c.API.Token)) }},
+	{"api.approver", "", `"api"`, func(c *Config) any { return &c.API.Approver },
+		func(c *Config) string { return notBlank(c.API.Approver) }},
+
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
@@ -184,6 +208,20 @@ func (s *setting) longEnv() string {
 }
 
 const envPrefix = "POSTROOMD_"
+
+func webhookSecret(s string) string {
+	if s == "" || webhook.CheckSecret(s) == nil {
+		return ""
+	}
+	return "whsec_ and 24 to 64 bytes in base64"
+}
+
+func apiToken(s string) string {
+	if s == "" || len(s) >= 32 && !strings.ContainsAny(s, " \t\r\n") {
+		return ""
+	}
+	return "a text of at least 32 characters, without spaces, that nobody can guess"
+}
 
 func notBlank(s string) string {
 	if strings.TrimSpace(s) == "" {

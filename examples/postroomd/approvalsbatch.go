@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A batch chooses requests to answer together: by ids, or by what they are about.
+type batch struct {
+	allOf     string
+	olderThan string
+	kinds     []string
+	dryRun    bool
+	yes       bool
+
+	verb   string // approve or reject
+	answer func(ctx context.Context, h *host, tx queue.Tx, shown safety.Approval) error
+}
+
+func (b *batch) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&b.allOf, "all-of", "", "in place of ids: all that this rule decided, by its name or id")
+	flags.StringVar(&b.olderThan, "older-than", "", "in place of ids: all that has waited longer than this, such as 24h or 7d")
+	flags.StringSliceVar(&b.kinds, "kind", nil, "in place of ids: all of these actions, such as delete")
+	flags.BoolVar(&b.dryRun, "dry-run", false, "only list what would be answered")
+	flags.BoolVar(&b.yes, "yes", false, "do not ask before all that --all-of, --older-than and --kind choose is answered")
+}
+
+// chooses reports whether flags choose the requests.
+func (b *batch) chooses() bool { return b.allOf != "" || b.olderThan != "" || len(b.kinds) > 0 }
+
+// check returns an error if it is not clear what is meant.
+func (b *batch) check(ids []string) error {
+	switch {
+	case len(ids) == 0 && !b.chooses():
+		return usage("give the ids of the actions to %s, or choose them with --all-of, --older-than or --kind", b.verb)
+	case len(ids) > 0 && b.chooses():
+		return usage("ids name the actions to %s, and --all-of, --older-than and --kind choose them; use one or the other", b.verb)
+	}
+	return nil
+}
+
+// run answers the chosen requests, each for itself, as they were when they were listed.
+func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []string) error {
+	chosen, err := b.choose(ctx, h, ids)
+	if err != nil {
+		return err
+	}
+	if len(chosen) == 0 {
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "nothing waits that is chosen")
+		return err
+	}
+	if b.dryRun || b.chooses() && !b.yes {
+		if err := h.previewAnswers(ctx, cmd.OutOrStdout(), chosen); err != nil || b.dryRun {
+			return err
+		}
+		if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), fmt.Sprintf("%s these %d actions?", b.verb, len(chosen))); err != nil {
+			return err
+		}
+	}
+	return b.answerAll(ctx, cmd, h, chosen)
+}
+
+// choose lists the requests, oldest first. What their actions send is composed before, so that each is listed as it is answered.
+func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Waiting, error) {
+	if len(ids) > 0 {
+		return h.named(ctx, ids, b.verb == "approve")
+	}
+	filter := safety.Filter{Rule: b.allOf, Limit: 100}
+	for _, kind := range b.kinds {
+		if !kinds.Knows(postroom.ActionType(kind)) {
+			return nil, usage("--kind %s: the actions are %v", kind, kinds.Types())
+		}
+		filter.Types = append(filter.Types, postroom.ActionType(kind))
+	}
+	before := time.Now()
+	if b.olderThan != "" {
+		age, err := safety.ParseWindow(b.olderThan)
+		if err != nil {
+			return nil, usage("--older-than %s: %w", b.olderThan, err)
+		}
+		before = before.Add(-age)
+	}
+	found, err := h.allWaiting(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(w safety.Waiting) bool { return !w.Approval.RequestedAt.Before(before) })
+	if b.verb != "approve" {
+		return found, nil
+	}
+	var named []string
+	for _, w := range found {
+		named = append(named, w.Action.ID)
+	}
+	return h.named(ctx, named, true)
+}
+
+// named returns the requests about actions that wait, each once.
+func (h *host) named(ctx context.Context, ids []string, compose bool) ([]safety.Waiting, error) {
+	var list []safety.Waiting
+	for _, id := range ids {
+		w, err := h.waiting(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if compose {
+			if err := h.fixContent(ctx, w.Action.ID); err != nil {
+				return nil, err
+			}
+			if w, err = h.waiting(ctx, w.Action.ID); err != nil {
+				return nil, err
+			}
+		}
+		if !slices.ContainsFunc(list, func(other safety.Waiting) bool { return other.Action.ID == w.Action.ID }) {
+			list = append(list, w)
+		}
+	}
+	return list, nil
+}
+
+// allWaiting lists all requests that the filter chooses, oldest first.
+func (h *host) allWaiting(ctx context.Context, filter safety.Filter) ([]safety.Waiting, error) {
+	var list []safety.Waiting
+	for {
+		page, err := h.ledger.Approvals(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page...)
+		if len(page) < filter.Limit {
+			slices.Reverse(list)
+			return list, nil
+		}
+		filter.Before = page[len(page)-1].Action.ID
+	}
+}
+
+func (h *host) previewAnswers(ctx context.Context, out io.Writer, chosen []safety.Waiting) error {
+	names, err := h.labelNames(ctx)
+	if err != nil {
+		return err
+	}
+	t := newTable(out, "ID", "ACTION", "BY", "FROM", "SUBJECT", "ASKED")
+	for _, w := range chosen {
+		t.row(w.Action.ID, describe(w.Action, names), decidedBy(w.Decision.Decision), short(w.Decision.Sender, 30), short(w.Decision.Subject, 50), clock(w.Approval.RequestedAt))
+	}
+	return t.flush("")
+}
+
+// confirm asks where a person can answer.
+func confirm(in io.Reader, out io.Writer, question string) error {
+	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
+		return usage("nobody can be asked here; add --yes to go on, or --dry-run to look only")
+	}
+	if _, err := fmt.Fprintf(out, "%s [y/N] ", question); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return usage("nothing was answered")
+	}
+	return nil
+}
+
+// answerAll answers each request in a transaction of its own: one that somebody else has answered meanwhile, or that has expired,
+// keeps none of the others.
+func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *host, chosen []safety.Waiting) error {
+	var answered []string
+	var refusals []error
+	for _, w := range chosen {
+		err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return b.answer(ctx, h, tx, w.Approval) })
+		switch {
+		case err == nil:
+			answered = append(answered, w.Action.ID)
+		case errors.Is(err, safety.ErrState), errors.Is(err, safety.ErrApprovalVoid), errors.Is(err, safety.ErrApprovalExpired), errors.Is(err, safety.ErrInvalidDecision):
+			refusals = append(refusals, err)
+		default:
+			return err
+		}
+	}
+	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) { return h.allEnded(ctx, answered) })
+	if err != nil {
+		return err
+	}
+	for _, id := range answered {
+		if err := h.printOutcome(ctx, cmd, id, unless(done, waits)); err != nil {
+			refusals = append(refusals, err)
+		}
+	}
+	if len(refusals) > 0 {
+		return usage("%d of %d were answered: %w", len(answered), len(chosen), errors.Join(refusals...))
+	}
+	return nil
+}
+
+// allEnded reports whether none of the actions is still to be carried out.
+func (h *host) allEnded(ctx context.Context, ids []string) (bool, error) {
+	for _, id := range ids {
+		a, err := h.ledger.Action(ctx, id)
+		if err != nil || a.State == postroom.ActionQueued || a.State == postroom.ActionExecuting {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/discord"
+)
+
+// asksDiscord reports whether requests for approval are asked in a channel.
+func (s *site) asksDiscord() bool { return s.cfg.Discord.ChannelID != "" }
+
+// checkDiscord returns an error if what is needed to ask in a channel is there in part.
+func (s *site) checkDiscord() error {
+	d := s.cfg.Discord
+	switch {
+	case d.ChannelID == "" && (d.BotToken != "" || len(d.Whitelist) > 0):
+		return usage("discord.bot_token or discord.whitelist is set, and discord.channel_id is not; name the channel to ask in")
+	case d.ChannelID != "" && d.BotToken == "":
+		return usage("discord.channel_id is set, and discord.bot_token is not; set it, as in bot_token = \"env:DISCORD_BOT_TOKEN\"")
+	}
+	return s.checkDiscordApprovers()
+}
+
+// checkDiscordApprovers returns an error if somebody could press buttons in vain.
+func (s *site) checkDiscordApprovers() error {
+	approvers := s.cfg.Policy.Approvers
+	if len(approvers) == 0 {
+		return nil
+	}
+	for _, p := range s.whitelist() {
+		if !slices.Contains(approvers, p.Name) {
+			return usage("discord.whitelist has %s=%s, and policy.approvers has no %q; add the name, or leave policy.approvers empty", p.UserID, p.Name, p.Name)
+		}
+	}
+	return nil
+}
+
+// whitelist are the configured people, as ID or ID=name.
+func (s *site) whitelist() []discord.Person {
+	var people []discord.Person
+	for _, entry := range s.cfg.Discord.Whitelist {
+		id, name, _ := strings.Cut(entry, "=")
+		if name == "" {
+			name = "discord:" + id
+		}
+		people = append(people, discord.Person{UserID: id, Name: name})
+	}
+	return people
+}
+
+// ask follows a request for approval.
+func (h *host) ask(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	request, err := h.ledger.OpenRequestTx(ctx, tx, a.ID)
+	if err != nil {
+		return err
+	}
+	return h.tellDoors(ctx, tx, request)
+}
+
+// tellDoors follows a request for approval, and the answer to it wherever it was given: it enqueues what makes the places where
+// people are asked show what the ledger says.
+func (h *host) tellDoors(ctx context.Context, tx queue.Tx, request safety.Approval) error {
+	if err := h.tellWebhook(ctx, tx, request); err != nil {
+		return err
+	}
+	if !h.asksDiscord() {
+		return nil
+	}
+	_, err := h.queue.EnqueueTx(ctx, tx, discord.NewNotifyJob(request.ActionID))
+	return err
+}
+
+// newBot makes what asks in the configured channel, and lets the configured people answer there.
+func (h *host) newBot(ctx context.Context) (err error) {
+	if !h.asksDiscord() {
+		return nil
+	}
+	d := h.cfg.Discord
+	h.bot, err = discord.New(discord.Config{
+		DB: h.db, Queue: h.queue, Ledger: h.ledger, Token: string(d.BotToken), Channel: d.ChannelID, Summarize: h.summarizeAction,
+		Compose: h.composeAction, RemindAfter: remindAfter(d.Remind), Endpoint: d.Endpoint, Gateway: d.Gateway, Logger: h.log,
+	})
+	if err != nil {
+		return err
+	}
+	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, h.whitelist()) })
+}
+
+// remindAfter is less than the time between two digests, so that one that comes a little early leaves nothing out.
+func remindAfter(every time.Duration) time.Duration { return every - every/10 }
+
+func (h *host) summarizeAction(ctx context.Context, a postroom.Action) (string, error) {
+	names, err := h.labelNames(ctx)
+	if err != nil {
+		return "", err
+	}
+	account, err := h.mail.Account(ctx, a.AccountID)
+	if err != nil {
+		return "", err
+	}
+	return describe(a, names) + " in " + account.Email, nil
+}
+
+// composeAction fixes what an action sends and returns it as 'approvals show' prints it.
+func (h *host) composeAction(ctx context.Context, a postroom.Action) (discord.Content, error) {
+	p, sends, err := h.preview(ctx, a)
+	if gmail.ClassOf(err) == gmail.ClassRefused {
+		return discord.Content{Refused: errors.Unwrap(err).Error()}, nil
+	}
+	if err != nil || !sends {
+		return discord.Content{}, err
+	}
+	var text strings.Builder
+	err = printOutgoing(&text, p.Message)
+	return discord.Content{Text: text.String()}, err
+}
+
+// listen takes answers from the channel until ctx is done. Without it people answer at the command line.
+func (d *daemon) listen(ctx context.Context) {
+	if d.bot == nil {
+		return
+	}
+	if err := d.bot.Run(ctx); err != nil {
+		d.log.Error("nobody can answer at Discord; requests are answered with 'postroomd approvals'", "error", err)
+	}
+}

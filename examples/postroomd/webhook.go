@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/webhook"
+)
+
+// checkWebhook returns an error if what is needed to tell an address of requests for approval is there in part, or cannot work.
+func (s *site) checkWebhook() error {
+	w := s.cfg.Webhook
+	switch {
+	case w.URL == "" && w.Secret != "":
+		return usage("webhook.secret is set, and webhook.url is not; name the address to tell")
+	case w.URL == "":
+		return nil
+	case w.Secret == "":
+		return usage("webhook.url is set, and webhook.secret is not; set it, as in secret = \"env:POSTROOM_WEBHOOK_SECRET\"")
+	}
+	if err := webhook.CheckURL(w.URL, w.AllowPrivate); err != nil {
+		return usage("webhook.url: %w", err)
+	}
+	return nil
+}
+
+// newSender makes what tells the configured address.
+func (h *host) newSender() (err error) {
+	w := h.cfg.Webhook
+	if w.URL == "" {
+		return nil
+	}
+	h.sender, err = webhook.New(webhook.Config{Ledger: h.ledger, URL: w.URL, Secret: string(w.Secret), AllowPrivate: w.AllowPrivate})
+	return err
+}
+
+// tellWebhook enqueues what tells the configured address of a request.
+func (h *host) tellWebhook(ctx context.Context, tx queue.Tx, request safety.Approval) error {
+	if h.cfg.Webhook.URL == "" {
+		return nil
+	}
+	_, err := h.queue.EnqueueManyTx(ctx, tx, webhook.Jobs(request))
+	return err
+}

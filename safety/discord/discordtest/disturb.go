@@ -1,0 +1,86 @@
+package discordtest
+
+import "slices"
+
+// Connected returns the number of connections that are identified or resumed.
+func (s *Server) Connected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, c := range s.gateway.conns {
+		if c.session != nil && c.session.conn == c {
+			n++
+		}
+	}
+	return n
+}
+
+// Gateway is what has come over the gateway so far.
+type Gateway struct {
+	Connections int // websockets that were opened
+	Identifies  int // sessions that were begun
+	Resumes     int // sessions that were taken up again
+	Heartbeats  int
+}
+
+// Gateway returns the counts so far.
+func (s *Server) Gateway() Gateway {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := &s.gateway
+	return Gateway{Connections: g.connections, Identifies: g.identifies, Resumes: g.resumes, Heartbeats: g.heartbeats}
+}
+
+// Disconnect closes all connections with the code, such as [CloseUnknownError]. Code 0 cuts them without a word. Sessions can be
+// resumed.
+func (s *Server) Disconnect(code int) {
+	for _, c := range s.connections() {
+		if code != 0 {
+			c.end(code, "")
+		}
+		_ = c.ws.Close()
+	}
+}
+
+// connections are those that are open; none of them has a session any more, so that an event is not lost in one that is closing.
+func (s *Server) connections() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.gateway.conns {
+		if c.session != nil && c.session.conn == c {
+			c.session.conn = nil
+		}
+	}
+	return slices.Clone(s.gateway.conns)
+}
+
+// RequestReconnect asks all connections to come again, as Discord does before it restarts.
+func (s *Server) RequestReconnect() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.gateway.conns {
+		c.send(packet{Op: opReconnect})
+	}
+}
+
+// InvalidateSessions forgets all sessions: who resumes one is told so.
+func (s *Server) InvalidateSessions() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.gateway.sessions)
+}
+
+// IgnoreHeartbeats says whether heartbeats stay without an answer from now on.
+func (s *Server) IgnoreHeartbeats(ignore bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gateway.deaf = ignore
+}
+
+func (s *Server) closeGateway() {
+	s.mu.Lock()
+	s.gateway.closed = true
+	s.mu.Unlock()
+	s.Disconnect(0)
+	s.gateway.serving.Wait()
+}

@@ -1,0 +1,198 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// The jobs.
+const (
+	// JobNotify makes the messages about an action be what the ledger says.
+	JobNotify queue.Type[NotifyPayload] = "approval.notify"
+	// JobExpire follows the expiry of a request.
+	JobExpire queue.Type[ExpirePayload] = "approval.expire"
+	// JobDigest posts what waits.
+	JobDigest queue.Type[DigestPayload] = "approval.digest"
+)
+
+// A NotifyPayload names the action of a [JobNotify].
+type NotifyPayload struct {
+	ActionID string `json:"action_id"`
+}
+
+// An ExpirePayload names the request of a [JobExpire].
+type ExpirePayload struct {
+	ApprovalID string `json:"approval_id"`
+}
+
+// A DigestPayload is empty.
+type DigestPayload struct{}
+
+// NewNotifyJob makes the job that follows a request for approval of an action, and its answer. Enqueue it in the transactions of
+// Ask and OnAnswer of [safety.Config].
+func NewNotifyJob(actionID string) queue.NewJob {
+	return JobNotify.New(NotifyPayload{actionID}, &queue.Options{
+		Key: queue.Coalesce(string(JobNotify) + ":" + actionID), MaxAttempts: attempts.Unattended,
+	})
+}
+
+func newExpireJob(request safety.Approval) queue.NewJob {
+	return JobExpire.New(ExpirePayload{request.ID}, &queue.Options{
+		Key: queue.WhileUnfinished(string(JobExpire) + ":" + request.ID), NotBefore: request.ExpiresAt, MaxAttempts: attempts.Unattended,
+	})
+}
+
+// NewDigestJob makes the job that reminds of what waits, for a schedule. A request is in a digest at most once within
+// [Config].RemindAfter; when there is none, nothing is posted.
+func NewDigestJob() queue.NewJob {
+	return JobDigest.New(DigestPayload{}, &queue.Options{Key: queue.WhileUnfinished(string(JobDigest)), MaxAttempts: attempts.Unattended})
+}
+
+// Register registers the handlers of the jobs, with the options. By default one job of each type runs at a time, since Discord
+// limits the calls to a channel.
+func Register(d *queue.Dispatcher, b *Bot, opts ...queue.HandlerOption) error {
+	err := errors.Join(
+		fields.Required("discord: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
+		fields.Required("discord: Register: the Bot", b, "one made by New"),
+	)
+	if err != nil {
+		return err
+	}
+	opts = append([]queue.HandlerOption{queue.WithConcurrency(1)}, opts...)
+	queue.Handle(d, JobNotify, b.notify, opts...)
+	queue.Handle(d, JobExpire, b.expire, opts...)
+	queue.Handle(d, JobDigest, b.digest, append(slices.Clone(opts), queue.WithSteps(digestStep))...)
+	return nil
+}
+
+// notify is the handler of [JobNotify].
+func (b *Bot) notify(ctx context.Context, w *queue.Work[NotifyPayload]) error {
+	requests, err := b.requests(ctx, w.Payload.ActionID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return queue.Fatal(err)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range requests {
+		if err := b.bring(ctx, w.Attempt, &requests[i]); err != nil {
+			return err
+		}
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		for _, r := range requests {
+			if !r.waits() {
+				continue
+			}
+			if _, err := b.cfg.Queue.EnqueueTx(ctx, tx, newExpireJob(r.approval)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// expire is the handler of [JobExpire].
+func (b *Bot) expire(ctx context.Context, w *queue.Work[ExpirePayload]) error {
+	request, err := b.cfg.Ledger.Approval(ctx, w.Payload.ApprovalID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return queue.Fatal(err)
+	case err != nil:
+		return err
+	case request.Outcome != safety.OutcomeWaiting:
+		return nil
+	}
+	if left := time.Until(request.ExpiresAt); left > 0 { // the clock was set back
+		return queue.Defer(fmt.Errorf("discord: request %s expires in %v", request.ID, left), left)
+	}
+	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := b.cfg.Queue.EnqueueTx(ctx, tx, NewNotifyJob(request.ActionID))
+		return err
+	})
+}
+
+// requests reads all requests about an action, oldest first. What the action sends is composed before, so that the digest of a
+// request is that of what is shown.
+func (b *Bot) requests(ctx context.Context, actionID string) ([]request, error) {
+	action, err := b.cfg.Ledger.Action(ctx, actionID)
+	if err != nil {
+		return nil, err
+	}
+	var content Content
+	if action.State == postroom.ActionApprovedPending {
+		if content, err = b.cfg.Compose(ctx, action); err != nil {
+			return nil, err
+		}
+	}
+	approvals, err := b.cfg.Ledger.ApprovalsOf(ctx, actionID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]request, len(approvals))
+	for i, approval := range approvals {
+		if list[i], err = b.request(ctx, action, approval, content); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (b *Bot) request(ctx context.Context, action postroom.Action, approval safety.Approval, content Content) (request, error) {
+	r := request{approval: approval, action: action, content: content}
+	var err error
+	if r.decision, err = b.cfg.Ledger.Decision(ctx, action.DecisionID); err != nil {
+		return r, err
+	}
+	if r.summary, err = b.cfg.Summarize(ctx, action); err != nil {
+		return r, err
+	}
+	r.expired = approval.Outcome == safety.OutcomeWaiting && !time.Now().Before(approval.ExpiresAt)
+	return r, nil
+}
+
+// bring makes the message about a request be what the request is.
+func (b *Bot) bring(ctx context.Context, a *queue.Attempt, r *request) error {
+	row, begun, err := b.message(ctx, b.cfg.DB.Reader(), r.approval.ID)
+	if err != nil {
+		return err
+	}
+	if !begun && !r.waits() {
+		return nil // nobody was asked here
+	}
+	if !begun {
+		row = messageRow{ApprovalID: r.approval.ID, ActionID: r.action.ID, ChannelID: b.cfg.Channel}
+	}
+	body, err := b.body(ctx, r, row.ChannelID)
+	if err != nil {
+		return err
+	}
+	shown, err := fingerprint(body)
+	switch {
+	case err != nil:
+		return err
+	case row.MessageID == "":
+		return b.postRequest(ctx, a, r, row, begun, body, shown)
+	case row.Shown == shown || row.Gone != 0:
+		return nil
+	}
+	return b.editRequest(ctx, a, row, body, shown)
+}
+
+// begin records that the message is about to be posted.
+func (b *Bot) begin(ctx context.Context, a *queue.Attempt, row messageRow) error {
+	return a.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, insertMessage, row.ApprovalID, row.ActionID, row.ChannelID, dbtime.Of(queue.Now(tx)))
+		return err
+	})
+}

@@ -1,0 +1,240 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// pressTimeout bounds the work for one press; Discord takes answers for 15 minutes.
+const pressTimeout = 2 * time.Minute
+
+// What is said to whom presses a button.
+const (
+	saidUnlisted = "You are not on the list of those who decide here. Nothing was done."
+	saidStale    = "This button is not one of the request as it is now. Nothing was done; the message is being brought up to date."
+	saidFailed   = "That did not work, and nothing was done. Press again in a moment."
+	saidApproved = "Approved. It is being carried out."
+	saidRejected = "Rejected. It is not done."
+)
+
+// A reply is what the person who pressed sees.
+type reply struct {
+	text  string
+	embed *discordgo.MessageEmbed
+}
+
+// press answers one interaction, in time: what takes longer is announced first.
+func (b *Bot) press(ctx context.Context, s *discordgo.Session, i *discordgo.Interaction, pressed button) {
+	ctx, cancel := context.WithTimeout(ctx, pressTimeout)
+	defer cancel()
+	done := make(chan reply, 1)
+	go func() { done <- b.handle(ctx, i, pressed) }()
+	patience := time.NewTimer(b.cfg.DeferAfter)
+	defer patience.Stop()
+	select {
+	case r := <-done:
+		b.answered(ctx, "answer a press", s.InteractionRespond(i, r.now(), discordgo.WithContext(ctx)))
+		return
+	case <-patience.C:
+	}
+	later := &discordgo.InteractionResponse{
+		Type: discordgo.InteractionResponseDeferredChannelMessageWithSource,
+		Data: &discordgo.InteractionResponseData{Flags: discordgo.MessageFlagsEphemeral},
+	}
+	b.answered(ctx, "announce an answer", s.InteractionRespond(i, later, discordgo.WithContext(ctx)))
+	r := <-done // which ends with ctx
+	_, err := s.InteractionResponseEdit(i, r.later(), discordgo.WithContext(ctx))
+	b.answered(ctx, "answer a press", err)
+}
+
+// answered logs what went wrong. An interaction that is over, or that another program with the same bot has answered, is nobody's
+// fault: the message of the request says what became of it.
+func (b *Bot) answered(ctx context.Context, op string, err error) {
+	if err = failed(op, err); err != nil && ctx.Err() == nil && !hasCode(err, codeAcknowledged, codeUnknownInteraction) {
+		b.cfg.Logger.Warn("discord: a press is not answered", "error", err)
+	}
+}
+
+func (r *reply) embeds() []*discordgo.MessageEmbed {
+	if r.embed == nil {
+		return []*discordgo.MessageEmbed{}
+	}
+	return []*discordgo.MessageEmbed{r.embed}
+}
+
+func (r *reply) now() *discordgo.InteractionResponse {
+	return &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
+		Content: r.text, Embeds: r.embeds(), AllowedMentions: noMentions(), Flags: discordgo.MessageFlagsEphemeral,
+	}}
+}
+
+func (r *reply) later() *discordgo.WebhookEdit {
+	embeds := r.embeds()
+	return &discordgo.WebhookEdit{Content: &r.text, Embeds: &embeds, AllowedMentions: noMentions()}
+}
+
+// handle does what the button says, if the person may and the button is genuine.
+func (b *Bot) handle(ctx context.Context, i *discordgo.Interaction, pressed button) reply {
+	r, err := b.act(ctx, i, pressed)
+	if err != nil && ctx.Err() == nil {
+		b.cfg.Logger.Error("discord: a press failed", "request", pressed.approval, "error", err)
+	}
+	if err != nil {
+		return reply{text: saidFailed}
+	}
+	return r
+}
+
+// presser is the user who pressed: a member of the server, or a user in a direct message.
+func presser(i *discordgo.Interaction) *discordgo.User {
+	if i.Member != nil {
+		return i.Member.User
+	}
+	return i.User
+}
+
+func (b *Bot) act(ctx context.Context, i *discordgo.Interaction, pressed button) (reply, error) {
+	user := presser(i)
+	if user == nil || user.Bot {
+		return reply{text: saidUnlisted}, nil
+	}
+	person, listed, err := b.person(ctx, user.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	if !listed {
+		b.cfg.Logger.Warn("discord: a press of somebody who is not on the whitelist is refused", "user", user.ID, "request", pressed.approval)
+		return reply{text: saidUnlisted}, nil
+	}
+	request, ok, err := b.shown(ctx, i, pressed)
+	switch {
+	case err != nil:
+		return reply{}, err
+	case !ok:
+		b.cfg.Logger.Warn("discord: a press of a button that does not belong to its request is refused", "user", user.ID, "request", pressed.approval)
+		return reply{text: saidStale}, b.refresh(ctx, request)
+	case pressed.verb == show:
+		return b.show(ctx, request)
+	case pressed.verb == reject:
+		return b.answer(ctx, request, person, safety.OutcomeRejected)
+	}
+	return b.approve(ctx, request, person)
+}
+
+// shown returns the request that the message showed, as it still is. It is false for a button that was forged, or is of another
+// message, or of the request as it was before.
+func (b *Bot) shown(ctx context.Context, i *discordgo.Interaction, pressed button) (request safety.Approval, ok bool, err error) {
+	row, ok, err := b.message(ctx, b.cfg.DB.Reader(), pressed.approval)
+	if err != nil || !ok {
+		return request, false, err
+	}
+	request, err = b.cfg.Ledger.Approval(ctx, row.ApprovalID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return request, false, nil
+	}
+	if err != nil {
+		return request, false, err
+	}
+	if i.Message == nil || row.MessageID == "" || i.Message.ID != row.MessageID || i.ChannelID != row.ChannelID {
+		return request, false, nil
+	}
+	ok, err = b.genuine(ctx, pressed, request, row.ChannelID)
+	return request, ok, err
+}
+
+// refresh has the messages of the request's action brought up to date. There may be no such request.
+func (b *Bot) refresh(ctx context.Context, request safety.Approval) error {
+	if request.ActionID == "" {
+		return nil
+	}
+	_, err := b.cfg.Queue.Enqueue(ctx, NewNotifyJob(request.ActionID))
+	return err
+}
+
+func (b *Bot) show(ctx context.Context, approval safety.Approval) (reply, error) {
+	action, err := b.cfg.Ledger.Action(ctx, approval.ActionID)
+	if err != nil {
+		return reply{}, err
+	}
+	var content Content
+	if action.State == postroom.ActionApprovedPending {
+		if content, err = b.cfg.Compose(ctx, action); err != nil {
+			return reply{}, err
+		}
+	}
+	r, err := b.request(ctx, action, approval, content)
+	return reply{embed: r.details()}, err
+}
+
+// approve composes what the action sends, which was composed before the request was shown: the approval names its bytes.
+func (b *Bot) approve(ctx context.Context, request safety.Approval, person Person) (reply, error) {
+	action, err := b.cfg.Ledger.Action(ctx, request.ActionID)
+	if err != nil {
+		return reply{}, err
+	}
+	if action.State == postroom.ActionApprovedPending {
+		content, err := b.cfg.Compose(ctx, action)
+		if err != nil {
+			return reply{}, err
+		}
+		if content.Refused != "" {
+			return reply{text: "It must not be sent: " + code(content.Refused, 400) + ". Nothing was done; it can be rejected."}, b.refresh(ctx, request)
+		}
+	}
+	return b.answer(ctx, request, person, safety.OutcomeApproved)
+}
+
+// answer gives the person's answer to the ledger.
+func (b *Bot) answer(ctx context.Context, request safety.Approval, person Person, outcome safety.Outcome) (reply, error) {
+	err := b.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		var err error
+		if outcome == safety.OutcomeApproved {
+			_, err = b.cfg.Ledger.ApproveRequest(ctx, tx, request, person.Name)
+		} else {
+			_, err = b.cfg.Ledger.RejectRequest(ctx, tx, request, person.Name, "")
+		}
+		return err
+	})
+	said := reply{text: saidApproved}
+	if outcome == safety.OutcomeRejected {
+		said.text = saidRejected
+	}
+	if err == nil {
+		return said, nil
+	}
+	var late *safety.StateError
+	if errors.As(err, &late) && late.Answer != nil && late.Answer.ID == request.ID && late.Answer.Approver == person.Name && late.Answer.Outcome == outcome {
+		return said, nil // the press came twice
+	}
+	if text := refused(err, late); text != "" {
+		return reply{text: text}, b.refresh(ctx, request)
+	}
+	return reply{}, err
+}
+
+// refused says why an answer does not count; empty when that is none of the reasons.
+func refused(err error, late *safety.StateError) string {
+	switch {
+	case errors.Is(err, safety.ErrNotApprover):
+		return saidUnlisted
+	case errors.Is(err, safety.ErrApprovalExpired):
+		return "The request has expired. Nothing was done; it can be asked again, or rejected."
+	case errors.Is(err, safety.ErrApprovalVoid):
+		return saidStale
+	case errors.Is(err, safety.ErrInvalidDecision):
+		return "It can no longer be carried out: " + code(err.Error(), 400) + ". Nothing was done; it can be rejected."
+	case late != nil && late.Answer != nil:
+		return fmt.Sprintf("%s has %s it already, %s. Your answer was not needed.", code(late.Answer.Approver, 100), late.Answer.Outcome, stamp(late.Answer.DecidedAt, "R"))
+	case late != nil:
+		return "It does not wait any more: it is " + string(late.State) + ". Nothing was done."
+	}
+	return ""
+}

@@ -1,0 +1,180 @@
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A request is all that a message shows.
+type request struct {
+	approval safety.Approval
+	action   postroom.Action
+	decision safety.DecisionRecord
+	summary  string
+	content  Content // of one that waits
+	expired  bool
+}
+
+func (r *request) waits() bool { return r.approval.Outcome == safety.OutcomeWaiting && !r.expired }
+
+// The colors of embeds.
+const (
+	amber = 0xF0A030
+	green = 0x2E9E5B
+	red   = 0xC0392B
+	gray  = 0x7F8C8D
+)
+
+func (r *request) title() (title string, color int) {
+	switch {
+	case r.waits():
+		return "Approval requested", amber
+	case r.expired:
+		return "Expired", gray
+	case r.approval.Outcome == safety.OutcomeApproved:
+		return "Approved", green
+	case r.approval.Outcome == safety.OutcomeRejected:
+		return "Rejected", red
+	}
+	return "Withdrawn", gray
+}
+
+// outcome says what became of the request, by whom and when.
+func (r *request) outcome() string {
+	a := &r.approval
+	if r.expired {
+		return "Nobody answered until " + stamp(a.ExpiresAt, "f") + ". It can be asked again, or rejected."
+	}
+	s := string(a.Outcome)
+	if a.Approver != "" {
+		s += " by " + code(a.Approver, 100)
+	}
+	s += " " + stamp(a.DecidedAt, "f")
+	if why := code(a.Why, 300); why != "" {
+		s += ": " + why
+	}
+	return s
+}
+
+// stamp is a time that everybody sees in their own zone.
+func stamp(t time.Time, style string) string { return fmt.Sprintf("<t:%d:%s>", t.Unix(), style) }
+
+// summary is an action in one line, for hosts that do not say it better.
+func summary(a postroom.Action) string {
+	if len(a.Parameters) == 0 {
+		return string(a.Type)
+	}
+	parameters, err := json.Marshal(a.Parameters)
+	if err != nil {
+		return string(a.Type)
+	}
+	return string(a.Type) + " " + string(parameters)
+}
+
+// decidedBy is the rule's name, or the model, or the source.
+func decidedBy(d postroom.Decision) string {
+	switch {
+	case d.RuleName != "":
+		return "rule " + d.RuleName
+	case d.Model != "":
+		return "model " + d.Model
+	}
+	return string(d.Source)
+}
+
+// previewSize is how much of what an action sends the message shows; Show shows more.
+const previewSize = 700
+
+func (r *request) embed() *discordgo.MessageEmbed {
+	title, color := r.title()
+	e := &discordgo.MessageEmbed{Title: title, Color: color, Footer: &discordgo.MessageEmbedFooter{Text: "request " + r.approval.ID}}
+	add := func(name, value string) {
+		if value != "" {
+			e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: name, Value: value})
+		}
+	}
+	add("Action", code(r.summary, 400))
+	add("From", code(r.decision.Sender, 200))
+	add("Subject", code(r.decision.Subject, 300))
+	add("Decided by", code(decidedBy(r.decision.Decision), 200))
+	add("Because", code(r.decision.Decision.Rationale, 400))
+	if !r.waits() {
+		add("Outcome", r.outcome())
+		return e
+	}
+	add("Waits because", code(strings.Join(r.approval.Reasons, "; "), 600))
+	add("Must not be sent", code(r.content.Refused, 400))
+	add("Sends", block(r.content.Text, previewSize))
+	add("Expires", stamp(r.approval.ExpiresAt, "R"))
+	return e
+}
+
+// body is the message about a request. One that waits has buttons; what must not be sent has none to approve it.
+func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.MessageSend, error) {
+	m := &discordgo.MessageSend{
+		Embeds: []*discordgo.MessageEmbed{r.embed()}, Components: []discordgo.MessageComponent{}, AllowedMentions: noMentions(),
+	}
+	if !r.waits() {
+		return m, nil
+	}
+	var row discordgo.ActionsRow
+	for _, each := range []struct {
+		verb  verb
+		label string
+		style discordgo.ButtonStyle
+	}{{approve, "Approve", discordgo.SuccessButton}, {reject, "Reject", discordgo.DangerButton}, {show, "Show", discordgo.SecondaryButton}} {
+		if each.verb == approve && r.content.Refused != "" {
+			continue
+		}
+		id, err := b.customID(ctx, each.verb, r.approval, channel)
+		if err != nil {
+			return nil, err
+		}
+		row.Components = append(row.Components, discordgo.Button{Label: each.label, Style: each.style, CustomID: id})
+	}
+	m.Components = append(m.Components, row)
+	return m, nil
+}
+
+// noMentions keeps a message from calling anybody.
+func noMentions() *discordgo.MessageAllowedMentions {
+	return &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
+}
+
+// fingerprint names what a message shows.
+func fingerprint(m *discordgo.MessageSend) (string, error) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return "", fmt.Errorf("discord: encode a message: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:12]), nil
+}
+
+// details is what Show shows: the parameters, and as much as fits of what the action sends.
+func (r *request) details() *discordgo.MessageEmbed {
+	e := r.embed()
+	e.Fields = e.Fields[:min(len(e.Fields), 5)] // what says which request it is
+	parameters, err := json.MarshalIndent(r.action.Parameters, "", "  ")
+	if err != nil {
+		parameters = []byte(err.Error())
+	}
+	if len(r.action.Parameters) > 0 {
+		e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: "Parameters", Value: block(string(parameters), 1000)})
+	}
+	if r.content.Refused != "" {
+		e.Fields = append(e.Fields, &discordgo.MessageEmbedField{Name: "Must not be sent", Value: code(r.content.Refused, 400)})
+	}
+	e.Description = block(r.content.Text, 2500)
+	return e
+}

@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// Config configures a [Sender]. It is copied and checked once, by [New].
+type Config struct {
+	// Ledger has the requests for approval. Required.
+	Ledger *safety.Ledger
+
+	// URL is where events are sent. Required; https, unless AllowPrivate is set.
+	URL string
+
+	// Secret signs events: "whsec_" and 24 to 64 bytes in base64, as Standard Webhooks has it. Required.
+	Secret string
+
+	// AllowPrivate lets the URL be http, and lead to addresses that are not public, such as those of this machine.
+	AllowPrivate bool
+
+	// Timeout bounds one attempt. Default 15 s; bounds 1 s to 5 min.
+	Timeout time.Duration
+}
+
+const (
+	secretPrefix   = "whsec_"
+	minSecret      = 24
+	maxSecret      = 64
+	defaultTimeout = 15 * time.Second
+	maxTimeout     = 5 * time.Minute
+)
+
+// CheckSecret returns an error that says what a secret looks like if s is none.
+func CheckSecret(s string) error {
+	_, err := decodeSecret(s)
+	return err
+}
+
+func decodeSecret(s string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(s, secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !ok || err != nil || len(key) < minSecret || len(key) > maxSecret {
+		return nil, fmt.Errorf("it is no secret; write %s and %d to %d bytes in base64", secretPrefix, minSecret, maxSecret)
+	}
+	return key, nil
+}
+
+// CheckURL returns an error that says what is wrong with the address of a webhook. Where private is true, it may be http.
+func CheckURL(s string, private bool) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
+		return errors.New("it is no address; write one that begins with https://, without user or fragment")
+	case u.Scheme == "http" && !private:
+		return errors.New("it is not encrypted; write one that begins with https://")
+	}
+	return nil
+}
+
+// A Sender sends events. [New] makes one; it is safe for concurrent use.
+type Sender struct {
+	cfg    Config
+	key    []byte
+	client *http.Client
+}
+
+// New makes a sender; a bad configuration is an error that names the field, and no error has the secret.
+func New(cfg Config) (*Sender, error) {
+	cfg.Timeout = cmp.Or(cfg.Timeout, defaultTimeout)
+	faults := []error{fields.Required("webhook: Config.Ledger", cfg.Ledger, "a ledger made by safety.NewLedger")}
+	if err := CheckURL(cfg.URL, cfg.AllowPrivate); err != nil {
+		faults = append(faults, fmt.Errorf("webhook: Config.URL: %w", err))
+	}
+	key, err := decodeSecret(cfg.Secret)
+	if err != nil {
+		faults = append(faults, fmt.Errorf("webhook: Config.Secret: %w", err))
+	}
+	if cfg.Timeout < time.Second || cfg.Timeout > maxTimeout {
+		faults = append(faults, fmt.Errorf("webhook: Config.Timeout is %v; it must be within 1s and %v", cfg.Timeout, maxTimeout))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return &Sender{cfg: cfg, key: key, client: newClient(cfg.Timeout, cfg.AllowPrivate)}, nil
+}
+
+// Close closes idle connections.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Register registers the handler of [JobDeliver], with the options. By default a failed delivery waits as [queue.SlowRetry] says.
+func Register(d *queue.Dispatcher, s *Sender, opts ...queue.HandlerOption) error {
+	err := errors.Join(
+		fields.Required("webhook: Register: the Dispatcher", d, "one made by queue.NewDispatcher"),
+		fields.Required("webhook: Register: the Sender", s, "one made by New"),
+	)
+	if err != nil {
+		return err
+	}
+	queue.Handle(d, JobDeliver, s.deliver, append([]queue.HandlerOption{queue.WithRetry(queue.SlowRetry)}, opts...)...)
+	return nil
+}

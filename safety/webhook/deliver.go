@@ -1,0 +1,196 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// The types of events.
+const (
+	EventRequested = "approval.requested"
+	EventApproved  = "approval.approved"
+	EventRejected  = "approval.rejected"
+	EventWithdrawn = "approval.withdrawn"
+	EventExpired   = "approval.expired"
+)
+
+// JobDeliver sends one event.
+const JobDeliver queue.Type[Event] = "approval.webhook"
+
+// An Event is what a [JobDeliver] sends.
+type Event struct {
+	Type       string    `json:"type"`
+	ApprovalID string    `json:"approval_id"`
+	At         time.Time `json:"at"`
+}
+
+// Jobs are the jobs that follow a request for approval that was made, answered or withdrawn, as its Outcome says. One that was made
+// is followed by its expiry as well. Enqueue them in the transactions of Ask and OnAnswer of [safety.Config].
+func Jobs(request safety.Approval) []queue.NewJob {
+	switch request.Outcome {
+	case safety.OutcomeWaiting:
+		expiry := newJob(EventExpired, request.ID, request.ExpiresAt)
+		expiry.NotBefore = request.ExpiresAt
+		return []queue.NewJob{newJob(EventRequested, request.ID, request.RequestedAt), expiry}
+	case safety.OutcomeApproved:
+		return []queue.NewJob{newJob(EventApproved, request.ID, request.DecidedAt)}
+	case safety.OutcomeRejected:
+		return []queue.NewJob{newJob(EventRejected, request.ID, request.DecidedAt)}
+	}
+	return []queue.NewJob{newJob(EventWithdrawn, request.ID, request.DecidedAt)}
+}
+
+func newJob(event, approvalID string, at time.Time) queue.NewJob {
+	return JobDeliver.New(Event{Type: event, ApprovalID: approvalID, At: at.UTC()}, &queue.Options{
+		Key: queue.WhileUnfinished(string(JobDeliver) + ":" + event + ":" + approvalID), MaxAttempts: attempts.Unattended,
+	})
+}
+
+// A message is the body.
+type message struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      data      `json:"data"`
+}
+
+type data struct {
+	ApprovalID  string              `json:"approval_id"`
+	ActionID    string              `json:"action_id"`
+	AccountID   string              `json:"account_id"`
+	MessageID   string              `json:"message_id"`
+	Action      postroom.ActionType `json:"action"`
+	Source      postroom.Source     `json:"source"`
+	Rule        string              `json:"rule"`
+	Model       string              `json:"model"`
+	Reasons     []string            `json:"reasons"`
+	RequestedAt time.Time           `json:"requested_at"`
+	ExpiresAt   time.Time           `json:"expires_at"`
+	Outcome     string              `json:"outcome"`
+	DecidedAt   time.Time           `json:"decided_at,omitzero"`
+	Approver    string              `json:"approver,omitempty"`
+	Why         string              `json:"why,omitempty"`
+}
+
+// deliver is the handler of [JobDeliver].
+func (s *Sender) deliver(ctx context.Context, w *queue.Work[Event]) error {
+	request, err := s.cfg.Ledger.Approval(ctx, w.Payload.ApprovalID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return queue.Fatal(err)
+	case err != nil:
+		return err
+	case w.Payload.Type == EventExpired && request.Outcome != safety.OutcomeWaiting:
+		return nil // it was answered before
+	}
+	body, err := s.body(ctx, w.Payload, request)
+	if err != nil {
+		return err
+	}
+	return s.send(ctx, "msg_"+w.Job.ID, time.Now(), body)
+}
+
+// body says of a request what the event is about: a request that was answered since was waiting when it was made.
+func (s *Sender) body(ctx context.Context, e Event, request safety.Approval) ([]byte, error) {
+	action, err := s.cfg.Ledger.Action(ctx, request.ActionID)
+	if err != nil {
+		return nil, err
+	}
+	decision, err := s.cfg.Ledger.Decision(ctx, action.DecisionID)
+	if err != nil {
+		return nil, err
+	}
+	m := message{Type: e.Type, Timestamp: e.At, Data: data{
+		ApprovalID: request.ID, ActionID: action.ID, AccountID: action.AccountID, MessageID: action.MessageID, Action: action.Type,
+		Source: decision.Decision.Source, Rule: decision.Decision.RuleName, Model: decision.Decision.Model, Reasons: request.Reasons,
+		RequestedAt: request.RequestedAt.UTC(), ExpiresAt: request.ExpiresAt.UTC(), Outcome: string(safety.OutcomeWaiting),
+	}}
+	switch e.Type {
+	case EventRequested:
+	case EventExpired:
+		m.Data.Outcome = "expired"
+	default:
+		m.Data.Outcome, m.Data.DecidedAt = string(request.Outcome), request.DecidedAt.UTC()
+		m.Data.Approver, m.Data.Why = request.Approver, request.Why
+	}
+	return json.Marshal(m)
+}
+
+// sign is the signature of Standard Webhooks.
+func sign(key []byte, id, timestamp string, body []byte) string {
+	h := hmac.New(sha256.New, key)
+	_, _ = fmt.Fprintf(h, "%s.%s.%s", id, timestamp, body)
+	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
+}
+
+// maxAnswer is how much of an answer is read, for the connection's sake.
+const maxAnswer = 64 << 10
+
+func (s *Sender) send(ctx context.Context, id string, now time.Time, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
+	if err != nil {
+		return queue.Fatal(errors.New("webhook: the address cannot be used"))
+	}
+	timestamp := strconv.FormatInt(now.Unix(), 10)
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "postroom-webhook", "Webhook-Id": id, "Webhook-Timestamp": timestamp,
+		"Webhook-Signature": sign(s.key, id, timestamp, body),
+	} {
+		r.Header.Set(name, value)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		// The address may have a token in its path: it is left out.
+		if failed := (*url.Error)(nil); errors.As(err, &failed) {
+			err = failed.Err
+		}
+		return fmt.Errorf("webhook: deliver to %s: %w", r.URL.Host, err)
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
+	return s.judge(r.URL.Host, answer, now)
+}
+
+// judge says what becomes of a delivery by its answer.
+func (s *Sender) judge(host string, answer *http.Response, now time.Time) error {
+	if answer.StatusCode >= 200 && answer.StatusCode < 300 {
+		return nil
+	}
+	err := fmt.Errorf("webhook: deliver to %s: the answer is %s", host, answer.Status)
+	switch {
+	case answer.StatusCode == http.StatusGone:
+		return queue.Fatal(err)
+	case answer.StatusCode >= 300 && answer.StatusCode < 400:
+		return fmt.Errorf("%w, and redirects are not followed", err)
+	}
+	return queue.RetryAfter(err, retryAfter(answer.Header.Get("Retry-After"), now))
+}
+
+// maxRetryAfter bounds what a receiver can ask for.
+const maxRetryAfter = 6 * time.Hour
+
+// retryAfter reads a number of seconds or a date; 0 is none.
+func retryAfter(field string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(field, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(field); err == nil {
+		return max(0, min(at.Sub(now), maxRetryAfter))
+	}
+	return 0
+}
