@@ -23,6 +23,8 @@ type Config struct {
 	// Actions are those of the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all.
 	// Empty but not nil leaves only none.
 	Actions []postroom.ActionType
+	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
+	Temperature *float64
 }
 
 // The limits of a model's answers.
@@ -85,7 +87,7 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 		var err error
 		resp, err = d.cfg.Client.Complete(ctx, &Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
-			AccountID: msg.AccountID, Purpose: "classify", Random: []string{p.mark},
+			AccountID: msg.AccountID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
 		})
 		if decision, ok := unanswerable(err); ok {
 			return decision, nil

@@ -116,6 +116,9 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 	if err != nil {
 		return nil, err
 	}
+	if call.spent != nil {
+		return nil, errors.Join(call.spent.failure, m.refuse(context.WithoutCancel(ctx), call.spent))
+	}
 	start := time.Now()
 	resp, err := m.cfg.Client.Complete(ctx, &bounded)
 	call.latency = time.Since(start)
@@ -190,6 +193,7 @@ type meteredCall struct {
 	usage                Usage
 	cost                 Money
 	latency              time.Duration
+	spent                *outage // the budget that the call could exceed; nil if it may be made
 }
 
 // begin records the call and takes what it may cost from the budgets.
@@ -201,16 +205,23 @@ func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error)
 	err := records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := queue.Now(tx)
 		call.day = records.day(now)
+		call.spent = nil // the transaction may run again
 		if err := m.spend(ctx, tx, call, Spend{1, int64(call.usage.Total()), call.cost}, now); err != nil {
 			return err
 		}
 		return m.insert(ctx, tx, call, Calling)
 	})
+	if errors.Is(err, errSpent) {
+		err = nil
+	}
 	return call, err
 }
 
+// errSpent rolls back what a call would have taken from a budget that it exceeds.
+var errSpent = errors.New("a budget is spent")
+
 // spend adds to what was spent by all and by the account, in this order, so that no two transactions wait for each other. With a
-// time, it returns [ErrBudget] when that exceeds a budget.
+// time, it returns errSpent when that exceeds a budget, and sets what call.spent is.
 func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, more Spend, now time.Time) error {
 	for _, of := range []struct {
 		account, name string
@@ -224,10 +235,12 @@ func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, mor
 			return fmt.Errorf("count what %s costs: %w", m.cfg.Model, err)
 		}
 		if !now.IsZero() && of.budget.exceeded(sum) {
-			return &Error{
-				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: m.cfg.Records.untilTomorrow(now),
+			wait := m.cfg.Records.untilTomorrow(now)
+			call.spent = &outage{account: of.account, until: now.Add(wait), failure: &Error{
+				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: wait,
 				Err: fmt.Errorf("%s may spend %s on a day, and this call could bring it to %d tokens and %v", of.name, of.budget, sum.Tokens, sum.Cost),
-			}
+			}}
+			return errSpent
 		}
 	}
 	return nil
@@ -295,20 +308,44 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 	if outcome == Failed && used == (Usage{}) {
 		correction.Calls = -1
 	}
-	return m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	out, ended := outageOf(failure), false
+	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := m.spend(ctx, tx, call, correction, time.Time{}); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
+		_, err = tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
 			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), call.id)
-		if err != nil || failure != nil || m.cfg.KeepAnswers < 0 {
+		switch {
+		case err != nil:
+			return err
+		case out != nil:
+			return out.record(ctx, tx, m.cfg.Model)
+		case failure != nil:
+			return nil
+		}
+		if ended, err = m.answered(ctx, tx, call.account); err != nil {
 			return err
 		}
-		answer, err := json.Marshal(resp)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, sqlKeepAnswer, key, string(answer), dbtime.Of(queue.Now(tx).Add(m.cfg.KeepAnswers)))
-		return err
+		return m.keep(ctx, tx, key, resp)
 	})
+	if err == nil {
+		m.tell(ctx, out)
+	}
+	if err == nil && ended {
+		m.cfg.Logger.InfoContext(ctx, "a model that was not asked answers again", "model", m.cfg.Model, "account_id", call.account)
+	}
+	return err
+}
+
+// keep keeps an answer for equal requests.
+func (m *Metered) keep(ctx context.Context, tx queue.Tx, key string, resp *Response) error {
+	if m.cfg.KeepAnswers < 0 {
+		return nil
+	}
+	answer, err := json.Marshal(resp)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, sqlKeepAnswer, key, string(answer), dbtime.Of(queue.Now(tx).Add(m.cfg.KeepAnswers)))
+	return err
 }

@@ -53,4 +53,30 @@ WHERE key IN (SELECT key FROM llm_answers WHERE expires_at <= $1 LIMIT $2)`
 	sqlPruneCalls = `
 DELETE FROM llm_calls
 WHERE id IN (SELECT id FROM llm_calls WHERE created_at < $1 LIMIT $2)`
+
+	// An outage of another kind, or of a budget that has begun anew since, begins at this call.
+	sqlOutage = `
+INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at)
+VALUES ($1, $2, $3, $4, $5, $5, 1, $6)
+ON CONFLICT (model, account_id) DO UPDATE
+SET reason = excluded.reason, failure = excluded.failure, last_at = excluded.last_at, until_at = excluded.until_at,
+  began_at = CASE
+    WHEN llm_outages.reason = excluded.reason AND (llm_outages.until_at IS NULL OR llm_outages.until_at > excluded.last_at) THEN llm_outages.began_at
+    ELSE excluded.began_at
+  END,
+  calls = CASE
+    WHEN llm_outages.reason = excluded.reason AND (llm_outages.until_at IS NULL OR llm_outages.until_at > excluded.last_at) THEN llm_outages.calls + 1
+    ELSE 1
+  END
+RETURNING calls`
+
+	sqlEndOutages = `
+DELETE FROM llm_outages
+WHERE model = $1 AND account_id IN ('', $2)`
+
+	sqlOutages = `
+SELECT model, account_id, reason, failure, began_at, last_at, calls, until_at
+FROM llm_outages
+WHERE until_at IS NULL OR until_at > $1
+ORDER BY began_at, model, account_id`
 )
