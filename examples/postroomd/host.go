@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -37,6 +38,8 @@ type host struct {
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
+
+	records *llm.Records // of the models
 
 	// Set only where jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -79,7 +82,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -89,6 +92,9 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds}); err != nil {
+		return err
+	}
+	if err := h.openRecords(); err != nil {
 		return err
 	}
 	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}
@@ -111,12 +117,13 @@ func (h *host) setUp(ctx context.Context) error {
 }
 
 func (h *host) policy() safety.Policy {
-	p := safety.Policy{ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: []postroom.ActionType{}}
-	for _, name := range h.cfg.Policy.ApprovalAlways {
-		p.ApprovalAlways = append(p.ApprovalAlways, postroom.ActionType(name))
+	return safety.Policy{
+		ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: listed(h.cfg.Policy.ApprovalAlways, actionType),
+		ModelAlone: listed(h.cfg.Policy.ModelAlone, actionType), ModelShare: h.cfg.Policy.ModelShare, ModelFree: h.cfg.Policy.ModelFree,
 	}
-	return p
 }
+
+func actionType(name string) postroom.ActionType { return postroom.ActionType(name) }
 
 // work opens a host for running jobs.
 func work(ctx context.Context, s *site) (*host, error) {
@@ -139,6 +146,9 @@ func (h *host) work(ctx context.Context) (err error) {
 	}
 	if err == nil {
 		err = h.connect(ctx)
+	}
+	if err == nil {
+		err = h.askAgain(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, h.close())
@@ -190,12 +200,16 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	model, err := h.byModel()
+	if err != nil {
+		return nil, err
+	}
 	return d, errors.Join(
 		gmail.Register(d, gmail.Config{
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
-		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Kinds: kinds}),
+		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Fallback: model, Kinds: kinds}),
 		undo.Register(d, h.undoing),
 	)
 }

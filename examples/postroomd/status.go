@@ -20,6 +20,9 @@ type statusView struct {
 	Accounts  []accountStatus     `json:"accounts"`
 	Jobs      map[queue.State]int `json:"jobs"`
 	Approvals int                 `json:"approvals"` // waiting
+	Models    []string            `json:"models"`    // that are configured
+	Outages   []outageView        `json:"outages"`   // why models are not asked
+	Undecided int                 `json:"undecided"` // messages that wait for a model
 }
 
 type accountStatus struct {
@@ -61,7 +64,7 @@ func statusCommand() *cobra.Command {
 }
 
 func (h *host) status(ctx context.Context) (*statusView, error) {
-	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}}
+	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, Models: []string{}}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,14 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 		}
 		s.Approvals += counts.Approvals
 	}
-	s.Jobs, err = h.queue.Counts(ctx, queue.Filter{})
+	if s.Jobs, err = h.queue.Counts(ctx, queue.Filter{}); err != nil {
+		return nil, err
+	}
+	s.Models = h.models()
+	if s.Outages, err = h.outages(ctx); err != nil {
+		return nil, err
+	}
+	s.Undecided, err = h.countUndecided(ctx)
 	return s, err
 }
 
@@ -115,5 +125,12 @@ func (s *statusView) print(w io.Writer) error {
 	}
 	f.add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	f.add("models", strings.Join(s.Models, ", "))
+	for _, o := range s.Outages {
+		f.add("  not asked", o.String())
+	}
+	if s.Undecided > 0 {
+		f.add("  undecided", fmt.Sprintf("%d messages wait for a model", s.Undecided))
+	}
 	return f.flush()
 }

@@ -20,6 +20,9 @@ type Config struct {
 	Gmail     Gmail
 	Outbound  Outbound
 	Policy    Policy
+	LLM       LLM
+	Better    Model // the section [llm_better]: the model that is asked about what the first is not sure of
+	Fallback  Model // the section [llm_fallback]: the model that is asked when another cannot answer
 	Schedules Schedules
 }
 
@@ -91,6 +94,9 @@ type Policy struct {
 	ApprovalExpiry    time.Duration
 	Approvers         []string
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
+	ModelAlone        []string
+	ModelShare        float64
+	ModelFree         int
 }
 
 // Schedules is the section [schedules]: how often each recurring job runs; 0 is never.
@@ -112,7 +118,16 @@ func Default() Config {
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
+			ModelAlone: []string{
+				"apply_label", "remove_label", "mark_read", "mark_unread", "star", "unstar", "archive", "move", "snooze", "trash", "restore", "none",
+			},
+			ModelShare: 0.5, ModelFree: 20,
 		},
+		LLM: LLM{
+			Model: defaultModel(), Temperature: ProvidersTemperature, MaxOutputTokens: 1024, Concurrency: 4,
+			AccountTokensDay: 2_000_000, KeepAnswers: 24 * time.Hour, BetterBelow: 0.8, Reuse: 30 * 24 * time.Hour,
+		},
+		Better: defaultModel(), Fallback: defaultModel(),
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}
 }

@@ -22,7 +22,9 @@ type setting struct {
 }
 
 // settings are all there are, in the order of the file.
-var settings = []setting{
+var settings = slices.Concat(firstSettings, llmSettings(), lastSettings)
+
+var firstSettings = []setting{
 	{"app.service_name", "", `"postroom"`, func(c *Config) any { return &c.App.ServiceName },
 		func(c *Config) string { return notBlank(c.App.ServiceName) }},
 	{"app.env", "", `"prod"`, func(c *Config) any { return &c.App.Env },
@@ -112,7 +114,20 @@ var settings = []setting{
 			}
 			return "a text of at least 32 characters that nobody can guess"
 		}},
+	{"policy.model_alone", "", `["apply_label", "archive", "none"]`, func(c *Config) any { return &c.Policy.ModelAlone },
+		func(c *Config) string { return harmless(c.Policy.ModelAlone) }},
+	{"policy.model_share", "", "0.5", func(c *Config) any { return &c.Policy.ModelShare },
+		func(c *Config) string {
+			if p := c.Policy.ModelShare; p > 0 && p <= 1 {
+				return ""
+			}
+			return "a number above 0, at most 1"
+		}},
+	{"policy.model_free", "", "20", func(c *Config) any { return &c.Policy.ModelFree },
+		func(c *Config) string { return within(c.Policy.ModelFree, 1, 1_000_000) }},
+}
 
+var lastSettings = []setting{
 	{"schedules.history_sync", "", `"15m"`, func(c *Config) any { return &c.Schedules.HistorySync },
 		func(c *Config) string { return interval(c.Schedules.HistorySync) }},
 	{"schedules.labels_sync", "", `"1h"`, func(c *Config) any { return &c.Schedules.LabelsSync },
@@ -253,6 +268,16 @@ func actions(names []string) string {
 		}
 	}
 	return ""
+}
+
+// harmless refuses what needs a person whatever is configured.
+func harmless(names []string) string {
+	for _, n := range names {
+		if kind, ok := postroom.StandardKind(postroom.ActionType(n)); ok && kind.Danger == postroom.Dangerous {
+			return fmt.Sprintf("names of actions that are not dangerous, which %q is", n)
+		}
+	}
+	return actions(names)
 }
 
 func labelName(name string) string {

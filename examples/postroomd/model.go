@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/anthropic"
+	"github.com/postroom-go/postroom/llm/gemini"
+	"github.com/postroom-go/postroom/llm/openai"
+)
+
+// byModel makes what decides about mail that no rule matches; nil when no model is configured. It calls nobody.
+func (h *host) byModel() (postroom.Decider, error) {
+	if !h.cfg.LLM.Enabled() {
+		return nil, nil //nolint:nilnil // none is no error, and decides nothing
+	}
+	client, err := h.modelClient(&h.cfg.LLM.Model)
+	if err != nil {
+		return nil, err
+	}
+	return h.decider(client)
+}
+
+func (h *host) decider(client llm.Client) (*llm.Decider, error) {
+	cfg := llm.Config{Client: client, Kinds: kinds, Guidance: h.guidance}
+	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
+		cfg.Temperature = &t
+	}
+	return llm.NewDecider(cfg)
+}
+
+// guidance is what the user wants of the model.
+func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
+	labels, err := h.mail.Labels(ctx, msg.AccountID)
+	return llm.Guidance{Labels: labels}, err
+}
+
+// modelClient makes the client of a model and, when it cannot answer, of the fallback.
+func (h *host) modelClient(m *config.Model) (llm.Client, error) {
+	client, err := h.meteredClient(m)
+	if err != nil || !h.cfg.Fallback.Enabled() {
+		return client, err
+	}
+	fallback, err := h.meteredClient(&h.cfg.Fallback)
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewFallback(client, fallback)
+}
+
+// meteredClient makes the client of one model, with its records, budgets and limits. Each attempt of the client around it is on
+// record.
+func (h *host) meteredClient(m *config.Model) (llm.Client, error) {
+	provider, err := providerClient(m)
+	if err != nil {
+		return nil, err
+	}
+	cfg := &h.cfg.LLM
+	metered := llm.MeteredConfig{
+		Client: provider, Records: h.records, Price: priceOf(m), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: h.log,
+		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
+		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
+	}
+	if metered.KeepAnswers == 0 {
+		metered.KeepAnswers = -1
+	}
+	recorded, err := llm.NewMetered(metered)
+	if err != nil {
+		return nil, err
+	}
+	limited, err := llm.NewLimited(llm.LimitedConfig{
+		Client: recorded, RequestsPerMinute: cfg.RequestsPerMinute, TokensPerMinute: cfg.TokensPerMinute, Concurrent: cfg.Concurrency,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewRetrying(llm.RetryingConfig{Client: limited})
+}
+
+// providerClient makes the client of a provider.
+func providerClient(m *config.Model) (client llm.Client, err error) {
+	key := llm.Secret(m.APIKey)
+	switch m.Provider {
+	case config.OpenAI:
+		client, err = openai.New(openai.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	case config.Anthropic:
+		client, err = anthropic.New(anthropic.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	case config.Gemini:
+		client, err = gemini.New(gemini.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	default:
+		err = fmt.Errorf("there is no provider %q", m.Provider)
+	}
+	return client, err
+}
+
+// priceOf returns nil for a price that is not known.
+func priceOf(m *config.Model) *llm.Price {
+	if !m.Priced() {
+		return nil
+	}
+	return &llm.Price{
+		Input: llm.Dollars(m.InputPrice), Output: llm.Dollars(m.OutputPrice),
+		CacheRead: llm.Dollars(m.CacheReadPrice), CacheWrite: llm.Dollars(m.CacheWritePrice),
+	}
+}
+
+// models are the names of those that are configured, as they are on record.
+func (h *host) models() []string {
+	var names []string
+	for _, m := range []*config.Model{&h.cfg.LLM.Model, &h.cfg.Better, &h.cfg.Fallback} {
+		if !m.Enabled() {
+			continue
+		}
+		name := m.Provider + "::" + m.Model
+		if client, err := providerClient(m); err == nil {
+			if named, ok := client.(interface{ Model() string }); ok {
+				name = named.Model()
+			}
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// openRecords opens the records of what models were asked and cost. Their days begin where postroomd runs.
+func (h *host) openRecords() (err error) {
+	h.records, err = llm.NewRecords(llm.RecordsConfig{DB: h.db, Zone: time.Local})
+	return err
+}
