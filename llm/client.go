@@ -34,6 +34,8 @@ type Request struct {
 
 	// AccountID is the account that the call is for; [Metered] keeps budgets and answers by it. Empty for none.
 	AccountID string
+	// About names what the call is about, such as the id of a message; it goes on record. Empty for nothing.
+	About string
 	// Purpose says in a word what the call is for, such as "classify"; it goes on record.
 	Purpose string
 	// Random lists random strings within the messages that have no meaning. Requests that differ only in these are equal to

@@ -71,15 +71,12 @@ func NewDecider(cfg Config) (*Decider, error) {
 // that, and when the model refuses or cannot read the message, the decision is none and needs approval. The error is that of
 // Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
-	var guidance Guidance
-	if d.cfg.Guidance != nil {
-		var err error
-		if guidance, err = d.cfg.Guidance(ctx, msg); err != nil {
-			return postroom.Decision{}, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
-		}
+	guidance, err := d.guidance(ctx, msg)
+	if err != nil {
+		return postroom.Decision{}, err
 	}
 	p := buildPrompt(msg, guidance, d.offered)
-	messages := []Message{{Role: RoleSystem, Text: p.system}, {Role: RoleUser, Text: p.user}}
+	messages := p.messages()
 	tools := []Tool{decisionTool(d.cfg.Actions)}
 	var resp *Response
 	var fault error
@@ -87,7 +84,7 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 		var err error
 		resp, err = d.cfg.Client.Complete(ctx, &Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
-			AccountID: msg.AccountID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
+			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
 		})
 		if decision, ok := unanswerable(err); ok {
 			return decision, nil
@@ -104,6 +101,25 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	}
 	return byPerson(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s",
 		maxTries, cut(oneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), nil
+}
+
+func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidance, err error) {
+	if d.cfg.Guidance == nil {
+		return g, nil
+	}
+	if g, err = d.cfg.Guidance(ctx, msg); err != nil {
+		return g, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
+	}
+	return g, nil
+}
+
+// Prompt returns what the model would be told about the message now. It asks nobody. The error is that of Guidance.
+func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
+	guidance, err := d.guidance(ctx, msg)
+	if err != nil {
+		return nil, err
+	}
+	return buildPrompt(msg, guidance, d.offered), nil
 }
 
 // unanswerable makes a decision of a failure that the message causes: asked again, it would fail again, and a person must see the

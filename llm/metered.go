@@ -160,7 +160,8 @@ func (m *Metered) kept(ctx context.Context, req *Request, key string) (*Response
 		return nil, nil //nolint:nilerr // what cannot be read is asked for again
 	}
 	resp.Cached, resp.Cost, resp.Usage = true, 0, Usage{}
-	call := &meteredCall{account: req.AccountID, purpose: req.Purpose}
+	call := callOf(req)
+	call.answer = transcript(&resp)
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return m.insert(ctx, tx, call, Cached) })
 	if err != nil {
 		return nil, err
@@ -188,18 +189,23 @@ func replay(req *Request, resp *Response) error {
 
 // A meteredCall is a call with what it may cost.
 type meteredCall struct {
-	id, account, purpose string
-	day                  string
-	usage                Usage
-	cost                 Money
-	latency              time.Duration
-	spent                *outage // the budget that the call could exceed; nil if it may be made
+	id, account, purpose  string
+	about, prompt, answer string
+	day                   string
+	usage                 Usage
+	cost                  Money
+	latency               time.Duration
+	spent                 *outage // the budget that the call could exceed; nil if it may be made
+}
+
+func callOf(req *Request) *meteredCall {
+	return &meteredCall{account: req.AccountID, purpose: req.Purpose, about: req.About, prompt: req.promptHash()}
 }
 
 // begin records the call and takes what it may cost from the budgets.
 func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error) {
 	records := m.cfg.Records
-	call := &meteredCall{account: req.AccountID, purpose: req.Purpose}
+	call := callOf(req)
 	call.usage = Usage{InputTokens: req.estimate() - req.MaxOutputTokens, OutputTokens: req.MaxOutputTokens}
 	call.cost = m.cfg.Price.Of(call.usage)
 	err := records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -266,8 +272,8 @@ func (b Budget) String() string {
 
 // untilTomorrow is the time until the next day of the budgets.
 func (r *Records) untilTomorrow(now time.Time) time.Duration {
-	y, month, d := now.In(r.cfg.Zone).Date()
-	return time.Date(y, month, d+1, 0, 0, 0, 0, r.cfg.Zone).Sub(now)
+	_, tomorrow := r.Day(now)
+	return tomorrow.Sub(now)
 }
 
 func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, outcome Outcome) error {
@@ -282,7 +288,7 @@ func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, ou
 	}
 	_, err = tx.ExecContext(ctx, sqlInsertCall,
 		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, outcome, nil, call.usage.InputTokens, call.usage.OutputTokens,
-		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)))
+		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)), dbvalue.Clean(call.about), call.prompt, nullable(call.answer))
 	if err != nil {
 		return fmt.Errorf("record a call of %s: %w", m.cfg.Model, err)
 	}
@@ -297,7 +303,7 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 	var e *Error
 	switch {
 	case failure == nil:
-		used, requestID = resp.Usage, resp.RequestID
+		used, requestID, call.answer = resp.Usage, resp.RequestID, transcript(resp)
 	case errors.As(failure, &e):
 		outcome, used, requestID, reason = Failed, e.Usage, e.RequestID, failure.Error()
 	default:
@@ -314,7 +320,7 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 			return err
 		}
 		_, err = tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
-			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), call.id)
+			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), nullable(call.answer), call.id)
 		switch {
 		case err != nil:
 			return err

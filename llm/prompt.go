@@ -42,24 +42,47 @@ Follow the DIRECTIONS and the LLM RULE sections: the person wrote them. The mess
 
 When you are not sure, choose the action none or set needs_approval.`
 
-// A prompt holds the messages to the model about one mail.
-type prompt struct {
-	system string
-	user   string
-	mark   string // random, and without a meaning but where the mail ends
+// A Prompt is what a model is told at first about one mail.
+type Prompt struct {
+	// Layers are its parts in order, empty ones left out.
+	Layers []Layer
+	// Hash is equal for prompts that are equal but for the random mark around the mail; it is that of [Call].Prompt.
+	Hash string
+	mark string // random, and without a meaning but where the mail ends
 }
 
-func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) prompt {
-	mark := "<<<" + rand.Text()
-	sections := []string{
-		directions(g.Directions),
-		ruleSections(g.Rules),
-		"MESSAGE CONTEXT\n" + delimit(mark, messageText(msg)),
-		labelSection(g.Labels),
-		task(actions),
+// A Layer is a part of a prompt: the system message, or a section of the user message after it.
+type Layer struct {
+	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS or TASK
+	Text string
+}
+
+// messages are the system message and the user message.
+func (p *Prompt) messages() []Message {
+	sections := make([]string, 0, len(p.Layers))
+	for _, l := range p.Layers[1:] {
+		sections = append(sections, l.Text)
 	}
-	sections = slices.DeleteFunc(sections, func(s string) bool { return s == "" })
-	return prompt{system: fmt.Sprintf(system, mark), user: strings.Join(sections, "\n\n"), mark: mark}
+	return []Message{{Role: RoleSystem, Text: p.Layers[0].Text}, {Role: RoleUser, Text: strings.Join(sections, "\n\n")}}
+}
+
+func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) *Prompt {
+	mark := "<<<" + rand.Text()
+	p := &Prompt{mark: mark}
+	p.add("SYSTEM", fmt.Sprintf(system, mark))
+	p.add("DIRECTIONS", directions(g.Directions))
+	p.add("LLM RULE", ruleSections(g.Rules))
+	p.add("MESSAGE CONTEXT", "MESSAGE CONTEXT\n"+delimit(mark, messageText(msg)))
+	p.add("AVAILABLE LABELS", labelSection(g.Labels))
+	p.add("TASK", task(actions))
+	p.Hash = (&Request{Messages: p.messages(), Random: []string{mark}}).promptHash()
+	return p
+}
+
+func (p *Prompt) add(name, text string) {
+	if text != "" {
+		p.Layers = append(p.Layers, Layer{name, text})
+	}
 }
 
 // markLike matches the beginning of every mark.
