@@ -321,12 +321,13 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		}
 		_, err = tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
 			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), nullable(call.answer), call.id)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case out != nil:
+		}
+		if out != nil {
 			return out.record(ctx, tx, m.cfg.Model)
-		case failure != nil:
+		}
+		if outcome == Failed {
 			return nil
 		}
 		if ended, err = m.answered(ctx, tx, call.account); err != nil {

@@ -17,7 +17,9 @@ import (
 var marks = regexp.MustCompile(`<<<[A-Z0-9]{26}`)
 
 // unmarked replaces the random mark, which is all that differs between two prompts for the same.
-func unmarked(p *Prompt) string { return marks.ReplaceAllString(p.messages()[0].Text+"\n\n"+p.messages()[1].Text, "<<<MARK") }
+func unmarked(p *Prompt) string {
+	return marks.ReplaceAllString(p.messages()[0].Text+"\n\n"+p.messages()[1].Text, "<<<MARK")
+}
 
 func TestPromptShowsEachSection(t *testing.T) {
 	msg := &postroom.Message{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -108,22 +109,22 @@ func priceOf(m *config.Model) *llm.Price {
 	}
 }
 
-// models are the names of those that are configured, as they are on record.
-func (h *host) models() []string {
-	var names []string
-	for _, m := range []*config.Model{&h.cfg.LLM.Model, &h.cfg.Better, &h.cfg.Fallback} {
-		if !m.Enabled() {
-			continue
+// configuredModels are those that may be asked.
+func (h *host) configuredModels() []*config.Model {
+	return slices.DeleteFunc([]*config.Model{&h.cfg.LLM.Model, &h.cfg.Better, &h.cfg.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
+}
+
+// models are their names, as they are on record.
+func (h *host) models() []string { return listed(h.configuredModels(), modelName) }
+
+// modelName is the name of a model on record, or as it is configured when it cannot be used so.
+func modelName(m *config.Model) string {
+	if client, err := providerClient(m); err == nil {
+		if named, ok := client.(interface{ Model() string }); ok {
+			return named.Model()
 		}
-		name := m.Provider + "::" + m.Model
-		if client, err := providerClient(m); err == nil {
-			if named, ok := client.(interface{ Model() string }); ok {
-				name = named.Model()
-			}
-		}
-		names = append(names, name)
 	}
-	return names
+	return m.Provider + "::" + m.Model
 }
 
 // openRecords opens the records of what models were asked and cost. Their days begin where postroomd runs.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/llm/llmtest"
+	"github.com/postroom-go/postroom/rules"
 )
 
 const modelRules = `rules:
@@ -118,7 +120,62 @@ func TestDaemonAsksTheModelAboutWhatNoRuleMatches(t *testing.T) {
 			require.Equal(t, 1, status.Approvals)
 			require.Len(t, status.Models, 1)
 			require.Empty(t, status.Outages)
+			requireExplained(t, where, status.Models[0])
 		})
+	}
+}
+
+// asJSON reads what a command prints as JSON, and requires that it prints text as well.
+func asJSON(t *testing.T, into any, where []string, args ...string) (text string) {
+	t.Helper()
+	r := postroomd(t, append(append(args, "--json"), where...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), into))
+	r = postroomd(t, append(args, where...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.NotContains(t, r.stdout, "hunter2")
+	return r.stdout
+}
+
+// requireExplained looks at the archived message of the daemon's test, and at what all cost.
+func requireExplained(t *testing.T, where []string, model string) {
+	t.Helper()
+	var decisions []decisionView
+	text := asJSON(t, &decisions, where, "decisions", "list", "--source", "llm")
+	require.Len(t, decisions, 3)
+	require.Contains(t, text, "model "+model)
+	i := slices.IndexFunc(decisions, func(d decisionView) bool { return d.Subject == "archive me" })
+	var whole wholeDecisionView
+	text = asJSON(t, &whole, where, "decisions", "show", decisions[i].ID)
+	require.Contains(t, text, "The gate lets it pass")
+	require.Len(t, whole.Actions, 1)
+	require.Equal(t, "puts back INBOX", whole.Actions[0].Undo)
+	var same wholeDecisionView
+	asJSON(t, &same, where, "decisions", "show", whole.Actions[0].ID)
+	require.Equal(t, whole, same, "the id of an action finds its decision")
+
+	var x explanation
+	text = asJSON(t, &x, where, "explain", decisions[i].Message)
+	require.Contains(t, text, `subject_contains "receipt" (it is "archive me")`)
+	require.Equal(t, rules.NoMatch, x.Rules[0].Outcome)
+	require.Len(t, x.Model.Calls, 1)
+	require.Contains(t, x.Model.Calls[0].Answer, `"action":"archive"`)
+	require.True(t, x.Model.Same)
+	require.Len(t, x.Decisions, 1)
+	require.Contains(t, postroomd(t, append([]string{"explain", x.Message.ID, "--prompt"}, where...)...).stdout, "| Subject: archive me", "Gmail's id does as well")
+
+	var cost costView
+	text = asJSON(t, &cost, where, "cost")
+	require.Contains(t, text, "3,300 tokens, 3 calls")
+	require.InDelta(t, 0.0045, cost.Month.Total.Dollars, 1e-9)
+	require.EqualValues(t, 3, cost.Today.Total.Calls)
+	require.Len(t, cost.Budgets, 1)
+	require.InDelta(t, 0.9955, *cost.Budgets[0].DollarsLeft, 1e-9)
+	require.EqualValues(t, 2_000_000-3300, *cost.Budgets[0].TokensLeft)
+	require.Empty(t, cost.Unpriced)
+
+	for _, args := range [][]string{{"explain", "none"}, {"decisions", "show", "none"}, {"decisions", "list", "--below", "2"}, {"decisions", "list", "--limit", "0"}} {
+		require.Equal(t, exitUsage, postroomd(t, append(args, where...)...).status, args)
 	}
 }
 

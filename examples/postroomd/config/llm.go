@@ -61,7 +61,7 @@ func modelSettings(section string, of func(*Config) *Model) []setting {
 	price := func(key, example string, field func(*Model) *float64) setting {
 		return setting{
 			section + "." + key, "", example, func(c *Config) any { return field(of(c)) },
-			func(c *Config) string { return fromTo(*field(of(c)), 0, 1000) },
+			func(c *Config) string { return upTo(*field(of(c)), 1000) },
 		}
 	}
 	return []setting{
@@ -103,29 +103,29 @@ func llmSettings() []setting {
 		setting{"llm.account_tokens_day", "", "2000000", func(c *Config) any { return &c.LLM.AccountTokensDay },
 			func(c *Config) string { return within(c.LLM.AccountTokensDay, 0, most) }},
 		setting{"llm.account_dollars_day", "", "0.5", func(c *Config) any { return &c.LLM.AccountDollarsDay },
-			func(c *Config) string { return fromTo(c.LLM.AccountDollarsDay, 0, 100_000) }},
+			func(c *Config) string { return upTo(c.LLM.AccountDollarsDay, 100_000) }},
 		setting{"llm.total_tokens_day", "", "10000000", func(c *Config) any { return &c.LLM.TotalTokensDay },
 			func(c *Config) string { return within(c.LLM.TotalTokensDay, 0, most) }},
 		setting{"llm.total_dollars_day", "", "2.0", func(c *Config) any { return &c.LLM.TotalDollarsDay },
-			func(c *Config) string { return fromTo(c.LLM.TotalDollarsDay, 0, 100_000) }},
+			func(c *Config) string { return upTo(c.LLM.TotalDollarsDay, 100_000) }},
 		setting{"llm.keep_answers", "", `"24h"`, func(c *Config) any { return &c.LLM.KeepAnswers },
 			func(c *Config) string { return orNever(c.LLM.KeepAnswers) }},
 		setting{"llm.reuse", "", `"720h"`, func(c *Config) any { return &c.LLM.Reuse },
 			func(c *Config) string { return orNever(c.LLM.Reuse) }},
 		setting{"llm.better_below", "", "0.8", func(c *Config) any { return &c.LLM.BetterBelow }, func(c *Config) string {
-			return fromTo(c.LLM.BetterBelow, 0, 1)
+			return upTo(c.LLM.BetterBelow, 1)
 		}},
 	)
 	better := modelSettings("llm_better", func(c *Config) *Model { return &c.Better })
 	return append(append(first, better...), modelSettings("llm_fallback", func(c *Config) *Model { return &c.Fallback })...)
 }
 
-// fromTo refuses NaN, too, which TOML can say.
-func fromTo(n, low, high float64) string {
-	if n >= low && n <= high {
+// upTo refuses NaN, too, which TOML can say.
+func upTo(n, high float64) string {
+	if n >= 0 && n <= high {
 		return ""
 	}
-	return fmt.Sprintf("a number from %v to %.0f", low, high)
+	return fmt.Sprintf("a number from 0 to %.0f", high)
 }
 
 func orNever(d time.Duration) string {
