@@ -25,6 +25,8 @@ type Config struct {
 	Actions []postroom.ActionType
 	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
 	Temperature *float64
+	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked about each.
+	Templates *Templates
 }
 
 // The limits of a model's answers.
@@ -47,6 +49,9 @@ var _ postroom.Decider = (*Decider)(nil)
 func NewDecider(cfg Config) (*Decider, error) {
 	if err := fields.Required("llm: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
 		return nil, err
+	}
+	if cfg.Templates != nil && cfg.Templates.cfg.DB == nil {
+		return nil, errors.New("llm: Config.Templates is a zero Templates; give what NewTemplates returns")
 	}
 	if cfg.Actions == nil {
 		cfg.Actions = cfg.Kinds.Types()
@@ -76,6 +81,14 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 		return postroom.Decision{}, err
 	}
 	p := buildPrompt(msg, guidance, d.offered)
+	if key, ok := d.templateKey(msg, p); ok {
+		return d.decideTemplate(ctx, msg, guidance, p, key)
+	}
+	return d.ask(ctx, msg, guidance, p)
+}
+
+// ask asks the model.
+func (d *Decider) ask(ctx context.Context, msg *postroom.Message, guidance Guidance, p *Prompt) (postroom.Decision, error) {
 	messages := p.messages()
 	tools := []Tool{decisionTool(d.cfg.Actions)}
 	var resp *Response

@@ -51,6 +51,9 @@ type Prompt struct {
 	mark string // random, and without a meaning but where the mail ends
 }
 
+// layerMessage is the layer that a stranger wrote.
+const layerMessage = "MESSAGE CONTEXT"
+
 // A Layer is a part of a prompt: the system message, or a section of the user message after it.
 type Layer struct {
 	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS or TASK
@@ -72,7 +75,7 @@ func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) *Pr
 	p.add("SYSTEM", fmt.Sprintf(system, mark))
 	p.add("DIRECTIONS", directions(g.Directions))
 	p.add("LLM RULE", ruleSections(g.Rules))
-	p.add("MESSAGE CONTEXT", "MESSAGE CONTEXT\n"+delimit(mark, messageText(msg)))
+	p.add(layerMessage, layerMessage+"\n"+delimit(mark, messageText(msg)))
 	p.add("AVAILABLE LABELS", labelSection(g.Labels))
 	p.add("TASK", task(actions))
 	p.Hash = (&Request{Messages: p.messages(), Random: []string{mark}}).promptHash()

@@ -20,7 +20,7 @@ var migrations embed.FS
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages) or brings them up to date. Call it at every
+// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages, llm_templates) or brings them up to date. Call it at every
 // start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm: Migrate: db", db, giveDB); err != nil {
@@ -134,17 +134,17 @@ const pruneBatch = 500
 // Prune deletes the records of calls made before the time, and the answers that have expired. It returns the number of
 // calls. What was spent on a day stays.
 func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
-	if _, err := r.prune(ctx, sqlPruneAnswers, time.Now()); err != nil {
+	if _, err := prune(ctx, r.cfg.DB, sqlPruneAnswers, time.Now()); err != nil {
 		return 0, err
 	}
-	return r.prune(ctx, sqlPruneCalls, before)
+	return prune(ctx, r.cfg.DB, sqlPruneCalls, before)
 }
 
-func (r *Records) prune(ctx context.Context, statement string, before time.Time) (int, error) {
+func prune(ctx context.Context, db queue.DB, statement string, before time.Time) (int, error) {
 	total := 0
 	for {
 		var deleted int64
-		err := r.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			deleted, err = dbquery.Exec(ctx, tx, statement, dbtime.Of(before), pruneBatch)
 			return err
 		})

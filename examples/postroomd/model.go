@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -12,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom/llm/anthropic"
 	"github.com/postroom-go/postroom/llm/gemini"
 	"github.com/postroom-go/postroom/llm/openai"
+	"github.com/postroom-go/postroom/safety"
 )
 
 // byModel makes what decides about mail that no rule matches; nil when no model is configured. It calls nobody.
@@ -28,10 +30,35 @@ func (h *host) byModel() (postroom.Decider, error) {
 
 func (h *host) decider(client llm.Client) (*llm.Decider, error) {
 	cfg := llm.Config{Client: client, Kinds: kinds, Guidance: h.guidance}
+	if h.cfg.LLM.Reuse > 0 {
+		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: h.db, Keep: h.cfg.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Templates = templates
+	}
 	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
 		cfg.Temperature = &t
 	}
 	return llm.NewDecider(cfg)
+}
+
+// stands reports whether nobody has rejected or undone what was decided about a message.
+func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, error) {
+	done, err := h.ledger.Actions(ctx, safety.Filter{AccountID: accountID, MessageID: messageID, Limit: 100})
+	if err != nil {
+		return false, err
+	}
+	for _, e := range done {
+		switch e.Action.State {
+		case postroom.ActionRejected, postroom.ActionCanceled, postroom.ActionFailed:
+			return false, nil
+		}
+		if safety.IsUndo(e.Action.Type) {
+			return false, nil
+		}
+	}
+	return len(done) > 0, nil
 }
 
 // guidance is what the user wants of the model.

@@ -239,3 +239,35 @@ func TestTheFallbackAnswers(t *testing.T) {
 	require.Equal(t, map[string]int{"anthropic::other": 1}, sum.Models)
 	require.Zero(t, sum.Undecided)
 }
+
+// The second of two notifications costs nothing, until what was done about the first is taken back.
+func TestMailOfOneTemplateIsDecidedOnce(t *testing.T) {
+	notify := func(gmail *gmailtest.Server, n int) {
+		_, err := gmail.Deliver(t.Context(), fmt.Appendf(nil, "Received: from shop.example.com by mx.google.com with ESMTPS id x%d; Sun, 01 Mar 2026 12:00:00 +0000\r\n"+
+			"Authentication-Results: mx.google.com; dmarc=pass header.from=shop.example.com\r\nFrom: Shoes <news@shop.example.com>\r\nTo: %s\r\n"+
+			"Subject: archive order %d that has been sent\r\nMessage-ID: <%d@shop.example.com>\r\nList-Id: <news.shop.example.com>\r\n\r\nYour parcel %d is on its way.\r\n", n, sample.Owner, n, n, n))
+		require.NoError(t, err)
+	}
+	gmail := inbox(t)
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
+	where := withModel(t, gmail, model.URL, "")
+	for n := 1111; n < 1114; n++ {
+		notify(gmail, n)
+		require.Zero(t, runOnce(t, where...).Undecided)
+	}
+	require.Len(t, model.Seen(), 1)
+	done := decidedActions(t, where)
+	first, second := done["archive order 1111 that has been sent"], done["archive order 1112 that has been sent"]
+	require.Equal(t, postroom.Archive, second.Action)
+	require.Equal(t, postroom.ActionCompleted, second.State)
+	require.Contains(t, second.Rationale, "which is of the same template: Scripted.")
+
+	d := start(t, where...)
+	d.ready()
+	r := postroomd(t, append([]string{"undo", first.ID}, where...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	d.stop()
+	notify(gmail, 1114)
+	runOnce(t, where...)
+	require.Len(t, model.Seen(), 2, "what was taken back is not done again")
+}
