@@ -15,6 +15,11 @@ import (
 type Config struct {
 	// Client calls the model. Required.
 	Client Client
+	// Better calls the model that is asked instead when the first is less sure than BetterBelow, or gives no usable answer. What the
+	// first refuses it is not asked. Default nil: none.
+	Better Client
+	// BetterBelow is the confidence below which Better is asked; one that equals it is enough. Default 0.8; bounds: above 0, at most 1.
+	BetterBelow float64
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
@@ -50,6 +55,9 @@ func NewDecider(cfg Config) (*Decider, error) {
 	if err := fields.Required("llm: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
 		return nil, err
 	}
+	if err := cfg.checkBetter(); err != nil {
+		return nil, err
+	}
 	if cfg.Templates != nil && cfg.Templates.cfg.DB == nil {
 		return nil, errors.New("llm: Config.Templates is a zero Templates; give what NewTemplates returns")
 	}
@@ -73,7 +81,8 @@ func NewDecider(cfg Config) (*Decider, error) {
 }
 
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice; after
-// that, and when the model refuses or cannot read the message, the decision is none and needs approval. The error is that of
+// that, and when the model refuses or cannot read the message, the decision is none and needs approval. With a better model, that is
+// asked about what the first is not sure of. The error is that of
 // Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
 	guidance, err := d.guidance(ctx, msg)
@@ -87,33 +96,32 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	return d.ask(ctx, msg, guidance, p)
 }
 
-// ask asks the model.
-func (d *Decider) ask(ctx context.Context, msg *postroom.Message, guidance Guidance, p *Prompt) (postroom.Decision, error) {
+// askOne asks one model. It reports whether a better one may be asked about the same: what a model refuses it refuses for good.
+func (d *Decider) askOne(ctx context.Context, client Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
 	messages := p.messages()
 	tools := []Tool{decisionTool(d.cfg.Actions)}
 	var resp *Response
 	var fault error
 	for range maxTries {
-		var err error
-		resp, err = d.cfg.Client.Complete(ctx, &Request{
+		resp, err = client.Complete(ctx, &Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
 			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
 		})
 		if decision, ok := unanswerable(err); ok {
-			return decision, nil
+			return decision, !errors.Is(err, ErrRefused), nil
 		}
 		if err != nil {
-			return postroom.Decision{}, Verdict(fmt.Errorf("ask the model about message %s: %w", msg.ID, err))
+			return postroom.Decision{}, false, fmt.Errorf("ask the model about message %s: %w", msg.ID, err)
 		}
-		answer, err := d.read(resp, guidance.Labels)
+		answer, err := d.read(resp, g.Labels)
 		if err == nil {
-			return answer.Decision, nil
+			return answer.Decision, answer.Decision.Confidence < d.cfg.BetterBelow, nil
 		}
 		fault = err
 		messages = append(messages, correction(resp, err)...)
 	}
 	return byPerson(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s",
-		maxTries, cut(oneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), nil
+		maxTries, cut(oneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
 }
 
 func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidance, err error) {

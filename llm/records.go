@@ -131,11 +131,13 @@ func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call,
 // pruneBatch is how many rows a transaction deletes: large deletes hold the writer of SQLite.
 const pruneBatch = 500
 
-// Prune deletes the records of calls made before the time, and the answers that have expired. It returns the number of
-// calls. What was spent on a day stays.
+// Prune deletes the records of calls made before the time, and the answers and the decisions of [Templates] that have expired. It
+// returns the number of calls. What was spent on a day stays.
 func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
-	if _, err := prune(ctx, r.cfg.DB, sqlPruneAnswers, time.Now()); err != nil {
-		return 0, err
+	for _, statement := range []string{sqlPruneAnswers, sqlPruneTemplates} {
+		if _, err := prune(ctx, r.cfg.DB, statement, time.Now()); err != nil {
+			return 0, err
+		}
 	}
 	return prune(ctx, r.cfg.DB, sqlPruneCalls, before)
 }

@@ -151,11 +151,6 @@ func (t *Templates) keep(ctx context.Context, msg *postroom.Message, key string,
 	return nil
 }
 
-// Prune deletes the decisions that have expired. It returns their number.
-func (t *Templates) Prune(ctx context.Context) (int, error) {
-	return prune(ctx, t.cfg.DB, sqlPruneTemplates, time.Now())
-}
-
 // repeatable reports whether a decision may be taken again: it is exact about no one mail, and can be undone.
 func repeatable(d *postroom.Decision, kinds *postroom.Kinds) bool {
 	kind, ok := kinds.Kind(d.Action)

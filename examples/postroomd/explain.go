@@ -157,11 +157,7 @@ func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelVie
 	if !h.cfg.LLM.Enabled() {
 		return v, nil
 	}
-	client, err := h.modelClient(&h.cfg.LLM.Model)
-	if err != nil {
-		return nil, err
-	}
-	decider, err := h.decider(client)
+	decider, err := h.decider()
 	if err != nil {
 		return nil, err
 	}

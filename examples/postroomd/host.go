@@ -200,6 +200,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.registerPrune(d)
 	model, err := h.byModel()
 	if err != nil {
 		return nil, err

@@ -21,15 +21,19 @@ func (h *host) byModel() (postroom.Decider, error) {
 	if !h.cfg.LLM.Enabled() {
 		return nil, nil //nolint:nilnil // none is no error, and decides nothing
 	}
-	client, err := h.modelClient(&h.cfg.LLM.Model)
-	if err != nil {
-		return nil, err
-	}
-	return h.decider(client)
+	return h.decider()
 }
 
-func (h *host) decider(client llm.Client) (*llm.Decider, error) {
-	cfg := llm.Config{Client: client, Kinds: kinds, Guidance: h.guidance}
+func (h *host) decider() (_ *llm.Decider, err error) {
+	cfg := llm.Config{Kinds: kinds, Guidance: h.guidance, BetterBelow: h.cfg.LLM.BetterBelow}
+	if cfg.Client, err = h.modelClient(&h.cfg.LLM.Model); err != nil {
+		return nil, err
+	}
+	if h.cfg.Better.Enabled() {
+		if cfg.Better, err = h.modelClient(&h.cfg.Better); err != nil {
+			return nil, err
+		}
+	}
 	if h.cfg.LLM.Reuse > 0 {
 		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: h.db, Keep: h.cfg.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
 		if err != nil {

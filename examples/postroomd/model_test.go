@@ -271,3 +271,22 @@ func TestMailOfOneTemplateIsDecidedOnce(t *testing.T) {
 	runOnce(t, where...)
 	require.Len(t, model.Seen(), 2, "what was taken back is not done again")
 }
+
+// The better model is asked about what the first is not sure of, and about nothing else.
+func TestTheBetterModelIsAsked(t *testing.T) {
+	gmail := inbox(t, "archive me", "hello")
+	cheap := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(asked llmtest.Asked) llmtest.Reply {
+		reply := decides(asked)
+		if strings.Contains(asked.Messages[1].Text, "Subject: hello") {
+			reply.ToolCalls[0].Arguments = llmtest.Decision("archive", "{}", 0.5)
+		}
+		return reply
+	})
+	large := llmtest.NewServerFunc(t, llmtest.GenerateContent, decides)
+	where := withModel(t, gmail, cheap.URL, fmt.Sprintf("[llm_better]\nprovider = \"gemini\"\nmodel = \"large\"\nbase_url = %q\napi_key = \"env:LLM_API_KEY\"\n", large.URL))
+	sum := runOnce(t, where...)
+	require.Equal(t, 1, sum.Models["gemini::large"])
+	require.Len(t, sum.Models, 2)
+	require.Len(t, large.Seen(), 1)
+	require.Equal(t, postroom.None, decidedActions(t, where)["hello"].Action)
+}

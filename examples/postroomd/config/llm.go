@@ -112,9 +112,8 @@ func llmSettings() []setting {
 			func(c *Config) string { return orNever(c.LLM.KeepAnswers) }},
 		setting{"llm.reuse", "", `"720h"`, func(c *Config) any { return &c.LLM.Reuse },
 			func(c *Config) string { return orNever(c.LLM.Reuse) }},
-		setting{"llm.better_below", "", "0.8", func(c *Config) any { return &c.LLM.BetterBelow }, func(c *Config) string {
-			return upTo(c.LLM.BetterBelow, 1)
-		}},
+		setting{"llm.better_below", "", "0.8", func(c *Config) any { return &c.LLM.BetterBelow },
+			func(c *Config) string { return part(c.LLM.BetterBelow) }},
 	)
 	better := modelSettings("llm_better", func(c *Config) *Model { return &c.Better })
 	return append(append(first, better...), modelSettings("llm_fallback", func(c *Config) *Model { return &c.Fallback })...)
@@ -126,6 +125,13 @@ func upTo(n, high float64) string {
 		return ""
 	}
 	return fmt.Sprintf("a number from 0 to %.0f", high)
+}
+
+func part(p float64) string {
+	if p > 0 && p <= 1 {
+		return ""
+	}
+	return "a number above 0, at most 1"
 }
 
 func orNever(d time.Duration) string {

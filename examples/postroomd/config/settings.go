@@ -87,12 +87,7 @@ var firstSettings = []setting{
 		func(c *Config) string { return between(c.Outbound.ReplyInterval, time.Minute, 365*24*time.Hour) }},
 
 	{"policy.confidence_default", "", "0.7", func(c *Config) any { return &c.Policy.ConfidenceDefault },
-		func(c *Config) string {
-			if p := c.Policy.ConfidenceDefault; p > 0 && p <= 1 {
-				return ""
-			}
-			return "a number above 0, at most 1"
-		}},
+		func(c *Config) string { return part(c.Policy.ConfidenceDefault) }},
 	{"policy.approval_always", "", `["delete", "forward"]`, func(c *Config) any { return &c.Policy.ApprovalAlways },
 		func(c *Config) string { return actions(c.Policy.ApprovalAlways) }},
 	{"policy.approval_expiry", "", `"168h"`, func(c *Config) any { return &c.Policy.ApprovalExpiry },
@@ -117,12 +112,7 @@ var firstSettings = []setting{
 	{"policy.model_alone", "", `["apply_label", "archive", "none"]`, func(c *Config) any { return &c.Policy.ModelAlone },
 		func(c *Config) string { return harmless(c.Policy.ModelAlone) }},
 	{"policy.model_share", "", "0.5", func(c *Config) any { return &c.Policy.ModelShare },
-		func(c *Config) string {
-			if p := c.Policy.ModelShare; p > 0 && p <= 1 {
-				return ""
-			}
-			return "a number above 0, at most 1"
-		}},
+		func(c *Config) string { return part(c.Policy.ModelShare) }},
 	{"policy.model_free", "", "20", func(c *Config) any { return &c.Policy.ModelFree },
 		func(c *Config) string { return within(c.Policy.ModelFree, 1, 1_000_000) }},
 }
