@@ -113,7 +113,7 @@ func (d *Decider) askOne(ctx context.Context, client Client, msg *postroom.Messa
 		if err != nil {
 			return postroom.Decision{}, false, fmt.Errorf("ask the model about message %s: %w", msg.ID, err)
 		}
-		answer, err := d.read(resp, g.Labels)
+		answer, err := d.read(resp, msg, g)
 		if err == nil {
 			return answer.Decision, answer.Decision.Confidence < d.cfg.BetterBelow, nil
 		}
@@ -159,8 +159,8 @@ func byPerson(model, rationale string) postroom.Decision {
 	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
 
-// read parses an answer and checks it against the actions and labels that were offered.
-func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) {
+// read parses an answer and checks it against the actions and labels that were offered, and against what the directions forbid.
+func (d *Decider) read(resp *Response, msg *postroom.Message, g Guidance) (Answer, error) {
 	answer, err := ParseDecision(resp, d.cfg.Kinds)
 	if err != nil {
 		return answer, err
@@ -170,11 +170,11 @@ func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) 
 		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, d.cfg.Actions)
 	}
 	for _, parameter := range d.cfg.Kinds.LabelParameters(decision.Action) {
-		if name, given := decision.Parameters.Text(parameter); given && !offered(labels, name) {
+		if name, given := decision.Parameters.Text(parameter); given && !offered(g.Labels, name) {
 			return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
 		}
 	}
-	return answer, nil
+	return answer, obey(prohibitions(g.Directions), msg, decision)
 }
 
 func offered(labels []postroom.Label, name string) bool {
