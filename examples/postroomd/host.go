@@ -39,7 +39,8 @@ type host struct {
 	rules  *rules.Store
 	ledger *safety.Ledger
 
-	records *llm.Records // of the models
+	records *llm.Records       // of the models
+	guide   *llm.GuidanceStore // what they are told
 
 	// Set only where jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -94,7 +95,7 @@ func (h *host) setUp(ctx context.Context) error {
 	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds}); err != nil {
 		return err
 	}
-	if err := h.openRecords(); err != nil {
+	if err := h.openModels(); err != nil {
 		return err
 	}
 	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}

@@ -67,8 +67,12 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 
 // guidance is what the user wants of the model.
 func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
-	labels, err := h.mail.Labels(ctx, msg.AccountID)
-	return llm.Guidance{Labels: labels}, err
+	g, err := h.guide.Guidance(ctx, msg)
+	if err != nil {
+		return g, err
+	}
+	g.Labels, err = h.mail.Labels(ctx, msg.AccountID)
+	return g, err
 }
 
 // modelClient makes the client of a model and, when it cannot answer, of the fallback.
@@ -158,8 +162,12 @@ func modelName(m *config.Model) string {
 	return m.Provider + "::" + m.Model
 }
 
-// openRecords opens the records of what models were asked and cost. Their days begin where postroomd runs.
-func (h *host) openRecords() (err error) {
+// openModels opens what is stored about models: what they are told, and what they were asked and cost. Days begin where postroomd
+// runs.
+func (h *host) openModels() (err error) {
+	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db}); err != nil {
+		return err
+	}
 	h.records, err = llm.NewRecords(llm.RecordsConfig{DB: h.db, Zone: time.Local})
 	return err
 }

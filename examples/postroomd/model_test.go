@@ -290,3 +290,45 @@ func TestTheBetterModelIsAsked(t *testing.T) {
 	require.Len(t, large.Seen(), 1)
 	require.Equal(t, postroom.None, decidedActions(t, where)["hello"].Action)
 }
+
+// What the person directs is told to the model, and what it forbids is not done whatever the model says.
+func TestDirectionsAreFollowed(t *testing.T) {
+	gmail := inbox(t, "archive me")
+	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, decides)
+	where := withModel(t, gmail, model.URL, "reuse = \"0s\"\n")
+	runOnce(t, where...)
+	do := func(args ...string) string {
+		r := postroomd(t, append(append([]string{"directions"}, args...), where...)...)
+		require.Equal(t, 0, r.status, r.stderr)
+		return r.stdout
+	}
+	require.Equal(t, "no directions\n", do("list"))
+	never := idPattern.FindString(do("add", "Never archive anything."))
+	do("add", "--name", "ada", "--domain", "Example.com", "Ada may ask for much.")
+	do("add", "--mailbox", sample.Owner, "Be kind.")
+	text := do("list")
+	require.Contains(t, text, "mail from example.com")
+	require.Contains(t, text, sample.Owner)
+
+	sendTo(t, gmail, "archive me again", "Ada <ada@example.com>", "Hello.")
+	runOnce(t, where...)
+	prompt := fmt.Sprint(model.Seen()[1].Body)
+	require.Contains(t, prompt, "DIRECTIONS\n1. Never archive anything.\n2. Be kind.")
+	require.Contains(t, prompt, "LLM RULE: ada\nAda may ask for much.")
+	kept := decidedActions(t, where)["archive me again"]
+	require.Equal(t, "none approved_pending", fmt.Sprint(kept.Action, " ", kept.State))
+	require.Contains(t, kept.Rationale, "forbidden by the direction")
+	require.Len(t, model.Seen(), 4, "it was told so twice")
+
+	require.Contains(t, do("disable", never), "is disabled")
+	require.Contains(t, do("list"), "off")
+	do("enable", never[:13])
+	do("disable", never)
+	sendTo(t, gmail, "archive a third", "Ada <ada@example.com>", "Hello.")
+	runOnce(t, where...)
+	require.Equal(t, postroom.Archive, decidedActions(t, where)["archive a third"].Action)
+	do("remove", never)
+	for _, args := range [][]string{{"remove", never}, {"enable", ""}, {"add", " "}, {"add", "--sender", "a@b.cc", "x"}, {"add", "--name", "ada", "x"}, {"add", "--mailbox", "no@b.cc", "x"}} {
+		require.Equal(t, exitUsage, postroomd(t, append(append([]string{"directions"}, args...), where...)...).status, args)
+	}
+}
