@@ -46,6 +46,18 @@ type Request struct {
 	Same string
 }
 
+// call calls a client of whoever wrote it.
+func call(ctx context.Context, c Client, req *Request) (*Response, error) {
+	if req == nil {
+		return nil, req.Validate()
+	}
+	resp, err := c.Complete(ctx, req)
+	if err == nil && resp == nil {
+		err = &Error{Provider: "llm", Reason: ErrUnavailable, Err: fmt.Errorf("the client %T returned neither an answer nor an error", c)}
+	}
+	return resp, err
+}
+
 // Validate returns an [*Error] with [ErrBadRequest] for a request that no provider takes.
 func (r *Request) Validate() error {
 	if err := r.validate(); err != nil {
@@ -55,6 +67,9 @@ func (r *Request) Validate() error {
 }
 
 func (r *Request) validate() error {
+	if r == nil {
+		return errors.New("the request is nil")
+	}
 	spoken := false
 	for i, m := range r.Messages {
 		switch {

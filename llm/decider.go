@@ -93,7 +93,11 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	if key, ok := d.templateKey(msg, p); ok {
 		return d.decideTemplate(ctx, msg, guidance, p, key)
 	}
-	return d.ask(ctx, msg, guidance, p)
+	decision, err := d.ask(ctx, msg, guidance, p)
+	if p.hides {
+		decision.Explanations.SalientFeatures = append(decision.Explanations.SalientFeatures, "the message holds text that is hidden from its reader; the model was not shown it")
+	}
+	return decision, err
 }
 
 // askOne asks one model. It reports whether a better one may be asked about the same: what a model refuses it refuses for good.
@@ -103,7 +107,7 @@ func (d *Decider) askOne(ctx context.Context, client Client, msg *postroom.Messa
 	var resp *Response
 	var fault error
 	for range maxTries {
-		resp, err = client.Complete(ctx, &Request{
+		resp, err = call(ctx, client, &Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
 			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
 		})
@@ -125,6 +129,9 @@ func (d *Decider) askOne(ctx context.Context, client Client, msg *postroom.Messa
 }
 
 func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidance, err error) {
+	if msg == nil {
+		return g, errors.New("llm: the message is nil; give the one to decide about")
+	}
 	if d.cfg.Guidance == nil {
 		return g, nil
 	}

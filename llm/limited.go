@@ -92,7 +92,7 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 		cancel()
 		return nil, context.Cause(ctx)
 	}
-	resp, err := l.cfg.Client.Complete(ctx, req)
+	resp, err := call(ctx, l.cfg.Client, req)
 	if err == nil && resp.Cached {
 		cancel() // nobody was called
 		return resp, nil
@@ -197,6 +197,9 @@ func (l *Limited) refused() *Error {
 
 // estimate is about how many tokens the request has, with its answer: a token is three bytes or more in most texts.
 func (r *Request) estimate() int {
+	if r == nil {
+		return 0
+	}
 	bytes := 0
 	for _, m := range r.Messages {
 		bytes += len(m.Text)

@@ -112,22 +112,22 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 	if kept, err := m.kept(ctx, &bounded, key); err != nil || kept != nil {
 		return kept, err
 	}
-	call, err := m.begin(ctx, &bounded)
+	begun, err := m.begin(ctx, &bounded)
 	if err != nil {
 		return nil, err
 	}
-	if call.spent != nil {
-		return nil, errors.Join(call.spent.failure, m.refuse(context.WithoutCancel(ctx), call.spent))
+	if begun.spent != nil {
+		return nil, errors.Join(begun.spent.failure, m.refuse(context.WithoutCancel(ctx), begun.spent))
 	}
 	start := time.Now()
-	resp, err := m.cfg.Client.Complete(ctx, &bounded)
-	call.latency = time.Since(start)
+	resp, err := call(ctx, m.cfg.Client, &bounded)
+	begun.latency = time.Since(start)
 	if err == nil {
 		resp.Cost = m.cfg.Price.Of(resp.Usage)
 	}
 	// What was called is recorded, also when the caller has gone.
-	if fault := m.finish(context.WithoutCancel(ctx), call, key, resp, err); fault != nil {
-		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", call.id, "model", m.cfg.Model, "error", fault)
+	if fault := m.finish(context.WithoutCancel(ctx), begun, key, resp, err); fault != nil {
+		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", begun.id, "model", m.cfg.Model, "error", fault)
 	}
 	return resp, err
 }

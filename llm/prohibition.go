@@ -36,9 +36,9 @@ var (
 	// neverClause has no subject besides the model: "if I don't answer" forbids nothing.
 	neverClause = regexp.MustCompile(`(?:^|, ?|\b(?:please|and|but|or|you|then) )(?:never|don'?t|do not|must not|must never|may not|should not) (.*)$`)
 	// oddNever asks for what follows: "do not forget to archive".
-	oddNever = regexp.MustCompile(`^(?:ever )?(?:forget|hesitate|fail|miss|neglect|wait)\b`)
-	clauseEnd   = regexp.MustCompile(`[.;!\n]+(?:\s|$)`)
-	fromWhom    = regexp.MustCompile(`\bfrom\s+(?:the\s+domain\s+|anyone\s+at\s+|anybody\s+at\s+|@)?([a-z0-9._%+\-]+@[a-z0-9.\-]+\.[a-z]{2,}|[a-z0-9\-]+(?:\.[a-z0-9\-]+)*\.[a-z]{2,})\b`)
+	oddNever  = regexp.MustCompile(`^(?:ever )?(?:forget|hesitate|fail|miss|neglect|wait)\b`)
+	clauseEnd = regexp.MustCompile(`[.;!\n]+(?:\s|$)`)
+	fromWhom  = regexp.MustCompile(`\bfrom\s+(?:the\s+domain\s+|anyone\s+at\s+|anybody\s+at\s+|@)?([a-z0-9._%+\-]+@[a-z0-9.\-]+\.[a-z]{2,}|[a-z0-9\-]+(?:\.[a-z0-9\-]+)*\.[a-z]{2,})\b`)
 )
 
 // prohibitions reads what the directions forbid. What it does not understand it leaves to the model and the gate.

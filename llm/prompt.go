@@ -31,6 +31,7 @@ const (
 	maxBody        = 8000
 	maxRecipients  = 20
 	maxAttachments = 20
+	maxValues      = 3 // of a header field
 )
 
 // shownHeaders are the header fields that show what kind of mail it is.
@@ -47,8 +48,9 @@ type Prompt struct {
 	// Layers are its parts in order, empty ones left out.
 	Layers []Layer
 	// Hash is equal for prompts that are equal but for the random mark around the mail; it is that of [Call].Prompt.
-	Hash string
-	mark string // random, and without a meaning but where the mail ends
+	Hash  string
+	mark  string // random, and without a meaning but where the mail ends
+	hides bool   // the mail holds text that its reader does not see
 }
 
 // layerMessage is the layer that a stranger wrote.
@@ -71,11 +73,12 @@ func (p *Prompt) messages() []Message {
 
 func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) *Prompt {
 	mark := "<<<" + rand.Text()
-	p := &Prompt{mark: mark}
+	text, hides := messageText(msg)
+	p := &Prompt{mark: mark, hides: hides}
 	p.add("SYSTEM", fmt.Sprintf(system, mark))
 	p.add("DIRECTIONS", directions(g.Directions))
 	p.add("LLM RULE", ruleSections(g.Rules))
-	p.add(layerMessage, layerMessage+"\n"+delimit(mark, messageText(msg)))
+	p.add(layerMessage, layerMessage+"\n"+delimit(mark, text))
 	p.add("AVAILABLE LABELS", labelSection(g.Labels))
 	p.add("TASK", task(actions))
 	p.Hash = (&Request{Messages: p.messages(), Random: []string{mark}}).promptHash()
@@ -174,8 +177,8 @@ func actionLine(a postroom.Kind) string {
 	return fmt.Sprintf("%s: %s; parameters: %s", a.Type, oneLine(a.Summary), strings.Join(parameters, "; "))
 }
 
-// messageText returns the part of a mail that the model sees, all of it from the sender but for the time of receipt.
-func messageText(msg *postroom.Message) string {
+// messageText returns the part of a mail that the model sees, and whether it hides text, all of it from the sender but for the time of receipt.
+func messageText(msg *postroom.Message) (text string, hides bool) {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value = cut(oneLine(value), maxField); value != "" {
@@ -190,15 +193,17 @@ func messageText(msg *postroom.Message) string {
 	}
 	field("Subject", msg.Subject)
 	for _, name := range shownHeaders {
-		for _, value := range msg.Header(name) {
+		values := msg.Header(name)
+		for _, value := range values[:min(len(values), maxValues)] {
 			field(name, value)
 		}
 	}
 	for _, a := range msg.Attachments[:min(len(msg.Attachments), maxAttachments)] {
 		field("Attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
 	}
-	b.WriteString("\n" + bodyText(msg))
-	return b.String()
+	body, hides := bodyText(msg)
+	b.WriteString("\n" + body)
+	return b.String(), hides
 }
 
 func addresses(list []postroom.Address) string {
@@ -213,8 +218,8 @@ func addresses(list []postroom.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// bodyText returns the text of the mail: as the plain text says it, with what a person sees instead when that is another.
-func bodyText(msg *postroom.Message) string {
+// bodyText returns the text of the mail, and whether there is text that its reader does not see: as the plain text says it, with what a person sees instead when that is another.
+func bodyText(msg *postroom.Message) (text string, hides bool) {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	plain := strings.TrimSpace(visible(msg.BodyPlain))
 	seen := strings.TrimSpace(visible(body.Text))
@@ -226,11 +231,11 @@ func bodyText(msg *postroom.Message) string {
 		plain = "(The parts of the message disagree. The plain text, which mail clients do not show:)\n" + cut(plain, each) +
 			"\n\n(The HTML, as mail clients show it:)\n" + cut(seen, each)
 	}
-	text := cut(plain, maxBody)
-	if hidesText(body.Hidden) {
+	text, hides = cut(plain, maxBody), hidesText(body.Hidden)
+	if hides {
 		text += "\n\n(The message holds text that is hidden from its reader; it is left out here.)"
 	}
-	return text
+	return text, hides
 }
 
 // hidesText reports whether there is text that somebody made a person not see. Titles, comments and single characters without

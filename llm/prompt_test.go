@@ -113,7 +113,7 @@ func TestPromptShowsWhatAPersonSees(t *testing.T) {
 		"comments and titles":     {"", "<title>t</title><!-- c -->x\u200b", []string{"x"}, []string{"hidden"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := messageText(&postroom.Message{BodyPlain: test.plain, BodyHTML: test.html})
+			text, _ := messageText(&postroom.Message{BodyPlain: test.plain, BodyHTML: test.html})
 			for _, s := range test.shown {
 				require.Contains(t, text, s)
 			}
@@ -197,7 +197,7 @@ func TestPromptBoundsLists(t *testing.T) {
 		msg.To = append(msg.To, postroom.Address{Email: fmt.Sprintf("p%d@x.example", i)})
 		msg.Attachments = append(msg.Attachments, postroom.Attachment{Filename: fmt.Sprintf("f%d", i)})
 	}
-	text := messageText(msg)
+	text, _ := messageText(msg)
 	require.Contains(t, text, "and 80 more")
 	require.Equal(t, maxAttachments, strings.Count(text, "Attachment: "))
 }

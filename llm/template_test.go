@@ -84,10 +84,10 @@ func TestMailsOfOthersAreNot(t *testing.T) {
 			m.Headers = append(m.Headers, postroom.Header{Name: name, Value: value})
 		}
 	}
-	body := func(old, new string) func(m *postroom.Message) {
+	body := func(before, after string) func(m *postroom.Message) {
 		return func(m *postroom.Message) {
-			require.Contains(t, m.BodyPlain, old)
-			m.BodyPlain = strings.ReplaceAll(m.BodyPlain, old, new)
+			require.Contains(t, m.BodyPlain, before)
+			m.BodyPlain = strings.ReplaceAll(m.BodyPlain, before, after)
 		}
 	}
 	for name, change := range map[string]func(m *postroom.Message){

@@ -113,33 +113,20 @@ func directionsAdd() *cobra.Command {
 			return usage("a direction for a sender needs a name: add --name NAME")
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			account := gmail.Account{}
-			if *address != "" {
-				var err error
-				if account, err = h.account(ctx, *address); err != nil {
+			r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true}
+			switch {
+			case *domain != "":
+				r.Scope, r.ScopeRef = llm.ScopeDomain, *domain
+			case *sender != "":
+				r.Scope, r.ScopeRef = llm.ScopeSender, *sender
+			case *address != "":
+				account, err := h.account(ctx, *address)
+				if err != nil {
 					return err
 				}
+				r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
 			}
-			var id string
-			err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-				if *name == "" {
-					d, err := h.guide.SaveDirection(ctx, tx, llm.Direction{AccountID: account.ID, Text: args[0], Enabled: true})
-					id = d.ID
-					return err
-				}
-				r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true}
-				switch {
-				case *domain != "":
-					r.Scope, r.ScopeRef = llm.ScopeDomain, *domain
-				case *sender != "":
-					r.Scope, r.ScopeRef = llm.ScopeSender, *sender
-				case account.ID != "":
-					r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
-				}
-				r, err := h.guide.SaveRule(ctx, tx, r)
-				id = r.ID
-				return err
-			})
+			id, err := h.addDirection(ctx, r)
 			if errors.Is(err, llm.ErrInvalidGuidance) {
 				return usageError{err}
 			}
@@ -151,6 +138,21 @@ func directionsAdd() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// addDirection stores a rule, and as a direction one that has no name.
+func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
+	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if r.Name == "" {
+			d, err := h.guide.SaveDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true})
+			id = d.ID
+			return err
+		}
+		saved, err := h.guide.SaveRule(ctx, tx, r)
+		id = saved.ID
+		return err
+	})
+	return id, err
 }
 
 func directionsRemove() *cobra.Command {
