@@ -34,6 +34,8 @@ type Request struct {
 
 	// AccountID is the account that the call is for; [Metered] keeps budgets and answers by it. Empty for none.
 	AccountID string
+	// About names what the call is about, such as the id of a message; it goes on record. Empty for nothing.
+	About string
 	// Purpose says in a word what the call is for, such as "classify"; it goes on record.
 	Purpose string
 	// Random lists random strings within the messages that have no meaning. Requests that differ only in these are equal to
@@ -42,6 +44,18 @@ type Request struct {
 	// Same, if not empty, replaces the messages in [Request.Fingerprint]: requests with the same Same, tools and bounds have the
 	// same answer.
 	Same string
+}
+
+// call calls a client of whoever wrote it.
+func call(ctx context.Context, c Client, req *Request) (*Response, error) {
+	if req == nil {
+		return nil, req.Validate()
+	}
+	resp, err := c.Complete(ctx, req)
+	if err == nil && resp == nil {
+		err = &Error{Provider: "llm", Reason: ErrUnavailable, Err: fmt.Errorf("the client %T returned neither an answer nor an error", c)}
+	}
+	return resp, err
 }
 
 // Validate returns an [*Error] with [ErrBadRequest] for a request that no provider takes.
@@ -53,6 +67,9 @@ func (r *Request) Validate() error {
 }
 
 func (r *Request) validate() error {
+	if r == nil {
+		return errors.New("the request is nil")
+	}
 	spoken := false
 	for i, m := range r.Messages {
 		switch {

@@ -15,6 +15,11 @@ import (
 type Config struct {
 	// Client calls the model. Required.
 	Client Client
+	// Better calls the model that is asked instead when the first is less sure than BetterBelow, or gives no usable answer. What the
+	// first refuses it is not asked. Default nil: none.
+	Better Client
+	// BetterBelow is the confidence below which Better is asked; one that equals it is enough. Default 0.8; bounds: above 0, at most 1.
+	BetterBelow float64
 	// Guidance returns the user's instructions for a message. Without labels in it the model cannot choose an action that
 	// takes one. Default nil: no guidance.
 	Guidance func(ctx context.Context, msg *postroom.Message) (Guidance, error)
@@ -23,6 +28,10 @@ type Config struct {
 	// Actions are those of the Kinds that the model may choose from; [postroom.None] is always among them. Default nil: all.
 	// Empty but not nil leaves only none.
 	Actions []postroom.ActionType
+	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
+	Temperature *float64
+	// Templates are the decisions that are taken again for mail of the same template. Default nil: the model is asked about each.
+	Templates *Templates
 }
 
 // The limits of a model's answers.
@@ -46,6 +55,12 @@ func NewDecider(cfg Config) (*Decider, error) {
 	if err := fields.Required("llm: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"); err != nil {
 		return nil, err
 	}
+	if err := cfg.checkBetter(); err != nil {
+		return nil, err
+	}
+	if cfg.Templates != nil && cfg.Templates.cfg.DB == nil {
+		return nil, errors.New("llm: Config.Templates is a zero Templates; give what NewTemplates returns")
+	}
 	if cfg.Actions == nil {
 		cfg.Actions = cfg.Kinds.Types()
 	}
@@ -66,42 +81,73 @@ func NewDecider(cfg Config) (*Decider, error) {
 }
 
 // Decide asks the model about the message. It returns an unusable answer to the model, with the fault, up to twice; after
-// that, and when the model refuses or cannot read the message, the decision is none and needs approval. The error is that of
+// that, and when the model refuses or cannot read the message, the decision is none and needs approval. With a better model, that is
+// asked about what the first is not sure of. The error is that of
 // Guidance, or the [Verdict] on the client's error.
 func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.Decision, error) {
-	var guidance Guidance
-	if d.cfg.Guidance != nil {
-		var err error
-		if guidance, err = d.cfg.Guidance(ctx, msg); err != nil {
-			return postroom.Decision{}, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
-		}
+	guidance, err := d.guidance(ctx, msg)
+	if err != nil {
+		return postroom.Decision{}, err
 	}
 	p := buildPrompt(msg, guidance, d.offered)
-	messages := []Message{{Role: RoleSystem, Text: p.system}, {Role: RoleUser, Text: p.user}}
+	if key, ok := d.templateKey(msg, p); ok {
+		return d.decideTemplate(ctx, msg, guidance, p, key)
+	}
+	decision, err := d.ask(ctx, msg, guidance, p)
+	if p.hides {
+		decision.Explanations.SalientFeatures = append(decision.Explanations.SalientFeatures, "the message holds text that is hidden from its reader; the model was not shown it")
+	}
+	return decision, err
+}
+
+// askOne asks one model. It reports whether a better one may be asked about the same: what a model refuses it refuses for good.
+func (d *Decider) askOne(ctx context.Context, client Client, msg *postroom.Message, g Guidance, p *Prompt) (_ postroom.Decision, open bool, err error) {
+	messages := p.messages()
 	tools := []Tool{decisionTool(d.cfg.Actions)}
 	var resp *Response
 	var fault error
 	for range maxTries {
-		var err error
-		resp, err = d.cfg.Client.Complete(ctx, &Request{
+		resp, err = call(ctx, client, &Request{
 			Messages: slices.Clone(messages), Tools: tools, ForceTool: RecordDecision,
-			AccountID: msg.AccountID, Purpose: "classify", Random: []string{p.mark},
+			AccountID: msg.AccountID, About: msg.ID, Purpose: "classify", Random: []string{p.mark}, Temperature: d.cfg.Temperature,
 		})
 		if decision, ok := unanswerable(err); ok {
-			return decision, nil
+			return decision, !errors.Is(err, ErrRefused), nil
 		}
 		if err != nil {
-			return postroom.Decision{}, Verdict(fmt.Errorf("ask the model about message %s: %w", msg.ID, err))
+			return postroom.Decision{}, false, fmt.Errorf("ask the model about message %s: %w", msg.ID, err)
 		}
-		answer, err := d.read(resp, guidance.Labels)
+		answer, err := d.read(resp, msg, g)
 		if err == nil {
-			return answer.Decision, nil
+			return answer.Decision, answer.Decision.Confidence < d.cfg.BetterBelow, nil
 		}
 		fault = err
 		messages = append(messages, correction(resp, err)...)
 	}
 	return byPerson(resp.Model, fmt.Sprintf("The model gave no usable decision in %d tries, a person must look: %s",
-		maxTries, cut(oneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), nil
+		maxTries, cut(oneLine(strings.ReplaceAll(fault.Error(), "\n", "; ")), maxReason))), true, nil
+}
+
+func (d *Decider) guidance(ctx context.Context, msg *postroom.Message) (g Guidance, err error) {
+	if msg == nil {
+		return g, errors.New("llm: the message is nil; give the one to decide about")
+	}
+	if d.cfg.Guidance == nil {
+		return g, nil
+	}
+	if g, err = d.cfg.Guidance(ctx, msg); err != nil {
+		return g, fmt.Errorf("guidance for message %s: %w", msg.ID, err)
+	}
+	return g, nil
+}
+
+// Prompt returns what the model would be told about the message now. It asks nobody. The error is that of Guidance.
+func (d *Decider) Prompt(ctx context.Context, msg *postroom.Message) (*Prompt, error) {
+	guidance, err := d.guidance(ctx, msg)
+	if err != nil {
+		return nil, err
+	}
+	return buildPrompt(msg, guidance, d.offered), nil
 }
 
 // unanswerable makes a decision of a failure that the message causes: asked again, it would fail again, and a person must see the
@@ -120,8 +166,8 @@ func byPerson(model, rationale string) postroom.Decision {
 	return postroom.Decision{Action: postroom.None, NeedsApproval: true, Source: postroom.SourceModel, Model: model, Rationale: rationale}
 }
 
-// read parses an answer and checks it against the actions and labels that were offered.
-func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) {
+// read parses an answer and checks it against the actions and labels that were offered, and against what the directions forbid.
+func (d *Decider) read(resp *Response, msg *postroom.Message, g Guidance) (Answer, error) {
 	answer, err := ParseDecision(resp, d.cfg.Kinds)
 	if err != nil {
 		return answer, err
@@ -131,11 +177,11 @@ func (d *Decider) read(resp *Response, labels []postroom.Label) (Answer, error) 
 		return answer, fmt.Errorf("%w: decision: action %s is not offered; the actions are %v", ErrInvalidDecision, decision.Action, d.cfg.Actions)
 	}
 	for _, parameter := range d.cfg.Kinds.LabelParameters(decision.Action) {
-		if name, given := decision.Parameters.Text(parameter); given && !offered(labels, name) {
+		if name, given := decision.Parameters.Text(parameter); given && !offered(g.Labels, name) {
 			return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
 		}
 	}
-	return answer, nil
+	return answer, obey(prohibitions(g.Directions), msg, decision)
 }
 
 func offered(labels []postroom.Label, name string) bool {

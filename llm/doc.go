@@ -19,13 +19,20 @@
 //
 // [Records] keep, in the tables llm_calls, llm_spend and llm_answers, each call with its tokens, cost, latency and trace, what was
 // spent on each day, and for a day the answers. The answer of a call is stored before its caller sees it, so that a job which
-// fails after it does not ask again.
+// fails after it does not ask again. An [Outage] is a model that is not asked until somebody acts or a day ends.
 //
 // # The way of a decision
 //
 // For a message, a [Decider] gets the user's [Guidance], builds the prompt, calls the [Client], reads the answer with
 // [ParseDecision] and checks it against the actions and labels that were offered. It returns an unusable answer to the
 // model, with the fault, up to twice; then the decision is none and needs approval.
+//
+// What the user wants is the [Guidance]: a [GuidanceStore] keeps directions and rules with scopes, in the tables directions and
+// llm_rules. What a direction plainly forbids is a fault of the answer; what it may forbid needs approval.
+//
+// Two things save calls. With Config.Better a cheap model is asked first, and a better one about what that is not sure of. With
+// [Templates] the decision about a mail that a program made is taken again for mail of the same template and authenticated sender, if
+// it can be undone.
 //
 // The decision is a proposal. Package safety decides whether it is carried out or needs a person's approval, whatever the
 // model says.
@@ -36,7 +43,7 @@
 // MESSAGE CONTEXT, AVAILABLE LABELS and TASK, joined by blank lines; empty ones are left out. Of the mail it shows
 // addresses, the subject (500 characters), a few header fields, the names of attachments and the body (8,000 characters;
 // the plain text, or what a person sees of the HTML where there is no other; both where they disagree, since mail clients show
-// the HTML). Text that styles hide from a person is left out, and the prompt says that there was some.
+// the HTML). Text that styles hide from a person is left out, and the prompt and the decision say that there was some.
 //
 // All of that was written by a stranger. The prompt leaves out characters that a person would not see, cuts the text to
 // length, and puts it between two lines with a mark that is random for each prompt and that the text cannot contain.

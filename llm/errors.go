@@ -124,6 +124,16 @@ func (e *Error) Class() Class {
 	}
 }
 
+// needsPerson reports whether the failure lasts until somebody has set other things right with the provider.
+func (e *Error) needsPerson() bool {
+	switch e.reason() {
+	case ErrBadKey, ErrNoModel, ErrNoCredit: //nolint:errorlint // as above
+		return true
+	default:
+		return false
+	}
+}
+
 // The waits for a failure that names none.
 const (
 	limitWait  = time.Minute      // providers count by the minute

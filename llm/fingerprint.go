@@ -29,6 +29,23 @@ func (r *Request) Fingerprint() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// promptHash is that of what the model is told at first, without what it answers and is answered, and without the random strings.
+func (r *Request) promptHash() string {
+	first := *r
+	for i, m := range r.Messages {
+		if m.Role == RoleUser {
+			first.Messages = r.Messages[:i+1]
+			break
+		}
+	}
+	first.Same = ""
+	hash := sha256.New()
+	for _, m := range first.plain() {
+		_, _ = fmt.Fprintf(hash, "%s %d\n%s", m.Role, len(m.Text), m.Text)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
 // plain is the messages with the random strings numbered.
 func (r *Request) plain() []Message {
 	if r.Same != "" {

@@ -20,21 +20,29 @@ type LimitedConfig struct {
 	// by what it used. Default 0: no bound but the provider's.
 	RequestsPerMinute int
 	TokensPerMinute   int
-	// MaxWait is the longest wait for a limit within a call; a call that would have to wait longer returns [ErrRateLimited] at
-	// once, so that its job waits in the queue. Default 5 s.
+	// Concurrent is how many calls this process makes at once. Default 0: any number.
+	Concurrent int
+	// MaxWait is the longest wait for a limit within a call; a call that would have to wait longer returns [ErrRateLimited], at
+	// once where the wait is known, so that its job waits in the queue. Default 5 s.
 	MaxWait time.Duration
 }
 
 // A Limited client keeps rate limits: its own, and those that the provider reports in its answers. After a rate limit it calls
-// nobody until the time that the provider named.
+// nobody until the time that the provider named. After a refused key, a wrong name or an unpaid bill it calls nobody for a minute
+// and returns that failure again: all jobs that wait for it would ask at once.
 type Limited struct {
 	cfg      LimitedConfig
 	requests *rate.Limiter
 	tokens   *rate.Limiter
+	slots    chan struct{} // nil: any number of calls at once
 
-	mu    sync.Mutex
-	until time.Time // no call before
+	mu      sync.Mutex
+	until   time.Time // no call before
+	refusal *Error    // returned instead of a call until then; nil for a rate limit
 }
+
+// refusedWait is how long nobody is called whom a person must set right first.
+const refusedWait = time.Minute
 
 var _ Client = (*Limited)(nil)
 
@@ -43,13 +51,17 @@ func NewLimited(cfg LimitedConfig) (*Limited, error) {
 	if err := fields.Required("llm: LimitedConfig.Client", cfg.Client, "the client of a provider"); err != nil {
 		return nil, err
 	}
-	if cfg.RequestsPerMinute < 0 || cfg.TokensPerMinute < 0 || cfg.MaxWait < 0 {
-		return nil, errors.New("llm: LimitedConfig: RequestsPerMinute, TokensPerMinute and MaxWait must be at least 0")
+	if min(cfg.RequestsPerMinute, cfg.TokensPerMinute, cfg.Concurrent) < 0 || cfg.MaxWait < 0 {
+		return nil, errors.New("llm: LimitedConfig: RequestsPerMinute, TokensPerMinute, Concurrent and MaxWait must be at least 0")
 	}
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = 5 * time.Second
 	}
-	return &Limited{cfg: cfg, requests: perMinute(cfg.RequestsPerMinute), tokens: perMinute(cfg.TokensPerMinute)}, nil
+	l := &Limited{cfg: cfg, requests: perMinute(cfg.RequestsPerMinute), tokens: perMinute(cfg.TokensPerMinute)}
+	if cfg.Concurrent > 0 {
+		l.slots = make(chan struct{}, cfg.Concurrent)
+	}
+	return l, nil
 }
 
 // perMinute is a bucket that holds the calls of a minute.
@@ -62,6 +74,14 @@ func perMinute(n int) *rate.Limiter {
 
 // Complete waits for the limits and calls the model.
 func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error) {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if refusal := l.refused(); refusal != nil {
+		return nil, refusal
+	}
 	estimate := req.estimate()
 	wait, cancel := l.reserve(estimate)
 	if wait > l.cfg.MaxWait {
@@ -72,19 +92,51 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 		cancel()
 		return nil, context.Cause(ctx)
 	}
-	resp, err := l.cfg.Client.Complete(ctx, req)
+	resp, err := call(ctx, l.cfg.Client, req)
+	if err == nil && resp.Cached {
+		cancel() // nobody was called
+		return resp, nil
+	}
+	l.learn(estimate, resp, err)
+	return resp, err
+}
+
+// enter waits for one of the calls that may be made at once.
+func (l *Limited) enter(ctx context.Context) (leave func(), err error) {
+	if l.slots == nil {
+		return func() {}, nil
+	}
+	late := time.NewTimer(l.cfg.MaxWait)
+	defer late.Stop()
+	select {
+	case l.slots <- struct{}{}:
+		return func() { <-l.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-late.C:
+		return nil, &Error{
+			Provider: "llm", Reason: ErrRateLimited, RetryAfter: l.cfg.MaxWait,
+			Err: fmt.Errorf("%d calls are being made, and no more are allowed at once", l.cfg.Concurrent),
+		}
+	}
+}
+
+// learn takes from the end of a call what it says about the calls to come.
+func (l *Limited) learn(estimate int, resp *Response, err error) {
 	var e *Error
 	switch {
 	case err == nil:
 		l.correct(estimate, resp.Usage.Total())
-		l.pause(resp.Limits.wait())
+		l.pause(resp.Limits.wait(), nil)
 	case errors.As(err, &e):
 		l.correct(estimate, e.Usage.Total())
-		if errors.Is(e, ErrRateLimited) {
-			l.pause(e.wait())
+		switch {
+		case errors.Is(e, ErrRateLimited):
+			l.pause(e.wait(), nil)
+		case e.needsPerson():
+			l.pause(refusedWait, e)
 		}
 	}
-	return resp, err
 }
 
 // reserve takes a request and its tokens from the limits and returns the wait for them.
@@ -118,7 +170,8 @@ func (l *Limited) correct(estimate, used int) {
 	}
 }
 
-func (l *Limited) pause(d time.Duration) {
+// pause keeps calls from being made; refusal is what they come to meanwhile, nil for a rate limit.
+func (l *Limited) pause(d time.Duration, refusal *Error) {
 	if d <= 0 {
 		return
 	}
@@ -126,12 +179,27 @@ func (l *Limited) pause(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.until) {
-		l.until = until
+		l.until, l.refusal = until, refusal
 	}
+}
+
+// refused returns what a call comes to that is not made; nil when it may be made or waits.
+func (l *Limited) refused() *Error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refusal == nil || !time.Now().Before(l.until) {
+		return nil
+	}
+	again := *l.refusal
+	again.Usage = Usage{}
+	return &again
 }
 
 // estimate is about how many tokens the request has, with its answer: a token is three bytes or more in most texts.
 func (r *Request) estimate() int {
+	if r == nil {
+		return 0
+	}
 	bytes := 0
 	for _, m := range r.Messages {
 		bytes += len(m.Text)

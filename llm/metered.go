@@ -112,19 +112,22 @@ func (m *Metered) Complete(ctx context.Context, req *Request) (*Response, error)
 	if kept, err := m.kept(ctx, &bounded, key); err != nil || kept != nil {
 		return kept, err
 	}
-	call, err := m.begin(ctx, &bounded)
+	begun, err := m.begin(ctx, &bounded)
 	if err != nil {
 		return nil, err
 	}
+	if begun.spent != nil {
+		return nil, errors.Join(begun.spent.failure, m.refuse(context.WithoutCancel(ctx), begun.spent))
+	}
 	start := time.Now()
-	resp, err := m.cfg.Client.Complete(ctx, &bounded)
-	call.latency = time.Since(start)
+	resp, err := call(ctx, m.cfg.Client, &bounded)
+	begun.latency = time.Since(start)
 	if err == nil {
 		resp.Cost = m.cfg.Price.Of(resp.Usage)
 	}
 	// What was called is recorded, also when the caller has gone.
-	if fault := m.finish(context.WithoutCancel(ctx), call, key, resp, err); fault != nil {
-		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", call.id, "model", m.cfg.Model, "error", fault)
+	if fault := m.finish(context.WithoutCancel(ctx), begun, key, resp, err); fault != nil {
+		m.cfg.Logger.ErrorContext(ctx, "a call of a model could not be recorded", "call_id", begun.id, "model", m.cfg.Model, "error", fault)
 	}
 	return resp, err
 }
@@ -157,7 +160,8 @@ func (m *Metered) kept(ctx context.Context, req *Request, key string) (*Response
 		return nil, nil //nolint:nilerr // what cannot be read is asked for again
 	}
 	resp.Cached, resp.Cost, resp.Usage = true, 0, Usage{}
-	call := &meteredCall{account: req.AccountID, purpose: req.Purpose}
+	call := callOf(req)
+	call.answer = transcript(&resp)
 	err = db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return m.insert(ctx, tx, call, Cached) })
 	if err != nil {
 		return nil, err
@@ -185,32 +189,45 @@ func replay(req *Request, resp *Response) error {
 
 // A meteredCall is a call with what it may cost.
 type meteredCall struct {
-	id, account, purpose string
-	day                  string
-	usage                Usage
-	cost                 Money
-	latency              time.Duration
+	id, account, purpose  string
+	about, prompt, answer string
+	day                   string
+	usage                 Usage
+	cost                  Money
+	latency               time.Duration
+	spent                 *outage // the budget that the call could exceed; nil if it may be made
+}
+
+func callOf(req *Request) *meteredCall {
+	return &meteredCall{account: req.AccountID, purpose: req.Purpose, about: req.About, prompt: req.promptHash()}
 }
 
 // begin records the call and takes what it may cost from the budgets.
 func (m *Metered) begin(ctx context.Context, req *Request) (*meteredCall, error) {
 	records := m.cfg.Records
-	call := &meteredCall{account: req.AccountID, purpose: req.Purpose}
+	call := callOf(req)
 	call.usage = Usage{InputTokens: req.estimate() - req.MaxOutputTokens, OutputTokens: req.MaxOutputTokens}
 	call.cost = m.cfg.Price.Of(call.usage)
 	err := records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		now := queue.Now(tx)
 		call.day = records.day(now)
+		call.spent = nil // the transaction may run again
 		if err := m.spend(ctx, tx, call, Spend{1, int64(call.usage.Total()), call.cost}, now); err != nil {
 			return err
 		}
 		return m.insert(ctx, tx, call, Calling)
 	})
+	if errors.Is(err, errSpent) {
+		err = nil
+	}
 	return call, err
 }
 
+// errSpent rolls back what a call would have taken from a budget that it exceeds.
+var errSpent = errors.New("a budget is spent")
+
 // spend adds to what was spent by all and by the account, in this order, so that no two transactions wait for each other. With a
-// time, it returns [ErrBudget] when that exceeds a budget.
+// time, it returns errSpent when that exceeds a budget, and sets what call.spent is.
 func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, more Spend, now time.Time) error {
 	for _, of := range []struct {
 		account, name string
@@ -224,10 +241,12 @@ func (m *Metered) spend(ctx context.Context, tx queue.Tx, call *meteredCall, mor
 			return fmt.Errorf("count what %s costs: %w", m.cfg.Model, err)
 		}
 		if !now.IsZero() && of.budget.exceeded(sum) {
-			return &Error{
-				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: m.cfg.Records.untilTomorrow(now),
+			wait := m.cfg.Records.untilTomorrow(now)
+			call.spent = &outage{account: of.account, until: now.Add(wait), failure: &Error{
+				Provider: "llm", Model: m.cfg.Model, Reason: ErrBudget, RetryAfter: wait,
 				Err: fmt.Errorf("%s may spend %s on a day, and this call could bring it to %d tokens and %v", of.name, of.budget, sum.Tokens, sum.Cost),
-			}
+			}}
+			return errSpent
 		}
 	}
 	return nil
@@ -253,8 +272,8 @@ func (b Budget) String() string {
 
 // untilTomorrow is the time until the next day of the budgets.
 func (r *Records) untilTomorrow(now time.Time) time.Duration {
-	y, month, d := now.In(r.cfg.Zone).Date()
-	return time.Date(y, month, d+1, 0, 0, 0, 0, r.cfg.Zone).Sub(now)
+	_, tomorrow := r.Day(now)
+	return tomorrow.Sub(now)
 }
 
 func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, outcome Outcome) error {
@@ -269,7 +288,7 @@ func (m *Metered) insert(ctx context.Context, tx queue.Tx, call *meteredCall, ou
 	}
 	_, err = tx.ExecContext(ctx, sqlInsertCall,
 		call.id, call.account, dbvalue.Clean(call.purpose), m.cfg.Model, outcome, nil, call.usage.InputTokens, call.usage.OutputTokens,
-		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)))
+		call.cost, 0, nullable(traceID), nil, dbtime.Of(queue.Now(tx)), dbvalue.Clean(call.about), call.prompt, nullable(call.answer))
 	if err != nil {
 		return fmt.Errorf("record a call of %s: %w", m.cfg.Model, err)
 	}
@@ -284,7 +303,7 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 	var e *Error
 	switch {
 	case failure == nil:
-		used, requestID = resp.Usage, resp.RequestID
+		used, requestID, call.answer = resp.Usage, resp.RequestID, transcript(resp)
 	case errors.As(failure, &e):
 		outcome, used, requestID, reason = Failed, e.Usage, e.RequestID, failure.Error()
 	default:
@@ -295,20 +314,45 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 	if outcome == Failed && used == (Usage{}) {
 		correction.Calls = -1
 	}
-	return m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	out, ended := outageOf(failure), false
+	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := m.spend(ctx, tx, call, correction, time.Time{}); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
-			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), call.id)
-		if err != nil || failure != nil || m.cfg.KeepAnswers < 0 {
-			return err
-		}
-		answer, err := json.Marshal(resp)
+		_, err = tx.ExecContext(ctx, sqlFinishCall, outcome, nullable(dbvalue.Clean(reason)), used.InputTokens, used.OutputTokens, cost,
+			call.latency.Milliseconds(), nullable(dbvalue.Clean(requestID)), nullable(call.answer), call.id)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, sqlKeepAnswer, key, string(answer), dbtime.Of(queue.Now(tx).Add(m.cfg.KeepAnswers)))
-		return err
+		if out != nil {
+			return out.record(ctx, tx, m.cfg.Model)
+		}
+		if outcome == Failed {
+			return nil
+		}
+		if ended, err = m.answered(ctx, tx, call.account); err != nil {
+			return err
+		}
+		return m.keep(ctx, tx, key, resp)
 	})
+	if err == nil {
+		m.tell(ctx, out)
+	}
+	if err == nil && ended {
+		m.cfg.Logger.InfoContext(ctx, "a model that was not asked answers again", "model", m.cfg.Model, "account_id", call.account)
+	}
+	return err
+}
+
+// keep keeps an answer for equal requests.
+func (m *Metered) keep(ctx context.Context, tx queue.Tx, key string, resp *Response) error {
+	if m.cfg.KeepAnswers < 0 {
+		return nil
+	}
+	answer, err := json.Marshal(resp)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, sqlKeepAnswer, key, string(answer), dbtime.Of(queue.Now(tx).Add(m.cfg.KeepAnswers)))
+	return err
 }

@@ -62,6 +62,9 @@ type answerJSON struct {
 // tool, the JSON in its text. It sets Source and Model of the decision. The action must be one of the kinds, with parameters
 // that fit; nil stands for the kinds that package gmail carries out.
 func ParseDecision(resp *Response, kinds *postroom.Kinds) (Answer, error) {
+	if resp == nil {
+		return Answer{}, fmt.Errorf("%w: there is no answer", ErrNoToolCall)
+	}
 	switch n := size(resp); {
 	case n > maxAnswer:
 		return Answer{}, fmt.Errorf("%w: it has %d bytes, and %d are allowed", ErrTooLong, n, maxAnswer)

@@ -31,6 +31,7 @@ const (
 	maxBody        = 8000
 	maxRecipients  = 20
 	maxAttachments = 20
+	maxValues      = 3 // of a header field
 )
 
 // shownHeaders are the header fields that show what kind of mail it is.
@@ -42,24 +43,52 @@ Follow the DIRECTIONS and the LLM RULE sections: the person wrote them. The mess
 
 When you are not sure, choose the action none or set needs_approval.`
 
-// A prompt holds the messages to the model about one mail.
-type prompt struct {
-	system string
-	user   string
-	mark   string // random, and without a meaning but where the mail ends
+// A Prompt is what a model is told at first about one mail.
+type Prompt struct {
+	// Layers are its parts in order, empty ones left out.
+	Layers []Layer
+	// Hash is equal for prompts that are equal but for the random mark around the mail; it is that of [Call].Prompt.
+	Hash  string
+	mark  string // random, and without a meaning but where the mail ends
+	hides bool   // the mail holds text that its reader does not see
 }
 
-func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) prompt {
-	mark := "<<<" + rand.Text()
-	sections := []string{
-		directions(g.Directions),
-		ruleSections(g.Rules),
-		"MESSAGE CONTEXT\n" + delimit(mark, messageText(msg)),
-		labelSection(g.Labels),
-		task(actions),
+// layerMessage is the layer that a stranger wrote.
+const layerMessage = "MESSAGE CONTEXT"
+
+// A Layer is a part of a prompt: the system message, or a section of the user message after it.
+type Layer struct {
+	Name string // SYSTEM, DIRECTIONS, LLM RULE, MESSAGE CONTEXT, AVAILABLE LABELS or TASK
+	Text string
+}
+
+// messages are the system message and the user message.
+func (p *Prompt) messages() []Message {
+	sections := make([]string, 0, len(p.Layers))
+	for _, l := range p.Layers[1:] {
+		sections = append(sections, l.Text)
 	}
-	sections = slices.DeleteFunc(sections, func(s string) bool { return s == "" })
-	return prompt{system: fmt.Sprintf(system, mark), user: strings.Join(sections, "\n\n"), mark: mark}
+	return []Message{{Role: RoleSystem, Text: p.Layers[0].Text}, {Role: RoleUser, Text: strings.Join(sections, "\n\n")}}
+}
+
+func buildPrompt(msg *postroom.Message, g Guidance, actions []postroom.Kind) *Prompt {
+	mark := "<<<" + rand.Text()
+	text, hides := messageText(msg)
+	p := &Prompt{mark: mark, hides: hides}
+	p.add("SYSTEM", fmt.Sprintf(system, mark))
+	p.add("DIRECTIONS", directions(g.Directions))
+	p.add("LLM RULE", ruleSections(g.Rules))
+	p.add(layerMessage, layerMessage+"\n"+delimit(mark, text))
+	p.add("AVAILABLE LABELS", labelSection(g.Labels))
+	p.add("TASK", task(actions))
+	p.Hash = (&Request{Messages: p.messages(), Random: []string{mark}}).promptHash()
+	return p
+}
+
+func (p *Prompt) add(name, text string) {
+	if text != "" {
+		p.Layers = append(p.Layers, Layer{name, text})
+	}
 }
 
 // markLike matches the beginning of every mark.
@@ -148,8 +177,8 @@ func actionLine(a postroom.Kind) string {
 	return fmt.Sprintf("%s: %s; parameters: %s", a.Type, oneLine(a.Summary), strings.Join(parameters, "; "))
 }
 
-// messageText returns the part of a mail that the model sees, all of it from the sender but for the time of receipt.
-func messageText(msg *postroom.Message) string {
+// messageText returns the part of a mail that the model sees, and whether it hides text, all of it from the sender but for the time of receipt.
+func messageText(msg *postroom.Message) (text string, hides bool) {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value = cut(oneLine(value), maxField); value != "" {
@@ -164,15 +193,17 @@ func messageText(msg *postroom.Message) string {
 	}
 	field("Subject", msg.Subject)
 	for _, name := range shownHeaders {
-		for _, value := range msg.Header(name) {
+		values := msg.Header(name)
+		for _, value := range values[:min(len(values), maxValues)] {
 			field(name, value)
 		}
 	}
 	for _, a := range msg.Attachments[:min(len(msg.Attachments), maxAttachments)] {
 		field("Attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
 	}
-	b.WriteString("\n" + bodyText(msg))
-	return b.String()
+	body, hides := bodyText(msg)
+	b.WriteString("\n" + body)
+	return b.String(), hides
 }
 
 func addresses(list []postroom.Address) string {
@@ -187,8 +218,8 @@ func addresses(list []postroom.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// bodyText returns the text of the mail: as the plain text says it, with what a person sees instead when that is another.
-func bodyText(msg *postroom.Message) string {
+// bodyText returns the text of the mail, and whether there is text that its reader does not see: as the plain text says it, with what a person sees instead when that is another.
+func bodyText(msg *postroom.Message) (text string, hides bool) {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	plain := strings.TrimSpace(visible(msg.BodyPlain))
 	seen := strings.TrimSpace(visible(body.Text))
@@ -200,11 +231,11 @@ func bodyText(msg *postroom.Message) string {
 		plain = "(The parts of the message disagree. The plain text, which mail clients do not show:)\n" + cut(plain, each) +
 			"\n\n(The HTML, as mail clients show it:)\n" + cut(seen, each)
 	}
-	text := cut(plain, maxBody)
-	if hidesText(body.Hidden) {
+	text, hides = cut(plain, maxBody), hidesText(body.Hidden)
+	if hides {
 		text += "\n\n(The message holds text that is hidden from its reader; it is left out here.)"
 	}
-	return text
+	return text, hides
 }
 
 // hidesText reports whether there is text that somebody made a person not see. Titles, comments and single characters without

@@ -17,7 +17,9 @@ import (
 var marks = regexp.MustCompile(`<<<[A-Z0-9]{26}`)
 
 // unmarked replaces the random mark, which is all that differs between two prompts for the same.
-func unmarked(p prompt) string { return marks.ReplaceAllString(p.system+"\n\n"+p.user, "<<<MARK") }
+func unmarked(p *Prompt) string {
+	return marks.ReplaceAllString(p.messages()[0].Text+"\n\n"+p.messages()[1].Text, "<<<MARK")
+}
 
 func TestPromptShowsEachSection(t *testing.T) {
 	msg := &postroom.Message{
@@ -80,7 +82,7 @@ func describe(types ...postroom.ActionType) (kinds []postroom.Kind) {
 }
 
 func TestPromptLeavesEmptySectionsOut(t *testing.T) {
-	user := buildPrompt(&postroom.Message{}, Guidance{Labels: []postroom.Label{{Name: "Hidden"}}}, nil).user
+	user := buildPrompt(&postroom.Message{}, Guidance{Labels: []postroom.Label{{Name: "Hidden"}}}, nil).messages()[1].Text
 	require.True(t, strings.HasPrefix(user, "MESSAGE CONTEXT\n"))
 	require.NotContains(t, user, "DIRECTIONS")
 	require.NotContains(t, user, "LLM RULE")
@@ -89,9 +91,9 @@ func TestPromptLeavesEmptySectionsOut(t *testing.T) {
 
 func TestPromptMarksDifferAndTheSystemMessageNamesThem(t *testing.T) {
 	one, two := buildPrompt(&postroom.Message{}, Guidance{}, nil), buildPrompt(&postroom.Message{}, Guidance{}, nil)
-	mark := marks.FindString(one.user)
-	require.NotEqual(t, mark, marks.FindString(two.user))
-	require.Contains(t, one.system, mark)
+	mark := marks.FindString(one.messages()[1].Text)
+	require.NotEqual(t, mark, marks.FindString(two.messages()[1].Text))
+	require.Contains(t, one.messages()[0].Text, mark)
 	require.Equal(t, unmarked(one), unmarked(two))
 }
 
@@ -111,7 +113,7 @@ func TestPromptShowsWhatAPersonSees(t *testing.T) {
 		"comments and titles":     {"", "<title>t</title><!-- c -->x\u200b", []string{"x"}, []string{"hidden"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := messageText(&postroom.Message{BodyPlain: test.plain, BodyHTML: test.html})
+			text, _ := messageText(&postroom.Message{BodyPlain: test.plain, BodyHTML: test.html})
 			for _, s := range test.shown {
 				require.Contains(t, text, s)
 			}
@@ -177,10 +179,10 @@ func TestNothingInAMailCanEndItsFrame(t *testing.T) {
 			Attachments: []postroom.Attachment{{Filename: text("file")}},
 		}
 		p := buildPrompt(msg, Guidance{}, describe(postroom.None))
-		mark := marks.FindString(p.system)
+		mark := marks.FindString(p.messages()[0].Text)
 		begin, end := mark+" BEGIN>>>\n", "\n"+mark+" END>>>"
-		require.Equal(t, 2, strings.Count(p.user, "<<<"), "the two marks and no more")
-		_, after, ok := strings.Cut(p.user, begin)
+		require.Equal(t, 2, strings.Count(p.messages()[1].Text, "<<<"), "the two marks and no more")
+		_, after, ok := strings.Cut(p.messages()[1].Text, begin)
 		require.True(t, ok)
 		inside, rest, ok := strings.Cut(after, end)
 		require.True(t, ok)
@@ -195,7 +197,7 @@ func TestPromptBoundsLists(t *testing.T) {
 		msg.To = append(msg.To, postroom.Address{Email: fmt.Sprintf("p%d@x.example", i)})
 		msg.Attachments = append(msg.Attachments, postroom.Attachment{Filename: fmt.Sprintf("f%d", i)})
 	}
-	text := messageText(msg)
+	text, _ := messageText(msg)
 	require.Contains(t, text, "and 80 more")
 	require.Equal(t, maxAttachments, strings.Count(text, "Attachment: "))
 }

@@ -20,8 +20,8 @@ var migrations embed.FS
 // giveDB says where a database comes from.
 const giveDB = "a database opened with queue/sqlite or queue/postgres"
 
-// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers) or brings them up to date. Call it at every
-// start; several processes may do so at once.
+// Migrate creates the tables of this package (llm_calls, llm_spend, llm_answers, llm_outages, llm_templates, directions, llm_rules)
+// or brings them up to date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("llm: Migrate: db", db, giveDB); err != nil {
 		return err
@@ -76,6 +76,9 @@ type Call struct {
 	TraceID   string // of OpenTelemetry; empty without a trace
 	RequestID string
 	At        time.Time
+	About     string // as in the request
+	Prompt    string // the hash of what the model was told at first, see [Prompt]; equal for the corrections of an answer
+	Answer    string // the text and the tool calls, cut to 8000 characters; empty without an answer
 }
 
 type callRow struct {
@@ -92,12 +95,25 @@ type callRow struct {
 	TraceID      sql.NullString `db:"trace_id"`
 	RequestID    sql.NullString `db:"request_id"`
 	CreatedAt    dbtime.Time    `db:"created_at"`
+	About        string         `db:"about"`
+	Prompt       string         `db:"prompt"`
+	Answer       sql.NullString `db:"answer"`
 }
 
 // Calls returns the calls from a time to another, the second excluded, in order and at most limit of them.
 func (r *Records) Calls(ctx context.Context, from, to time.Time, limit int) ([]Call, error) {
+	return r.calls(ctx, sqlCalls, dbtime.Of(from), dbtime.Of(to), limit)
+}
+
+// CallsAbout returns the calls of an account that were about something, such as the id of a message, in order and at most limit
+// of them.
+func (r *Records) CallsAbout(ctx context.Context, accountID, about string, limit int) ([]Call, error) {
+	return r.calls(ctx, sqlCallsAbout, about, accountID, limit)
+}
+
+func (r *Records) calls(ctx context.Context, query string, args ...any) ([]Call, error) {
 	var rows []callRow
-	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &rows, sqlCalls, dbtime.Of(from), dbtime.Of(to), limit); err != nil {
+	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &rows, query, args...); err != nil {
 		return nil, fmt.Errorf("read calls of models: %w", err)
 	}
 	calls := make([]Call, len(rows))
@@ -106,103 +122,31 @@ func (r *Records) Calls(ctx context.Context, from, to time.Time, limit int) ([]C
 			ID: row.ID, AccountID: row.AccountID, Purpose: row.Purpose, Model: row.Model, Outcome: Outcome(row.Outcome),
 			Failure: row.Failure.String, Usage: Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens}, Cost: row.Cost,
 			Latency: time.Duration(row.LatencyMS) * time.Millisecond, TraceID: row.TraceID.String, RequestID: row.RequestID.String, At: row.CreatedAt.Time,
+			About: row.About, Prompt: row.Prompt, Answer: row.Answer.String,
 		}
 	}
 	return calls, nil
 }
 
-// A Spend is what the calls of a day came to, or of several.
-type Spend struct {
-	Calls  int64 `db:"calls"` // those that were answered by a provider, or may have been
-	Tokens int64 `db:"tokens"`
-	Cost   Money `db:"cost"`
-}
-
-type spendRow struct {
-	Day string `db:"day"`
-	Spend
-}
-
-// Spent returns what the account has spent on the days from the first time to the second, both included; all accounts together
-// for the empty id.
-func (r *Records) Spent(ctx context.Context, accountID string, from, to time.Time) (Spend, error) {
-	var sum Spend
-	rows, err := r.spent(ctx, accountID, r.day(from), r.day(to.AddDate(0, 0, 1)))
-	for _, row := range rows {
-		sum.add(row.Spend)
-	}
-	return sum, err
-}
-
-func (s *Spend) add(other Spend) {
-	s.Calls, s.Tokens, s.Cost = s.Calls+other.Calls, s.Tokens+other.Tokens, s.Cost+other.Cost
-}
-
-func (r *Records) spent(ctx context.Context, accountID, from, before string) ([]spendRow, error) {
-	var rows []spendRow
-	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &rows, sqlSpent, accountID, from, before); err != nil {
-		return nil, fmt.Errorf("read what models cost: %w", err)
-	}
-	return rows, nil
-}
-
-const dayForm = "2006-01-02"
-
-// day is the day of the budgets that t belongs to.
-func (r *Records) day(t time.Time) string { return t.In(r.cfg.Zone).Format(dayForm) }
-
-// A Forecast is what a month will cost if it goes on like the last days.
-type Forecast struct {
-	Days  int   // that it is made from: whole ones, up to seven; 0 when there is none yet, and no forecast
-	Spent Spend // on these days
-	Month Spend // on thirty
-}
-
-// Forecast returns what the next thirty days will cost the account, or all accounts together for the empty id: as the last
-// seven whole days before now did, or those since the first call.
-func (r *Records) Forecast(ctx context.Context, accountID string, now time.Time) (Forecast, error) {
-	const window, month = 7, 30
-	today := now.In(r.cfg.Zone)
-	rows, err := r.spent(ctx, accountID, r.day(today.AddDate(0, 0, -window)), r.day(today))
-	if err != nil || len(rows) == 0 {
-		return Forecast{}, err
-	}
-	var f Forecast
-	f.Days = window
-	earlier, err := r.spent(ctx, accountID, "", rows[0].Day)
-	if err != nil {
-		return Forecast{}, err
-	}
-	if len(earlier) == 0 {
-		for f.Days > 1 && r.day(today.AddDate(0, 0, -f.Days)) != rows[0].Day {
-			f.Days--
-		}
-	}
-	for _, row := range rows {
-		f.Spent.add(row.Spend)
-	}
-	days := int64(f.Days)
-	f.Month = Spend{Calls: f.Spent.Calls * month / days, Tokens: f.Spent.Tokens * month / days, Cost: f.Spent.Cost * month / Money(days)}
-	return f, nil
-}
-
 // pruneBatch is how many rows a transaction deletes: large deletes hold the writer of SQLite.
 const pruneBatch = 500
 
-// Prune deletes the records of calls made before the time, and the answers that have expired. It returns the number of
-// calls. What was spent on a day stays.
+// Prune deletes the records of calls made before the time, and the answers and the decisions of [Templates] that have expired. It
+// returns the number of calls. What was spent on a day stays.
 func (r *Records) Prune(ctx context.Context, before time.Time) (int, error) {
-	if _, err := r.prune(ctx, sqlPruneAnswers, time.Now()); err != nil {
-		return 0, err
+	for _, statement := range []string{sqlPruneAnswers, sqlPruneTemplates} {
+		if _, err := prune(ctx, r.cfg.DB, statement, time.Now()); err != nil {
+			return 0, err
+		}
 	}
-	return r.prune(ctx, sqlPruneCalls, before)
+	return prune(ctx, r.cfg.DB, sqlPruneCalls, before)
 }
 
-func (r *Records) prune(ctx context.Context, statement string, before time.Time) (int, error) {
+func prune(ctx context.Context, db queue.DB, statement string, before time.Time) (int, error) {
 	total := 0
 	for {
 		var deleted int64
-		err := r.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			deleted, err = dbquery.Exec(ctx, tx, statement, dbtime.Of(before), pruneBatch)
 			return err
 		})

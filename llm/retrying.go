@@ -50,7 +50,7 @@ func (r *Retrying) Complete(ctx context.Context, req *Request) (*Response, error
 	pace := backoff.NewExponentialBackOff(backoff.WithMaxInterval(r.cfg.MaxWait), backoff.WithMaxElapsedTime(0))
 	begun := watchStream(req)
 	for attempt := 1; ; attempt++ {
-		resp, err := r.cfg.Client.Complete(ctx, begun.req)
+		resp, err := call(ctx, r.cfg.Client, begun.req)
 		if err == nil || attempt == r.cfg.Attempts || begun.any {
 			return resp, err
 		}
@@ -96,7 +96,7 @@ type watchedStream struct {
 
 func watchStream(req *Request) *watchedStream {
 	w := &watchedStream{req: req}
-	if req.Stream == nil {
+	if req == nil || req.Stream == nil {
 		return w
 	}
 	copied := *req

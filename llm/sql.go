@@ -6,20 +6,43 @@ package llm
 const (
 	sqlInsertCall = `
 INSERT INTO llm_calls (
-  id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+  id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
+  about, prompt, answer)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 	sqlFinishCall = `
 UPDATE llm_calls
-SET outcome = $1, failure = $2, input_tokens = $3, output_tokens = $4, cost = $5, latency_ms = $6, request_id = $7
-WHERE id = $8`
+SET outcome = $1, failure = $2, input_tokens = $3, output_tokens = $4, cost = $5, latency_ms = $6, request_id = $7, answer = $8
+WHERE id = $9`
 
-	sqlCalls = `
-SELECT id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at
-FROM llm_calls
+	sqlCallColumns = `
+SELECT id, account_id, purpose, model, outcome, failure, input_tokens, output_tokens, cost, latency_ms, trace_id, request_id, created_at,
+  about, prompt, answer
+FROM llm_calls`
+
+	sqlCalls = sqlCallColumns + `
 WHERE created_at >= $1 AND created_at < $2
 ORDER BY created_at, id
 LIMIT $3`
+
+	sqlCallsAbout = sqlCallColumns + `
+WHERE about = $1 AND account_id = $2
+ORDER BY created_at, id
+LIMIT $3`
+
+	// SUM is of a wider type on PostgreSQL.
+	sqlCosts = `
+SELECT account_id, model,
+  CAST(SUM(CASE WHEN outcome IN ('answered', 'calling') THEN 1 ELSE 0 END) AS BIGINT) AS calls,
+  CAST(SUM(CASE WHEN outcome = 'failed' THEN 1 ELSE 0 END) AS BIGINT) AS failed,
+  CAST(SUM(CASE WHEN outcome = 'cached' THEN 1 ELSE 0 END) AS BIGINT) AS cached,
+  CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+  CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
+  CAST(SUM(cost) AS BIGINT) AS cost
+FROM llm_calls
+WHERE created_at >= $1 AND created_at < $2
+GROUP BY account_id, model
+ORDER BY account_id, model`
 
 	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take what is left of a budget.
 	sqlSpend = `
@@ -53,4 +76,50 @@ WHERE key IN (SELECT key FROM llm_answers WHERE expires_at <= $1 LIMIT $2)`
 	sqlPruneCalls = `
 DELETE FROM llm_calls
 WHERE id IN (SELECT id FROM llm_calls WHERE created_at < $1 LIMIT $2)`
+
+	sqlTemplate = `
+SELECT message_id, decision, made_at
+FROM llm_templates
+WHERE account_id = $1 AND key = $2 AND expires_at > $3`
+
+	sqlUseTemplate = `
+UPDATE llm_templates
+SET uses = uses + 1
+WHERE account_id = $1 AND key = $2`
+
+	sqlKeepTemplate = `
+INSERT INTO llm_templates (account_id, key, message_id, decision, uses, made_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (account_id, key) DO UPDATE
+SET message_id = excluded.message_id, decision = excluded.decision, uses = excluded.uses, made_at = excluded.made_at, expires_at = excluded.expires_at`
+
+	sqlPruneTemplates = `
+DELETE FROM llm_templates
+WHERE (account_id, key) IN (SELECT account_id, key FROM llm_templates WHERE expires_at <= $1 LIMIT $2)`
+
+	// An outage of another kind, or of a budget that has begun anew since, begins at this call.
+	sqlOutage = `
+INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at)
+VALUES ($1, $2, $3, $4, $5, $5, 1, $6)
+ON CONFLICT (model, account_id) DO UPDATE
+SET reason = excluded.reason, failure = excluded.failure, last_at = excluded.last_at, until_at = excluded.until_at,
+  began_at = CASE
+    WHEN llm_outages.reason = excluded.reason AND (llm_outages.until_at IS NULL OR llm_outages.until_at > excluded.last_at) THEN llm_outages.began_at
+    ELSE excluded.began_at
+  END,
+  calls = CASE
+    WHEN llm_outages.reason = excluded.reason AND (llm_outages.until_at IS NULL OR llm_outages.until_at > excluded.last_at) THEN llm_outages.calls + 1
+    ELSE 1
+  END
+RETURNING calls`
+
+	sqlEndOutages = `
+DELETE FROM llm_outages
+WHERE model = $1 AND account_id IN ('', $2)`
+
+	sqlOutages = `
+SELECT model, account_id, reason, failure, began_at, last_at, calls, until_at
+FROM llm_outages
+WHERE until_at IS NULL OR until_at > $1
+ORDER BY began_at, model, account_id`
 )

@@ -176,6 +176,7 @@ func TestSummary(t *testing.T) {
 				postroom.ActionCompleted: 2, postroom.ActionQueued: 1, postroom.ActionApprovedPending: 1, postroom.ActionExecuting: 1,
 			},
 			Rules:     map[string]int{"Receipts": 2},
+			Models:    map[string]int{model(postroom.Delete, 1).Model: 1},
 			Approvals: 1,
 			Unmatched: 1,
 		}, s)

@@ -518,9 +518,9 @@ WHERE $1 = ''
 GROUP BY type, state`
 
 	countDecisions = `
-SELECT source AS a, rule_name AS b, COUNT(*) AS n
+SELECT source AS a, rule_name AS b, model AS c, COUNT(*) AS n
 FROM decisions
 WHERE $1 = ''
   OR account_id = $1
-GROUP BY source, rule_name`
+GROUP BY source, rule_name, model`
 )

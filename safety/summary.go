@@ -14,6 +14,7 @@ type Summary struct {
 	States    map[postroom.ActionState]int // by state
 	Rules     map[string]int               // decisions of the user's rules, by the rule's name at the time
 	Approvals int                          // actions that wait for approval
+	Models    map[string]int               // decisions of models, by their names at the time
 	Unmatched int                          // decisions of source none: no rule matched and no model is configured
 }
 
@@ -21,6 +22,7 @@ type Summary struct {
 func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error) {
 	s := Summary{
 		Actions: make(map[postroom.ActionType]int), States: make(map[postroom.ActionState]int), Rules: make(map[string]int),
+		Models: make(map[string]int),
 	}
 	actions, err := l.count(ctx, countActions, accountID)
 	if err != nil {
@@ -37,6 +39,8 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 		switch postroom.Source(g.A) {
 		case postroom.SourceDeterministic:
 			s.Rules[g.B] += g.N
+		case postroom.SourceModel:
+			s.Models[g.C] += g.N
 		case postroom.SourceNone:
 			s.Unmatched += g.N
 		}
@@ -44,10 +48,11 @@ func (l *Ledger) Summary(ctx context.Context, accountID string) (Summary, error)
 	return s, err
 }
 
-// A group is one line of a count by two columns.
+// A group is one line of a count by columns.
 type group struct {
 	A string `db:"a"`
 	B string `db:"b"`
+	C string `db:"c"`
 	N int    `db:"n"`
 }
 

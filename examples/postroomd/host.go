@@ -13,6 +13,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -39,6 +40,9 @@ type host struct {
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
+
+	records *llm.Records       // of the models
+	guide   *llm.GuidanceStore // what they are told
 
 	// Set only where jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -83,7 +87,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, discord.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, discord.Migrate} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -93,6 +97,9 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds}); err != nil {
+		return err
+	}
+	if err := h.openModels(); err != nil {
 		return err
 	}
 	cfg := queue.Config{Logger: h.log, TracerProvider: h.tracers, MeterProvider: h.meters}
@@ -142,7 +149,7 @@ func (h *host) work(ctx context.Context) (err error) {
 		err = h.connect(ctx)
 	}
 	if err == nil {
-		err = errors.Join(h.newBot(ctx), h.newSender())
+		err = errors.Join(h.askAgain(ctx), h.newBot(ctx), h.newSender())
 	}
 	if err != nil {
 		return errors.Join(err, h.close())
@@ -197,6 +204,11 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.registerPrune(d)
+	model, err := h.byModel()
+	if err != nil {
+		return nil, err
+	}
 	var asks error
 	if h.bot != nil {
 		asks = discord.Register(d, h.bot)
@@ -210,7 +222,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
-		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Kinds: kinds}),
+		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Fallback: model, Kinds: kinds}),
 		undo.Register(d, h.undoing),
 	)
 }

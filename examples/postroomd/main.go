@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	ran := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { ran = true }
-	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
+	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), directionsCommand(), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

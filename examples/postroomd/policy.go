@@ -14,6 +14,7 @@ func (h *host) policy() (safety.Policy, error) {
 	c := h.cfg.Safety
 	p := safety.Policy{
 		ConfidenceThreshold: h.cfg.Policy.ConfidenceDefault, ApprovalAlways: actionTypes(h.cfg.Policy.ApprovalAlways),
+		ModelAlone: actionTypes(h.cfg.Policy.ModelAlone), ModelShare: h.cfg.Policy.ModelShare, ModelFree: h.cfg.Policy.ModelFree,
 		Breaker: safety.Breaker{
 			Actions: c.BreakerActions, Failures: c.BreakerFailures, Undos: c.BreakerUndos, Window: c.BreakerWindow, OpenFor: c.BreakerOpen,
 		},

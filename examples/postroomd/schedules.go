@@ -54,6 +54,11 @@ func (h *host) schedule(ctx context.Context, accountIDs []string) error {
 			return err
 		}
 	}
+	prune := pruneSchedule()
+	wanted[prune.Name] = true
+	if err := h.queue.SetSchedule(ctx, prune); err != nil {
+		return err
+	}
 	stored, err := h.queue.Schedules(ctx)
 	if err != nil {
 		return err

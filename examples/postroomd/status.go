@@ -24,6 +24,9 @@ type statusView struct {
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
+	Models    []string            `json:"models"`    // that are configured
+	Outages   []outageView        `json:"outages"`   // why models are not asked
+	Undecided int                 `json:"undecided"` // messages that wait for a model
 }
 
 // A discordStatus says how requests are asked at Discord; it is left out where they are not.
@@ -72,7 +75,7 @@ func statusCommand() *cobra.Command {
 }
 
 func (h *host) status(ctx context.Context) (*statusView, error) {
-	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, DryRun: h.cfg.Safety.DryRun}
+	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.cfg.Safety.DryRun}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -95,7 +98,14 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	if s.Discord, err = h.discordStatus(ctx); err != nil {
 		return nil, err
 	}
-	s.Jobs, err = h.queue.Counts(ctx, queue.Filter{})
+	if s.Jobs, err = h.queue.Counts(ctx, queue.Filter{}); err != nil {
+		return nil, err
+	}
+	s.Models = h.models()
+	if s.Outages, err = h.outages(ctx); err != nil {
+		return nil, err
+	}
+	s.Undecided, err = h.countUndecided(ctx)
 	return s, err
 }
 
@@ -148,6 +158,13 @@ func (s *statusView) print(w io.Writer) error {
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
 	if d := s.Discord; d != nil {
 		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %d people to answer", d.Posted, d.Channel, d.People))
+	}
+	f.add("models", strings.Join(s.Models, ", "))
+	for _, o := range s.Outages {
+		f.add("  not asked", o.String())
+	}
+	if s.Undecided > 0 {
+		f.add("  undecided", fmt.Sprintf("%d messages wait for a model", s.Undecided))
 	}
 	return f.flush()
 }

@@ -19,9 +19,12 @@ type summary struct {
 	New       int                         `json:"new"`      // of these, by this run
 	Actions   map[postroom.ActionType]int `json:"actions"`
 	Rules     map[string]int              `json:"rules"`
+	Models    map[string]int              `json:"models,omitempty"`
 	Failed    int                         `json:"failed"`    // of the actions
 	Approvals int                         `json:"approvals"` // waiting
 	Unmatched int                         `json:"unmatched"`
+	Undecided int                         `json:"undecided,omitempty"` // about which a model is to decide later
+	Outages   []outageView                `json:"outages,omitempty"`   // why
 	Broken    []brokenMessage             `json:"broken"`
 	Jobs      map[queue.State]int         `json:"jobs"`
 	Seconds   float64                     `json:"seconds"`
@@ -61,11 +64,16 @@ func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*
 		refused++
 		broken = append(broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
 	}
-	return &summary{
-		Messages: now + refused, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Approvals: counts.Approvals,
+	s := &summary{
+		Messages: now + refused, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Models: counts.Models, Approvals: counts.Approvals,
 		Failed:    counts.States[postroom.ActionFailed],
 		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
-	}, nil
+	}
+	if s.Undecided, err = p.countUndecided(ctx); err != nil || s.Undecided == 0 {
+		return s, err
+	}
+	s.Outages, err = p.outages(ctx)
+	return s, err
 }
 
 // broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
@@ -106,9 +114,16 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
 	counted(t, "Actions", s.Actions)
 	counted(t, "Rules", s.Rules)
+	counted(t, "Models", s.Models)
 	t.linef("")
 	t.linef("%d messages matched no rule; %d actions wait for approval.", s.Unmatched, s.Approvals)
-	if left := s.undecided(); left > 0 {
+	if s.Undecided > 0 {
+		t.linef("%d messages wait for a model to decide about them; they stay in the queue.", s.Undecided)
+		for _, o := range s.Outages {
+			t.linef("  %s", printable(o.String()))
+		}
+	}
+	if left := s.leftAlone(); left > 0 {
 		t.linef("%d messages are sent mail, drafts, spam or trash, about which nothing is decided.", left)
 	}
 	if s.Failed > 0 {
@@ -131,10 +146,13 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	return t.err
 }
 
-// undecided counts the messages with a label that excludes them from decisions.
-func (s *summary) undecided() int {
-	decided := s.Unmatched
+// leftAlone counts the messages with a label that excludes them from decisions.
+func (s *summary) leftAlone() int {
+	decided := s.Unmatched + s.Undecided
 	for _, n := range s.Rules {
+		decided += n
+	}
+	for _, n := range s.Models {
 		decided += n
 	}
 	return s.Messages - len(s.Broken) - decided

@@ -47,8 +47,8 @@ func (h *host) runJobs(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// onlyLater reports whether there are jobs, and all of them were enqueued for a time to come, or may not start now. Another one
-// that is tried again is not for later.
+// onlyLater reports whether there are jobs, and all of them were enqueued for a time to come, may not start now, or wait for a model
+// that is not asked. Any other one that is tried again is not for later.
 func (h *host) onlyLater(ctx context.Context) (bool, error) {
 	filter := queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: laterPage}
 	for found := false; ; found = true {
@@ -67,6 +67,12 @@ func (h *host) onlyLater(ctx context.Context) (bool, error) {
 }
 
 func isLater(j *queue.Job, now time.Time) bool {
+	if waitsForModel(j, now) {
+		return j.NotBefore.Sub(now) > modelPatience
+	}
 	held := strings.HasPrefix(j.LastError, postroom.ErrHeld.Error())
 	return j.State == queue.StateQueued && (j.Attempt == 0 || held) && j.NotBefore.After(now)
 }
+
+// modelPatience is how long a run that is to end waits for a model: the minute of a rate limit, and no spent budget or refused key.
+const modelPatience = 2 * time.Minute

@@ -63,6 +63,8 @@ type Server struct {
 	URL  string // with the version that the wire's base URL has
 	wire Wire
 
+	answer func(Asked) Reply // nil: the replies in order
+
 	mu      sync.Mutex
 	replies []Reply
 	seen    []Seen
@@ -70,11 +72,20 @@ type Server struct {
 
 // NewServer starts a server that gives the replies in order, and the last one to all further requests. It ends with the test.
 func NewServer(t testing.TB, wire Wire, replies ...Reply) *Server {
-	s := &Server{wire: wire, replies: replies}
+	return start(t, &Server{wire: wire, replies: replies})
+}
+
+// NewServerFunc starts a server that replies to what it is asked, by a function that several requests may call at once. It ends
+// with the test.
+func NewServerFunc(t testing.TB, wire Wire, answer func(Asked) Reply) *Server {
+	return start(t, &Server{wire: wire, answer: answer})
+}
+
+func start(t testing.TB, s *Server) *Server {
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(server.Close)
 	s.URL = server.URL
-	if wire == ChatCompletions {
+	if s.wire == ChatCompletions {
 		s.URL += "/v1"
 	}
 	return s
@@ -98,7 +109,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not JSON: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	reply := s.next(seen)
+	s.note(seen)
+	reply := s.replyTo(seen)
 	if reply.Hang {
 		<-r.Context().Done()
 		return
@@ -115,10 +127,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) next(seen Seen) Reply {
+func (s *Server) note(seen Seen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = append(s.seen, seen)
+}
+
+func (s *Server) next() Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if len(s.replies) == 0 {
 		return Reply{Status: http.StatusInternalServerError, Message: "no reply is prepared"}
 	}
@@ -127,6 +144,17 @@ func (s *Server) next(seen Seen) Reply {
 		s.replies = s.replies[1:]
 	}
 	return reply
+}
+
+func (s *Server) replyTo(seen Seen) Reply {
+	if s.answer == nil {
+		return s.next()
+	}
+	asked, err := s.Asked(seen)
+	if err != nil {
+		return Reply{Status: http.StatusBadRequest, Message: err.Error()}
+	}
+	return s.answer(asked)
 }
 
 func streams(r *http.Request, seen Seen) bool {

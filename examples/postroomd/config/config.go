@@ -24,6 +24,9 @@ type Config struct {
 	Discord   Discord
 	Webhook   Webhook
 	API       API
+	LLM       LLM
+	Better    Model // the section [llm_better]: the model that is asked about what the first is not sure of
+	Fallback  Model // the section [llm_fallback]: the model that is asked when another cannot answer
 	Schedules Schedules
 }
 
@@ -95,6 +98,9 @@ type Policy struct {
 	ApprovalExpiry    time.Duration
 	Approvers         []string
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
+	ModelAlone        []string
+	ModelShare        float64
+	ModelFree         int
 }
 
 // Safety is the section [safety]: what stops and bounds what is carried out.
@@ -159,13 +165,22 @@ func Default() Config {
 		Policy: Policy{
 			ConfidenceDefault: 0.7, ApprovalAlways: []string{"delete", "forward", "auto_reply", "escalate"},
 			ApprovalExpiry: 7 * 24 * time.Hour, Approvers: []string{},
+			ModelAlone: []string{
+				"apply_label", "remove_label", "mark_read", "mark_unread", "star", "unstar", "archive", "move", "snooze", "trash", "restore", "none",
+			},
+			ModelShare: 0.5, ModelFree: 20,
 		},
 		Safety: Safety{
 			Recipients: []string{}, Caps: []string{}, QuietHours: []string{}, QuietActions: []string{},
 			BreakerFailures: 50, BreakerUndos: 100, BreakerWindow: time.Hour, BreakerOpen: time.Hour,
 		},
-		Discord:   Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
-		API:       API{Approver: "api"},
+		Discord: Discord{Whitelist: []string{}, Remind: 24 * time.Hour},
+		API:     API{Approver: "api"},
+		LLM: LLM{
+			Model: defaultModel(), Temperature: ProvidersTemperature, MaxOutputTokens: 1024, Concurrency: 4,
+			AccountTokensDay: 2_000_000, KeepAnswers: 24 * time.Hour, BetterBelow: 0.8, Reuse: 30 * 24 * time.Hour,
+		},
+		Better: defaultModel(), Fallback: defaultModel(),
 		Schedules: Schedules{HistorySync: 15 * time.Minute, LabelsSync: time.Hour, Reconcile: 7 * 24 * time.Hour, Watch: 24 * time.Hour},
 	}
 }

@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 
 // Every fault with its line and what to write instead, to the letter.
 func TestFaultsRead(t *testing.T) {
-	for _, name := range []string{"unknown", "values", "syntax", "twice"} {
+	for _, name := range []string{"unknown", "values", "syntax", "twice", "llm", "models"} {
 		t.Run(name, func(t *testing.T) {
 			_, err := config.Load(config.Sources{File: "testdata/" + name + ".toml"})
 			require.Error(t, err)
@@ -64,7 +64,7 @@ func TestEverySettingOfAFile(t *testing.T) {
 	require.NoError(t, err)
 	l := load(t, config.Sources{
 		File:    "testdata/full.toml",
-		Environ: []string{"DATABASE_URL=postgres://ada:hunter2@db/mail", "GMAIL_TOKEN=ya29.hunter2"},
+		Environ: []string{"DATABASE_URL=postgres://ada:hunter2@db/mail", "GMAIL_TOKEN=ya29.hunter2", "LLM_API_KEY=sk-hunter2"},
 	})
 	want := config.Default()
 	want.App = config.App{ServiceName: `mail "robot"`, Env: "prod", LogLevel: slog.LevelWarn, Workers: 3, Drain: 90 * time.Second, Pprof: true}
@@ -74,6 +74,8 @@ func TestEverySettingOfAFile(t *testing.T) {
 	want.Outbound = config.Outbound{MaxRecipients: 2, RecipientsDay: 3, ReplyInterval: time.Hour}
 	want.Policy.ConfidenceDefault, want.Policy.ApprovalAlways, want.Policy.Approvers = 1, []string{}, []string{"ada", "grace"}
 	want.Schedules.HistorySync = 0
+	want.LLM.Provider, want.LLM.Model.Model, want.LLM.APIKey, want.LLM.OutputPrice = "openai", "small", "sk-hunter2", 2
+	want.LLM.Temperature, want.LLM.TotalDollarsDay, want.LLM.KeepAnswers = 0, 1.5, 0
 	require.Equal(t, want, l.Config)
 	require.Empty(t, l.Warnings)
 
@@ -123,6 +125,27 @@ func TestSecretInTheFileIsWarnedOf(t *testing.T) {
 	require.Equal(t, 2, l.Warnings[0].Line)
 	l = load(t, config.Sources{Environ: []string{"POSTROOMD_GMAIL_TOKEN=hunter2"}})
 	require.Empty(t, l.Warnings)
+}
+
+func TestAModelOfTheEnvironment(t *testing.T) {
+	l := load(t, config.Sources{Environ: []string{"MODEL=small"}})
+	require.False(t, l.Config.LLM.Enabled(), "the variable may be there for another program")
+	_, err := config.Load(config.Sources{Environ: []string{"POSTROOMD_LLM_MODEL=small"}})
+	require.ErrorContains(t, err, "llm.provider is not set")
+	l = load(t, config.Sources{Environ: []string{"MODEL=small"}, Set: []string{"llm.provider=openai", "llm.base_url=http://127.0.0.1:11434/v1"}})
+	require.True(t, l.Config.LLM.Enabled())
+	require.Equal(t, "small", l.Config.LLM.Model.Model)
+}
+
+func TestAKeyIsNotSentInTheClearAcrossTheInternet(t *testing.T) {
+	for address, allowed := range map[string]bool{
+		"http://127.0.0.1:1/v1": true, "http://[::1]/v1": true, "http://10.1.2.3/v1": true, "http://localhost/v1": true, "http://gpu:8000/v1": true,
+		"http://gpu.lan/v1": true, "https://models.example.org/v1": true,
+		"http://models.example.org/v1": false, "http://8.8.8.8/v1": false, "http://localhost.example.org/v1": false,
+	} {
+		_, err := config.Load(config.Sources{Set: []string{"llm.provider=openai", "llm.model=m", "llm.api_key=k", "llm.base_url=" + address}})
+		require.Equal(t, allowed, err == nil, "%s: %v", address, err)
+	}
 }
 
 func TestFileThatIsMissing(t *testing.T) {

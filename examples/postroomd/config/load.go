@@ -69,6 +69,7 @@ func Load(src Sources) (*Loaded, error) {
 	for i := range settings {
 		l.resolve(&settings[i])
 	}
+	l.together()
 	if len(l.problems) > 0 {
 		sortProblems(l.problems)
 		return nil, &Error{l.problems}
@@ -213,6 +214,21 @@ func (l *loader) resolve(s *setting) {
 		l.warn(s, "the secret stands in the file", "write "+s.line()+" and set that variable")
 	}
 	l.value(s, field, from.name, indirect)
+}
+
+// together complains of settings that are right alone and not with the others. It looks only at what can be read.
+func (l *loader) together() {
+	if len(l.problems) > 0 {
+		return
+	}
+	given := func(key string) bool {
+		layer, ok := l.layers[key]
+		// $MODEL may be there for another program.
+		return ok && layer.name != "$MODEL" && l.all.Get(key) != ""
+	}
+	for _, f := range l.out.Config.modelFaults(given) {
+		l.wrong(find(f.key), f.message, f.hint)
+	}
 }
 
 // written is the setting as a line, variable or flag that is right.

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/webhook"
+)
+
+// safetySettings are those of what stops and bounds actions, and of where people are asked.
+var safetySettings = []setting{
+	{"safety.stop_file", "", `"/run/postroom/stop"`, func(c *Config) any { return &c.Safety.StopFile }, nil},
+	{"safety.dry_run", "", "true", func(c *Config) any { return &c.Safety.DryRun }, nil},
+	{"safety.recipients", "", `["ada@example.org", "@example.org"]`, func(c *Config) any { return &c.Safety.Recipients },
+		func(c *Config) string {
+			if _, err := safety.NewGate(safety.Policy{Recipients: c.Safety.Recipients}, nil); err != nil {
+				return "mail addresses, and domains such as \"@example.org\""
+			}
+			return ""
+		}},
+	{"safety.caps", "", `["trash,archive 50/1h by rules", "forward 20/1d"]`, func(c *Config) any { return &c.Safety.Caps },
+		func(c *Config) string { return caps(c.Safety.Caps) }},
+	{"safety.breaker_actions", "", "200", func(c *Config) any { return &c.Safety.BreakerActions },
+		func(c *Config) string { return within(c.Safety.BreakerActions, 0, 1_000_000) }},
+	{"safety.breaker_failures", "", "50", func(c *Config) any { return &c.Safety.BreakerFailures },
+		func(c *Config) string { return within(c.Safety.BreakerFailures, 0, 1_000_000) }},
+	{"safety.breaker_undos", "", "100", func(c *Config) any { return &c.Safety.BreakerUndos },
+		func(c *Config) string { return within(c.Safety.BreakerUndos, 0, 1_000_000) }},
+	{"safety.breaker_window", "", `"1h"`, func(c *Config) any { return &c.Safety.BreakerWindow },
+		func(c *Config) string { return between(c.Safety.BreakerWindow, time.Minute, 366*24*time.Hour) }},
+	{"safety.breaker_open", "", `"1h"`, func(c *Config) any { return &c.Safety.BreakerOpen },
+		func(c *Config) string { return between(c.Safety.BreakerOpen, time.Minute, 3650*24*time.Hour) }},
+	{"safety.quiet_hours", "", `["22:00-07:00", "Sat,Sun 00:00-24:00"]`, func(c *Config) any { return &c.Safety.QuietHours },
+		func(c *Config) string { return quietHours(c.Safety.QuietHours) }},
+	{"safety.quiet_zone", "", `"Europe/Berlin"`, func(c *Config) any { return &c.Safety.QuietZone },
+		func(c *Config) string { return zone(c.Safety.QuietZone) }},
+	{"safety.quiet_actions", "", `["apply_label", "mark_read"]`, func(c *Config) any { return &c.Safety.QuietActions },
+		func(c *Config) string { return actions(c.Safety.QuietActions) }},
+
+	{"discord.bot_token", "DISCORD_BOT_TOKEN", `"env:DISCORD_BOT_TOKEN"`, func(c *Config) any { return &c.Discord.BotToken },
+		func(c *Config) string { return withoutSpaces(string(c.Discord.BotToken)) }},
+	{"discord.channel_id", "", `"772908445358620702"`, func(c *Config) any { return &c.Discord.ChannelID },
+		func(c *Config) string { return discordID(c.Discord.ChannelID, "channel") }},
+	{"discord.whitelist", "", `["53908232506183680=ada"]`, func(c *Config) any { return &c.Discord.Whitelist },
+		func(c *Config) string { return discordPeople(c.Discord.Whitelist) }},
+	{"discord.remind", "", `"24h"`, func(c *Config) any { return &c.Discord.Remind },
+		func(c *Config) string { return remindInterval(c.Discord.Remind) }},
+	{"discord.endpoint", "", `"http://127.0.0.1:8026"`, func(c *Config) any { return &c.Discord.Endpoint },
+		func(c *Config) string { return webAddress(c.Discord.Endpoint) }},
+	{"discord.gateway", "", `"ws://127.0.0.1:8026/gateway/"`, func(c *Config) any { return &c.Discord.Gateway },
+		func(c *Config) string { return socketAddress(c.Discord.Gateway) }},
+
+	{"webhook.url", "", `"https://example.org/approvals"`, func(c *Config) any { return &c.Webhook.URL }, nil},
+	{"webhook.secret", "", `"env:POSTROOM_WEBHOOK_SECRET"`, func(c *Config) any { return &c.Webhook.Secret },
+		func(c *Config) string { return webhookSecret(string(c.Webhook.Secret)) }},
+	{"webhook.allow_private", "", "false", func(c *Config) any { return &c.Webhook.AllowPrivate }, nil},
+
+	{"api.token", "", `"env:POSTROOM_API_TOKEN"`, func(c *Config) any { return &c.API.Token },
+		func(c *Config) string { return apiToken(string(c.API.Token)) }},
+	{"api.approver", "", `"api"`, func(c *Config) any { return &c.API.Approver },
+		func(c *Config) string { return notBlank(c.API.Approver) }},
+}
+
+func caps(texts []string) string {
+	for _, text := range texts {
+		c, err := safety.ParseCap(text)
+		if err == nil {
+			_, err = safety.NewGate(safety.Policy{Caps: []safety.Cap{c}}, nil)
+		}
+		if err != nil {
+			return fmt.Sprintf("caps such as \"trash,archive 50/1h by rules\", which %q is not", text)
+		}
+	}
+	return ""
+}
+
+func quietHours(texts []string) string {
+	var quiet safety.Quiet
+	for _, text := range texts {
+		span, err := safety.ParseQuietSpan(text)
+		if err != nil {
+			return fmt.Sprintf("hours such as \"22:00-07:00\" or \"Sat,Sun 00:00-24:00\", which %q is not", text)
+		}
+		quiet.Spans = append(quiet.Spans, span)
+	}
+	if _, err := safety.NewGate(safety.Policy{Quiet: quiet}, nil); err != nil {
+		return "hours that leave a part of the week, or nothing would ever be done"
+	}
+	return ""
+}
+
+func zone(name string) string {
+	if _, err := time.LoadLocation(name); err != nil {
+		return "a time zone such as \"Europe/Berlin\""
+	}
+	return ""
+}
+
+func webhookSecret(s string) string {
+	if s == "" || webhook.CheckSecret(s) == nil {
+		return ""
+	}
+	return "whsec_ and 24 to 64 bytes in base64"
+}
+
+func apiToken(s string) string {
+	if s == "" || len(s) >= 32 && !strings.ContainsAny(s, " \t\r\n") {
+		return ""
+	}
+	return "a text of at least 32 characters, without spaces, that nobody can guess"
+}

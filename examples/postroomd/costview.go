@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+func (v *costView) print(w io.Writer) error {
+	r := newReport(w)
+	v.write(r)
+	return r.flush()
+}
+
+func (v *costView) write(r *report) {
+	v.Today.print(r, "Today, "+v.Today.From.Local().Format("2006-01-02"))
+	v.Month.print(r, "This month, "+v.Month.From.Local().Format("2006-01"))
+	r.heading("Thirty days like the last")
+	for _, f := range v.Forecast {
+		f.print(r)
+	}
+	if len(v.Budgets) > 0 {
+		r.heading("Left of today's budgets")
+	}
+	for _, b := range v.Budgets {
+		r.add(cmp.Or(b.Mailbox, "all together"), b.String())
+	}
+	if len(v.Unpriced) > 0 {
+		r.heading("Not counted in dollars")
+		r.line("The price of " + strings.Join(v.Unpriced, ", ") + " is not configured; see input_price and output_price.")
+	}
+}
+
+func (p *periodView) print(r *report, title string) {
+	r.heading(title)
+	for _, s := range p.Spent {
+		r.add("mailbox", cmp.Or(s.Mailbox, "none"))
+		r.add("  model", s.Model)
+		r.add("  spent", s.String())
+	}
+	if len(p.Spent) != 1 {
+		r.add("total", p.Total.String())
+	}
+}
+
+// String is for people.
+func (s spentView) String() string {
+	text := fmt.Sprintf("%s, %s tokens, %s calls", amount(s.Dollars), grouped(s.Tokens), grouped(s.Calls))
+	if s.Cached > 0 {
+		text += fmt.Sprintf(", %s more answered from what is kept", grouped(s.Cached))
+	}
+	if s.Failed > 0 {
+		text += fmt.Sprintf(", %s failed", grouped(s.Failed))
+	}
+	return text
+}
+
+// String is for people.
+func (b *budgetView) String() string {
+	var parts []string
+	if b.TokensLeft != nil {
+		parts = append(parts, fmt.Sprintf("%s of %s tokens", grouped(*b.TokensLeft), grouped(b.Tokens)))
+	}
+	if b.DollarsLeft != nil {
+		parts = append(parts, fmt.Sprintf("%s of %s", amount(*b.DollarsLeft), amount(b.Dollars)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (f *forecastView) print(r *report) {
+	text := "no forecast before the first whole day"
+	if f.Days > 0 {
+		text = fmt.Sprintf("%s, %s tokens, %s calls, by the last %s", amount(f.Dollars), grouped(f.Tokens), grouped(f.Calls), days(f.Days))
+	}
+	r.add(cmp.Or(f.Mailbox, "all together"), text)
+}
+
+func days(n int) string {
+	if n == 1 {
+		return "day"
+	}
+	return strconv.Itoa(n) + " days"
+}
+
+// amount shows cents, and more where a smaller sum would show as none.
+func amount(d float64) string {
+	if d > 0 && d < 0.1 {
+		return fmt.Sprintf("$%.4f", d)
+	}
+	return fmt.Sprintf("$%.2f", d)
+}
+
+// grouped writes thousands apart.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// unpriced are the configured models whose price is not known.
+func (h *host) unpriced() []string {
+	names := []string{}
+	for _, m := range h.configuredModels() {
+		if !m.Priced() {
+			names = append(names, modelName(m))
+		}
+	}
+	return names
+}

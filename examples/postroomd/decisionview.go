@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func (v *decisionView) what() string { return strings.TrimRight(string(v.Action)+" "+v.Label, " ") }
+
+func (v *decisionView) sure() string {
+	if v.Confidence == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", *v.Confidence)
+}
+
+func (v *decisionView) by() string {
+	switch {
+	case v.Rule != "":
+		return "rule " + v.Rule
+	case v.Model != "":
+		return "model " + v.Model
+	case v.Source == postroom.SourceModel:
+		return "a model"
+	}
+	return "nobody"
+}
+
+func (v *decisionView) gate() string {
+	if v.NeedsApproval {
+		return "asks"
+	}
+	return "passes"
+}
+
+// A wholeDecisionView is a decision with its explanations and what came of it.
+type wholeDecisionView struct {
+	decisionView
+	Explanations postroom.Explanations `json:"explanations"`
+	Released     []safety.Override     `json:"released,omitempty"` // checks that the rule's safe mode has answered
+	Actions      []resultView          `json:"actions"`            // undos included, oldest first
+}
+
+// A resultView is an action, and how it is taken back.
+type resultView struct {
+	actionView
+	Undo string `json:"undo"` // in words
+}
+
+func (h *host) viewWholeDecision(ctx context.Context, d safety.DecisionRecord, names labelNames) (*wholeDecisionView, error) {
+	v := &wholeDecisionView{decisionView: viewDecision(d, names), Explanations: d.Decision.Explanations, Released: d.Verdict.Released, Actions: []resultView{}}
+	all, err := h.ledger.Actions(ctx, safety.Filter{AccountID: d.AccountID, MessageID: d.MessageID, Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(all) {
+		if e.Action.DecisionID == d.ID {
+			v.Actions = append(v.Actions, resultView{viewAction(e, names), describeUndo(e.Action, names)})
+		}
+	}
+	return v, nil
+}
+
+// describeUndo says what taking an action back would do to the message.
+func describeUndo(a postroom.Action, names labelNames) string {
+	switch hint := a.UndoHint; {
+	case a.State != postroom.ActionCompleted:
+		return ""
+	case hint != nil && hint.Irreversible:
+		return "cannot be taken back"
+	case !hint.Undoable():
+		return "nothing to take back"
+	case hint.Undo != nil:
+		return "is taken back by what carried it out"
+	default:
+		own := hint.Own()
+		var parts []string
+		for _, id := range own.Add {
+			parts = append(parts, "takes off "+names.name(a.AccountID, id))
+		}
+		for _, id := range own.Remove {
+			parts = append(parts, "puts back "+names.name(a.AccountID, id))
+		}
+		if len(parts) == 0 {
+			return "nothing to take back"
+		}
+		return strings.Join(parts, ", ")
+	}
+}
+
+func (v *wholeDecisionView) print(r *report) {
+	r.heading("What was decided, " + clock(v.CreatedAt))
+	r.add("action", v.what())
+	for _, name := range slices.Sorted(maps.Keys(v.Parameters)) {
+		if name == postroom.ParamLabel && v.Label != "" {
+			continue
+		}
+		value, err := json.Marshal(v.Parameters[name])
+		if err == nil {
+			r.add("  "+name, string(value))
+		}
+	}
+	r.add("by", v.by())
+	r.add("sure", v.sure())
+	r.add("because", v.Rationale)
+	r.add("it counted", strings.Join(v.Explanations.SalientFeatures, "\n"))
+	r.add("directions", strings.Join(v.Explanations.MatchedDirections, "\n"))
+	for _, a := range v.Explanations.ConsideredAlternatives {
+		r.add("not "+string(a.Action), fmt.Sprintf("(%.2f) %s", a.Confidence, a.WhyNot))
+	}
+
+	r.heading("The gate " + map[bool]string{true: "asks a person", false: "lets it pass"}[v.NeedsApproval])
+	for _, reason := range v.Reasons {
+		r.line("- " + reason)
+	}
+	for _, check := range v.Released {
+		r.line("- " + strings.ReplaceAll(string(check), "_", " ") + ": answered by the rule's safe mode")
+	}
+
+	r.heading("What came of it")
+	for i := range v.Actions {
+		a := &v.Actions[i]
+		r.add(string(a.Action), strings.Join([]string{string(a.State), clock(a.ExecutedAt), a.Error}, " "))
+		r.add("  id", a.ID)
+		r.add("  undo", a.Undo)
+	}
+	if len(v.Actions) == 0 {
+		r.line("nothing")
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func directionsCommand() *cobra.Command {
+	cmd := group("directions", "Tell the model in your own words what to do with mail", directionsList(), directionsAdd(), directionsRemove(),
+		directionsTurn("enable", "Follow a direction again", true), directionsTurn("disable", "Keep a direction without following it", false))
+	cmd.Long = "Tell the model in your own words what to do with mail that no rule matches. What a direction plainly forbids, such as\n" +
+		"\"Never delete anything\", is also checked after the model has decided; what it may forbid waits for you."
+	return cmd
+}
+
+// An instruction is a direction or a rule for the model.
+type instruction struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name,omitempty"` // of a rule
+	For       string    `json:"for"`            // all mail, a mailbox, a domain or a sender
+	Text      string    `json:"text"`
+	Enabled   bool      `json:"enabled"`
+	CreatedAt time.Time `json:"created_at"`
+
+	direction *llm.Direction // else a rule
+	rule      *llm.ScopedRule
+}
+
+func (h *host) instructions(ctx context.Context) ([]instruction, error) {
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	directions, err := h.guide.Directions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := listed(directions, func(d llm.Direction) instruction { return ofDirection(d, accounts) })
+	rules, err := h.guide.Rules(ctx)
+	return append(list, listed(rules, func(r llm.ScopedRule) instruction { return ofRule(r, accounts) })...), err
+}
+
+func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
+	about := "all mail"
+	if d.AccountID != "" {
+		about = emailOf(accounts, d.AccountID)
+	}
+	return instruction{ID: d.ID, For: about, Text: d.Text, Enabled: d.Enabled, CreatedAt: d.CreatedAt, direction: &d}
+}
+
+func ofRule(r llm.ScopedRule, accounts []gmail.Account) instruction {
+	about := "all mail"
+	switch r.Scope {
+	case llm.ScopeAccount:
+		about = emailOf(accounts, r.ScopeRef)
+	case llm.ScopeDomain, llm.ScopeSender:
+		about = "mail from " + r.ScopeRef
+	}
+	return instruction{ID: r.ID, Name: r.Name, For: about, Text: r.Text, Enabled: r.Enabled, CreatedAt: r.CreatedAt, rule: &r}
+}
+
+func directionsList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the directions in the order in which the model reads them", Args: cobra.NoArgs}
+	place := placeFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			list, err := h.instructions(ctx)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			t := newTable(cmd.OutOrStdout(), "ID", "FOR", "NAME", "", "TEXT")
+			for _, i := range list {
+				t.row(i.ID, i.For, i.Name, unless(i.Enabled, "off"), i.Text)
+			}
+			return t.flush("no directions")
+		})
+	}
+	return cmd
+}
+
+func directionsAdd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add TEXT",
+		Short: "Add a direction: for all mail, a mailbox, or the mail of a sender",
+		Long: "Add a direction: for all mail, a mailbox, or the mail of a sender.\n\n" +
+			"    postroomd directions add 'Never delete anything.'\n" +
+			"    postroomd directions add --mailbox ada@example.org 'What shops send goes to Receipts.'\n" +
+			"    postroomd directions add --name club --domain club.example 'Star what asks me to come.'",
+		Args: cobra.ExactArgs(1),
+	}
+	place, address := placeFlag(cmd), cmd.Flags().String("mailbox", "", "only for mail to this mailbox")
+	name := cmd.Flags().String("name", "", "a name, which those for a sender need")
+	domain := cmd.Flags().String("domain", "", "only for mail from this domain")
+	sender := cmd.Flags().String("sender", "", "only for mail from this address")
+	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *domain+*sender != "" && *name == "" {
+			return usage("a direction for a sender needs a name: add --name NAME")
+		}
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true}
+			switch {
+			case *domain != "":
+				r.Scope, r.ScopeRef = llm.ScopeDomain, *domain
+			case *sender != "":
+				r.Scope, r.ScopeRef = llm.ScopeSender, *sender
+			case *address != "":
+				account, err := h.account(ctx, *address)
+				if err != nil {
+					return err
+				}
+				r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
+			}
+			id, err := h.addDirection(ctx, r)
+			if errors.Is(err, llm.ErrInvalidGuidance) {
+				return usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "direction %s is added; the model follows it from the next message on\n", id)
+			return err
+		})
+	}
+	return cmd
+}
+
+// addDirection stores a rule, and as a direction one that has no name.
+func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
+	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if r.Name == "" {
+			d, err := h.guide.SaveDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true})
+			id = d.ID
+			return err
+		}
+		saved, err := h.guide.SaveRule(ctx, tx, r)
+		id = saved.ID
+		return err
+	})
+	return id, err
+}
+
+func directionsRemove() *cobra.Command {
+	return directionsChange(&cobra.Command{Use: "remove ID", Short: "Remove a direction"}, "removed",
+		func(ctx context.Context, h *host, tx queue.Tx, i instruction) error {
+			if i.rule != nil {
+				return h.guide.DeleteRule(ctx, tx, i.ID)
+			}
+			return h.guide.DeleteDirection(ctx, tx, i.ID)
+		})
+}
+
+func directionsTurn(use, short string, on bool) *cobra.Command {
+	return directionsChange(&cobra.Command{Use: use + " ID", Short: short}, use+"d",
+		func(ctx context.Context, h *host, tx queue.Tx, i instruction) (err error) {
+			if i.rule != nil {
+				i.rule.Enabled = on
+				_, err = h.guide.SaveRule(ctx, tx, *i.rule)
+				return err
+			}
+			i.direction.Enabled = on
+			_, err = h.guide.SaveDirection(ctx, tx, *i.direction)
+			return err
+		})
+}
+
+// directionsChange makes a command that changes the direction whose id begins so.
+func directionsChange(cmd *cobra.Command, done string, change func(context.Context, *host, queue.Tx, instruction) error) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			list, err := h.instructions(ctx)
+			if err != nil {
+				return err
+			}
+			prefix := strings.ToLower(strings.TrimSpace(args[0]))
+			list = slices.DeleteFunc(list, func(i instruction) bool { return prefix == "" || !strings.HasPrefix(i.ID, prefix) })
+			if len(list) != 1 {
+				return usage("%d directions have an id that begins with %q; 'postroomd directions list' lists them", len(list), args[0])
+			}
+			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return change(ctx, h, tx, list[0]) })
+			if errors.Is(err, postroom.ErrNotFound) {
+				return usage("direction %s has been removed meanwhile", list[0].ID)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "direction %s is %s\n", list[0].ID, done)
+			return err
+		})
+	}
+	return cmd
+}

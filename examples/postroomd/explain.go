@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+)
+
+func explainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "explain MESSAGE",
+		Short: "Tell why something was done with a message, or nothing",
+		Long: "Tell why something was done with a message, or nothing: what each rule makes of it now and which condition fails on what,\n" +
+			"what a model was asked and answered, what the gate said, what was done, and how it is taken back. The id is Gmail's, as\n" +
+			"'postroomd mail list' has it, or ours. It asks no model and changes nothing.",
+		Args: cobra.ExactArgs(1),
+	}
+	place, address := placeFlag(cmd), mailboxFlag(cmd)
+	prompt := cmd.Flags().Bool("prompt", false, "also show all that a model would be told about the message now")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			account, err := h.mailbox(ctx, *address)
+			if err != nil {
+				return err
+			}
+			m, err := h.message(ctx, account, args[0])
+			if err != nil {
+				return err
+			}
+			x, err := h.explain(ctx, m)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), x)
+			}
+			r := newReport(cmd.OutOrStdout())
+			x.print(r, *prompt)
+			return r.flush()
+		})
+	}
+	return cmd
+}
+
+// An explanation is what explain prints as JSON.
+type explanation struct {
+	Message   mailView             `json:"message"`
+	Rules     []ruleView           `json:"rules"`           // in the order in which they are tried, as they are now
+	Model     *modelView           `json:"model,omitempty"` // nil when none is configured or was asked
+	Decisions []*wholeDecisionView `json:"decisions"`       // oldest first
+	Waiting   bool                 `json:"waiting"`         // the job that decides has not ended
+}
+
+type ruleView struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	Priority int           `json:"priority"`
+	Outcome  rules.Outcome `json:"outcome"`
+	Reason   string        `json:"reason"`
+	Failed   []failedView  `json:"failed"`
+}
+
+type failedView struct {
+	Path      string `json:"path"`
+	Condition string `json:"condition"`
+	Found     string `json:"found,omitempty"`
+}
+
+// A modelView is what models were asked about a message, and what one would be told now.
+type modelView struct {
+	Calls  []callView  `json:"calls"`
+	Prompt []layerView `json:"prompt"`      // empty when no model is configured
+	Same   bool        `json:"prompt_same"` // it is what was asked last
+	Models []string    `json:"configured"`  // the models that could be asked
+}
+
+type callView struct {
+	Model     string      `json:"model"`
+	Outcome   llm.Outcome `json:"outcome"`
+	At        time.Time   `json:"at"`
+	LatencyMS int64       `json:"latency_ms"`
+	Tokens    int         `json:"tokens"`
+	Cost      string      `json:"cost"`
+	Answer    string      `json:"answer,omitempty"`
+	Failure   string      `json:"failure,omitempty"`
+	TraceID   string      `json:"trace_id,omitempty"`
+}
+
+type layerView struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+func (h *host) explain(ctx context.Context, m *postroom.Message) (*explanation, error) {
+	names, err := h.labelNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &explanation{Message: viewMail(m, names), Decisions: []*wholeDecisionView{}}
+	if x.Rules, err = h.explainRules(ctx, m); err != nil {
+		return nil, err
+	}
+	if x.Model, err = h.explainModel(ctx, m); err != nil {
+		return nil, err
+	}
+	decisions, err := h.ledger.Decisions(ctx, safety.Filter{AccountID: m.AccountID, MessageID: m.ID, Limit: 100})
+	if err != nil {
+		return nil, err
+	}
+	for i := range decisions {
+		d, err := h.viewWholeDecision(ctx, decisions[len(decisions)-1-i], names)
+		if err != nil {
+			return nil, err
+		}
+		x.Decisions = append(x.Decisions, d)
+	}
+	x.Waiting = len(decisions) == 0
+	return x, nil
+}
+
+func (h *host) explainRules(ctx context.Context, m *postroom.Message) ([]ruleView, error) {
+	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: h.log})
+	if err != nil {
+		return nil, err
+	}
+	explained, err := engine.Explain(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return listed(explained.Rules, viewRule), nil
+}
+
+func viewRule(r rules.RuleExplanation) ruleView {
+	return ruleView{
+		ID: r.Rule.ID, Name: r.Rule.Name, Priority: r.Rule.Priority, Outcome: r.Outcome, Reason: r.Reason,
+		Failed: listed(r.Failed, func(f rules.FailedLeaf) failedView { return failedView{f.Path, f.Leaf, f.Found} }),
+	}
+}
+
+// explainModel returns nil when there is no model and none was asked.
+func (h *host) explainModel(ctx context.Context, m *postroom.Message) (*modelView, error) {
+	calls, err := h.records.CallsAbout(ctx, m.AccountID, m.ID, 100)
+	if err != nil {
+		return nil, err
+	}
+	if len(calls) == 0 && !h.cfg.LLM.Enabled() {
+		return nil, nil //nolint:nilnil // none is no error, and explains nothing
+	}
+	v := &modelView{Calls: listed(calls, viewCall), Prompt: []layerView{}, Models: append([]string{}, h.models()...)}
+	if !h.cfg.LLM.Enabled() {
+		return v, nil
+	}
+	decider, err := h.decider()
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := decider.Prompt(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	v.Prompt = listed(prompt.Layers, func(l llm.Layer) layerView { return layerView(l) })
+	v.Same = len(calls) > 0 && calls[len(calls)-1].Prompt == prompt.Hash
+	return v, nil
+}
+
+func viewCall(c llm.Call) callView {
+	return callView{
+		Model: c.Model, Outcome: c.Outcome, At: c.At, LatencyMS: c.Latency.Milliseconds(), Tokens: c.Usage.Total(), Cost: c.Cost.String(),
+		Answer: c.Answer, Failure: c.Failure, TraceID: c.TraceID,
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// print writes the explanation for a person; whole also writes what a model would be told.
+func (x *explanation) print(r *report, whole bool) {
+	r.heading("Message " + x.Message.ID)
+	r.add("from", x.Message.From.String())
+	r.add("subject", x.Message.Subject)
+	r.add("received", clock(x.Message.ReceivedAt))
+	r.add("labels", strings.Join(x.Message.Labels, ", "))
+
+	r.heading("The rules, as they are now")
+	for _, rule := range x.Rules {
+		rule.print(r)
+	}
+	if len(x.Rules) == 0 {
+		r.line("there are none")
+	}
+	if x.Model != nil {
+		x.Model.print(r, whole)
+	}
+	for _, d := range x.Decisions {
+		d.print(r)
+	}
+	if x.Waiting {
+		r.heading("Nothing is decided yet")
+		r.line("Its job waits or has failed, see 'postroomd jobs list', or the message was sent mail, a draft, spam or trash when it arrived.")
+	}
+}
+
+// In words for people.
+var outcomes = map[rules.Outcome]string{
+	rules.Matched: "matches", rules.NoMatch: "fails", rules.OutOfScope: "other scope", rules.OutOfTime: "off now",
+	rules.Unverified: "unverified", rules.NotTried: "not tried", rules.RuleDisabled: "disabled", rules.RuleBroken: "broken",
+}
+
+func (v *ruleView) print(r *report) {
+	r.add(outcomes[v.Outcome], fmt.Sprintf("%s (priority %d)", v.Name, v.Priority))
+	if len(v.Failed) == 0 {
+		r.add("", v.Reason)
+		return
+	}
+	for _, f := range v.Failed {
+		text := f.Condition
+		if f.Found != "" {
+			text += " (" + f.Found + ")"
+		}
+		r.add("", text)
+	}
+}
+
+func (v *modelView) print(r *report, whole bool) {
+	r.heading("The model")
+	for i := range v.Calls {
+		v.Calls[i].print(r)
+	}
+	if len(v.Calls) == 0 {
+		r.line("was not asked; " + strings.Join(v.Models, ", ") + " would be, if no rule matched")
+	}
+	if len(v.Prompt) == 0 {
+		return
+	}
+	sizes := listed(v.Prompt, func(l layerView) string { return fmt.Sprintf("%s %d", l.Name, utf8.RuneCountInString(l.Text)) })
+	r.add("told now", strings.Join(sizes, ", ")+" characters"+v.compared()+unless(whole, "; --prompt shows it"))
+	if !whole {
+		return
+	}
+	for _, l := range v.Prompt {
+		r.heading("What it would be told: " + l.Name)
+		r.quote(l.Text)
+	}
+}
+
+// compared says whether the prompt is what was asked.
+func (v *modelView) compared() string {
+	switch {
+	case len(v.Calls) == 0:
+		return ""
+	case v.Same:
+		return ", as it was then"
+	}
+	return ", which is not what it was then"
+}
+
+func (c *callView) print(r *report) {
+	took := (time.Duration(c.LatencyMS) * time.Millisecond).String()
+	said := map[llm.Outcome]string{
+		llm.Answered: fmt.Sprintf("answered in %s, %d tokens, %s", took, c.Tokens, c.Cost),
+		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
+		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %d tokens, %s", c.Tokens, c.Cost),
+	}[c.Outcome]
+	r.add("asked", clock(c.At)+" "+c.Model)
+	r.add("", said)
+	r.add("failure", c.Failure)
+	r.add("answer", c.Answer)
+}

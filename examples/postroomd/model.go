@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/anthropic"
+	"github.com/postroom-go/postroom/llm/gemini"
+	"github.com/postroom-go/postroom/llm/openai"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// byModel makes what decides about mail that no rule matches; nil when no model is configured. It calls nobody.
+func (h *host) byModel() (postroom.Decider, error) {
+	if !h.cfg.LLM.Enabled() {
+		return nil, nil //nolint:nilnil // none is no error, and decides nothing
+	}
+	return h.decider()
+}
+
+func (h *host) decider() (_ *llm.Decider, err error) {
+	cfg := llm.Config{Kinds: kinds, Guidance: h.guidance, BetterBelow: h.cfg.LLM.BetterBelow}
+	if cfg.Client, err = h.modelClient(&h.cfg.LLM.Model); err != nil {
+		return nil, err
+	}
+	if h.cfg.Better.Enabled() {
+		if cfg.Better, err = h.modelClient(&h.cfg.Better); err != nil {
+			return nil, err
+		}
+	}
+	if h.cfg.LLM.Reuse > 0 {
+		templates, err := llm.NewTemplates(llm.TemplatesConfig{DB: h.db, Keep: h.cfg.LLM.Reuse, Scope: strings.Join(h.models(), " "), Stands: h.stands})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Templates = templates
+	}
+	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
+		cfg.Temperature = &t
+	}
+	return llm.NewDecider(cfg)
+}
+
+// stands reports whether nobody has rejected or undone what was decided about a message.
+func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, error) {
+	done, err := h.ledger.Actions(ctx, safety.Filter{AccountID: accountID, MessageID: messageID, Limit: 100})
+	if err != nil {
+		return false, err
+	}
+	for _, e := range done {
+		switch e.Action.State {
+		case postroom.ActionRejected, postroom.ActionCanceled, postroom.ActionFailed:
+			return false, nil
+		}
+		if safety.IsUndo(e.Action.Type) {
+			return false, nil
+		}
+	}
+	return len(done) > 0, nil
+}
+
+// guidance is what the user wants of the model.
+func (h *host) guidance(ctx context.Context, msg *postroom.Message) (llm.Guidance, error) {
+	g, err := h.guide.Guidance(ctx, msg)
+	if err != nil {
+		return g, err
+	}
+	g.Labels, err = h.mail.Labels(ctx, msg.AccountID)
+	return g, err
+}
+
+// modelClient makes the client of a model and, when it cannot answer, of the fallback.
+func (h *host) modelClient(m *config.Model) (llm.Client, error) {
+	client, err := h.meteredClient(m)
+	if err != nil || !h.cfg.Fallback.Enabled() {
+		return client, err
+	}
+	fallback, err := h.meteredClient(&h.cfg.Fallback)
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewFallback(client, fallback)
+}
+
+// meteredClient makes the client of one model, with its records, budgets and limits. Each attempt of the client around it is on
+// record.
+func (h *host) meteredClient(m *config.Model) (llm.Client, error) {
+	provider, err := providerClient(m)
+	if err != nil {
+		return nil, err
+	}
+	cfg := &h.cfg.LLM
+	metered := llm.MeteredConfig{
+		Client: provider, Records: h.records, Price: priceOf(m), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: h.log,
+		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
+		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
+	}
+	if metered.KeepAnswers == 0 {
+		metered.KeepAnswers = -1
+	}
+	recorded, err := llm.NewMetered(metered)
+	if err != nil {
+		return nil, err
+	}
+	limited, err := llm.NewLimited(llm.LimitedConfig{
+		Client: recorded, RequestsPerMinute: cfg.RequestsPerMinute, TokensPerMinute: cfg.TokensPerMinute, Concurrent: cfg.Concurrency,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return llm.NewRetrying(llm.RetryingConfig{Client: limited})
+}
+
+// providerClient makes the client of a provider.
+func providerClient(m *config.Model) (client llm.Client, err error) {
+	key := llm.Secret(m.APIKey)
+	switch m.Provider {
+	case config.OpenAI:
+		client, err = openai.New(openai.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	case config.Anthropic:
+		client, err = anthropic.New(anthropic.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	case config.Gemini:
+		client, err = gemini.New(gemini.Config{Model: m.Model, Key: key, BaseURL: m.BaseURL, Timeout: m.Timeout})
+	default:
+		err = fmt.Errorf("there is no provider %q", m.Provider)
+	}
+	return client, err
+}
+
+// priceOf returns nil for a price that is not known.
+func priceOf(m *config.Model) *llm.Price {
+	if !m.Priced() {
+		return nil
+	}
+	return &llm.Price{
+		Input: llm.Dollars(m.InputPrice), Output: llm.Dollars(m.OutputPrice),
+		CacheRead: llm.Dollars(m.CacheReadPrice), CacheWrite: llm.Dollars(m.CacheWritePrice),
+	}
+}
+
+// configuredModels are those that may be asked.
+func (h *host) configuredModels() []*config.Model {
+	return slices.DeleteFunc([]*config.Model{&h.cfg.LLM.Model, &h.cfg.Better, &h.cfg.Fallback}, func(m *config.Model) bool { return !m.Enabled() })
+}
+
+// models are their names, as they are on record.
+func (h *host) models() []string { return listed(h.configuredModels(), modelName) }
+
+// modelName is the name of a model on record, or as it is configured when it cannot be used so.
+func modelName(m *config.Model) string {
+	if client, err := providerClient(m); err == nil {
+		if named, ok := client.(interface{ Model() string }); ok {
+			return named.Model()
+		}
+	}
+	return m.Provider + "::" + m.Model
+}
+
+// openModels opens what is stored about models: what they are told, and what they were asked and cost. Days begin where postroomd
+// runs.
+func (h *host) openModels() (err error) {
+	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db}); err != nil {
+		return err
+	}
+	h.records, err = llm.NewRecords(llm.RecordsConfig{DB: h.db, Zone: time.Local})
+	return err
+}

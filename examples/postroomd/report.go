@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// The width of a report: that of the terminal, and at most this many characters, which are easy to read.
+const (
+	widestReport   = 80
+	narrowestValue = 24
+)
+
+// A report is text for people below headings: lines of names and values, wrapped to the width.
+type report struct {
+	out   io.Writer
+	width int
+	b     strings.Builder
+}
+
+func newReport(out io.Writer) *report {
+	r := &report{out: out, width: widestReport}
+	if width := terminalWidth(out); width > 0 {
+		r.width = min(width, widestReport)
+	}
+	return r
+}
+
+func (r *report) heading(text string) {
+	if r.b.Len() > 0 {
+		r.b.WriteByte('\n')
+	}
+	r.b.WriteString(strings.Join(wrap(text, r.width), "\n") + "\n")
+}
+
+// add writes a value after its name; an empty value is left out.
+func (r *report) add(name string, value any) { r.column(name, 14, value) }
+
+func (r *report) column(name string, column int, value any) {
+	text := strings.TrimSpace(fmt.Sprint(value))
+	if text == "" {
+		return
+	}
+	name = "  " + name
+	narrow := r.width-column-2 < narrowestValue
+	if narrow {
+		column = 2
+	}
+	if name = printable(name); narrow && strings.TrimSpace(name) != "" || utf8.RuneCountInString(name) > column+1 {
+		r.line(strings.TrimSpace(name))
+		name = ""
+	}
+	for i, line := range wrap(text, r.width-column-2) {
+		if i > 0 {
+			name = ""
+		}
+		r.b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s %s", column+1, name, line), " ") + "\n")
+	}
+}
+
+func (r *report) line(text string) {
+	for _, line := range wrap(text, r.width-2) {
+		r.b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+	}
+}
+
+// quote writes a stranger's text: its lines are marked, so that none passes for one of ours.
+func (r *report) quote(text string) {
+	for _, line := range wrap(strings.TrimRight(text, "\r\n"), r.width-4) {
+		r.b.WriteString(strings.TrimRight("  | "+line, " ") + "\n")
+	}
+}
+
+func (r *report) flush() error {
+	_, err := io.WriteString(r.out, r.b.String())
+	return err
+}
+
+// wrap breaks text into lines of at most width characters, between words where it can.
+func wrap(text string, width int) []string {
+	width = max(width, 1)
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for word := range strings.FieldsSeq(printable(paragraph)) {
+			for {
+				switch room := width - utf8.RuneCountInString(line) - 1; {
+				case line != "" && utf8.RuneCountInString(word) <= room:
+					line += " " + word
+				case line != "":
+					lines, line = append(lines, line), ""
+					continue
+				case utf8.RuneCountInString(word) > width:
+					runes := []rune(word)
+					lines = append(lines, string(runes[:width]))
+					word = string(runes[width:])
+					continue
+				default:
+					line = word
+				}
+				break
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,72 @@
+package llm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/llmtest"
+)
+
+func better(t *testing.T, first, second []llmtest.Turn) *llm.Decider {
+	t.Helper()
+	return newDecider(t, llm.Config{Client: llmtest.NewScripted(t, first...), Better: llmtest.NewScripted(t, second...)})
+}
+
+func turns(all ...llmtest.Turn) []llmtest.Turn { return all }
+
+func TestTheBetterModelIsAskedWhenTheFirstIsNotSure(t *testing.T) {
+	archive := func(confidence float64) llmtest.Turn { return llmtest.Decides("archive", "{}", confidence) }
+	star := llmtest.Decides("star", "{}", 0.3)
+	bad := llmtest.Says("no")
+	for name, test := range map[string]struct {
+		first, better []llmtest.Turn
+		want          postroom.ActionType
+	}{
+		"sure":             {turns(archive(0.9)), nil, postroom.Archive},
+		"just sure enough": {turns(archive(0.8)), nil, postroom.Archive},
+		"not sure":         {turns(archive(0.79)), turns(star), postroom.Star},
+		"no usable answer": {turns(bad, bad, bad), turns(star), postroom.Star},
+		"too long for it":  {turns(fault(llm.ErrContextTooLong, 0)), turns(star), postroom.Star},
+		"refused":          {turns(fault(llm.ErrRefused, 0)), nil, postroom.None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decide(t, better(t, test.first, test.better), mail("x"))
+			require.Equal(t, test.want, d.Action)
+			if test.better != nil {
+				require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "was asked first and proposed")
+			}
+		})
+	}
+}
+
+func TestTheFirstModelsWordGoesToAPersonWhileTheBetterOneIsAway(t *testing.T) {
+	unsure := llmtest.Decides("archive", "{}", 0.75)
+	for _, reason := range []error{llm.ErrBadKey, llm.ErrNoModel, llm.ErrNoCredit, llm.ErrBudget} {
+		d := decide(t, better(t, turns(unsure), turns(fault(reason, 0))), mail("x"))
+		require.Equal(t, postroom.Archive, d.Action)
+		require.True(t, d.NeedsApproval)
+		require.Contains(t, fmt.Sprint(d.Explanations.SalientFeatures), "the better one could not be asked: "+reason.Error())
+	}
+	for _, reason := range []error{llm.ErrRateLimited, llm.ErrOverloaded, llm.ErrUnavailable} {
+		_, err := better(t, turns(unsure), turns(fault(reason, 0))).Decide(t.Context(), mail("x"))
+		require.ErrorIs(t, err, reason, "it is back soon")
+	}
+}
+
+func TestTheFirstModelsFailureIsNotAskedOfTheBetterOne(t *testing.T) {
+	_, err := better(t, turns(fault(llm.ErrOverloaded, 0)), nil).Decide(t.Context(), mail("x"))
+	require.ErrorIs(t, err, llm.ErrOverloaded)
+	_, err = better(t, turns(fault(llm.ErrBadRequest, 0)), nil).Decide(t.Context(), mail("x"))
+	require.ErrorIs(t, err, llm.ErrBadRequest)
+}
+
+func TestABadBetterIsRefused(t *testing.T) {
+	_, err := llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, Better: (*llmtest.Scripted)(nil)})
+	require.ErrorContains(t, err, "Config.Better")
+	_, err = llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, BetterBelow: 1.1})
+	require.ErrorContains(t, err, "Config.BetterBelow is 1.1")
+}

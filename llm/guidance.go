@@ -1,0 +1,197 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// ErrInvalidGuidance reports a direction or a rule that cannot be stored, with the field.
+var ErrInvalidGuidance = errors.New("invalid guidance")
+
+// A Direction is a standing instruction in plain language, for all mail of an account or of all accounts.
+type Direction struct {
+	ID        string // empty: not stored yet
+	AccountID string // empty: all accounts
+	Text      string // 1 to 2000 characters
+	Enabled   bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// A ScopedRule is a named instruction in plain language for some mail.
+type ScopedRule struct {
+	ID          string // empty: not stored yet
+	Name        string // 1 to 100 characters, which no other rule has
+	Description string // for people
+	Scope       Scope  // empty: [ScopeGlobal]
+	ScopeRef    string // the id of the account, the domain, or the sender's address; empty for ScopeGlobal
+	Text        string // 1 to 2000 characters
+	Enabled     bool
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// A Scope says which mail a [ScopedRule] is about.
+type Scope string
+
+// The scopes.
+const (
+	ScopeGlobal  Scope = "global"
+	ScopeAccount Scope = "account"
+	ScopeDomain  Scope = "domain" // of the sender's address, without those below it
+	ScopeSender  Scope = "sender" // the sender's whole address
+)
+
+// A GuidanceStore keeps directions and rules. Its reading methods see what has been committed, its writing methods take the caller's
+// transaction. What is missing is [postroom.ErrNotFound]. [NewGuidanceStore] makes one; the zero GuidanceStore is unusable.
+type GuidanceStore struct{ db queue.DB }
+
+// GuidanceStoreConfig configures a [GuidanceStore]. It is copied and checked once, by [NewGuidanceStore].
+type GuidanceStoreConfig struct {
+	// DB holds the directions and rules. Required; [Migrate] must have prepared it.
+	DB queue.DB
+}
+
+// NewGuidanceStore makes a store; a missing field is an error that names it.
+func NewGuidanceStore(cfg GuidanceStoreConfig) (*GuidanceStore, error) {
+	if err := fields.Required("llm: GuidanceStoreConfig.DB", cfg.DB, giveDB); err != nil {
+		return nil, err
+	}
+	return &GuidanceStore{db: cfg.DB}, nil
+}
+
+const (
+	maxInstruction = 2000 // characters of a direction, and of the text of a rule
+	maxRuleName    = 100
+)
+
+func bounded(field, text string, limit int) error {
+	switch n := utf8.RuneCountInString(text); {
+	case strings.TrimSpace(visible(text)) == "":
+		return fmt.Errorf("%w: %s is blank", ErrInvalidGuidance, field)
+	case n > limit:
+		return fmt.Errorf("%w: %s has %d characters, and %d are allowed", ErrInvalidGuidance, field, n, limit)
+	}
+	return nil
+}
+
+// checked is the rule as it is stored.
+func (r ScopedRule) checked() (ScopedRule, error) {
+	if r.Scope == "" {
+		r.Scope = ScopeGlobal
+	}
+	r.Name, r.ScopeRef = dbvalue.Clean(strings.TrimSpace(r.Name)), dbvalue.Clean(strings.TrimSpace(r.ScopeRef))
+	if err := errors.Join(bounded("Name", r.Name, maxRuleName), bounded("Text", r.Text, maxInstruction)); err != nil {
+		return r, err
+	}
+	switch r.Scope {
+	case ScopeGlobal:
+		if r.ScopeRef != "" {
+			return r, fmt.Errorf("%w: ScopeRef is %q, and a global rule refers to nothing; choose another Scope", ErrInvalidGuidance, r.ScopeRef)
+		}
+	case ScopeAccount:
+		if r.ScopeRef == "" {
+			return r, fmt.Errorf("%w: ScopeRef is empty; give the id of the account", ErrInvalidGuidance)
+		}
+	case ScopeDomain:
+		r.ScopeRef = strings.ToLower(r.ScopeRef)
+		if r.ScopeRef == "" || strings.ContainsAny(r.ScopeRef, "@ ") {
+			return r, fmt.Errorf("%w: ScopeRef is %q; give a domain, such as example.com", ErrInvalidGuidance, r.ScopeRef)
+		}
+	case ScopeSender:
+		r.ScopeRef = strings.ToLower(r.ScopeRef)
+		if local, domain, ok := strings.Cut(r.ScopeRef, "@"); !ok || local == "" || domain == "" || strings.Contains(r.ScopeRef, " ") {
+			return r, fmt.Errorf("%w: ScopeRef is %q; give an address, such as ada@example.com", ErrInvalidGuidance, r.ScopeRef)
+		}
+	default:
+		return r, fmt.Errorf("%w: Scope is %q; use global, account, domain or sender", ErrInvalidGuidance, string(r.Scope))
+	}
+	return r, nil
+}
+
+// SaveDirection stores a new direction under a new id, or changes the one that has the id, and returns it as stored.
+func (s *GuidanceStore) SaveDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
+	if err := bounded("Text", d.Text, maxInstruction); err != nil {
+		return d, err
+	}
+	now, isNew := queue.Now(tx), d.ID == ""
+	d.UpdatedAt = now
+	if isNew {
+		id, err := uuid7.New()
+		if err != nil {
+			return d, err
+		}
+		d.ID, d.CreatedAt = id, now
+		_, err = tx.ExecContext(ctx, sqlInsertDirection, d.ID, d.AccountID, dbvalue.Clean(d.Text), dbvalue.Number(d.Enabled), dbtime.Of(now), dbtime.Of(now))
+		return d, failed("store direction", d.ID, err)
+	}
+	n, err := dbquery.Exec(ctx, tx, sqlUpdateDirection, d.AccountID, dbvalue.Clean(d.Text), dbvalue.Number(d.Enabled), dbtime.Of(now), d.ID)
+	return d, changed("direction", d.ID, n, err)
+}
+
+// SaveRule stores a new rule under a new id, or changes the one that has the id, and returns it as stored.
+func (s *GuidanceStore) SaveRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
+	r, err := r.checked()
+	if err != nil {
+		return r, err
+	}
+	var taken int
+	if err := dbquery.Get(ctx, tx, &taken, sqlRuleNamed, r.Name, r.ID); err != nil {
+		return r, failed("store rule", r.Name, err)
+	}
+	if taken > 0 {
+		return r, fmt.Errorf("%w: another rule has the name %q", ErrInvalidGuidance, r.Name)
+	}
+	now := queue.Now(tx)
+	r.UpdatedAt = now
+	text, description, enabled := dbvalue.Clean(r.Text), dbvalue.Clean(r.Description), dbvalue.Number(r.Enabled)
+	if r.ID == "" {
+		id, err := uuid7.New()
+		if err != nil {
+			return r, err
+		}
+		r.ID, r.CreatedAt = id, now
+		_, err = tx.ExecContext(ctx, sqlInsertRule, r.ID, r.Name, description, r.Scope, r.ScopeRef, text, enabled, dbtime.Of(now), dbtime.Of(now))
+		return r, failed("store rule", r.Name, err)
+	}
+	n, err := dbquery.Exec(ctx, tx, sqlUpdateRule, r.Name, description, r.Scope, r.ScopeRef, text, enabled, dbtime.Of(now), r.ID)
+	return r, changed("rule", r.ID, n, err)
+}
+
+// DeleteDirection deletes a direction.
+func (s *GuidanceStore) DeleteDirection(ctx context.Context, tx queue.Tx, id string) error {
+	n, err := dbquery.Exec(ctx, tx, sqlDeleteDirection, id)
+	return changed("direction", id, n, err)
+}
+
+// DeleteRule deletes a rule.
+func (s *GuidanceStore) DeleteRule(ctx context.Context, tx queue.Tx, id string) error {
+	n, err := dbquery.Exec(ctx, tx, sqlDeleteRule, id)
+	return changed("rule", id, n, err)
+}
+
+func failed(what, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("llm: %s %q: %w", what, name, err)
+}
+
+func changed(what, id string, n int64, err error) error {
+	if err == nil && n == 0 {
+		err = postroom.ErrNotFound
+	}
+	return failed("change "+what, id, err)
+}

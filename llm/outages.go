@@ -1,0 +1,109 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// An Outage is a model that is not asked until something changes: its provider refuses the key, the name or the bill, or a budget
+// is spent. [Metered] records it at the first failure, logs it once, and forgets it when the model answers again.
+type Outage struct {
+	Model string
+	// AccountID is the account whose budget is spent; empty for the budget of all accounts, and for what a provider refuses.
+	AccountID string
+	Reason    string // such as "key refused"
+	Failure   string // the whole error, without keys and without text of mails
+	Since     time.Time
+	Last      time.Time // when a call was refused last
+	Calls     int64     // that were refused
+	// Until is when the budget begins anew. Zero: when somebody has set it right.
+	Until time.Time
+}
+
+type outageRow struct {
+	Model     string      `db:"model"`
+	AccountID string      `db:"account_id"`
+	Reason    string      `db:"reason"`
+	Failure   string      `db:"failure"`
+	Since     dbtime.Time `db:"began_at"`
+	Last      dbtime.Time `db:"last_at"`
+	Calls     int64       `db:"calls"`
+	Until     dbtime.Time `db:"until_at"`
+}
+
+// Outages returns the models that are not asked at the time now, in the order in which that began.
+func (r *Records) Outages(ctx context.Context, now time.Time) ([]Outage, error) {
+	var rows []outageRow
+	if err := dbquery.Select(ctx, r.cfg.DB.Reader(), &rows, sqlOutages, dbtime.Of(now)); err != nil {
+		return nil, fmt.Errorf("read which models are not asked: %w", err)
+	}
+	outages := make([]Outage, len(rows))
+	for i, row := range rows {
+		outages[i] = Outage{
+			Model: row.Model, AccountID: row.AccountID, Reason: row.Reason, Failure: row.Failure,
+			Since: row.Since.Time, Last: row.Last.Time, Calls: row.Calls, Until: row.Until.Time,
+		}
+	}
+	return outages, nil
+}
+
+// An outage is what a call has found out about its model, and whether it is news.
+type outage struct {
+	account string
+	failure *Error
+	until   time.Time
+	isNew   bool
+}
+
+// outageOf returns nil for a failure that passes by itself.
+func outageOf(failure error) *outage {
+	if e, ok := errors.AsType[*Error](failure); ok && e.needsPerson() {
+		return &outage{failure: e}
+	}
+	return nil
+}
+
+// record counts the refused call. A budget of a new day that is spent is a new outage.
+func (o *outage) record(ctx context.Context, tx queue.Tx, model string) error {
+	now := dbtime.Of(queue.Now(tx))
+	var calls int64
+	err := dbquery.Get(ctx, tx, &calls, sqlOutage, model, o.account, o.failure.reason().Error(), dbvalue.Clean(o.failure.Error()), now, dbtime.Of(o.until))
+	if err != nil {
+		return fmt.Errorf("record that %s is not asked: %w", model, err)
+	}
+	o.isNew = calls == 1
+	return nil
+}
+
+// tell logs an outage when it begins.
+func (m *Metered) tell(ctx context.Context, o *outage) {
+	if o != nil && o.isNew {
+		m.cfg.Logger.WarnContext(ctx, "a model is not asked until this is set right; what it is to decide about waits",
+			"model", m.cfg.Model, "account_id", o.account, "error", o.failure)
+	}
+}
+
+// refuse records that a budget is spent.
+func (m *Metered) refuse(ctx context.Context, o *outage) error {
+	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return o.record(ctx, tx, m.cfg.Model) })
+	if err == nil {
+		m.tell(ctx, o)
+	}
+	return err
+}
+
+// answered forgets the outages that an answer has ended. That of a budget ends when another call fits into it.
+func (m *Metered) answered(ctx context.Context, tx queue.Tx, account string) (ended bool, err error) {
+	n, err := dbquery.Exec(ctx, tx, sqlEndOutages, m.cfg.Model, account)
+	if err != nil {
+		return false, fmt.Errorf("record that %s answers: %w", m.cfg.Model, err)
+	}
+	return n > 0, nil
+}
