@@ -72,12 +72,12 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read rules: %s: %w", name, err)
 	}
-	if len(data) > maxFileSize {
-		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", maxFileSize), Hint: "split it"}
-		return nil, &FileError{Name: name, Problems: []Problem{tooLarge}}
+	s, err := sourceOf(name, data)
+	if err != nil {
+		return nil, err
 	}
 	p := &fileParser{
-		source: newSource(name, string(data)),
+		source: s,
 		config: config,
 		file:   &File{Name: name, Rules: []Rule{}},
 		names:  map[string]position{},
@@ -92,10 +92,14 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	return p.file, nil
 }
 
-func newSource(name, text string) *source {
-	text = strings.TrimPrefix(text, "\uFEFF")
+func sourceOf(name string, data []byte) (*source, error) {
+	if len(data) > maxFileSize {
+		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", maxFileSize), Hint: "split it"}
+		return nil, &FileError{Name: name, Problems: []Problem{tooLarge}}
+	}
+	text := strings.TrimPrefix(string(data), "\uFEFF")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return &source{name: name, lines: strings.Split(text, "\n")}
+	return &source{name: name, lines: strings.Split(text, "\n")}, nil
 }
 
 // ResolveLabels replaces the label names in label_present conditions by the ids that messages carry. The host calls it
