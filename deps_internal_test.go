@@ -10,7 +10,7 @@ import (
 
 // internalPackages lists each internal package with the packages that may import it, tests aside, and what it may import
 // besides the standard library. An internal package serves two others at least: what only one needs belongs there. It imports
-// none of the packages that users see, except in packages for tests and below queue.
+// none of the packages that users see, except in packages for tests, below queue, and where it translates between two of them.
 var internalPackages = map[string]struct {
 	users   []string
 	imports []string
@@ -34,6 +34,8 @@ var internalPackages = map[string]struct {
 		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "safety"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
+	// The words of the root, from a message that package mime has read.
+	"internal/readmail":         {users: []string{"gmail", "rules"}, imports: []string{"", "mime"}},
 	"internal/suggest":          {users: []string{"rules", "examples/postroomd/config"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {

@@ -20,6 +20,8 @@ type File struct {
 	Labels []string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule
+	// Tests say what the rules must make of messages; [File.Test] runs them.
+	Tests []Test
 	// Warnings are probably mistakes, but not errors.
 	Warnings []Problem
 }
@@ -62,6 +64,21 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {
 		return nil, err
 	}
+	p, err := newFileParser(name, r, options)
+	if err != nil {
+		return nil, err
+	}
+	if root := p.root(); root != nil {
+		p.document(root)
+	}
+	p.file.Warnings = inOrder(p.warnings)
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return p.file, nil
+}
+
+func newFileParser(name string, r io.Reader, options []ParseOption) (*fileParser, error) {
 	var config parseConfig
 	for _, option := range options {
 		if option.apply != nil {
@@ -76,20 +93,7 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &fileParser{
-		source: s,
-		config: config,
-		file:   &File{Name: name, Rules: []Rule{}},
-		names:  map[string]position{},
-	}
-	if root := p.root(); root != nil {
-		p.document(root)
-	}
-	p.file.Warnings = inOrder(p.warnings)
-	if err := p.err(); err != nil {
-		return nil, err
-	}
-	return p.file, nil
+	return &fileParser{source: s, config: config, file: &File{Name: name, Rules: []Rule{}}, names: map[string]position{}}, nil
 }
 
 func sourceOf(name string, data []byte) (*source, error) {

@@ -30,6 +30,9 @@ func (p *fileParser) document(root ast.Node) {
 	if n, ok := m.values["matching"]; ok {
 		p.matching(n)
 	}
+	if n, ok := m.values["tests"]; ok {
+		p.tests(n)
+	}
 	n, ok := m.values["rules"]
 	if !ok {
 		if len(p.problems) == 0 {
