@@ -31,7 +31,7 @@ var (
 		"condition": &conditionShape, "actions": &actionsShape, "schedule": &scheduleShape,
 	}}
 
-	messageShape  = shape{keys: messageKeys, block: true}
+	messageShape  = shape{keys: messageKeys}
 	expectedShape = shape{below: map[string]*shape{"": &actionShape}}
 	testShape     = shape{keys: testKeys, block: true, below: map[string]*shape{"message": &messageShape, "actions": &expectedShape}}
 

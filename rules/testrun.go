@@ -84,13 +84,13 @@ func (r *TestResult) compare() {
 	if r.Test.Rules != nil && !slices.Equal(r.Test.Rules, r.Matched) {
 		fail("rules ", quotedNames(r.Test.Rules), quotedNames(r.Matched))
 	}
-	if r.Test.Actions != nil && !slices.EqualFunc(r.Test.Actions, r.decided(), RuleAction.allows) {
-		fail("", showActions(r.Test.Actions), showActions(r.decided()))
+	if r.Test.Actions != nil && !slices.EqualFunc(r.Test.Actions, r.Decided(), RuleAction.allows) {
+		fail("", showActions(r.Test.Actions), showActions(r.Decided()))
 	}
 }
 
-// decided are the actions of the rules that matched.
-func (r *TestResult) decided() []RuleAction {
+// Decided returns the actions of the rules that matched, in their order.
+func (r *TestResult) Decided() []RuleAction {
 	var actions []RuleAction
 	for _, d := range r.Decisions {
 		if d.Source != postroom.SourceNone {

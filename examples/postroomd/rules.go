@@ -34,7 +34,11 @@ func readRules(path string) (*rules.File, error) {
 }
 
 func rulesCommand() *cobra.Command {
-	return group("rules", "Check rules", &cobra.Command{
+	return group("rules", "Check, format and test rules", rulesCheck(), rulesFormat(), rulesSchema(), rulesTest())
+}
+
+func rulesCheck() *cobra.Command {
+	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a rules file: every fault with its line, and what to write instead",
 		Args:  cobra.ExactArgs(1),
@@ -52,5 +56,19 @@ func rulesCommand() *cobra.Command {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rules, no faults\n", args[0], len(file.Rules))
 			return err
 		},
-	})
+	}
+}
+
+func rulesSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of rules files, for editors",
+		Long: "Print the JSON schema of rules files, for editors that complete and check them. One with yaml-language-server uses it after\n\n" +
+			"    postroomd rules schema > rules.schema.json\n\nfor files that begin with the line\n\n    # yaml-language-server: $schema=rules.schema.json",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(rules.Schema(kinds))
+			return err
+		},
+	}
 }
