@@ -34,7 +34,7 @@ func readRules(path string) (*rules.File, error) {
 }
 
 func rulesCommand() *cobra.Command {
-	return group("rules", "Check, format and test rules", rulesCheck(), rulesFormat(), rulesSchema(), rulesTest())
+	return group("rules", "Check, format, test and try rules", rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest())
 }
 
 func rulesCheck() *cobra.Command {

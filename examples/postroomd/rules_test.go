@@ -88,3 +88,60 @@ func TestRulesAreTested(t *testing.T) {
 	r = postroomd(t, "rules", "test", path, "--tests", path+".none")
 	require.Equal(t, exitUsage, r.status)
 }
+
+func TestRulesAreTriedOnMailThatIsThere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	before := postroomd(t, "actions", "--data", dir, "--json")
+
+	r := postroomd(t, "rules", "backtest", "--data", dir)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "  (move Newsletters)\n")
+	require.Contains(t, r.stdout, "nothing was changed")
+
+	other := writeFile(t, "other.yaml", "labels: [Mine]\nrules:\n- name: Newsletters\n  condition: {type: header_present, header: List-Unsubscribe}\n  action: move\n  parameters: {label: Mine}\n")
+	page := filepath.Join(t.TempDir(), "report.html")
+	r = postroomd(t, "rules", "backtest", other, "--data", dir, "--json", "--samples", "2", "--html", page)
+	require.Equal(t, 0, r.status, r.stderr)
+	var report rules.Backtest
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &report), r.stdout)
+	require.Positive(t, report.Matched)
+	require.Greater(t, report.MatchedBefore, report.Matched)
+	require.NotEmpty(t, report.Changes)
+	require.Len(t, report.Rules[0].Samples, 2)
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "move Mine")
+
+	narrow := postroomd(t, "rules", "backtest", other, "--data", dir, "--json", "--since", "1h")
+	require.Equal(t, 0, narrow.status, narrow.stderr)
+	require.NoError(t, json.Unmarshal([]byte(narrow.stdout), &report))
+	require.Zero(t, report.Messages)
+	require.Equal(t, before.stdout, postroomd(t, "actions", "--data", dir, "--json").stdout, "nothing was done")
+}
+
+func TestRulesAreTriedOnMailFromElsewhere(t *testing.T) {
+	path := writeFile(t, "rules.yaml", "labels: [Mine]\nrules:\n- name: one\n  condition: {op: and, children: [{type: label_present, value: Mine}, {type: category, value: social}]}\n  action: star\n")
+	mbox := writeFile(t, "mail.mbox", "From x Sat Jan 31 08:00:00 2026\nX-Gmail-Labels: Inbox,Mine,Category Social\nSubject: hello\n\nx\n\nFrom x Sun Feb  1 08:00:00 2026\nX-Gmail-Labels: Mine\nSubject: other\n\nx\n")
+	r := postroomd(t, "rules", "backtest", path, "--mbox", mbox)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "2 messages of 2026-01-31 to 2026-02-01, 1 matched (50.0 %)")
+	require.NotContains(t, r.stdout, "What would change")
+	r = postroomd(t, "rules", "backtest", path, "--mbox", mbox, "--against", "rules.yaml")
+	require.Contains(t, r.stdout, "What would change: 1 messages")
+
+	for says, args := range map[string][]string{
+		"name the rules file":   {"--mbox", mbox},
+		"--samples is 101":      {path, "--samples", "101"},
+		"--since soon":          {path, "--since", "soon"},
+		"no mail is in between": {path, "--since", "1d", "--until", "2d"},
+		"one run takes one":     {path, "--mbox", mbox, "--eml", "."},
+		"nothing is kept":       {path, "--data", t.TempDir()},
+		"other.mbox":            {path, "--mbox", "other.mbox"},
+		"no such file":          {"none.yaml", "--mbox", mbox},
+	} {
+		r := postroomd(t, append([]string{"rules", "backtest"}, args...)...)
+		require.Equal(t, exitUsage, r.status, "%s: %s", says, r.stderr)
+		require.Contains(t, r.stderr, says)
+	}
+}

@@ -60,7 +60,9 @@ func rulesTest() *cobra.Command {
 }
 
 // besidePath is where the tests of a rules file are looked for.
-func besidePath(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".tests.yaml" }
+func besidePath(path string) string {
+	return strings.TrimSuffix(path, filepath.Ext(path)) + ".tests.yaml"
+}
 
 func testsBeside(path string, further []string) ([]rules.Test, error) {
 	beside := besidePath(path)
