@@ -34,7 +34,7 @@ func readRules(path string) (*rules.File, error) {
 }
 
 func rulesCommand() *cobra.Command {
-	return group("rules", "Check, format, test and try rules", rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest())
+	return group("rules", "Check, format, test and try rules, and do them to mail that is there", rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply())
 }
 
 func rulesCheck() *cobra.Command {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -144,4 +146,66 @@ func TestRulesAreTriedOnMailFromElsewhere(t *testing.T) {
 		require.Equal(t, exitUsage, r.status, "%s: %s", says, r.stderr)
 		require.Contains(t, r.stderr, says)
 	}
+}
+
+// imagesOf are the labels of all mail, by message.
+func imagesOf(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	images := map[string][]string{}
+	for _, m := range mailJSON(t, "--data", dir, "--spam-trash", "--limit", "500").Messages {
+		images[m.ID] = m.Labels
+	}
+	return images
+}
+
+func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	none := writeFile(t, "none.yaml", "rules: []")
+	demoJSON(t, "--data", dir, "--rules", none)
+	before := imagesOf(t, dir)
+	some := writeFile(t, "some.yaml", "labels: [Later]\nrules:\n- name: news\n  condition: {type: header_present, header: List-Unsubscribe}\n  action: move\n  parameters: {label: Later}\n- name: gone\n  condition: {type: subject_contains, value: order}\n  action: delete\n")
+	demoJSON(t, "--data", dir, "--rules", some)
+	require.Equal(t, before, imagesOf(t, dir), "rules decide about mail that arrives")
+
+	apply := func(args ...string) (v appliedView) {
+		t.Helper()
+		r := postroomd(t, append([]string{"rules", "apply", "--json", "--data", dir}, args...)...)
+		require.Equal(t, 0, r.status, r.stderr)
+		require.NoError(t, json.Unmarshal([]byte(r.stdout), &v), r.stdout)
+		return v
+	}
+	dry := apply("--dry-run")
+	require.Positive(t, dry.Actions["move"])
+	require.Positive(t, dry.Actions["delete"])
+	require.Equal(t, before, imagesOf(t, dir), "a dry run does nothing")
+
+	done := apply("--batch", "first")
+	require.Equal(t, dry.Actions, done.Actions)
+	require.Equal(t, done.Actions["delete"], done.Waiting, "what is dangerous waits")
+	require.True(t, done.Finished)
+	after := imagesOf(t, dir)
+	require.Len(t, after, len(before), "nothing is deleted")
+	moved := 0
+	for id, labels := range after {
+		if slices.Contains(labels, "Later") {
+			moved++
+			require.NotContains(t, labels, "INBOX")
+		} else {
+			require.Equal(t, before[id], labels)
+		}
+	}
+	require.Equal(t, done.Actions["move"], moved)
+	require.Zero(t, apply("--rule", "news").Actions["move"], "what is so already is left alone")
+
+	r := postroomd(t, "undo", "--data", dir, "--batch", "second", "--dry-run")
+	require.Contains(t, r.stdout, "0 actions would be taken back")
+	r = postroomd(t, "undo", "--data", dir, "--batch", "first")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, fmt.Sprintf("%d actions taken back, 0 not", moved))
+	require.Equal(t, before, imagesOf(t, dir), "all is as it was")
+
+	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "none")
+	require.Equal(t, exitUsage, r.status, r.stderr)
+	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "news")
+	require.Contains(t, r.stdout, "takes it back")
 }

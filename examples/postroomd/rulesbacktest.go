@@ -64,7 +64,7 @@ func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
 	if b.samples < 0 || b.samples > 100 {
 		return usage("--samples is %d; it must be within 0 and 100", b.samples)
 	}
-	window, err := b.window(time.Now())
+	window, err := mailWindow(b.since, b.until, time.Now())
 	if err != nil {
 		return err
 	}
@@ -194,13 +194,13 @@ func inWindow(msg *postroom.Message, w gmail.MessageRange) bool {
 	return (w.Since.IsZero() || !msg.ReceivedAt.Before(w.Since)) && (w.Until.IsZero() || msg.ReceivedAt.Before(w.Until))
 }
 
-// window is the mail that new mail is like: sent mail, drafts, spam and trash are not decided about.
-func (b *backtestCommand) window(now time.Time) (gmail.MessageRange, error) {
+// mailWindow is the mail that new mail is like: sent mail, drafts, spam and trash are not decided about.
+func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) {
 	r := gmail.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}
 	for _, bound := range []struct {
 		flag, text string
 		to         *time.Time
-	}{{"since", b.since, &r.Since}, {"until", b.until, &r.Until}} {
+	}{{"since", since, &r.Since}, {"until", until, &r.Until}} {
 		if bound.text == "" {
 			continue
 		}
@@ -211,7 +211,7 @@ func (b *backtestCommand) window(now time.Time) (gmail.MessageRange, error) {
 		*bound.to = now.Add(-window)
 	}
 	if !r.Since.IsZero() && !r.Until.IsZero() && !r.Since.Before(r.Until) {
-		return r, usage("--since %s is not before --until %s: no mail is in between", b.since, b.until)
+		return r, usage("--since %s is not before --until %s: no mail is in between", since, until)
 	}
 	return r, nil
 }
