@@ -27,7 +27,7 @@ var internalPackages = map[string]struct {
 	}},
 	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "undo"}},
 	"internal/gmailquery": {
-		users:   []string{"gmail", "gmail/gmailtest"},
+		users:   []string{"gmail", "gmail/gmailtest", "rules"},
 		imports: []string{"golang.org/x/text/"},
 	},
 	"internal/migrate": {

@@ -21,9 +21,15 @@ func marshal(f *File, notes map[int][]string) []byte {
 	if len(f.Labels) > 0 {
 		root.add("labels", textList(f.Labels))
 	}
+	all := len(f.Rules) > 0 && !slices.ContainsFunc(f.Rules, func(r Rule) bool { return !r.Continue })
+	if all {
+		root.addText("matching", "all")
+	}
 	list := &docNode{kind: docList}
 	for i := range f.Rules {
-		list.add("", f.Rules[i].tree())
+		rule := f.Rules[i]
+		rule.Continue = rule.Continue && !all
+		list.add("", rule.tree())
 		for _, note := range notes[i] {
 			for line := range strings.Lines(note) {
 				list.entries[i].head = append(list.entries[i].head, docComment{text: "# " + strings.Map(visible, line)})
