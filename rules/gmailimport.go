@@ -326,19 +326,11 @@ func (f *GmailFilter) actions(of string, kinds *postroom.Kinds) (actions []RuleA
 		actions = append(actions, RuleAction{postroom.Forward, postroom.Parameters{"to": f.Forward}})
 	}
 	actions = slices.DeleteFunc(actions, func(a RuleAction) bool {
-		err := kinds.Check(a.Type, a.Parameters, time.Time{})
-		switch {
-		case errors.Is(err, postroom.ErrNotCarriedOut):
-			lose(fmt.Sprintf("the action %s is not carried out here", actionText(a)))
-		case err != nil:
+		err := a.translatable(kinds)
+		if err != nil {
 			lose(err.Error())
 		}
 		return err != nil
 	})
-	for i := range actions {
-		if actions[i].Parameters == nil {
-			actions[i].Parameters = postroom.Parameters{}
-		}
-	}
-	return actions, lost
+	return withParameters(actions), lost
 }

@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/postroom-go/postroom"
@@ -91,4 +93,16 @@ func (r *Rule) setActions(actions []RuleAction) {
 
 func labelAction(action postroom.ActionType, label string) RuleAction {
 	return RuleAction{action, postroom.Parameters{postroom.ParamLabel: label}}
+}
+
+// translatable returns why no rule can have the action, or nil.
+func (a RuleAction) translatable(kinds *postroom.Kinds) error {
+	err := kinds.Check(a.Type, a.Parameters, time.Time{})
+	if errors.Is(err, postroom.ErrNotCarriedOut) {
+		return fmt.Errorf("the action %s is not carried out here", actionText(a))
+	}
+	if label, ok := a.Parameters.Text(postroom.ParamLabel); err == nil && ok && !systemLabel(label) {
+		err = postroom.CheckLabelName(label)
+	}
+	return err
 }

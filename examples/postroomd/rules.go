@@ -34,7 +34,9 @@ func readRules(path string) (*rules.File, error) {
 }
 
 func rulesCommand() *cobra.Command {
-	return group("rules", "Check, format, test and try rules, and do them to mail that is there", rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply())
+	return group("rules",
+		"Check, format, test, try and translate rules, and do them to mail that is there",
+		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport())
 }
 
 func rulesCheck() *cobra.Command {

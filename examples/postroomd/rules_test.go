@@ -209,3 +209,32 @@ func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
 	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "news")
 	require.Contains(t, r.stdout, "takes it back")
 }
+
+func TestFiltersOfOthersBecomeRulesAndBack(t *testing.T) {
+	sieve := writeFile(t, "script.sieve", "if header :is \"X\" \"y\" { fileinto \"Z\"; }\nvacation \"away\";\n")
+	r := postroomd(t, "rules", "import", "sieve", sieve)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Equal(t, "line 2: left out: the command vacation\n", r.stderr)
+	made := writeFile(t, "rules.yaml", r.stdout)
+	r = postroomd(t, "rules", "check", made)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "1 rules, no faults")
+
+	r = postroomd(t, "rules", "export", "gmail", "rules.yaml")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stderr, "Junk: left out: ")
+	filters := writeFile(t, "mailFilters.xml", r.stdout)
+	r = postroomd(t, "rules", "import", "gmail", filters)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "{label: Large}")
+
+	for says, args := range map[string][]string{
+		"line 1: ":          {"import", "sieve", writeFile(t, "bad.sieve", "keep")},
+		"neither an export": {"import", "gmail", sieve},
+		"no such file":      {"import", "gmail", "none.xml"},
+	} {
+		r := postroomd(t, append([]string{"rules"}, args...)...)
+		require.Equal(t, exitUsage, r.status, r.stderr)
+		require.Contains(t, r.stderr, says)
+	}
+}
