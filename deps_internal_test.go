@@ -10,7 +10,7 @@ import (
 
 // internalPackages lists each internal package with the packages that may import it, tests aside, and what it may import
 // besides the standard library. An internal package serves two others at least: what only one needs belongs there. It imports
-// none of the packages that users see, except in packages for tests and below queue.
+// none of the packages that users see, except in packages for tests, below queue, and where it translates between two of them.
 var internalPackages = map[string]struct {
 	users   []string
 	imports []string
@@ -27,13 +27,15 @@ var internalPackages = map[string]struct {
 	}},
 	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
-		users:   []string{"gmail", "gmail/gmailtest"},
+		users:   []string{"gmail", "gmail/gmailtest", "rules"},
 		imports: []string{"golang.org/x/text/"},
 	},
 	"internal/migrate": {
 		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
+	// The words of the root, from a message that package mime has read.
+	"internal/readmail":         {users: []string{"gmail", "rules"}, imports: []string{"", "mime"}},
 	"internal/suggest":          {users: []string{"rules", "examples/postroomd/config"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {

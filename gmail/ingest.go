@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -117,36 +118,8 @@ func (m *RawMessage) subject() string {
 
 // messageOf puts together what Gmail and the message itself say.
 func messageOf(accountID string, raw *RawMessage, m *mime.Message) *postroom.Message {
-	msg := &postroom.Message{
-		AccountID: accountID, ProviderID: raw.ID, ProviderThreadID: raw.ThreadID,
-		MessageID: m.MessageID, InReplyTo: m.InReplyTo, References: m.References,
-		ReplyTo: addresses(m.ReplyTo), To: addresses(m.To), Cc: addresses(m.Cc), Bcc: addresses(m.Bcc),
-		Subject: m.Subject, Snippet: raw.Snippet, LabelIDs: postroom.NewImage(raw.LabelIDs).LabelIDs,
-		BodyPlain: m.Text, BodyHTML: m.HTML, ReceivedAt: raw.ReceivedAt, Date: m.Date.UTC(), Size: int64(m.Size),
-	}
-	if from := addresses(m.From); len(from) > 0 {
-		msg.From = from[0]
-	}
-	for _, f := range m.Header {
-		msg.Headers = append(msg.Headers, postroom.Header{Name: f.Name, Value: f.Value})
-	}
-	for _, p := range m.Attachments {
-		a := postroom.Attachment{
-			Filename: p.Filename, ContentType: p.ContentType, Size: int64(len(p.Content)),
-			Inline: p.Disposition == "inline", ContentID: p.ContentID,
-		}
-		if kind := p.Kind(); kind != mime.KindFile {
-			a.Kind = string(kind)
-		}
-		msg.Attachments = append(msg.Attachments, a)
-	}
+	msg := readmail.Message(m)
+	msg.AccountID, msg.ProviderID, msg.ProviderThreadID = accountID, raw.ID, raw.ThreadID
+	msg.Snippet, msg.LabelIDs, msg.ReceivedAt = raw.Snippet, postroom.NewImage(raw.LabelIDs).LabelIDs, raw.ReceivedAt
 	return msg
-}
-
-func addresses(list []mime.Address) []postroom.Address {
-	var out []postroom.Address
-	for _, a := range list {
-		out = append(out, postroom.Address{Name: a.Name, Email: a.Email})
-	}
-	return out
 }

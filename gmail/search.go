@@ -209,22 +209,7 @@ func (r *searchRun) batchFilter() searchFilter {
 }
 
 func (r *searchRun) read(ctx context.Context, filter searchFilter, order string) ([]searchedMessage, error) {
-	var rows []struct {
-		messageRow
-		At dbtime.Time `db:"at"`
-	}
-	if err := dbquery.Select(ctx, r.store.db.Reader(), &rows, sqlSearch+filter.where()+order, filter.args...); err != nil {
-		return nil, fmt.Errorf("gmail: search: %w", err)
-	}
-	batch := make([]searchedMessage, len(rows))
-	for i := range rows {
-		m, err := rows[i].message()
-		if err != nil {
-			return nil, err
-		}
-		batch[i] = searchedMessage{m, rows[i].At.Time}
-	}
-	return batch, nil
+	return r.store.readMessages(ctx, sqlSearch+filter.where()+order, filter.args)
 }
 
 func (r *searchRun) finds(m searchedMessage) bool {

@@ -20,6 +20,8 @@ type File struct {
 	Labels []string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule
+	// Tests say what the rules must make of messages; [File.Test] runs them.
+	Tests []Test
 	// Warnings are probably mistakes, but not errors.
 	Warnings []Problem
 }
@@ -62,25 +64,9 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	if err := fields.Required("rules: Parse: r", r, "the text of the file"); err != nil {
 		return nil, err
 	}
-	var config parseConfig
-	for _, option := range options {
-		if option.apply != nil {
-			option.apply(&config)
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
+	p, err := newFileParser(name, r, options)
 	if err != nil {
-		return nil, fmt.Errorf("read rules: %s: %w", name, err)
-	}
-	if len(data) > maxFileSize {
-		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", maxFileSize), Hint: "split it"}
-		return nil, &FileError{Name: name, Problems: []Problem{tooLarge}}
-	}
-	p := &fileParser{
-		source: newSource(name, string(data)),
-		config: config,
-		file:   &File{Name: name, Rules: []Rule{}},
-		names:  map[string]position{},
+		return nil, err
 	}
 	if root := p.root(); root != nil {
 		p.document(root)
@@ -92,10 +78,32 @@ func Parse(name string, r io.Reader, options ...ParseOption) (*File, error) {
 	return p.file, nil
 }
 
-func newSource(name, text string) *source {
-	text = strings.TrimPrefix(text, "\uFEFF")
+func newFileParser(name string, r io.Reader, options []ParseOption) (*fileParser, error) {
+	var config parseConfig
+	for _, option := range options {
+		if option.apply != nil {
+			option.apply(&config)
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %s: %w", name, err)
+	}
+	s, err := sourceOf(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return &fileParser{source: s, config: config, file: &File{Name: name, Rules: []Rule{}}, names: map[string]position{}}, nil
+}
+
+func sourceOf(name string, data []byte) (*source, error) {
+	if len(data) > maxFileSize {
+		tooLarge := Problem{File: name, Message: fmt.Sprintf("the file is larger than %d bytes", maxFileSize), Hint: "split it"}
+		return nil, &FileError{Name: name, Problems: []Problem{tooLarge}}
+	}
+	text := strings.TrimPrefix(string(data), "\uFEFF")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return &source{name: name, lines: strings.Split(text, "\n")}
+	return &source{name: name, lines: strings.Split(text, "\n")}, nil
 }
 
 // ResolveLabels replaces the label names in label_present conditions by the ids that messages carry. The host calls it

@@ -25,8 +25,8 @@ func (p conditionPlaces) find(path string) position {
 }
 
 var conditionKeys = []string{
-	"op", "children", "type", "value", "values", "values_from", "header", "fields", "pattern", "part", "match", "compare",
-	"case_sensitive", "index", "zone",
+	"op", "children", "type", "header", "fields", "index", "part", "match", "compare", "case_sensitive", "value", "values",
+	"values_from", "pattern", "zone",
 }
 
 // condition reads the tree as it stands, noting places; what it must be is [Condition.Validate]'s business.

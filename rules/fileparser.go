@@ -3,8 +3,6 @@ package rules
 import (
 	"cmp"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -21,27 +19,8 @@ type fileParser struct {
 	matchAll bool // rules let those after them be tried unless they say otherwise
 }
 
-// root refuses what the YAML parser should not be given.
-func (p *fileParser) root() ast.Node {
-	for i, line := range p.lines {
-		switch {
-		case !utf8.ValidString(line):
-			p.problem(position{i + 1, 1}, "the line is not UTF-8", "save the file as UTF-8")
-			return nil
-		case strings.ContainsRune(line, 0):
-			p.problem(position{i + 1, 1}, "the line holds a NUL character", "remove it")
-			return nil
-		}
-	}
-	if line := deepLine(p.lines); line > 0 {
-		p.problem(position{line, 1}, "brackets are nested too deeply", "close them, or put text that holds brackets in quotes")
-		return nil
-	}
-	return p.parseYAML(strings.Join(p.lines, "\n"))
-}
-
 func (p *fileParser) document(root ast.Node) {
-	m := p.mapping(root, "the file", []string{"labels", "matching", "rules"})
+	m := p.mapping(root, "the file", fileKeys)
 	if m == nil {
 		return
 	}
@@ -50,6 +29,9 @@ func (p *fileParser) document(root ast.Node) {
 	}
 	if n, ok := m.values["matching"]; ok {
 		p.matching(n)
+	}
+	if n, ok := m.values["tests"]; ok {
+		p.tests(n)
 	}
 	n, ok := m.values["rules"]
 	if !ok {
@@ -168,7 +150,7 @@ func (p *fileParser) actions(n ast.Node, m *mapping, r *Rule) {
 		return
 	}
 	for _, entry := range p.list(n, "actions") {
-		part := p.mapping(entry, "an action", []string{"action", "parameters"})
+		part := p.mapping(entry, "an action", actionKeys)
 		if part == nil {
 			continue
 		}
@@ -194,7 +176,7 @@ func (p *fileParser) actions(n ast.Node, m *mapping, r *Rule) {
 // schedule reads when the rule applies; what it must be is [Schedule]'s business.
 func (p *fileParser) schedule(n ast.Node) Schedule {
 	var s Schedule
-	m := p.mapping(n, "a schedule", []string{"from", "until", "times", "weekdays", "zone"})
+	m := p.mapping(n, "a schedule", scheduleKeys)
 	if m == nil {
 		return s
 	}

@@ -4,11 +4,31 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 )
+
+// root refuses what the YAML parser should not be given.
+func (s *source) root() ast.Node {
+	for i, line := range s.lines {
+		switch {
+		case !utf8.ValidString(line):
+			s.problem(position{i + 1, 1}, "the line is not UTF-8", "save the file as UTF-8")
+			return nil
+		case strings.ContainsRune(line, 0):
+			s.problem(position{i + 1, 1}, "the line holds a NUL character", "remove it")
+			return nil
+		}
+	}
+	if line := deepLine(s.lines); line > 0 {
+		s.problem(position{line, 1}, "brackets are nested too deeply", "close them, or put text that holds brackets in quotes")
+		return nil
+	}
+	return s.parseYAML(strings.Join(s.lines, "\n"))
+}
 
 // parseYAML returns the root of the only document; nil when there is none or it is faulty.
 func (s *source) parseYAML(text string) ast.Node {

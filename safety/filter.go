@@ -20,6 +20,7 @@ type Filter struct {
 	Types     []postroom.ActionType  // of the action; undo_<type> and redo_<type> are allowed
 	States    []postroom.ActionState // of the action
 	Sources   []postroom.Source      // of the decision
+	KeyPrefix string                 // what the Key of the decision begins with, as those of a batch do
 
 	// Since excludes actions that were recorded before it, and Until those that were recorded at it or later. [ParseWindow]
 	// parses "24h" and "7d".
@@ -41,7 +42,7 @@ type Filter struct {
 // SelectsAll reports whether the filter restricts nothing; its Before and Limit do not count.
 func (f Filter) SelectsAll() bool {
 	return f.AccountID == "" && f.MessageID == "" && f.Rule == "" && len(f.Types) == 0 && len(f.States) == 0 && len(f.Sources) == 0 &&
-		f.Since.IsZero() && f.Until.IsZero() && strings.TrimSpace(f.Sender) == "" && f.Confidence == nil
+		f.Since.IsZero() && f.Until.IsZero() && strings.TrimSpace(f.Sender) == "" && f.Confidence == nil && f.KeyPrefix == ""
 }
 
 // A Range is a range of confidence, both ends included: 0 ≤ Min ≤ Max ≤ 1.
@@ -101,6 +102,9 @@ func (f Filter) build(listing string) (query string, args []any, err error) {
 		w.add("actions.created_at < ?", dbtime.Of(f.Until))
 	}
 	w.sender(f.Sender)
+	if f.KeyPrefix != "" {
+		w.add(`decisions.decision_key LIKE ? ESCAPE '\'`, escapeLike.Replace(dbvalue.Clean(f.KeyPrefix))+"%")
+	}
 	if f.Confidence != nil {
 		w.add("decisions.confidence BETWEEN ? AND ?", f.Confidence.Min, f.Confidence.Max)
 	}

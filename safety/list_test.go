@@ -33,7 +33,9 @@ func TestActionsFilter(t *testing.T) {
 		message := record(10*day, "one", "Ann@Example.com", rule(postroom.Archive, ""))
 		ids["archive"] = message.ID
 		ids["subdomain"] = record(3*day, "one", "bot@mail.example.com", model(postroom.MarkRead, 0.8)).ID
-		ids["lookalike"] = record(2*day, "one", "bot@notexample.com", model(postroom.Star, 0.2)).ID
+		ofBatch := model(postroom.Star, 0.2)
+		ofBatch.Key = "apply:b1:1"
+		ids["lookalike"] = record(2*day, "one", "bot@notexample.com", ofBatch).ID
 		ids["wildcard"] = record(time.Hour, "two", "x@exampleXcom", model(postroom.Delete, 0.9)).ID
 		ids["nobody"] = record(0, "two", "", nobody()).ID
 
@@ -55,6 +57,8 @@ func TestActionsFilter(t *testing.T) {
 			"a domain is no pattern":     {Filter{Sender: "example_com"}, ""},
 			"confidence, both ends":      {Filter{Confidence: &Range{0.2, 0.8}}, "lookalike subdomain"},
 			"confidence leaves none out": {Filter{Confidence: &Range{0, 1}}, "wildcard lookalike subdomain archive"},
+			"batch":                      {Filter{KeyPrefix: "apply:b1:"}, "lookalike"},
+			"a batch is no pattern":      {Filter{KeyPrefix: "apply:%:"}, ""},
 			"limit":                      {Filter{Limit: 2}, "nobody wildcard"},
 			"next page":                  {Filter{Limit: 2, Before: ids["wildcard"]}, "lookalike subdomain"},
 			"several at once":            {Filter{AccountID: "one", Since: now.Add(-7 * day), Sender: "example.com"}, "subdomain"},

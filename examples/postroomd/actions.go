@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -87,12 +88,16 @@ func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
 	until := cmd.Flags().String("until", "", "only what is older, such as 1h")
+	batch := cmd.Flags().String("batch", "", "only what one 'postroomd rules apply' did, by the batch that it names")
 	return func() (safety.Filter, error) {
 		f, err := actionFilter(nil, *types, *since)
 		if err != nil {
 			return f, err
 		}
 		f.Rule, f.Sender = *rule, *sender
+		if *batch != "" {
+			f.KeyPrefix = rules.BatchKey(*batch)
+		}
 		for _, s := range *sources {
 			f.Sources = append(f.Sources, postroom.Source(s))
 		}

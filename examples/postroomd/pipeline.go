@@ -108,21 +108,30 @@ func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
 
 // importRules turns the names of labels in the user's rules into ids and stores the rules.
 func (p *pipeline) importRules(ctx context.Context) error {
-	labels, err := p.mail.Labels(ctx, p.accountID)
+	id, err := p.labelIDs(ctx, p.accountID)
 	if err != nil {
 		return err
 	}
-	p.rules.ResolveLabels(func(name string) (string, bool) {
+	p.rules.ResolveLabels(id)
+	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		_, err := p.host.rules.Import(ctx, tx, p.accountID, p.rules.Rules)
+		return err
+	})
+}
+
+// labelIDs returns what finds the id of a label of the account by its name.
+func (h *host) labelIDs(ctx context.Context, accountID string) (id func(name string) (string, bool), err error) {
+	labels, err := h.mail.Labels(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string) (string, bool) {
 		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return strings.EqualFold(l.Name, name) })
 		if i < 0 {
 			return "", false
 		}
 		return labels[i].ID, true
-	})
-	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := p.host.rules.Import(ctx, tx, p.accountID, p.rules.Rules)
-		return err
-	})
+	}, nil
 }
 
 // watch shows the progress of the pipeline until stopped.

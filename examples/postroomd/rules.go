@@ -34,7 +34,13 @@ func readRules(path string) (*rules.File, error) {
 }
 
 func rulesCommand() *cobra.Command {
-	return group("rules", "Check rules", &cobra.Command{
+	return group("rules",
+		"Check, format, test, try and translate rules, and do them to mail that is there",
+		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport())
+}
+
+func rulesCheck() *cobra.Command {
+	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a rules file: every fault with its line, and what to write instead",
 		Args:  cobra.ExactArgs(1),
@@ -52,5 +58,19 @@ func rulesCommand() *cobra.Command {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rules, no faults\n", args[0], len(file.Rules))
 			return err
 		},
-	})
+	}
+}
+
+func rulesSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of rules files, for editors",
+		Long: "Print the JSON schema of rules files, for editors that complete and check them. One with yaml-language-server uses it after\n\n" +
+			"    postroomd rules schema > rules.schema.json\n\nfor files that begin with the line\n\n    # yaml-language-server: $schema=rules.schema.json",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(rules.Schema(kinds))
+			return err
+		},
+	}
 }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// An applyCommand is what was typed.
+type applyCommand struct {
+	address *string
+	only    []string
+	batch   string
+	dry     bool
+	asJSON  *bool
+}
+
+func rulesApply() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Do the rules in use to mail that is there, as one batch that can be taken back",
+		Long: "Do the rules in use to mail that is there, as if it arrived now: what is dangerous waits for a person, all of it is in the\n" +
+			"ledger, and one command takes the whole batch back. Sent mail, drafts, spam and trash are left alone.\n\n" +
+			"    postroomd rules apply --since 90d --rule Newsletters --dry-run\n" +
+			"    postroomd undo --batch BATCH\n\n" +
+			"A batch that was interrupted is finished by giving its name again with --batch.",
+		Args: cobra.NoArgs,
+	}
+	a := &applyCommand{address: mailboxFlag(cmd)}
+	place := placeFlag(cmd)
+	since := cmd.Flags().String("since", "", "only mail that is younger, such as 24h or 90d")
+	until := cmd.Flags().String("until", "", "only mail that is older, such as 7d")
+	cmd.Flags().StringArrayVar(&a.only, "rule", nil, "only this rule, by its name; may be given several times")
+	cmd.Flags().StringVar(&a.batch, "batch", "", "the name of the batch, of letters, digits and hyphens; a new one if left out")
+	cmd.Flags().BoolVar(&a.dry, "dry-run", false, "only say what would be done")
+	a.asJSON = jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		window, err := mailWindow(*since, *until, time.Now())
+		if err != nil {
+			return err
+		}
+		begin := act
+		if a.dry {
+			begin = look
+		}
+		return begin(cmd, place, func(ctx context.Context, h *host) error { return a.run(ctx, cmd, h, window) })
+	}
+	return cmd
+}
+
+func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, window gmail.MessageRange) error {
+	account, err := h.mailbox(ctx, *a.address)
+	if err != nil {
+		return err
+	}
+	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: h.log})
+	if err != nil {
+		return err
+	}
+	done, err := rules.Apply(ctx, rules.ApplyConfig{
+		Engine: engine, Only: a.only, Messages: h.mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
+		Labels: h.mail, Ledger: h.ledger, DryRun: a.dry,
+	})
+	a.batch = done.Batch
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return usageError{err}
+	case err != nil && done.Messages > 0:
+		return fmt.Errorf("batch %s is done in part; give --batch %s to finish it, or 'postroomd undo --batch %s' to take it back: %w", a.batch, a.batch, a.batch, err)
+	case err != nil:
+		return err
+	}
+	finished := true
+	if !a.dry {
+		if finished, err = h.carryOut(ctx, h.batchDone(a.batch)); err != nil {
+			return err
+		}
+	}
+	if *a.asJSON {
+		return printJSON(cmd.OutOrStdout(), appliedView{a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, done.Rules, done.AlreadySo, done.Refused, done.Waiting})
+	}
+	return a.print(cmd, done, finished)
+}
+
+type appliedView struct {
+	Batch     string         `json:"batch"`
+	DryRun    bool           `json:"dry_run"`
+	Finished  bool           `json:"finished"`
+	Messages  int            `json:"messages"`
+	Matched   int            `json:"matched"`
+	Actions   map[string]int `json:"actions"`
+	Rules     map[string]int `json:"rules"`
+	AlreadySo int            `json:"already_so"`
+	Refused   int            `json:"refused"`
+	Waiting   int            `json:"waiting"`
+}
+
+func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
+	out := newFields(cmd.OutOrStdout())
+	if !a.dry {
+		out.add("batch", a.batch)
+	}
+	out.add("mail", fmt.Sprintf("%d messages, %d of them matched", done.Messages, done.Matched))
+	what := map[bool]string{true: "would do", false: "does"}[a.dry]
+	for _, action := range slices.Sorted(maps.Keys(done.Actions)) {
+		out.add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
+	}
+	for _, rule := range slices.Sorted(maps.Keys(done.Rules)) {
+		out.add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
+	}
+	out.add("already so", fmt.Sprint(done.AlreadySo))
+	if done.Refused > 0 {
+		out.add("refused", fmt.Sprintf("%d name a label that is not there", done.Refused))
+	}
+	if done.Waiting > 0 {
+		out.add("waiting", fmt.Sprintf("%d wait for a person; see 'postroomd approvals list'", done.Waiting))
+	}
+	if err := out.flush(); err != nil || a.dry {
+		return err
+	}
+	end := ""
+	if !finished {
+		end = waits
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "'postroomd undo --batch %s' takes it back%s\n", a.batch, end)
+	return err
+}
+
+// batchDone reports whether no action of a batch is left to carry out.
+func (h *host) batchDone(batch string) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		entries, err := h.ledger.Actions(ctx, safety.Filter{
+			KeyPrefix: rules.BatchKey(batch), States: []postroom.ActionState{postroom.ActionQueued, postroom.ActionExecuting}, Limit: 1,
+		})
+		return len(entries) == 0, err
+	}
+}

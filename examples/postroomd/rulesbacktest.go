@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/mime"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A backtestCommand is what was typed.
+type backtestCommand struct {
+	place   *placeFlags
+	mailbox mailboxFlags
+	address *string
+
+	since, until string
+	against      string
+	html         string
+	samples      int
+	atOnce       bool
+	asJSON       *bool
+}
+
+func rulesBacktest() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backtest [FILE]",
+		Short: "Try rules on mail that is there, changing nothing: what they would do, and what would change",
+		Long: "Try the rules of a file on mail that is there, and change nothing: how often each rule matches, what would be done, with\n" +
+			"samples, and how that differs from the rules in use. Without a file the rules in use are tried. The mail is that of a\n" +
+			"mailbox that postroomd keeps (--data, --config), or of an mbox, a Maildir or a folder of .eml files.\n\n" +
+			"    postroomd rules backtest new.yaml --since 90d --html report.html\n" +
+			"    postroomd rules backtest new.yaml --mbox takeout.mbox --against old.yaml",
+		Args: cobra.MaximumNArgs(1),
+	}
+	b := &backtestCommand{place: placeFlag(cmd), address: mailboxFlag(cmd)}
+	cmd.Flags().StringVar(&b.mailbox.mbox, "mbox", "", "try them on "+wanted["mbox"])
+	cmd.Flags().StringVar(&b.mailbox.maildir, "maildir", "", "try them on "+wanted["maildir"])
+	cmd.Flags().StringVar(&b.mailbox.eml, "eml", "", "try them on "+wanted["eml"])
+	cmd.Flags().StringVar(&b.since, "since", "", "only mail that is younger, such as 24h or 90d")
+	cmd.Flags().StringVar(&b.until, "until", "", "only mail that is older, such as 7d")
+	cmd.Flags().StringVar(&b.against, "against", "", "the rules file to compare with, in place of the rules in use")
+	cmd.Flags().StringVar(&b.html, "html", "", "also write a page with charts to this file")
+	cmd.Flags().IntVar(&b.samples, "samples", 5, "how many messages to show of each rule and each difference, 0 to 100")
+	cmd.Flags().BoolVar(&b.atOnce, "as-of-now", false, "decide as of now, not as of when each message arrived: for rules about its age")
+	b.asJSON = jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return b.run(cmd, append(args, "")[0])
+	}
+	return cmd
+}
+
+func (b *backtestCommand) run(cmd *cobra.Command, path string) error {
+	if b.samples < 0 || b.samples > 100 {
+		return usage("--samples is %d; it must be within 0 and 100", b.samples)
+	}
+	window, err := mailWindow(b.since, b.until, time.Now())
+	if err != nil {
+		return err
+	}
+	origin, err := b.mailbox.named()
+	if err != nil {
+		return err
+	}
+	if origin == nil {
+		return look(cmd, b.place, func(ctx context.Context, h *host) error { return b.stored(ctx, cmd, h, path, window) })
+	}
+	if path == "" {
+		return usage("name the rules file to try on %s", origin)
+	}
+	return b.foreign(cmd, path, origin, window)
+}
+
+// stored tries rules on the mail that is kept.
+func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *host, path string, window gmail.MessageRange) error {
+	account, err := h.mailbox(ctx, *b.address)
+	if err != nil {
+		return err
+	}
+	inUse, err := h.rules.List(ctx)
+	if err != nil {
+		return err
+	}
+	tried, against := inUse, inUse
+	if path != "" {
+		if tried, err = h.readFor(ctx, account.ID, path); err != nil {
+			return err
+		}
+	}
+	compare := path != "" || b.against != ""
+	if b.against != "" {
+		if against, err = h.readFor(ctx, account.ID, b.against); err != nil {
+			return err
+		}
+	}
+	return b.report(ctx, cmd, tried, against, compare, h.mail.AllMessages(ctx, account.ID, window))
+}
+
+// readFor reads a rules file for one account: the names of its labels become ids.
+func (h *host) readFor(ctx context.Context, accountID, path string) ([]rules.Rule, error) {
+	file, err := readRules(path)
+	if err != nil {
+		return nil, err
+	}
+	id, err := h.labelIDs(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	file.ResolveLabels(id)
+	for i := range file.Rules {
+		file.Rules[i].AccountID = accountID
+	}
+	return file.Rules, nil
+}
+
+// foreign tries rules on mail from elsewhere, where labels have no ids but their names.
+func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origin, window gmail.MessageRange) error {
+	file, err := readRules(path)
+	if err != nil {
+		return err
+	}
+	var against []rules.Rule
+	if b.against != "" {
+		old, err := readRules(b.against)
+		if err != nil {
+			return err
+		}
+		against = old.Rules
+	}
+	source, err := origin.open()
+	if err != nil {
+		return usageError{err}
+	}
+	messages := func(yield func(*postroom.Message, error) bool) {
+		for m, err := range source.Messages() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			msg := foreignMessage(m.Raw, m.Received, m.Labels, m.Problem)
+			if msg != nil && !inWindow(msg, window) {
+				continue
+			}
+			if !yield(msg, nil) {
+				return
+			}
+		}
+	}
+	return b.report(cmd.Context(), cmd, file.Rules, against, b.against != "", messages)
+}
+
+// foreignMessage is nil for what could not be read.
+func foreignMessage(raw []byte, received time.Time, labels []string, problem string) *postroom.Message {
+	if problem != "" {
+		return nil
+	}
+	parsed, err := mime.ParseBytes(raw, nil)
+	if err != nil {
+		return nil
+	}
+	msg := rules.MessageOf(parsed)
+	msg.ReceivedAt = received
+	for _, label := range labels {
+		msg.LabelIDs = append(msg.LabelIDs, systemLabelID(label))
+	}
+	return msg
+}
+
+// systemLabelID is the id of a label by the name that Google Takeout gives it; other labels keep their names.
+func systemLabelID(name string) string {
+	switch id := strings.ToUpper(name); id {
+	case postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent, postroom.LabelSpam, postroom.LabelTrash:
+		return id
+	case "DRAFTS":
+		return postroom.LabelDraft
+	}
+	if tab, ok := strings.CutPrefix(name, "Category "); ok {
+		return "CATEGORY_" + strings.ToUpper(tab)
+	}
+	return name
+}
+
+func inWindow(msg *postroom.Message, w gmail.MessageRange) bool {
+	return (w.Since.IsZero() || !msg.ReceivedAt.Before(w.Since)) && (w.Until.IsZero() || msg.ReceivedAt.Before(w.Until))
+}
+
+// mailWindow is the mail that new mail is like: sent mail, drafts, spam and trash are not decided about.
+func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) {
+	r := gmail.MessageRange{SkipLabels: []string{postroom.LabelSent, postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash}}
+	for _, bound := range []struct {
+		flag, text string
+		to         *time.Time
+	}{{"since", since, &r.Since}, {"until", until, &r.Until}} {
+		if bound.text == "" {
+			continue
+		}
+		window, err := safety.ParseWindow(bound.text)
+		if err != nil {
+			return r, usage("--%s %s: %w", bound.flag, bound.text, err)
+		}
+		*bound.to = now.Add(-window)
+	}
+	if !r.Since.IsZero() && !r.Until.IsZero() && !r.Since.Before(r.Until) {
+		return r, usage("--since %s is not before --until %s: no mail is in between", since, until)
+	}
+	return r, nil
+}
+
+// report runs the backtest and prints it.
+func (b *backtestCommand) report(
+	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, compare bool, messages iter.Seq2[*postroom.Message, error],
+) error {
+	cfg := rules.BacktestConfig{Rules: rules.NewSet(tried, kinds), Kinds: kinds, Samples: b.samples}
+	if b.samples == 0 {
+		cfg.Samples = -1
+	}
+	if compare {
+		cfg.Against = rules.NewSet(against, kinds)
+	}
+	if b.atOnce {
+		cfg.Now = time.Now()
+	}
+	result, err := rules.RunBacktest(ctx, cfg, messages)
+	if err != nil {
+		return err
+	}
+	if b.html != "" {
+		if err := writeReport(b.html, result); err != nil {
+			return err
+		}
+	}
+	if *b.asJSON {
+		return printJSON(cmd.OutOrStdout(), result)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%.1f s, nothing was changed\n", result, result.Took.Seconds())
+	return err
+}
+
+func writeReport(path string, result *rules.Backtest) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return usageError{err}
+	}
+	return errors.Join(result.WriteHTML(file), file.Close())
+}

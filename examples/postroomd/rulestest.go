@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func rulesTest() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "test FILE",
+		Short: "Run the tests of a rules file: message in, actions out",
+		Long: "Run the tests of a rules file: those below tests: in it, and those of the file beside it whose name ends in .tests.yaml, as\n" +
+			"rules.tests.yaml is beside rules.yaml. A test that fails says what was expected, what happened, and why.\n\n" +
+			"    tests:\n" +
+			"      - name: a newsletter leaves the inbox\n" +
+			"        message: {from: news@shop.example, subject: Sale, headers: {List-Unsubscribe: <https://shop.example/leave>}}\n" +
+			"        actions: [{action: move, parameters: {label: Newsletters}}]\n" +
+			"      - name: a letter stays\n" +
+			"        eml: mails/letter.eml\n" +
+			"        actions: []",
+		Args: cobra.ExactArgs(1),
+	}
+	further := cmd.Flags().StringArray("tests", nil, "a further file with tests; may be given several times")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file, err := readRules(args[0])
+		if err != nil {
+			return err
+		}
+		tests, err := testsBeside(args[0], *further)
+		if err != nil {
+			return err
+		}
+		tests = append(file.Tests, tests...)
+		if len(tests) == 0 {
+			return usage("%s holds no tests, and there is no %s; see 'postroomd rules test --help'", args[0], besidePath(args[0]))
+		}
+		results := file.Test(tests, kinds)
+		if *asJSON {
+			err = printJSON(cmd.OutOrStdout(), viewTests(results))
+		} else {
+			err = printTests(cmd.OutOrStdout(), results)
+		}
+		if failed := failedTests(results); err == nil && failed > 0 {
+			return fmt.Errorf("%d of %d tests failed", failed, len(results))
+		}
+		return err
+	}
+	return cmd
+}
+
+// besidePath is where the tests of a rules file are looked for.
+func besidePath(path string) string {
+	return strings.TrimSuffix(path, filepath.Ext(path)) + ".tests.yaml"
+}
+
+func testsBeside(path string, further []string) ([]rules.Test, error) {
+	beside := besidePath(path)
+	if _, err := os.Stat(beside); err == nil {
+		further = append([]string{beside}, further...)
+	}
+	var tests []rules.Test
+	for _, name := range further {
+		more, err := rules.ParseTestFile(name, rules.WithKinds(kinds))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("%w; name a YAML file with tests", err)
+		}
+		if err != nil {
+			return nil, usageError{err}
+		}
+		tests = append(tests, more...)
+	}
+	return tests, nil
+}
+
+func failedTests(results []rules.TestResult) int {
+	failed := 0
+	for _, r := range results {
+		if !r.Passed() {
+			failed++
+		}
+	}
+	return failed
+}
+
+func printTests(out io.Writer, results []rules.TestResult) error {
+	for _, r := range results {
+		if _, err := fmt.Fprintln(out, printableLines(r.String())); err != nil {
+			return err
+		}
+	}
+	failed := failedTests(results)
+	_, err := fmt.Fprintf(out, "%d passed, %d failed\n", len(results)-failed, failed)
+	return err
+}
+
+type testsView struct {
+	Passed int        `json:"passed"`
+	Failed int        `json:"failed"`
+	Tests  []testView `json:"tests"`
+}
+
+type testView struct {
+	Name     string           `json:"name"`
+	File     string           `json:"file"`
+	Line     int              `json:"line"`
+	Passed   bool             `json:"passed"`
+	Rules    []string         `json:"rules"`
+	Actions  []testActionView `json:"actions"`
+	Failures []string         `json:"failures,omitempty"`
+	Reasons  []string         `json:"reasons,omitempty"`
+}
+
+type testActionView struct {
+	Action     postroom.ActionType `json:"action"`
+	Parameters postroom.Parameters `json:"parameters,omitempty"`
+}
+
+func viewTests(results []rules.TestResult) testsView {
+	failed := failedTests(results)
+	return testsView{Passed: len(results) - failed, Failed: failed, Tests: listed(results, func(r rules.TestResult) testView {
+		v := testView{
+			Name: r.Test.Name, File: r.Test.File, Line: r.Test.Line, Passed: r.Passed(), Rules: r.Matched, Actions: []testActionView{},
+			Failures: r.Failures, Reasons: r.Reasons,
+		}
+		for _, a := range r.Decided() {
+			v.Actions = append(v.Actions, testActionView{a.Type, a.Parameters})
+		}
+		return v
+	})}
+}

@@ -1,0 +1,144 @@
+package rules_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// keyedLedger records a decision once for each message and key, and what it has written only with its transaction.
+type keyedLedger struct {
+	decisions map[string]postroom.Decision // by message and key
+	refused   map[string]string
+	failAt    string // a message
+	waitFor   postroom.ActionType
+}
+
+func newKeyedLedger() *keyedLedger {
+	return &keyedLedger{decisions: map[string]postroom.Decision{}, refused: map[string]string{}}
+}
+
+var errLedger = errors.New("the ledger is away")
+
+func (l *keyedLedger) Record(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision) (postroom.Action, error) {
+	if msg.ID == l.failAt {
+		return postroom.Action{}, errLedger
+	}
+	l.decisions[msg.ID+" "+d.Key] = d
+	if d.Action == l.waitFor {
+		return postroom.Action{State: postroom.ActionApprovedPending}, nil
+	}
+	return postroom.Action{State: postroom.ActionQueued}, nil
+}
+
+func (l *keyedLedger) Refuse(_ context.Context, _ queue.Tx, msg *postroom.Message, d postroom.Decision, reason string) (postroom.Action, error) {
+	l.refused[msg.ID+" "+d.Key] = reason
+	return postroom.Action{}, nil
+}
+
+func TestApplyRecordsADecisionForEachChange(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		shop := rules.NewRule("shop", fromDomain("shop.example"), postroom.Archive, nil)
+		shop.Also = []rules.RuleAction{{Type: postroom.ApplyLabel, Parameters: postroom.Parameters{"label": "Shops"}}}
+		create(t, db, s, shop)
+		create(t, db, s, rules.NewRule("lost", fromDomain("lost.example"), postroom.Move, postroom.Parameters{"label": "Gone"}))
+		create(t, db, s, rules.NewRule("bad", fromDomain("bad.example"), postroom.Delete, nil))
+		off := create(t, db, s, rules.NewRule("off", fromDomain("off.example"), postroom.Star, nil))
+		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, off.ID, false) }))
+
+		var mail []*postroom.Message
+		for i := range 250 {
+			msg := mailFrom([]string{"a@shop.example", "a@lost.example", "a@bad.example", "a@off.example", "a@b.example"}[i%5])
+			msg.ID, msg.LabelIDs = fmt.Sprintf("m%03d", i), []string{postroom.LabelInbox}
+			if i%10 == 0 {
+				msg.LabelIDs = []string{"Label_7"}
+			}
+			mail = append(mail, msg)
+		}
+		l := newKeyedLedger()
+		l.waitFor = postroom.Delete
+		cfg := rules.ApplyConfig{
+			Engine: newEngine(t, s), Messages: sequence(mail...), Batch: "b-1", Ledger: l, Labels: &mailbox{labels: map[string]string{"shops": "Label_7"}}, DryRun: true,
+		}
+		want := rules.Applied{
+			Batch: "b-1", Messages: 250, Matched: 150, Actions: map[string]int{"archive": 25, "apply_label": 25, "delete": 50}, Rules: map[string]int{"shop": 50, "bad": 50},
+			AlreadySo: 50, Refused: 50,
+		}
+		done, err := rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Equal(t, want, done)
+		require.Empty(t, l.decisions, "a dry run records nothing")
+
+		cfg.DryRun, want.Waiting = false, 50
+		done, err = rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Equal(t, want, done)
+		require.Len(t, l.decisions, 100)
+		require.Len(t, l.refused, 50)
+		for key, d := range l.decisions {
+			require.Contains(t, key, " "+rules.BatchKey("b-1"))
+			require.Equal(t, postroom.SourceDeterministic, d.Source)
+			require.NotEmpty(t, d.RuleVersion)
+			require.Contains(t, d.Rationale, "batch b-1")
+		}
+		require.Equal(t, "Label_7", l.decisions["m005 apply:b-1:2"].Parameters["label"])
+		_, err = rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Len(t, l.decisions, 100, "the same batch again records nothing more")
+
+		cfg.Only, cfg.Batch = []string{"bad"}, ""
+		done, err = rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Equal(t, map[string]int{"bad": 50}, done.Rules)
+		require.Len(t, done.Batch, 36)
+		for _, name := range []string{"none", "off"} {
+			cfg.Only = []string{name}
+			_, err = rules.Apply(t.Context(), cfg)
+			require.ErrorContains(t, err, name)
+		}
+	})
+}
+
+func TestApplySaysHowFarItCame(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		create(t, db, s, rules.NewRule("all", fromDomain("a.example"), postroom.Star, nil))
+		var mail []*postroom.Message
+		for i := range 250 {
+			msg := mailFrom("a@a.example")
+			msg.ID = fmt.Sprintf("m%03d", i)
+			mail = append(mail, msg)
+		}
+		l := newKeyedLedger()
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: sequence(mail...), Ledger: l, Labels: &mailbox{}, Batch: "x"}
+		l.failAt = "m150"
+		done, err := rules.Apply(t.Context(), cfg)
+		require.ErrorIs(t, err, errLedger)
+		require.Equal(t, 100, done.Messages)
+		require.Equal(t, map[string]int{"star": 100}, done.Actions)
+		l.failAt = ""
+		done, err = rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Equal(t, 250, done.Messages)
+		require.Len(t, l.decisions, 250)
+
+		away := errors.New("the disk is away")
+		cfg.Messages = func(yield func(*postroom.Message, error) bool) { yield(nil, away) }
+		_, err = rules.Apply(t.Context(), cfg)
+		require.ErrorIs(t, err, away)
+	})
+}
+
+func TestApplyNamesWhatIsMissing(t *testing.T) {
+	_, err := rules.Apply(t.Context(), rules.ApplyConfig{Batch: strings.Repeat("x", 65)})
+	for _, field := range []string{"Engine", "Messages", "Labels", "Ledger", "Batch"} {
+		require.ErrorContains(t, err, "ApplyConfig."+field)
+	}
+}

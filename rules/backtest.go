@@ -1,0 +1,221 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/internal/readmail"
+	"github.com/postroom-go/postroom/mime"
+)
+
+// BacktestConfig says what a backtest tries.
+type BacktestConfig struct {
+	// Rules are tried on each message. Required.
+	Rules *Set
+	// Against is compared with, such as the set that is in use. Default nil: there is no comparison.
+	Against *Set
+	// Kinds tell which actions are dangerous. Default nil: those that package gmail carries out.
+	Kinds *postroom.Kinds
+
+	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would have done,
+	// and one whose arrival is not known at the beginning of the backtest.
+	Now time.Time
+	// AuthServer is the server whose word on the authentication of senders is taken. Default: Gmail's.
+	AuthServer mime.AuthServer
+
+	// Samples is how many messages are kept of each rule and of each difference: their sender, subject and date. Default 5; bounds
+	// 1 to 100; -1 keeps none.
+	Samples int
+	// Progress is called with the number of messages so far, now and then, from the goroutine that calls RunBacktest. Default nil.
+	Progress func(messages int)
+}
+
+const (
+	defaultSamples = 5
+	maxSamples     = 100
+)
+
+func (c BacktestConfig) withDefaults() (BacktestConfig, error) {
+	if err := fields.Required("rules: BacktestConfig.Rules", c.Rules, "a set made by NewSet"); err != nil {
+		return c, err
+	}
+	if c.Samples < -1 || c.Samples > maxSamples {
+		return c, fmt.Errorf("rules: BacktestConfig.Samples is %d; it must be within 1 and %d, 0 for the default, or -1 for none", c.Samples, maxSamples)
+	}
+	switch c.Samples {
+	case 0:
+		c.Samples = defaultSamples
+	case -1:
+		c.Samples = 0
+	}
+	if c.AuthServer.ID == "" {
+		c.AuthServer = gmailServer
+	}
+	return c, nil
+}
+
+// MessageOf returns a message that package mime has read, for mail that is in no store. What only a provider knows is zero: ids, the
+// account, labels, and when it was received.
+func MessageOf(m *mime.Message) *postroom.Message { return readmail.Message(m) }
+
+// RunBacktest tries rules on messages and counts what they would decide. It writes nothing and holds a few hundred messages at a
+// time, however many there are; messages are evaluated side by side. An error that the sequence yields, or that of ctx, ends it. A
+// message that is yielded as nil counts as one that could not be read.
+func RunBacktest(ctx context.Context, cfg BacktestConfig, messages iter.Seq2[*postroom.Message, error]) (*Backtest, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := fields.Required("rules: RunBacktest: messages", messages, "a sequence of messages"); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	ctx, stop := context.WithCancel(ctx)
+	batches := make(chan backtestBatch, 1)
+	var reader sync.WaitGroup
+	reader.Go(func() { readBatches(ctx, messages, batches) })
+	defer func() {
+		stop()
+		reader.Wait()
+	}()
+	count := newBacktestCount(cfg, began)
+	for batch := range batches {
+		if err := errors.Join(batch.err, ctx.Err()); err != nil {
+			return nil, fmt.Errorf("backtest: message %d: %w", count.messages+1, err)
+		}
+		count.add(batch.messages)
+		if cfg.Progress != nil {
+			cfg.Progress(count.messages)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("backtest: %w", err)
+	}
+	return count.result(time.Since(began)), nil
+}
+
+// A backtestBatch is messages that are evaluated together, or why there are no more.
+type backtestBatch struct {
+	messages []*postroom.Message
+	err      error
+}
+
+// The bounds of a batch, in messages and in bytes of their texts.
+const (
+	backtestMessages = 256
+	backtestBytes    = 8 << 20
+)
+
+func readBatches(ctx context.Context, messages iter.Seq2[*postroom.Message, error], to chan<- backtestBatch) {
+	defer close(to)
+	var batch []*postroom.Message
+	size := 0
+	send := func(b backtestBatch) bool {
+		batch, size = nil, 0
+		select {
+		case to <- b:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for msg, err := range messages {
+		if err != nil {
+			if len(batch) == 0 || send(backtestBatch{messages: batch}) {
+				send(backtestBatch{err: err})
+			}
+			return
+		}
+		batch = append(batch, msg)
+		if msg != nil {
+			size += len(msg.BodyPlain) + len(msg.BodyHTML)
+		}
+		if (len(batch) == backtestMessages || size > backtestBytes) && !send(backtestBatch{messages: batch}) {
+			return
+		}
+	}
+	if len(batch) > 0 {
+		send(backtestBatch{messages: batch})
+	}
+}
+
+// A verdict is what a set decides about a message: the numbers of the rules that match, and the actions.
+type verdict struct {
+	rules   []int
+	actions []string
+}
+
+// A trial is a set that is tried.
+type trial struct {
+	set     *Set
+	numbers map[*compiled]int
+	actions [][]string // of each rule, in words
+}
+
+func newTrial(set *Set) *trial {
+	t := &trial{set: set, numbers: make(map[*compiled]int, len(set.rules)), actions: make([][]string, len(set.rules))}
+	for i := range set.rules {
+		t.numbers[&set.rules[i]] = i
+		for _, a := range set.rules[i].rule.actions() {
+			t.actions[i] = append(t.actions[i], actionText(a))
+		}
+	}
+	return t
+}
+
+func (t *trial) decide(msg *postroom.Message, now time.Time, f *facts) verdict {
+	var v verdict
+	t.set.each(msg, now, f, func(c *compiled) bool {
+		n := t.numbers[c]
+		v.rules = append(v.rules, n)
+		for _, action := range t.actions[n] {
+			if !contains(v.actions, action) {
+				v.actions = append(v.actions, action)
+			}
+		}
+		return c.rule.Continue
+	})
+	return v
+}
+
+// judge decides about the messages of a batch side by side.
+func (c *backtestCount) judge(messages []*postroom.Message) (now, before []verdict) {
+	now, before = make([]verdict, len(messages)), make([]verdict, len(messages))
+	workers := runtime.GOMAXPROCS(0)
+	var done sync.WaitGroup
+	for w := range workers {
+		done.Go(func() {
+			f := &facts{server: c.cfg.AuthServer}
+			for i := w; i < len(messages); i += workers {
+				msg := messages[i]
+				if msg == nil {
+					continue
+				}
+				at := c.timeOf(msg)
+				now[i] = c.tried.decide(msg, at, f)
+				if c.against != nil {
+					before[i] = c.against.decide(msg, at, f)
+				}
+			}
+		})
+	}
+	done.Wait()
+	return now, before
+}
+
+func (c *backtestCount) timeOf(msg *postroom.Message) time.Time {
+	switch {
+	case !c.cfg.Now.IsZero():
+		return c.cfg.Now
+	case !msg.ReceivedAt.IsZero():
+		return msg.ReceivedAt
+	}
+	return c.began
+}

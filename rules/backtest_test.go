@@ -1,0 +1,162 @@
+package rules_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func sequence(messages ...*postroom.Message) iter.Seq2[*postroom.Message, error] {
+	return func(yield func(*postroom.Message, error) bool) {
+		for _, m := range messages {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// oldMail is mail of two weeks, some of it hostile.
+func oldMail() []*postroom.Message {
+	var list []*postroom.Message
+	for i := range 14 {
+		msg := &postroom.Message{
+			ID: fmt.Sprintf("m%02d", i), From: postroom.Address{Name: "Ann", Email: "ann@a.example"}, Subject: fmt.Sprintf("Letter %d", i),
+			ReceivedAt: time.Date(2026, time.March, 1+i, 12, 0, 0, 0, time.UTC),
+		}
+		switch {
+		case i%3 == 0:
+			msg.From.Email, msg.Subject = "news@shop.example", "<script>alert(1)</script>\u202esale\n"+strings.Repeat("x", 300)
+		case i == 13:
+			msg.ReceivedAt = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)
+		case i == 7:
+			msg.ReceivedAt = time.Time{}
+		}
+		list = append(list, msg)
+	}
+	return append(list, nil)
+}
+
+func newSets() (tried, inUse *rules.Set) {
+	archive := rules.NewRule("Shop <b>", fromDomain("shop.example"), postroom.Archive, nil)
+	archive.Continue = true
+	label := rules.NewRule("Early", leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
+	gone := rules.NewRule("Gone", leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
+	broken := rules.NewRule("Broken", leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
+	old := rules.NewRule("Old", fromDomain("shop.example"), postroom.Trash, nil)
+	return rules.NewSet([]rules.Rule{archive, label, gone, broken}, nil), rules.NewSet([]rules.Rule{old, label}, nil)
+}
+
+func TestBacktest(t *testing.T) {
+	tried, inUse := newSets()
+	progress := 0
+	b, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{
+		Rules: tried, Against: inUse, Samples: 2, Progress: func(n int) { progress = n },
+	}, sequence(oldMail()...))
+	require.NoError(t, err)
+	require.Equal(t, 15, progress)
+	require.Positive(t, b.Took)
+	golden(t, "testdata/backtest/report.golden", b.String())
+
+	b.Took = 0
+	asJSON, err := json.MarshalIndent(b, "", "  ")
+	require.NoError(t, err)
+	golden(t, "testdata/backtest/report.json", string(asJSON)+"\n")
+
+	var page strings.Builder
+	require.NoError(t, b.WriteHTML(&page))
+	golden(t, "testdata/backtest/report.html", page.String())
+	require.NotContains(t, page.String(), "<script")
+	require.NotContains(t, page.String(), "Shop <b>")
+	require.NotContains(t, page.String(), "\u202e")
+	require.NotRegexp(t, regexp.MustCompile(`(?i)(src|href|url|@import)\s*[=(]`), page.String(), "the page loads nothing")
+
+	now, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried, Now: time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), Samples: -1}, sequence(oldMail()...))
+	require.NoError(t, err)
+	require.False(t, now.Compared)
+	require.Greater(t, now.Dangerous, 3, "as of now the mail is old")
+	require.Empty(t, now.Rules[0].Samples)
+
+	none, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried, Against: inUse}, sequence())
+	require.NoError(t, err)
+	require.Zero(t, none.Messages)
+	page.Reset()
+	require.NoError(t, none.WriteHTML(&page))
+	require.Contains(t, page.String(), "both sets decide alike")
+	require.Contains(t, none.String(), "0 messages")
+}
+
+// A backtest counts what the set decides, however many messages there are and whoever evaluates them.
+func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := make([]rules.Rule, rapid.IntRange(1, 4).Draw(t, "rules"))
+		for i := range list {
+			list[i] = rules.NewRule(fmt.Sprintf("r%d", i), anyCondition(2).Draw(t, "condition"), rapid.SampledFrom([]postroom.ActionType{postroom.Archive, postroom.Star, postroom.Trash}).Draw(t, "action"), nil)
+			list[i].ID, list[i].Continue = list[i].Name, rapid.Bool().Draw(t, "continue")
+		}
+		set := rules.NewSet(list, nil)
+		few := rapid.SliceOfN(anyMessage(), 1, 5).Draw(t, "messages")
+		var messages []*postroom.Message
+		actions, matched := map[string]int{}, 0
+		for i := range rapid.SampledFrom([]int{1, 7, 600}).Draw(t, "count") {
+			msg := few[i%len(few)]
+			messages = append(messages, msg)
+			decisions := set.DecideAll(msg, now)
+			if decisions[0].Source == postroom.SourceNone {
+				continue
+			}
+			matched++
+			for _, d := range decisions {
+				actions[string(d.Action)]++
+			}
+		}
+		b, err := rules.RunBacktest(context.Background(), rules.BacktestConfig{Rules: set, Against: set, Now: now}, sequence(messages...))
+		require.NoError(t, err)
+		require.Equal(t, len(messages), b.Messages)
+		require.Equal(t, matched, b.Matched)
+		require.Equal(t, matched, b.MatchedBefore)
+		require.Zero(t, b.Changed)
+		got := map[string]int{}
+		for _, a := range b.Actions {
+			got[a.Action] = a.Count
+			require.Equal(t, a.Count, a.Before)
+		}
+		require.Equal(t, actions, got)
+	})
+}
+
+func TestBacktestEndsWithItsMail(t *testing.T) {
+	tried, _ := newSets()
+	away := errors.New("the disk is away")
+	_, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried}, func(yield func(*postroom.Message, error) bool) {
+		_ = yield(letter(), nil) && yield(nil, away)
+	})
+	require.ErrorIs(t, err, away)
+	require.ErrorContains(t, err, "message 2")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = rules.RunBacktest(ctx, rules.BacktestConfig{Rules: tried, Progress: func(int) { cancel() }}, func(yield func(*postroom.Message, error) bool) {
+		for yield(letter(), nil) {
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+
+	for want, cfg := range map[string]rules.BacktestConfig{"BacktestConfig.Rules": {}, "BacktestConfig.Samples": {Rules: tried, Samples: 101}} {
+		_, err = rules.RunBacktest(t.Context(), cfg, sequence())
+		require.ErrorContains(t, err, want)
+	}
+	_, err = rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried}, nil)
+	require.ErrorContains(t, err, "messages")
+}

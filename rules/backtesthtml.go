@@ -1,0 +1,136 @@
+package rules
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+)
+
+//go:embed backtest.html
+var backtestHTML string
+
+var backtestPage = template.Must(template.New("backtest").Parse(backtestHTML))
+
+// WriteHTML writes the backtest as one page with charts, which loads nothing and runs no scripts. What mail says is shown as text.
+func (b *Backtest) WriteHTML(w io.Writer) error {
+	return backtestPage.Execute(w, b.page())
+}
+
+// A backtestView is what the page shows.
+type backtestView struct {
+	*Backtest
+	Span, MatchedShare, FirstDay, LastDay string
+
+	Unmatched  int
+	Width      int
+	Bars       []backtestBar
+	RuleRows   []backtestRow
+	ActionRows []backtestRow
+	ChangeRows []backtestRow
+}
+
+// A backtestRow is a count with its bar, whose share is in percent of the longest.
+type backtestRow struct {
+	Name, Does    string
+	Before, After string
+	Count         int
+	Share         int
+	BeforeShare   int
+	Samples       []backtestMail
+}
+
+type backtestMail struct{ Subject, From, Day, Rules string }
+
+// A backtestBar is some days in the chart, whose height is 100.
+type backtestBar struct {
+	Title             string
+	X                 int
+	All, AllY         int
+	Matched, MatchedY int
+}
+
+func (b *Backtest) page() backtestView {
+	v := backtestView{Backtest: b, Span: b.span(), MatchedShare: percent(b.Matched, b.Messages), Unmatched: b.Messages - b.Matched}
+	v.Bars, v.Width = b.bars()
+	if len(b.Days) > 0 {
+		v.FirstDay, v.LastDay = b.Days[0].Day, b.Days[len(b.Days)-1].Day
+	}
+	most := 1
+	for _, r := range b.Rules {
+		most = max(most, r.Matched)
+	}
+	for _, r := range b.Rules {
+		v.RuleRows = append(v.RuleRows, backtestRow{
+			Name: oneVisibleLine(r.Name), Does: actionsText(r.Actions), Count: r.Matched, Share: share(r.Matched, most), Samples: mails(r.Samples),
+		})
+	}
+	most = 1
+	for _, a := range b.Actions {
+		most = max(most, a.Count, a.Before)
+	}
+	for _, a := range b.Actions {
+		v.ActionRows = append(v.ActionRows, backtestRow{
+			Name: oneVisibleLine(a.Action), Count: a.Count, Share: share(a.Count, most), Before: fmt.Sprint(a.Before), BeforeShare: share(a.Before, most),
+		})
+	}
+	for _, c := range b.Changes {
+		v.ChangeRows = append(v.ChangeRows, backtestRow{
+			Before: actionsText(c.Before), After: actionsText(c.After), Count: c.Count, Share: share(c.Count, b.Changes[0].Count), Samples: mails(c.Samples),
+		})
+	}
+	return v
+}
+
+// share is at least 1 where there is something to see.
+func share(part, whole int) int {
+	if part == 0 {
+		return 0
+	}
+	return max(1, 100*part/whole)
+}
+
+func mails(samples []BacktestSample) []backtestMail {
+	list := make([]backtestMail, len(samples))
+	for i, s := range samples {
+		list[i] = backtestMail{oneVisibleLine(s.Subject), oneVisibleLine(s.From), strings.TrimSpace(dayOf(s.Received)), oneVisibleLine(strings.Join(s.Rules, ", "))}
+	}
+	return list
+}
+
+// maxBars bounds the bars of the chart: with more days, each stands for several.
+const maxBars = 60
+
+func (b *Backtest) bars() (bars []backtestBar, width int) {
+	if len(b.Days) == 0 {
+		return nil, 0
+	}
+	first, last := parseDay(b.Days[0].Day), parseDay(b.Days[len(b.Days)-1].Day)
+	days := int(last.Sub(first).Hours()/24) + 1
+	each := (days + maxBars - 1) / maxBars
+	sums := make([]BacktestDay, (days+each-1)/each)
+	for _, day := range b.Days {
+		sum := &sums[int(parseDay(day.Day).Sub(first).Hours()/24)/each]
+		sum.Messages, sum.Matched = sum.Messages+day.Messages, sum.Matched+day.Matched
+	}
+	most := 1
+	for _, sum := range sums {
+		most = max(most, sum.Messages)
+	}
+	for i, sum := range sums {
+		bar := backtestBar{
+			X: i * 10, All: share(sum.Messages, most), Matched: share(sum.Matched, most),
+			Title: fmt.Sprintf("%s: %d messages, %d matched", first.AddDate(0, 0, i*each).Format(time.DateOnly), sum.Messages, sum.Matched),
+		}
+		bar.AllY, bar.MatchedY = 100-bar.All, 100-bar.Matched
+		bars = append(bars, bar)
+	}
+	return bars, len(bars) * 10
+}
+
+func parseDay(day string) time.Time {
+	t, _ := time.Parse(time.DateOnly, day) // it was written in this form
+	return t
+}

@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// String formats the backtest for people: what each rule and each action would have done, and what would change. Texts of messages are
+// as their senders wrote them, on one line and without characters that cannot be seen.
+func (b *Backtest) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d messages%s, %d matched (%s), %d would wait for a person", b.Messages, b.span(), b.Matched, percent(b.Matched, b.Messages), b.Dangerous)
+	if b.Unreadable > 0 {
+		fmt.Fprintf(&out, ", %d more could not be read", b.Unreadable)
+	}
+	out.WriteString("\n\nRules\n")
+	for _, r := range b.Rules {
+		fmt.Fprintf(&out, "%8d  %s  (%s)\n", r.Matched, oneVisibleLine(r.Name), oneVisibleLine(strings.Join(r.Actions, ", ")))
+		writeSamples(&out, r.Samples)
+	}
+	for _, broken := range b.Broken {
+		fmt.Fprintf(&out, "  cannot be used  %s: %s\n", oneVisibleLine(broken.Name), oneVisibleLine(broken.Error))
+	}
+	out.WriteString("\nActions\n")
+	for _, a := range b.Actions {
+		fmt.Fprintf(&out, "%8d  %s", a.Count, oneVisibleLine(a.Action))
+		if b.Compared {
+			fmt.Fprintf(&out, "  (now %d)", a.Before)
+		}
+		out.WriteByte('\n')
+	}
+	if b.Compared {
+		fmt.Fprintf(&out, "\nWhat would change: %d messages\n", b.Changed)
+		for _, c := range b.Changes {
+			fmt.Fprintf(&out, "%8d  %s -> %s\n", c.Count, actionsText(c.Before), actionsText(c.After))
+			writeSamples(&out, c.Samples)
+		}
+	}
+	return out.String()
+}
+
+func writeSamples(out *strings.Builder, samples []BacktestSample) {
+	for _, s := range samples {
+		fmt.Fprintf(out, "            %s  %s  %s\n", dayOf(s.Received), oneVisibleLine(s.From), oneVisibleLine(s.Subject))
+	}
+}
+
+func (b *Backtest) span() string {
+	if b.First.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" of %s to %s", dayOf(b.First), dayOf(b.Last))
+}
+
+func dayOf(t time.Time) string {
+	if t.IsZero() {
+		return "no date   "
+	}
+	return t.UTC().Format(time.DateOnly)
+}
+
+func actionsText(actions []string) string {
+	if len(actions) == 0 {
+		return "nothing"
+	}
+	return oneVisibleLine(strings.Join(actions, " and "))
+}
+
+func percent(part, whole int) string {
+	if whole == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
+}
+
+// oneVisibleLine keeps what strangers wrote from hiding in a report, or from breaking its lines.
+func oneVisibleLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if mustEscape(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,120 @@
+package rules_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+)
+
+func listed(untranslated []rules.Untranslated) string {
+	var text strings.Builder
+	for _, u := range untranslated {
+		text.WriteString(u.String() + "\n")
+	}
+	return text.String()
+}
+
+func TestGmailsFiltersBecomeRules(t *testing.T) {
+	data, err := os.ReadFile("testdata/gmail/mailFilters.xml")
+	require.NoError(t, err)
+	filters, err := rules.ReadGmailFilters(strings.NewReader(string(data)), nil)
+	require.NoError(t, err)
+	require.Len(t, filters, 8)
+	translation := rules.FromGmail(filters, nil)
+	text := string(translation.Marshal())
+	golden(t, "testdata/gmail/rules.golden", text)
+	golden(t, "testdata/gmail/untranslated.golden", listed(translation.Untranslated))
+	require.Equal(t, text, formatted(t, text))
+	file, err := rules.Parse("rules.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	require.Empty(t, file.Warnings)
+
+	set := rules.NewSet(file.Rules, nil)
+	for want, msg := range map[string]postroom.Message{
+		"move Shops/Old, mark_read":         {From: postroom.Address{Email: "x@mail.shop.example"}},
+		"star, apply_label CATEGORY_FORUMS": {To: []postroom.Address{{Email: "Other@home.example"}}, Subject: "The Weekly -- Report", Attachments: []postroom.Attachment{{Filename: "x"}}, Size: 4 << 20},
+		"none":                              {To: []postroom.Address{{Email: "Other@home.example"}}, Subject: "The Weekly Report: draft", Attachments: []postroom.Attachment{{Filename: "x"}}, Size: 4 << 20},
+		"trash":                             {Headers: []postroom.Header{{Name: "List-Id", Value: "<dev.lists.example>"}}, LabelIDs: []string{"IMPORTANT"}, Size: 3 << 20, BodyPlain: "Your invoice.", Attachments: []postroom.Attachment{{Filename: "a.pdf"}}},
+		"apply_label IMPORTANT":             {From: postroom.Address{Name: "Smith, Ann", Email: "x@x.example"}},
+	} {
+		var got []string
+		for _, d := range set.DecideAll(&msg, now) {
+			label, _ := d.Parameters.Text("label")
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s", d.Action, label)))
+		}
+		require.Equal(t, want, strings.Join(got, ", "))
+	}
+}
+
+func TestRulesBecomeGmailsFilters(t *testing.T) {
+	file, err := rules.Parse("rules.yaml", strings.NewReader(`
+labels: [A, B, Newsletters]
+rules:
+- {name: whole, condition: {type: sender_email, values: [ann@a.example, '*@b.example']}, actions: [{action: apply_label, parameters: {label: A}}, {action: move, parameters: {label: B}}]}
+- {name: nested, stop: false, condition: {op: and, children: [{type: has_attachment}, {op: or, children: [{type: subject_contains, value: a b}, {op: not, children: [{type: larger_than, value: 5MB}]}]}]}, action: star}
+- {name: scoped, scope: domain, scope_ref: c.example, condition: {type: address, fields: [recipients], part: domain, match: wildcard, values: [d.example, '*.d.example']}, actions: [{action: mark_read}, {action: snooze, parameters: {until: '2030-01-31T08:00:00Z'}}]}
+- {name: regex, condition: {type: subject_regex, value: x}, action: star}
+- {name: 'off', enabled: false, condition: {type: has_attachment}, action: star}
+- {name: night, schedule: {times: ['22:00-06:00']}, condition: {type: has_attachment}, action: star}
+- {name: proven, authentication: required, condition: {type: sender_email, value: a@a.example}, action: star}
+- {name: quoted, condition: {type: subject_contains, value: 'say "x"'}, action: star}
+- {name: nothing, condition: {type: list_id, value: dev.example}, action: mark_unread}
+- {name: last, condition: {type: body_contains, value: 'x'}, actions: [{action: trash}, {action: remove_label, parameters: {label: IMPORTANT}}, {action: remove_label, parameters: {label: A}}]}
+`))
+	require.NoError(t, err)
+	filters, untranslated := rules.ToGmail(file.Rules)
+	var xml strings.Builder
+	require.NoError(t, rules.WriteGmailFilters(&xml, filters, time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)))
+	golden(t, "testdata/gmail/export.golden", xml.String()+"\n"+listed(untranslated))
+
+	again, err := rules.ReadGmailFilters(strings.NewReader(xml.String()), nil)
+	require.NoError(t, err)
+	require.Equal(t, filters, again)
+	require.NotEmpty(t, rules.FromGmail(again, nil).File.Rules)
+}
+
+func TestFiltersOfTheAPI(t *testing.T) {
+	name := func(id string) (string, bool) { return "Shops", id == "Label_7" }
+	filters, err := rules.ReadGmailFilters(strings.NewReader(`{"filter": [{"id": "x", "criteria": {"from": "a@a.example", "size": 5, "sizeComparison": "larger"},
+		"action": {"addLabelIds": ["Label_7", "STARRED"], "removeLabelIds": ["INBOX"], "forward": "f@f.example"}}]}`), name)
+	require.NoError(t, err)
+	require.Equal(t, []rules.GmailFilter{{From: "a@a.example", Size: 5, SizeComparison: "larger", AddLabels: []string{"Shops", "STARRED"}, RemoveLabels: []string{"INBOX"}, Forward: "f@f.example"}}, filters)
+
+	for text, want := range map[string]string{
+		`{"filter": [{"action": {"addLabelIds": ["Label_8"]}}]}`: `no label with the id "Label_8"`,
+		`{}`:       "users.settings.filters.list",
+		`{"filter`: "unexpected end",
+		`hello`:    "neither an export",
+		`<feed><entry xmlns:apps="http://schemas.google.com/apps/2006"><apps:property name="shouldDance" value="true"/></entry></feed>`: "shouldDance",
+		`<feed><entry xmlns:apps="http://schemas.google.com/apps/2006"><apps:property name="size" value="big"/></entry></feed>`:         `"big"`,
+	} {
+		_, err := rules.ReadGmailFilters(strings.NewReader(text), name)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func FuzzReadGmailFilters(f *testing.F) {
+	data, err := os.ReadFile("testdata/gmail/mailFilters.xml")
+	require.NoError(f, err)
+	f.Add(string(data))
+	f.Add(`{"filter": [{"criteria": {"query": "a OR -b {c d} from:x"}, "action": {"addLabelIds": ["STARRED"]}}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		filters, err := rules.ReadGmailFilters(strings.NewReader(text), func(id string) (string, bool) { return id, true })
+		if err != nil {
+			return
+		}
+		translation := rules.FromGmail(filters, nil)
+		for _, r := range translation.File.Rules {
+			require.NoError(t, r.Validate(nil))
+		}
+		_, err = rules.Format("rules.yaml", translation.Marshal())
+		require.NoError(t, err)
+	})
+}

@@ -1,0 +1,291 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// always matches all mail.
+func always() Condition { return Condition{Type: RecipientCount, Compare: GreaterOrEqual, Value: "0"} }
+
+// A sieveMatch is how a test compares: match-type, comparator, index and zone.
+type sieveMatch struct {
+	match   Match
+	count   Compare // of :count
+	value   Compare // of :value
+	numeric bool
+	exact   bool // i;octet
+	part    string
+	index   int
+	zone    string
+	raw     bool // of the body
+	args    [][]string
+}
+
+// takesText are the tags with a string behind them, and takesNumber those with a number.
+var (
+	takesText   = []string{"comparator", "count", "value", "zone", "content"}
+	takesNumber = []string{"index"}
+)
+
+// matching reads the tagged arguments of a test.
+func (c *sieveCommand) matching() (sieveMatch, error) {
+	m := sieveMatch{match: Is}
+	used := map[int]bool{}
+	for _, tag := range c.tags {
+		text := ""
+		if contains(takesText, tag.name) {
+			if tag.args >= len(c.args) || len(c.args[tag.args]) != 1 {
+				return m, fmt.Errorf(":%s has no string behind it", tag.name)
+			}
+			text = c.args[tag.args][0]
+			used[tag.args] = true
+		}
+		if contains(takesNumber, tag.name) {
+			if tag.nums >= len(c.nums) {
+				return m, fmt.Errorf(":%s has no number behind it", tag.name)
+			}
+			m.index = int(c.nums[tag.nums])
+		}
+		if err := m.take(tag.name, text); err != nil {
+			return m, err
+		}
+	}
+	for i, args := range c.args {
+		if !used[i] {
+			m.args = append(m.args, args)
+		}
+	}
+	for _, tag := range c.tags {
+		if tag.name == "last" {
+			m.index = -m.index
+		}
+	}
+	for _, list := range m.args {
+		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "${") }) {
+			return m, fmt.Errorf("variables have no condition")
+		}
+	}
+	return m, nil
+}
+
+func (m *sieveMatch) take(tag, text string) error {
+	switch tag {
+	case "is", "contains":
+		m.match = Match(tag)
+	case "matches":
+		m.match = Wildcard
+	case "regex":
+		m.match = Regex
+	case "count":
+		m.count = Compare(strings.ToLower(text))
+	case "value":
+		m.value = Compare(strings.ToLower(text))
+	case "comparator":
+		switch text {
+		case "i;ascii-casemap", "i;unicode-casemap":
+		case "i;octet":
+			m.exact = true
+		case "i;ascii-numeric":
+			m.numeric = true
+		default:
+			return fmt.Errorf("the comparator %q has no condition", text)
+		}
+	case "all":
+		m.part = ""
+	case "localpart":
+		m.part = partLocal
+	case "domain", "user", "detail":
+		m.part = tag
+	case "zone":
+		m.zone = text
+	case "originalzone":
+		m.zone = "original"
+	case "raw", "content":
+		m.raw = true
+	case "index", "last", "text", "over", "under":
+	default:
+		return fmt.Errorf(":%s has no condition", tag)
+	}
+	return nil
+}
+
+// sieveCondition translates a test.
+func sieveCondition(c *sieveCommand) (Condition, error) {
+	switch c.name {
+	case "true":
+		return always(), nil
+	case "false":
+		return NoneOf(always()), nil
+	case "not":
+		if len(c.tests) != 1 {
+			return Condition{}, fmt.Errorf("not takes one test")
+		}
+		inner, err := sieveCondition(&c.tests[0])
+		return NoneOf(inner), err
+	case "allof", "anyof":
+		if len(c.tests) == 0 {
+			return Condition{}, fmt.Errorf("%s has no tests", c.name)
+		}
+		list := make([]Condition, len(c.tests))
+		for i := range c.tests {
+			var err error
+			if list[i], err = sieveCondition(&c.tests[i]); err != nil {
+				return Condition{}, err
+			}
+		}
+		return joined(map[string]Op{"allof": And, "anyof": Or}[c.name], list), nil
+	}
+	m, err := c.matching()
+	if err != nil {
+		return Condition{}, fmt.Errorf("test %s: %w", c.name, err)
+	}
+	condition, err := m.leaf(c)
+	if err == nil {
+		err = condition.Validate()
+	}
+	if err != nil {
+		return Condition{}, fmt.Errorf("test %s: %w", c.name, err)
+	}
+	return condition, nil
+}
+
+func (m *sieveMatch) leaf(c *sieveCommand) (Condition, error) {
+	switch c.name {
+	case "size":
+		return c.sizeCondition()
+	case "exists":
+		if len(m.args) == 1 && len(m.args[0]) > 0 {
+			return joined(And, present(m.args[0])), nil
+		}
+	case "header":
+		if len(m.args) == 2 {
+			return m.headerCondition(m.args[0], m.args[1])
+		}
+	case "address":
+		if len(m.args) == 2 {
+			return m.addressCondition(m.args[0], m.args[1])
+		}
+	case "body":
+		if len(m.args) == 1 && !m.raw && m.count == "" && m.value == "" {
+			return m.texts(Condition{Type: Body}, m.args[0])
+		}
+	case "date":
+		if len(m.args) == 3 && len(m.args[0]) == 1 && len(m.args[1]) == 1 {
+			return m.dateCondition(Condition{Type: DateOf, Header: m.args[0][0], Index: m.index}, m.args[1][0], m.args[2])
+		}
+	case "currentdate":
+		if len(m.args) == 2 && len(m.args[0]) == 1 {
+			return m.dateCondition(Condition{Type: Now}, m.args[0][0], m.args[1])
+		}
+	}
+	return Condition{}, fmt.Errorf("it has no condition")
+}
+
+func (c *sieveCommand) sizeCondition() (Condition, error) {
+	if len(c.tags) != 1 || len(c.nums) != 1 {
+		return Condition{}, fmt.Errorf("it takes :over or :under, and a number")
+	}
+	kind := map[string]Kind{"over": LargerThan, "under": SmallerThan}[c.tags[0].name]
+	return Condition{Type: kind, Value: sizeText(c.nums[0])}, nil
+}
+
+func present(headers []string) []Condition {
+	list := make([]Condition, len(headers))
+	for i, name := range headers {
+		list[i] = Condition{Type: HeaderPresent, Header: name}
+	}
+	return list
+}
+
+// texts compares with texts. The empty text, which everything contains, is no value of a condition.
+func (m *sieveMatch) texts(c Condition, values []string) (Condition, error) {
+	if slices.Contains(values, "") || len(values) == 0 {
+		return c, fmt.Errorf("a comparison with the empty text has no condition")
+	}
+	if m.match != Is || c.Type == Body {
+		c.Match = m.match
+	}
+	c.CaseSensitive = m.exact && m.match != Regex
+	if m.match == Regex && !m.exact {
+		values = mapped(values, func(v string) string { return "(?i)" + v })
+	}
+	return withValues(c, values), nil
+}
+
+func (m *sieveMatch) headerCondition(headers, values []string) (Condition, error) {
+	anything := m.match == Contains && slices.Contains(values, "") || m.match == Wildcard && slices.Contains(values, "*")
+	if anything && m.count == "" && m.value == "" && m.index == 0 {
+		return joined(Or, present(headers)), nil
+	}
+	c := Condition{Type: Header, Fields: headers, Index: m.index}
+	if len(headers) == 1 {
+		c.Header, c.Fields = headers[0], nil
+	}
+	switch {
+	case m.count != "":
+		c.Type, c.Index = HeaderCount, 0
+		return compareEach(c, m.count, values)
+	case m.value != "" && m.numeric:
+		c.Type = HeaderNumber
+		return compareEach(c, m.value, values)
+	case m.value != "":
+		c.Type, c.CaseSensitive = HeaderOrder, m.exact
+		return compareEach(c, m.value, values)
+	case m.numeric:
+		c.Type = HeaderNumber
+		return compareEach(c, Equal, values)
+	}
+	return m.texts(c, values)
+}
+
+// compareEach compares with one value, or with any of several.
+func compareEach(c Condition, compare Compare, values []string) (Condition, error) {
+	list := make([]Condition, len(values))
+	for i, value := range values {
+		list[i] = c
+		list[i].Compare, list[i].Value = compare, value
+	}
+	if len(list) == 0 {
+		return c, fmt.Errorf("there is nothing to compare with")
+	}
+	return joined(Or, list), nil
+}
+
+func (m *sieveMatch) addressCondition(headers, values []string) (Condition, error) {
+	fields := make([]string, len(headers))
+	for i, name := range headers {
+		fields[i] = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+		if _, ok := addressLists[fields[i]]; !ok || fields[i] == "recipients" {
+			return Condition{}, fmt.Errorf("the addresses of %s have no condition", strconv.Quote(name))
+		}
+	}
+	c := Condition{Type: Address, Fields: fields}
+	switch {
+	case m.count != "":
+		c.Type = AddressCount
+		return compareEach(c, m.count, values)
+	case m.value != "" || m.numeric || m.index != 0:
+		return c, fmt.Errorf("addresses are not compared by order or index")
+	}
+	c.Part = m.part
+	return m.texts(c, values)
+}
+
+func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (Condition, error) {
+	c.Part, c.Zone = strings.ToLower(part), m.zone
+	if c.Zone == "" && part != "zone" {
+		// RFC 5260 takes the zone of the server that runs the script, which nobody knows here.
+		c.Zone = "UTC"
+	}
+	if m.count != "" {
+		return c, fmt.Errorf("dates are not counted")
+	}
+	if m.value != "" {
+		return compareEach(c, m.value, values)
+	}
+	c.Match = m.match
+	return withValues(c, values), nil
+}

@@ -1,0 +1,173 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+)
+
+// A TestResult is what the rules made of the message of a [Test].
+type TestResult struct {
+	Test Test
+	// Decisions are what was decided; one of source none when no rule matches.
+	Decisions []postroom.Decision
+	// Matched are the names of the rules that matched, in the order in which they were tried.
+	Matched []string
+	// Failures say what was expected and what happened instead; none when the test has passed.
+	Failures []string
+	// Reasons say of the rules that matter for a failure what became of them, and why.
+	Reasons []string
+}
+
+// Passed reports whether the rules made of the message what the test expects.
+func (r *TestResult) Passed() bool { return len(r.Failures) == 0 }
+
+// Test runs tests against the rules of the file: its own, those of files beside it, or both. The labels of the messages are compared
+// by name, as the file writes them: no mailbox is needed. The kinds are those that the file was read with. Call it before
+// [File.ResolveLabels].
+func (f *File) Test(tests []Test, kinds *postroom.Kinds) []TestResult {
+	named := &File{Labels: f.Labels, Rules: slices.Clone(f.Rules)}
+	named.ResolveLabels(f.labelName)
+	for i := range named.Rules {
+		named.Rules[i].ID = named.Rules[i].Name
+	}
+	set := newSet(named.Rules, kinds, true)
+	results := make([]TestResult, len(tests))
+	for i, t := range tests {
+		results[i] = f.test(set, t)
+	}
+	return results
+}
+
+// labelName is the spelling of a label's name in the file.
+func (f *File) labelName(name string) (string, bool) {
+	for _, label := range f.Labels {
+		if strings.EqualFold(label, name) {
+			return label, true
+		}
+	}
+	return "", false
+}
+
+func (f *File) test(set *Set, t Test) TestResult {
+	msg := *t.Message
+	var labels []string
+	for _, label := range msg.LabelIDs {
+		if name, ok := f.labelName(label); ok {
+			label = name
+		}
+		labels = append(labels, label)
+	}
+	msg.LabelIDs = postroom.NewImage(labels).LabelIDs
+	explanation := set.explain(&msg, t.Now, &facts{server: gmailServer, senderSeen: t.SenderSeen})
+	r := TestResult{Test: t, Decisions: explanation.Decisions, Matched: []string{}}
+	for _, x := range explanation.Rules {
+		if x.Outcome == Matched {
+			r.Matched = append(r.Matched, x.Rule.Name)
+		}
+	}
+	r.compare()
+	if !r.Passed() {
+		r.explain(explanation)
+	}
+	return r
+}
+
+func (r *TestResult) compare() {
+	fail := func(what, expected, got string) {
+		r.Failures = append(r.Failures, fmt.Sprintf("expected %s%s, got %s", what, expected, got))
+	}
+	if r.Test.Rules != nil && !slices.Equal(r.Test.Rules, r.Matched) {
+		fail("rules ", quotedNames(r.Test.Rules), quotedNames(r.Matched))
+	}
+	if r.Test.Actions != nil && !slices.EqualFunc(r.Test.Actions, r.Decided(), RuleAction.allows) {
+		fail("", showActions(r.Test.Actions), showActions(r.Decided()))
+	}
+}
+
+// Decided returns the actions of the rules that matched, in their order.
+func (r *TestResult) Decided() []RuleAction {
+	var actions []RuleAction
+	for _, d := range r.Decisions {
+		if d.Source != postroom.SourceNone {
+			actions = append(actions, RuleAction{d.Action, d.Parameters})
+		}
+	}
+	return actions
+}
+
+// allows reports whether an action that a test expects is the one that was decided.
+func (a RuleAction) allows(decided RuleAction) bool {
+	if a.Type != decided.Type {
+		return false
+	}
+	return a.Parameters == nil || len(a.Parameters) == 0 && len(decided.Parameters) == 0 || reflect.DeepEqual(a.Parameters, decided.Parameters)
+}
+
+func quotedNames(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(mapped(names, func(name string) string { return "'" + name + "'" }), ", ")
+}
+
+func showActions(actions []RuleAction) string {
+	if len(actions) == 0 {
+		return "nothing, since no rule matches"
+	}
+	return strings.Join(mapped(actions, func(a RuleAction) string {
+		if len(a.Parameters) == 0 {
+			return string(a.Type)
+		}
+		text, err := json.Marshal(a.Parameters)
+		if err != nil {
+			return string(a.Type)
+		}
+		return string(a.Type) + " " + string(text)
+	}), ", ")
+}
+
+// explain keeps the reasons of the rules that matched and of those that were to.
+func (r *TestResult) explain(explanation *Explanation) {
+	for _, x := range explanation.Rules {
+		if x.Outcome != Matched && !r.expects(&x.Rule) {
+			continue
+		}
+		r.Reasons = append(r.Reasons, fmt.Sprintf("'%s' %s: %s", x.Rule.Name, strings.ReplaceAll(string(x.Outcome), "_", " "), x.Reason))
+	}
+	for _, name := range r.Test.Rules {
+		if !slices.ContainsFunc(explanation.Rules, func(x RuleExplanation) bool { return x.Rule.Name == name }) {
+			r.Reasons = append(r.Reasons, fmt.Sprintf("'%s' is no rule that is on", name))
+		}
+	}
+}
+
+// expects reports whether the test expects the rule, by its name or, if it names none, by one of its actions.
+func (r *TestResult) expects(rule *Rule) bool {
+	if r.Test.Rules != nil {
+		return slices.Contains(r.Test.Rules, rule.Name)
+	}
+	return slices.ContainsFunc(r.Test.Actions, func(a RuleAction) bool {
+		return slices.ContainsFunc(rule.actions(), a.allows)
+	})
+}
+
+// String formats the result for people: whether the test has passed and, if not, what was expected, what happened and why.
+func (r *TestResult) String() string {
+	if r.Passed() {
+		return "ok    " + r.Test.Name
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "FAIL  %s (%s:%d)", r.Test.Name, r.Test.File, r.Test.Line)
+	for _, failure := range r.Failures {
+		b.WriteString("\n      " + failure)
+	}
+	for _, reason := range r.Reasons {
+		b.WriteString("\n      " + reason)
+	}
+	return b.String()
+}

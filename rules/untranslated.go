@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/postroom-go/postroom"
+)
+
+// An Untranslated is something that filters of another kind say and rules cannot, or the other way round.
+type Untranslated struct {
+	// Of is the filter or the rule: its name, or its number from 1.
+	Of string
+	// What cannot be said, and why.
+	What string
+	// Left says what became of it: the whole rule was left out, a part of its actions was, or it is there and means nearly the same.
+	Left Leftover
+}
+
+// A Leftover is what became of what cannot be translated.
+type Leftover string
+
+// The leftovers.
+const (
+	LeftOut Leftover = "left out" // there is no rule, or no filter, for it: without what is lost, it would match other mail
+	Partly  Leftover = "partly"   // it is there without one of its actions
+	Nearly  Leftover = "nearly"   // it is there and matches nearly the same mail
+)
+
+// String formats it for people.
+func (u Untranslated) String() string { return fmt.Sprintf("%s: %s: %s", u.Of, u.Left, u.What) }
+
+// A Translation is a rules file made from filters of another kind.
+type Translation struct {
+	File *File
+	// Untranslated is what rules cannot say; it is never silent.
+	Untranslated []Untranslated
+
+	notes map[int][]string
+}
+
+// Marshal returns the text of the rules file, with what is not the same as a comment above each rule.
+func (t *Translation) Marshal() []byte { return marshal(t.File, t.notes) }
+
+func newTranslation() *Translation {
+	return &Translation{File: &File{Rules: []Rule{}}, notes: map[int][]string{}}
+}
+
+// add adds a rule, with what it does not say.
+func (t *Translation) add(r Rule, lost []Untranslated) {
+	r.Name = t.unusedName(r.Name)
+	r.Position = len(t.File.Rules) + 1
+	r.normalize()
+	for _, u := range lost {
+		t.notes[len(t.File.Rules)] = append(t.notes[len(t.File.Rules)], fmt.Sprintf("%s: %s", u.Left, u.What))
+	}
+	t.Untranslated = append(t.Untranslated, lost...)
+	t.File.Rules = append(t.File.Rules, r)
+}
+
+// unusedName makes a name that no rule has.
+func (t *Translation) unusedName(name string) string {
+	name = strings.Join(strings.Fields(strings.Map(visible, name)), " ")
+	const longest = 80
+	if utf8.RuneCountInString(name) > longest {
+		name = string([]rune(name)[:longest-1]) + "…"
+	}
+	if name == "" {
+		name = "rule"
+	}
+	unused := name
+	for n := 2; slices.ContainsFunc(t.File.Rules, func(r Rule) bool { return r.Name == unused }); n++ {
+		unused = fmt.Sprintf("%s (%d)", name, n)
+	}
+	return unused
+}
+
+// needLabel lists a label that the rules name.
+func (t *Translation) needLabel(name string) {
+	if !systemLabel(name) && !containsFold(t.File.Labels, name) {
+		t.File.Labels = append(t.File.Labels, name)
+	}
+}
+
+// setActions gives the rule its actions; there is at least one.
+func (r *Rule) setActions(actions []RuleAction) {
+	r.Action, r.Parameters, r.Also = actions[0].Type, actions[0].Parameters, slices.Clone(actions[1:])
+}
+
+func labelAction(action postroom.ActionType, label string) RuleAction {
+	return RuleAction{action, postroom.Parameters{postroom.ParamLabel: label}}
+}
+
+// translatable returns why no rule can have the action, or nil.
+func (a RuleAction) translatable(kinds *postroom.Kinds) error {
+	err := kinds.Check(a.Type, a.Parameters, time.Time{})
+	if errors.Is(err, postroom.ErrNotCarriedOut) {
+		return fmt.Errorf("the action %s is not carried out here", actionText(a))
+	}
+	if label, ok := a.Parameters.Text(postroom.ParamLabel); err == nil && ok && !systemLabel(label) {
+		err = postroom.CheckLabelName(label)
+	}
+	return err
+}
