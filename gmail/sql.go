@@ -166,10 +166,13 @@ WHERE account_id = $1 AND deleted_at IS NULL AND provider_message_id IN `
 
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 
-	sqlSetLabels = `
+	sqlMessageCopy = `SELECT id, provider_message_id, history_id, labels_json FROM messages WHERE account_id = $1 AND id = $2`
+
+	// Unless a sync has stored something newer.
+	sqlStoreOwnChange = `
 UPDATE messages
 SET labels_json = $1, updated_at = $2
-WHERE account_id = $3 AND id = $4`
+WHERE account_id = $3 AND id = $4 AND history_id = $5`
 
 	sqlSetLabelsAt = `
 UPDATE messages
@@ -185,7 +188,8 @@ RETURNING id`
 	sqlSetDeletedByID = `
 UPDATE messages
 SET deleted_at = $1, updated_at = $2
-WHERE account_id = $3 AND id = $4 AND deleted_at IS NULL`
+WHERE account_id = $3 AND id = $4 AND deleted_at IS NULL
+RETURNING provider_message_id`
 )
 
 const (
