@@ -164,6 +164,14 @@ SELECT provider_message_id
 FROM messages
 WHERE account_id = $1 AND deleted_at IS NULL AND provider_message_id IN `
 
+	// The index messages_sender has what is compared.
+	sqlSenderSeen = `
+SELECT id
+FROM messages
+WHERE account_id = $1 AND SUBSTR(LOWER(from_email), 1, 320) = SUBSTR(LOWER($2), 1, 320) AND LOWER(from_email) = LOWER($2)
+  AND COALESCE(received_at, created_at) <= $3 AND (COALESCE(received_at, created_at) < $3 OR id < $4)
+LIMIT 1`
+
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 
 	sqlMessageCopy = `SELECT id, provider_message_id, history_id, labels_json FROM messages WHERE account_id = $1 AND id = $2`
