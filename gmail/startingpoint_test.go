@@ -36,5 +36,6 @@ func TestProfileThatIsRefused(t *testing.T) {
 	w.arriveMany(1)
 	w.server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: http.StatusForbidden})
 	w.run(NewBackfillJob(w.account, "", ""))
-	require.Equal(t, BackfillNone, w.state().Backfill.State)
+	require.Equal(t, BackfillFailed, w.state().Backfill.State)
+	require.Zero(t, w.state().HistoryID)
 }

@@ -149,13 +149,13 @@ func TestBackfillState(t *testing.T) {
 			query, next string
 			want        Backfill
 		}{
-			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
-			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
-			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
-			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "p3", 2, 4, 9}},
-			{"last page", false, "", "", Backfill{BackfillDone, "", "", 3, 6, 9}},
-			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "newer_than:7d", "q2", 1, 2, 9}},
-			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "newer_than:7d", "", 2, 4, 9}},
+			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "", "p2", 1, 2, 9}},
+			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "", "p2", 1, 2, 9}},
+			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "", "p2", 1, 2, 9}},
+			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "", "p3", 2, 4, 9}},
+			{"last page", false, "", "", Backfill{BackfillDone, "", "", "", 3, 6, 9}},
+			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "newer_than:7d", "q2", 1, 2, 9}},
+			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "", "newer_than:7d", "", 2, 4, 9}},
 		}
 		for _, step := range steps {
 			write(t, s, func(ctx context.Context, tx queue.Tx) error {
