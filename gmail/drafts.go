@@ -118,10 +118,12 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 	if err != nil {
 		return row.draft(), err
 	}
-	if err := d.announce(ctx, client, row, DraftCreating, len(raw)); err != nil {
+	bounded, cancel, err := d.announce(ctx, client, row, DraftCreating, len(raw))
+	defer cancel()
+	if err != nil {
 		return row.draft(), err
 	}
-	made, err := client.CreateDraft(ctx, raw, threadID)
+	made, err := client.CreateDraft(bounded, raw, threadID)
 	if err == nil && made.ID == "" {
 		err = &Error{Op: "create draft " + key, Class: ClassAnswer, Err: errors.New("the answer names no draft")}
 	}
@@ -181,10 +183,12 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 	if row.State != DraftOpen {
 		return row.draft(), row.not("send")
 	}
-	if err := d.announce(ctx, client, row, DraftSending, 0); err != nil {
+	bounded, cancel, err := d.announce(ctx, client, row, DraftSending, 0)
+	defer cancel()
+	if err != nil {
 		return row.draft(), err
 	}
-	sent, err := client.SendDraft(ctx, row.ID)
+	sent, err := client.SendDraft(bounded, row.ID)
 	switch {
 	case err == nil && sent.ID != "":
 		err = d.sent(ctx, row, sent)
@@ -310,12 +314,17 @@ func (d *Drafts) invalid(key string, err error) error {
 	return &Error{Op: "draft " + key, Class: ClassInvalid, Err: err}
 }
 
-// announce notes durably that Gmail is about to be asked, and since when its history tells of it. It fails if another does so.
-func (d *Drafts) announce(ctx context.Context, client *Client, row *draftRow, state DraftState, size int) error {
+// announce notes durably that Gmail is about to be asked, and since when its history tells of it. It fails if another does so. Gmail
+// is to be asked within the context that it returns: when that has ended, whoever looks what became of it knows that nothing is to
+// come.
+func (d *Drafts) announce(
+	ctx context.Context, client *Client, row *draftRow, state DraftState, size int,
+) (bounded context.Context, cancel context.CancelFunc, err error) {
 	profile, err := client.Profile(ctx)
 	if err != nil {
-		return err
+		return ctx, func() {}, err
 	}
+	bounded, cancel = context.WithTimeout(ctx, client.uploadTimeout(size))
 	before := *row
 	if row.HistoryID == 0 || state == DraftSending {
 		row.HistoryID = int64(profile.HistoryID)
@@ -323,9 +332,9 @@ func (d *Drafts) announce(ctx context.Context, client *Client, row *draftRow, st
 	row.State = state
 	if err := d.Store.saveDraft(ctx, row, client.uploadTimeout(size)+d.Settle); err != nil {
 		*row = before
-		return err
+		return bounded, cancel, err
 	}
-	return nil
+	return bounded, cancel, nil
 }
 
 // failed notes a call that has failed: the draft is in the state then, or it is not known.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -204,7 +205,8 @@ func TestOutboxConfigIsChecked(t *testing.T) {
 		"MaxRecipients is -1":         func(c *OutboxConfig) { c.MaxRecipients = -1 },
 		"OutboxConfig.MaxSize is neg": func(c *OutboxConfig) { c.MaxSize = -1 },
 		"OutboxConfig.Settle is neg":  func(c *OutboxConfig) { c.Settle = -1 },
-		"ReplyInterval is negative":   func(c *OutboxConfig) { c.ReplyInterval = -1 },
+		"ReplyInterval is -1ns":       func(c *OutboxConfig) { c.ReplyInterval = -1 },
+		"it must be at least 1s":      func(c *OutboxConfig) { c.ReplyInterval = time.Second - 1 },
 		"RecipientsDay is negative":   func(c *OutboxConfig) { c.RecipientsDay = -1 },
 	} {
 		cfg := good
