@@ -154,7 +154,7 @@ func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroo
 	if err != nil {
 		return Report{}, err
 	}
-	ended, err := u.endedByThemselves(ctx, past)
+	ended, err := u.endedByThemselves(ctx, past, now)
 	if err != nil {
 		return Report{}, err
 	}
