@@ -201,7 +201,15 @@ func (j *jobs) sleepingUntilReply(ctx context.Context, q *queue.Queue, m *postro
 	if j.Ledger == nil || m.InReplyTo == "" && len(m.References) == 0 || m.HasLabel(postroom.LabelSent) || m.HasLabel(postroom.LabelDraft) {
 		return nil, nil
 	}
-	return q.Jobs(ctx, queue.Filter{
+	sleeping, err := q.Jobs(ctx, queue.Filter{
 		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued}, Tags: []string{replyTag(m.ProviderThreadID)}, Limit: 1000,
 	})
+	return slices.DeleteFunc(sleeping, func(j queue.Job) bool {
+		return !m.ReceivedAt.IsZero() && m.ReceivedAt.Before(j.CreatedAt.Add(-replySkew))
+	}), err
 }
+
+// replySkew is by how much our clock may be ahead of Gmail's. What was received before the snooze, and is only now taken in, is no
+// reply to wait for.
+const replySkew = 10 * time.Minute
+
