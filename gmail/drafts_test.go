@@ -338,3 +338,28 @@ func TestDraftsAreNotChangedLate(t *testing.T) {
 		require.WithinRange(t, times[units], time.Now(), time.Now().Add(w.client.timeout))
 	}
 }
+
+// A paused account sends no drafts, and makes none.
+func TestDraftsOfAPausedAccount(t *testing.T) {
+	w := newWorld(t)
+	d := w.drafts(0)
+	content := DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Text: "At five?"}
+	_, err := d.Create(t.Context(), w.account, "k", content)
+	require.NoError(t, err)
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+		return w.store.Pause(ctx, tx, w.queue, w.account, "on holiday")
+	})
+	calls := len(w.server.Calls())
+	for name, call := range map[string]func() (Draft, error){
+		"create": func() (Draft, error) { return d.Create(t.Context(), w.account, "another", content) },
+		"update": func() (Draft, error) { return d.Update(t.Context(), w.account, "k", content) },
+		"send":   func() (Draft, error) { return d.Send(t.Context(), w.account, "k") },
+		"delete": func() (Draft, error) { return d.Delete(t.Context(), w.account, "k") },
+		"check":  func() (Draft, error) { return d.Check(t.Context(), w.account, "k") },
+	} {
+		_, err := call()
+		require.Equal(t, ClassPaused, ClassOf(err), name)
+		require.ErrorContains(t, err, "on holiday")
+	}
+	require.Len(t, w.server.Calls(), calls)
+}

@@ -212,4 +212,3 @@ func (j *jobs) sleepingUntilReply(ctx context.Context, q *queue.Queue, m *postro
 // replySkew is by how much our clock may be ahead of Gmail's. What was received before the snooze, and is only now taken in, is no
 // reply to wait for.
 const replySkew = 10 * time.Minute
-
