@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestSenderSeenOfALongAddress(t *testing.T) {
 		long := strings.Repeat("ж", 500) + hex.EncodeToString(noise)
 		for i, email := range []string{long + "@example.org", long + "@example.com", "a\x00b@example.org"} {
 			m := fullMessage(accountID)
-			m.ProviderID, m.From.Email = fmt.Sprint(i), email
+			m.ProviderID, m.From.Email = strconv.Itoa(i), email
 			save(t, s, m)
 			seen, err := s.SenderSeen(t.Context(), m)
 			require.NoError(t, err)
