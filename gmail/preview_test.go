@@ -242,3 +242,18 @@ func TestLongReply(t *testing.T) {
 	require.Less(t, len(job.Payload), 1000)
 	require.Len(t, ann.one().Text, 15*100_000)
 }
+
+// Without a Message-ID that can be looked for, a message whose sending is unclear could neither be sent again nor given up.
+func TestMessageIDThatCannotBeLookedFor(t *testing.T) {
+	w := newWorld(t)
+	message, m := w.letter(question)
+	payload := OutboundPayload{
+		AccountID: w.account, ActionID: w.queued(reply(message, "")), MessageType: OutboundReply, From: "you@example.com",
+		To: []string{"ann@example.com"}, Subject: "Re: Tea?", BodyPlain: "Here.", OriginalMessageID: message, ThreadID: m.ThreadID,
+		MessageID: "a(b)@example.com",
+	}
+	w.run(payload.job())
+	a := w.action(payload.ActionID)
+	require.Equal(t, postroom.ActionFailed, a.State)
+	require.Contains(t, a.Error, "cannot be looked for at Gmail")
+}
