@@ -139,6 +139,21 @@ type LabelChange struct {
 // IsZero reports whether the change changes nothing.
 func (c LabelChange) IsZero() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
+// WithLeaving returns the change with what Gmail does along with it: a message that comes into the trash or the spam leaves its
+// other places, of which INBOX is one, but for those that it still has in the image after the change.
+func (c LabelChange) WithLeaving(after Image) LabelChange {
+	c.Remove = slices.Clone(c.Remove)
+	if !slices.Contains(c.Add, LabelTrash) && !slices.Contains(c.Add, LabelSpam) {
+		return c
+	}
+	for _, place := range []string{LabelInbox, LabelSpam, LabelTrash} {
+		if !after.Has(place) && !slices.Contains(c.Add, place) && !slices.Contains(c.Remove, place) {
+			c.Remove = append(c.Remove, place)
+		}
+	}
+	return c
+}
+
 // ChangeFrom returns the change that turns the image before into i.
 func (i Image) ChangeFrom(before Image) LabelChange {
 	return LabelChange{Add: missing(i.LabelIDs, before), Remove: missing(before.LabelIDs, i)}

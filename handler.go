@@ -22,6 +22,10 @@ type Undoer func(ctx context.Context, run Run, action Action) (Commit, error)
 // the job is tried again. It does database work only.
 type Commit func(ctx context.Context, tx Tx) error
 
+// A StoreChange stores a change of a message's labels that the program has made at the provider, in the caller's transaction; the
+// message had the image after it.
+type StoreChange func(ctx context.Context, tx Tx, change LabelChange, after Image) error
+
 // An Outcome is what a [Handler] has done.
 type Outcome struct {
 	// Undo is what the Undoer of the kind needs, such as the id of the task that was made. It is stored as JSON in

@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -46,6 +48,7 @@ type Account struct {
 // A Backfill is the progress of the listing of older messages.
 type Backfill struct {
 	State BackfillState
+	Error string // why it has failed
 	Query string // the search that it lists; empty for all mail
 	// Page is the token of the next page; empty before the second page and when done.
 	Page string
@@ -65,6 +68,8 @@ const (
 	BackfillNone    BackfillState = "none" // none was ever begun
 	BackfillRunning BackfillState = "running"
 	BackfillDone    BackfillState = "done"
+	// BackfillFailed: no attempt follows by itself. A job of NewBackfillJob with its Query and Page goes on where it stopped.
+	BackfillFailed BackfillState = "failed"
 )
 
 type accountRow struct {
@@ -78,6 +83,7 @@ type accountRow struct {
 	Pages         int           `db:"backfill_pages"`
 	Messages      int           `db:"backfill_messages"`
 	Estimate      int           `db:"backfill_estimate"`
+	BackfillError string        `db:"backfill_error"`
 	WatchExpires  dbtime.Time   `db:"watch_expires_at"`
 	LastSyncAt    dbtime.Time   `db:"last_sync_at"`
 	State         AccountState  `db:"state"`
@@ -87,10 +93,20 @@ type accountRow struct {
 	UpdatedAt     dbtime.Time   `db:"updated_at"`
 }
 
+func (r accountRow) backfill() Backfill {
+	b := Backfill{
+		State: r.BackfillState, Error: r.BackfillError, Query: r.BackfillQuery, Page: r.BackfillPage, Pages: r.Pages,
+		Messages: r.Messages, Estimate: r.Estimate,
+	}
+	if b.Error != "" {
+		b.State = BackfillFailed
+	}
+	return b
+}
+
 func (r accountRow) account() Account {
 	return Account{
-		ID: r.ID, Email: r.Email, HistoryID: uint64(r.HistoryID), LastSyncAt: r.LastSyncAt.Time,
-		Backfill:       Backfill{State: r.BackfillState, Query: r.BackfillQuery, Page: r.BackfillPage, Pages: r.Pages, Messages: r.Messages, Estimate: r.Estimate},
+		ID: r.ID, Email: r.Email, HistoryID: uint64(r.HistoryID), LastSyncAt: r.LastSyncAt.Time, Backfill: r.backfill(),
 		WatchExpiresAt: r.WatchExpires.Time, backfilledAll: r.BackfilledAll,
 		State: r.State, Reason: r.StateReason, Since: r.StateSince.Time,
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
@@ -181,5 +197,12 @@ func (s *Store) moveBackfill(ctx context.Context, tx queue.Tx, accountID, query 
 	}
 	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlMoveBackfill,
 		string(state), page.NextPageToken, len(page.IDs), dbtime.Of(queue.Now(tx)), accountID, query)
+	return err
+}
+
+// failBackfill notes that no attempt follows: of the backfill that is noted, or of the first one.
+func (s *Store) failBackfill(ctx context.Context, tx queue.Tx, accountID, query string, cause error) error {
+	reason := dbvalue.Clean(cmp.Or(cause.Error(), "failed"))
+	_, err := exec(ctx, tx, "backfill of account "+accountID, sqlFailBackfill, query, reason, dbtime.Of(queue.Now(tx)), accountID)
 	return err
 }

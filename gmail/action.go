@@ -136,8 +136,9 @@ func whileHeld(interruptions int, err error) error {
 // An outcome is the result of an action.
 type outcome struct {
 	hint  postroom.UndoHint
-	after *postroom.Image // nil: as it was
-	gone  bool            // the message is no more
+	known messageCopy          // from before
+	made  postroom.LabelChange // of the labels
+	gone  bool                 // the message is no more
 
 	commit postroom.Commit // what a Handler writes; may be nil
 }
@@ -148,11 +149,12 @@ func (o outcome) store(ctx context.Context, tx queue.Tx, s *Store, a postroom.Ac
 	case o.commit != nil:
 		return o.commit(ctx, tx)
 	case o.gone:
-		return s.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
-	case o.after != nil:
-		return s.SetLabels(ctx, tx, a.AccountID, a.MessageID, *o.after)
+		_, err := s.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
+		return err
+	case o.made.IsZero():
+		return nil
 	}
-	return nil
+	return s.storeOwnChange(ctx, tx, a.AccountID, o.known, o.made, *o.hint.After)
 }
 
 func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action) (outcome, error) {
@@ -170,25 +172,30 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	if err != nil {
 		return outcome{}, err
 	}
-	id, err := j.Store.providerID(ctx, a.AccountID, a.MessageID)
+	known, err := j.Store.messageCopy(ctx, a.AccountID, a.MessageID)
 	if err != nil {
 		return outcome{}, err
 	}
+	id := known.ProviderID
 	before, err := queue.Step(ctx, w, stepBefore, func(ctx context.Context) (postroom.Image, error) {
 		return client.GetImage(ctx, id)
 	})
 	if err != nil {
 		return outcome{}, err
 	}
+	var done outcome
 	switch a.Type {
 	case postroom.Delete:
-		return deleteMessage(ctx, w, client, id, before)
+		done, err = deleteMessage(ctx, w, client, id, before)
 	case postroom.Snooze:
-		return j.snooze(ctx, w, client, id, before, kind, a)
+		done, err = j.snooze(ctx, w, client, id, before, kind, a)
+	default:
+		does := kind.Effect(a.Parameters)
+		does.Inverse = cmp.Or(does.Inverse, "undo_"+a.Type)
+		done, err = perform(ctx, client, id, before, does)
 	}
-	does := kind.Effect(a.Parameters)
-	does.Inverse = cmp.Or(does.Inverse, "undo_"+a.Type)
-	return perform(ctx, client, id, before, does)
+	done.known = known
+	return done, err
 }
 
 // kindOf returns the kind of an action that this job carries out. The decision has been checked when it was made; the host may
@@ -210,7 +217,8 @@ func (j *jobs) kindOf(a postroom.Action) (postroom.Kind, error) {
 
 func perform(ctx context.Context, client *Client, id string, before postroom.Image, e postroom.Effect) (outcome, error) {
 	after := before
-	if change := needed(e.Change, before); !change.IsZero() {
+	change := needed(e.Change, before)
+	if !change.IsZero() {
 		var err error
 		if after, err = client.apply(ctx, id, change); err != nil {
 			return outcome{}, err
@@ -219,7 +227,7 @@ func perform(ctx context.Context, client *Client, id string, before postroom.Ima
 	hint := postroom.UndoHint{
 		InverseAction: e.Inverse, InverseParameters: e.InverseParameters, Before: &before, After: &after, Change: &e.Change,
 	}
-	return outcome{hint: hint, after: &after}, nil
+	return outcome{hint: hint, made: change}, nil
 }
 
 // deleteMessage deletes a message permanently. It starts a step before the call: a later attempt that finds the message gone
@@ -250,7 +258,7 @@ func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a p
 			return err
 		}
 		if ClassOf(cause) == ClassGone {
-			return j.Store.markDeletedByID(ctx, tx, a.AccountID, a.MessageID)
+			return j.foundGone(ctx, tx, a.AccountID, a.MessageID)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package gmail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -29,9 +30,24 @@ func BackfillQuery(query string, from, to time.Time) string {
 	return strings.Join(terms, " ")
 }
 
-// backfill lists one page and commits in one transaction: the ingest jobs of its messages, the job of the next page, the
-// progress of the account, and its own completion.
+// backfill lists one page, and notes with the account if no attempt to do so follows.
 func (j *jobs) backfill(ctx context.Context, w *queue.Work[BackfillPayload]) error {
+	cause := j.backfillPage(ctx, w)
+	if cause == nil || w.Payload.Recent || ctx.Err() != nil || !w.Ends(cause) {
+		return cause
+	}
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return j.Store.failBackfill(ctx, tx, w.Payload.AccountID, w.Payload.Query, cause)
+	})
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	return cause
+}
+
+// backfillPage lists one page and commits in one transaction: the ingest jobs of its messages, the job of the next page, the
+// progress of the account, and its own completion.
+func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload]) error {
 	account, client, err := j.open(ctx, w.Payload.AccountID)
 	if err != nil {
 		return Verdict(err)
@@ -95,6 +111,9 @@ func (j *jobs) recordPage(ctx context.Context, tx queue.Tx, payload BackfillPayl
 		if err := j.Store.moveCursor(ctx, tx, payload.AccountID, profile.HistoryID, true); err != nil {
 			return err
 		}
+	}
+	if payload.Recent {
+		return nil
 	}
 	if payload.PageToken == "" {
 		estimate := page.Estimate

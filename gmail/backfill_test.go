@@ -90,7 +90,8 @@ func TestBackfillThatStoppedIsResumed(t *testing.T) {
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
 	backfill := w.state().Backfill
-	require.Equal(t, BackfillRunning, backfill.State)
+	require.Equal(t, BackfillFailed, backfill.State)
+	require.Contains(t, backfill.Error, "list messages: forbidden (403")
 	require.NotEmpty(t, backfill.Page)
 	require.Equal(t, []int{1, 2, 6}, []int{backfill.Pages, backfill.Messages, backfill.Estimate})
 
@@ -130,6 +131,28 @@ func TestBackfillWhosePagesAreAllRefused(t *testing.T) {
 	w.run(NewBackfillJob(w.account, "", ""))
 	require.Equal(t, map[queue.State]int{queue.StateCompleted: 1 + maxRestarts, queue.StateFailed: 1}, w.jobs("backfill.gmail"))
 	require.Len(t, w.seen, 2)
+	require.Equal(t, BackfillFailed, w.state().Backfill.State)
+	require.Contains(t, w.state().Backfill.Error, "400")
+
+	w.run(NewBackfillJob(w.account, "label:inbox", ""))
+	require.Equal(t, "label:inbox", w.state().Backfill.Query, "another one takes the place of one that has failed")
+}
+
+// A backfill whose first page cannot be listed has failed as well, and one that is tried again has not.
+func TestBackfillThatNeverBegins(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.arriveMany(1)
+		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Status: 503})
+		w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Nth: 2, Status: 403})
+		job := w.run(NewBackfillJob(w.account, "in:inbox", ""))
+		require.Equal(t, 2, w.job(job).Attempt)
+		failed := w.state().Backfill
+		require.Equal(t, BackfillFailed, failed.State)
+		require.Equal(t, "in:inbox", failed.Query)
+		w.run(NewBackfillJob(w.account, failed.Query, failed.Page))
+		require.Equal(t, BackfillDone, w.state().Backfill.State)
+		require.Empty(t, w.state().Backfill.Error)
+	})
 }
 
 // What a host does for a new account, in whatever order the jobs run: each message is fetched once.

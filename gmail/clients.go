@@ -64,10 +64,10 @@ func NewClients(cfg AccountClientsConfig) (*AccountClients, error) {
 	return &AccountClients{cfg: cfg, clients: make(map[string]*accountClient)}, nil
 }
 
-// Client returns the client of the account. A missing account is an error of [ClassNotFound] that matches
+// Client returns the client of the account. Within a job of this package that is the account as the attempt has found it. A missing account is an error of [ClassNotFound] that matches
 // [postroom.ErrNotFound], and its client is dropped.
 func (c *AccountClients) Client(ctx context.Context, accountID string) (*Client, error) {
-	account, err := c.cfg.Store.Account(ctx, accountID)
+	account, err := c.cfg.Store.jobAccount(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		c.Forget(accountID)
 		err = &Error{Op: "use account " + accountID, Class: ClassNotFound, Err: err}

@@ -41,9 +41,9 @@
 // # What a person does
 //
 // A history sync stores what a person or another program does to stored messages, and reports it by Config.OnLabelsChanged and
-// Config.OnDeleted, once, in the transaction that stores it. An action of this program stores its own change when it is made,
-// so that the history that follows changes nothing and reports nothing. An action that is still executing when a sync
-// reads its change is reported: ask the ledger where that matters.
+// Config.OnDeleted, once, in the transaction that stores it. An action of this program stores its own change when it is made, and no other,
+// so that the history that follows reports what a person has done at the same time, and nothing else. An action that is still
+// executing when a sync reads its change is reported: ask the ledger where that matters.
 //
 // # Sending
 //

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ type DraftsConfig struct {
 // Drafts makes drafts, one for each key, and knows what became of them. A key is the host's: the same one after a crash finds
 // the draft that was made before. Each method first finds out what became of an earlier call that was cut off; while that is not
 // known the error is [ClassUnclear], and [Verdict] retries when it will be. Methods for one draft at once are safe: one of them
-// wins, and the other is told to look again. [NewDrafts] makes one; the zero Drafts is unusable.
+// wins, and the other is told to look again. For an account that is paused the error is [ClassPaused]. [NewDrafts] makes one; the zero Drafts is unusable.
 type Drafts struct{ DraftsConfig }
 
 // NewDrafts makes a Drafts; a bad configuration is an error that names the field.
@@ -100,7 +99,7 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 	if strings.TrimSpace(key) == "" || len(key) > 200 {
 		return Draft{}, d.invalid(key, fmt.Errorf("the key has %d bytes; give one of 1 to 200, such as an id of your own", len(key)))
 	}
-	client, err := findClient(ctx, d.Clients, accountID)
+	client, err := d.client(ctx, accountID)
 	if err != nil {
 		return Draft{}, err
 	}
@@ -118,10 +117,12 @@ func (d *Drafts) Create(ctx context.Context, accountID, key string, content Draf
 	if err != nil {
 		return row.draft(), err
 	}
-	if err := d.announce(ctx, client, row, DraftCreating, len(raw)); err != nil {
+	bounded, cancel, err := d.announce(ctx, client, row, DraftCreating, len(raw))
+	defer cancel()
+	if err != nil {
 		return row.draft(), err
 	}
-	made, err := client.CreateDraft(ctx, raw, threadID)
+	made, err := client.CreateDraft(bounded, raw, threadID)
 	if err == nil && made.ID == "" {
 		err = &Error{Op: "create draft " + key, Class: ClassAnswer, Err: errors.New("the answer names no draft")}
 	}
@@ -181,10 +182,12 @@ func (d *Drafts) Send(ctx context.Context, accountID, key string) (Draft, error)
 	if row.State != DraftOpen {
 		return row.draft(), row.not("send")
 	}
-	if err := d.announce(ctx, client, row, DraftSending, 0); err != nil {
+	bounded, cancel, err := d.announce(ctx, client, row, DraftSending, 0)
+	defer cancel()
+	if err != nil {
 		return row.draft(), err
 	}
-	sent, err := client.SendDraft(ctx, row.ID)
+	sent, err := client.SendDraft(bounded, row.ID)
 	switch {
 	case err == nil && sent.ID != "":
 		err = d.sent(ctx, row, sent)
@@ -247,8 +250,23 @@ func (d *Drafts) find(ctx context.Context, accountID, key string) (*Client, *dra
 	if err != nil {
 		return nil, &draftRow{}, err
 	}
-	client, err := findClient(ctx, d.Clients, accountID)
+	client, err := d.client(ctx, accountID)
 	return client, row, err
+}
+
+// client returns the client of an account whose jobs run.
+func (d *Drafts) client(ctx context.Context, accountID string) (*Client, error) {
+	account, err := d.Store.Account(ctx, accountID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = &Error{Op: "find account", Class: ClassNotFound, Err: err}
+	}
+	if err == nil {
+		err = account.usable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return findClient(ctx, d.Clients, accountID)
 }
 
 // open is find for a draft that has to be open.
@@ -310,12 +328,17 @@ func (d *Drafts) invalid(key string, err error) error {
 	return &Error{Op: "draft " + key, Class: ClassInvalid, Err: err}
 }
 
-// announce notes durably that Gmail is about to be asked, and since when its history tells of it. It fails if another does so.
-func (d *Drafts) announce(ctx context.Context, client *Client, row *draftRow, state DraftState, size int) error {
+// announce notes durably that Gmail is about to be asked, and since when its history tells of it. It fails if another does so. Gmail
+// is to be asked within the context that it returns: when that has ended, whoever looks what became of it knows that nothing is to
+// come.
+func (d *Drafts) announce(
+	ctx context.Context, client *Client, row *draftRow, state DraftState, size int,
+) (bounded context.Context, cancel context.CancelFunc, err error) {
 	profile, err := client.Profile(ctx)
 	if err != nil {
-		return err
+		return ctx, func() {}, err
 	}
+	bounded, cancel = context.WithTimeout(ctx, client.uploadTimeout(size))
 	before := *row
 	if row.HistoryID == 0 || state == DraftSending {
 		row.HistoryID = int64(profile.HistoryID)
@@ -323,9 +346,9 @@ func (d *Drafts) announce(ctx context.Context, client *Client, row *draftRow, st
 	row.State = state
 	if err := d.Store.saveDraft(ctx, row, client.uploadTimeout(size)+d.Settle); err != nil {
 		*row = before
-		return err
+		return bounded, cancel, err
 	}
-	return nil
+	return bounded, cancel, nil
 }
 
 // failed notes a call that has failed: the draft is in the state then, or it is not known.
@@ -346,99 +369,4 @@ func (d *Drafts) opened(ctx context.Context, row *draftRow, made DraftRef) error
 func (d *Drafts) sent(ctx context.Context, row *draftRow, sent MessageRef) error {
 	row.State, row.SentMessageID, row.ThreadID = DraftSent, sent.ID, sent.ThreadID
 	return d.Store.saveDraft(ctx, row, 0)
-}
-
-// vanished finds out what became of a draft that Gmail does not have. The error is the cause once that is known.
-func (d *Drafts) vanished(ctx context.Context, client *Client, row *draftRow, cause error) (Draft, error) {
-	if err := d.settle(ctx, client, row); err != nil {
-		return row.draft(), err
-	}
-	return row.draft(), cause
-}
-
-// lookForCreated looks for a draft that an earlier call may have made.
-func (d *Drafts) lookForCreated(ctx context.Context, client *Client, row *draftRow) (found bool, err error) {
-	if row.OpenUntil.IsZero() {
-		return false, nil
-	}
-	now, err := d.Store.now(ctx)
-	if err != nil {
-		return false, err
-	}
-	made, found, err := client.findDraft(ctx, row.MessageID, uint64(row.HistoryID))
-	switch wait := row.OpenUntil.Sub(now); {
-	case err != nil:
-		return false, err
-	case found:
-		return true, d.opened(ctx, row, made)
-	case wait > 0:
-		return false, row.unclear(errors.New("the draft is not found, and may still come"), wait)
-	}
-	return false, nil
-}
-
-// settle finds out what became of a draft that may have changed at Gmail.
-func (d *Drafts) settle(ctx context.Context, client *Client, row *draftRow) error {
-	switch row.State {
-	case DraftSent, DraftDeleted:
-		return nil
-	case DraftCreating:
-		found, err := d.lookForCreated(ctx, client, row)
-		if err == nil && !found {
-			err = row.not("use")
-		}
-		return err
-	}
-	now, err := d.Store.now(ctx)
-	if err != nil {
-		return err
-	}
-	_, messageID, err := client.GetDraft(ctx, row.ID)
-	switch wait := row.OpenUntil.Sub(now); {
-	case ClassOf(err) == ClassGone:
-		return d.settleGone(ctx, client, row)
-	case err != nil:
-		return err
-	case row.State == DraftSending && wait > 0:
-		return row.unclear(errors.New("the draft is still there, and may be sent yet"), wait)
-	case row.State == DraftSending || !row.OpenUntil.IsZero() || messageID != "" && messageID != row.MessageID:
-		row.State, row.MessageID = DraftOpen, cmp.Or(messageID, row.MessageID)
-		return d.Store.saveDraft(ctx, row, 0)
-	}
-	return nil
-}
-
-// settleGone finds out whether a draft that is no more was sent. What Gmail does not show yet is not known to be deleted.
-func (d *Drafts) settleGone(ctx context.Context, client *Client, row *draftRow) error {
-	now, err := d.Store.now(ctx)
-	if err != nil {
-		return err
-	}
-	sent, found, err := client.FindSent(ctx, row.MessageID, uint64(row.HistoryID))
-	switch {
-	case err != nil:
-		return err
-	case found:
-		return d.sent(ctx, row, sent)
-	case row.OpenUntil.IsZero():
-		err := d.Store.saveDraft(ctx, row, d.Settle)
-		return errors.Join(row.unclear(errors.New("the draft is gone, and it is not known whether it was sent"), d.Settle), err)
-	case row.OpenUntil.After(now):
-		return row.unclear(errors.New("the draft is gone, and it is not known whether it was sent"), row.OpenUntil.Sub(now))
-	}
-	if row.SentMessageID, err = d.sentInThread(ctx, client, row); err != nil {
-		return err
-	}
-	row.State = DraftDeleted
-	return d.Store.saveDraft(ctx, row, 0)
-}
-
-// sentInThread returns the id of what was sent in the thread of the draft since it was made; empty if nothing was.
-func (d *Drafts) sentInThread(ctx context.Context, client *Client, row *draftRow) (string, error) {
-	sent, err := client.addedSince(ctx, uint64(row.HistoryID), postroom.LabelSent)
-	i := slices.IndexFunc(sent, func(m MessageRef) bool { return m.ThreadID == row.ThreadID })
-	if err != nil || i < 0 {
-		return "", err
-	}
-	return sent[i].ID, nil
 }

@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -306,4 +307,59 @@ func TestDraftsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "DraftsConfig.Store")
 	require.ErrorContains(t, err, "DraftsConfig.Clients")
 	require.ErrorContains(t, err, "DraftsConfig.Settle is negative")
+}
+
+// A callTimes is a budget that is never spent, and notes until when each call may begin.
+type callTimes map[int]time.Time // by the units of the call
+
+func (c callTimes) take(ctx context.Context, units int) (end func(), err error) {
+	c[units], _ = ctx.Deadline()
+	return func() {}, nil
+}
+
+func (c callTimes) shares() int         { return 1 }
+func (c callTimes) close(time.Duration) {}
+
+// A call that waits for its turn longer than it has been announced for is not made: another may have taken its place.
+func TestDraftsAreNotChangedLate(t *testing.T) {
+	w := newWorld(t)
+	const creating, sending = 3, 4
+	times := callTimes{}
+	gate, err := Limits{Costs: map[Method]int{MethodCreateDraft: creating, MethodSendDraft: sending}}.gate(func(Limits) budget { return times })
+	require.NoError(t, err)
+	w.client.gate = gate
+	d := w.drafts(time.Hour)
+	_, err = d.Create(t.Context(), w.account, "k", DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Text: "At five?"})
+	require.NoError(t, err)
+	_, err = d.Send(t.Context(), w.account, "k")
+	require.NoError(t, err)
+	for _, units := range []int{creating, sending} {
+		require.False(t, times[units].IsZero())
+		require.WithinRange(t, times[units], time.Now(), time.Now().Add(w.client.timeout))
+	}
+}
+
+// A paused account sends no drafts, and makes none.
+func TestDraftsOfAPausedAccount(t *testing.T) {
+	w := newWorld(t)
+	d := w.drafts(0)
+	content := DraftContent{To: []mime.Address{{Email: "ann@example.com"}}, Text: "At five?"}
+	_, err := d.Create(t.Context(), w.account, "k", content)
+	require.NoError(t, err)
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+		return w.store.Pause(ctx, tx, w.queue, w.account, "on holiday")
+	})
+	calls := len(w.server.Calls())
+	for name, call := range map[string]func() (Draft, error){
+		"create": func() (Draft, error) { return d.Create(t.Context(), w.account, "another", content) },
+		"update": func() (Draft, error) { return d.Update(t.Context(), w.account, "k", content) },
+		"send":   func() (Draft, error) { return d.Send(t.Context(), w.account, "k") },
+		"delete": func() (Draft, error) { return d.Delete(t.Context(), w.account, "k") },
+		"check":  func() (Draft, error) { return d.Check(t.Context(), w.account, "k") },
+	} {
+		_, err := call()
+		require.Equal(t, ClassPaused, ClassOf(err), name)
+		require.ErrorContains(t, err, "on holiday")
+	}
+	require.Len(t, w.server.Calls(), calls)
 }

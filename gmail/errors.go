@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +46,8 @@ const (
 	ClassPrecondition Class = "precondition failed"
 	// ClassConflict means 409, such as a label that exists already.
 	ClassConflict Class = "conflict"
-	// ClassServer means that Gmail failed: 5xx, 404 for what each mailbox has, or a 404 or 410 that is not Gmail's, such as the
-	// page of a proxy.
+	// ClassServer means that Gmail failed: 5xx, 404 for what each mailbox has, or a 400, 403, 404, 407 or 410 that is not Gmail's,
+	// such as the page of a proxy.
 	ClassServer Class = "server error"
 	// ClassNetwork means that there was no answer, or only a part of it.
 	ClassNetwork Class = "network error"
@@ -71,7 +73,7 @@ type Error struct {
 	ofSending bool // the limit is that of what may be sent, and no other
 }
 
-// Error formats operation, class, cause and hint. It quotes Gmail's message, never a body or a header.
+// Error formats operation, class, cause and hint. It quotes Gmail's message, never a body, a header or the query of an address.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("gmail: %s: %s", e.Op, e.Class)
 	switch {
@@ -96,9 +98,24 @@ func (e *Error) cause() string {
 	case errors.As(e.Err, &answer):
 		return strings.TrimSpace(readAnswer(answer).message)
 	case e.Err != nil:
-		return e.Err.Error()
+		return withoutQuery(e.Err)
 	}
 	return ""
+}
+
+// withoutQuery formats an error without the query of the address that it names: that of an upload lets anybody go on with it, and
+// that of a search says what was looked for.
+func withoutQuery(err error) string {
+	text := err.Error()
+	var failed *url.Error
+	if !errors.As(err, &failed) {
+		return text
+	}
+	address, _, found := strings.Cut(failed.URL, "?")
+	if !found {
+		return text
+	}
+	return strings.ReplaceAll(text, failed.URL, address)
 }
 
 // Unwrap returns the cause, and [postroom.ErrMessageGone] for a message that is gone.
@@ -246,10 +263,19 @@ func firstText(texts ...string) string {
 	return ""
 }
 
+// foreignRefusals are the statuses with which what stands between us and Gmail refuses for a time: a proxy that is being set up, a
+// page that wants a person to sign in to a network.
+var foreignRefusals = []int{
+	http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusProxyAuthRequired, http.StatusGone,
+}
+
 // class is the table of statuses and reasons, with a hint where a person can do something.
 func (a answer) class(notFound Class) (Class, string) {
 	if class := reasonClasses[a.reason]; class == ClassRateLimited || class == ClassDailyLimit {
 		return class, ""
+	}
+	if !a.own && slices.Contains(foreignRefusals, a.status) {
+		return ClassServer, hintEndpoint
 	}
 	switch {
 	case a.status == http.StatusUnauthorized:
@@ -260,9 +286,6 @@ func (a answer) class(notFound Class) (Class, string) {
 		// QUIRK: a label that does not exist answers a modify with 404 as well; the message is still there.
 		return ClassInvalid, "the label does not exist at Gmail: synchronise the labels"
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
-		if !a.own {
-			return ClassServer, hintEndpoint
-		}
 		return notFound, ""
 	case a.status == http.StatusConflict:
 		return ClassConflict, ""

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,6 +67,10 @@ func TestErrorClasses(t *testing.T) {
 		{"404 of another server, with an error that is a text", 404, `{"error":"not found"}`, ClassServer, "", "check the endpoint", asIs},
 		{"404 without a word", 404, ``, ClassServer, "", "check the endpoint", asIs},
 		{"410 page of a proxy", 410, `<title>Gone</title>`, ClassServer, "", "check the endpoint", asIs},
+		{"403 page of a proxy", 403, `<!DOCTYPE html><title>Forbidden</title>`, ClassServer, "", "check the endpoint", asIs},
+		{"400 page of a proxy", 400, `<!DOCTYPE html><title>Bad Request</title>`, ClassServer, "", "check the endpoint", asIs},
+		{"407 of a proxy", 407, ``, ClassServer, "", "check the endpoint", asIs},
+		{"a proxy that takes no large messages", 413, `<title>Request Entity Too Large</title>`, ClassInvalid, "", "", queue.Fatal},
 		{"unknown label on a message that is there", 404, errorBody(404, "notFound", "Invalid label: Label_7"), ClassInvalid, "notFound", "synchronise the labels", queue.Fatal},
 		{"unknown label, the other way", 400, errorBody(400, "invalidArgument", "Invalid label: Label_7"), ClassInvalid, "invalidArgument", "", queue.Fatal},
 		{"token refused", 401, errorBody(401, "authError", "Invalid Credentials"), ClassUnauthorized, "authError", "sign in", asIs},
@@ -130,6 +135,18 @@ func TestErrorText(t *testing.T) {
 	body := errorBody(403, "insufficientPermissions", "Insufficient Permission")
 	err := failing(t, 403, nil, body).Delete(t.Context(), "18c2f")
 	require.EqualError(t, err, "gmail: delete message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintScope)
+}
+
+// The query of an address may be all that it takes to go on with an upload, or what somebody has looked for.
+func TestErrorTextHasNoQuery(t *testing.T) {
+	c := clientOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	_, err := c.ListMessages(t.Context(), MessageList{Query: "from:doctor@example.org"})
+	require.ErrorContains(t, err, "/gmail/v1/users/me/messages\"")
+	require.NotContains(t, err.Error(), "doctor")
+	wrapped := &Error{Op: "send message", Class: ClassNetwork, Err: fmt.Errorf("after 2 attempts: %w", &url.Error{
+		Op: "Post", URL: "https://gmail.example/upload?upload_id=SECRET", Err: io.ErrUnexpectedEOF,
+	})}
+	require.EqualError(t, wrapped, `gmail: send message: network error: after 2 attempts: Post "https://gmail.example/upload": unexpected EOF`)
 }
 
 func TestDailyLimitWaitsForTheReset(t *testing.T) {

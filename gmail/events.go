@@ -35,6 +35,7 @@ const (
 	SourceHistory   ChangeSource = "history"
 	SourceReconcile ChangeSource = "reconcile" // what happened in a gap of the history
 	SourceIngest    ChangeSource = "ingest"    // Gmail did not have the message when it was fetched
+	SourceAction    ChangeSource = "action"    // Gmail did not have the message when it was to be changed
 )
 
 func (j *jobs) labelsChanged(ctx context.Context, tx queue.Tx, e LabelsEvent) error {
@@ -50,8 +51,21 @@ func (j *jobs) deleted(ctx context.Context, tx queue.Tx, accountID, providerID s
 	if err != nil || id == "" {
 		return false, err
 	}
-	if j.OnDeleted == nil {
-		return true, nil
+	return true, j.messageDeleted(ctx, tx, DeletedEvent{AccountID: accountID, MessageID: id, ProviderID: providerID, Source: source})
+}
+
+// foundGone is deleted for a message that was to be changed.
+func (j *jobs) foundGone(ctx context.Context, tx queue.Tx, accountID, messageID string) error {
+	providerID, err := j.Store.markDeletedByID(ctx, tx, accountID, messageID)
+	if err != nil || providerID == "" {
+		return err
 	}
-	return true, j.OnDeleted(ctx, tx, DeletedEvent{AccountID: accountID, MessageID: id, ProviderID: providerID, Source: source})
+	return j.messageDeleted(ctx, tx, DeletedEvent{AccountID: accountID, MessageID: messageID, ProviderID: providerID, Source: SourceAction})
+}
+
+func (j *jobs) messageDeleted(ctx context.Context, tx queue.Tx, e DeletedEvent) error {
+	if j.OnDeleted == nil {
+		return nil
+	}
+	return j.OnDeleted(ctx, tx, e)
 }

@@ -59,14 +59,8 @@ func TestOwnActionsAreNoEvents(t *testing.T) {
 	var events heard
 	events.listen(&w.cfg)
 	ids := w.backfilled(1)
-	mailbox, err := NewMailbox(MailboxConfig{Store: w.store, Clients: w.cfg.Clients})
-	require.NoError(t, err)
-	for _, change := range []postroom.LabelChange{add("STARRED"), remove("STARRED"), remove("INBOX")} {
-		image, err := mailbox.Apply(t.Context(), w.account, w.ours(ids[0]), change)
-		require.NoError(t, err)
-		write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
-			return mailbox.SetImage(ctx, tx, w.account, w.ours(ids[0]), image)
-		})
+	for _, change := range []postroom.LabelChange{add("STARRED"), remove("STARRED"), add("TRASH"), remove("TRASH")} {
+		w.undo(w.ours(ids[0]), change)
 	}
 	w.run(NewHistorySyncJob(w.account, 0))
 	require.Empty(t, events.take())

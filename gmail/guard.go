@@ -22,6 +22,17 @@ func (p WatchPayload) account() string       { return p.AccountID }
 func (p OutboundPayload) account() string    { return p.AccountID }
 func (p UnsnoozePayload) account() string    { return p.AccountID }
 
+// accountKey is the key of the account of a job, as it was when the attempt began, in the context of the attempt.
+type accountKey struct{}
+
+// jobAccount returns the account of the job that ctx is of, without reading it again, or else as it is stored.
+func (s *Store) jobAccount(ctx context.Context, id string) (Account, error) {
+	if account, ok := ctx.Value(accountKey{}).(Account); ok && account.ID == id {
+		return account, nil
+	}
+	return s.Account(ctx, id)
+}
+
 // handle registers a handler that runs only while its account is active, and stops the account when its grant is gone.
 func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(context.Context, *queue.Work[P]) error, opts ...queue.HandlerOption) {
 	queue.Handle(d, t, func(ctx context.Context, w *queue.Work[P]) error {
@@ -35,7 +46,7 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 		if err := account.usable(); err != nil {
 			return parked(err, w.Job.LimitKey)
 		}
-		err = fn(ctx, w)
+		err = fn(context.WithValue(ctx, accountKey{}, account), w)
 		if ClassOf(err) != ClassReauthorize {
 			return err
 		}

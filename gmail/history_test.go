@@ -2,6 +2,7 @@ package gmail
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -104,8 +105,8 @@ func TestHistoryGapLosesNothing(t *testing.T) {
 			require.ElementsMatch(t, []string{known, missed, late}, w.seen, "each once")
 			_, here := w.labels(known)
 			require.Equal(t, []string{"INBOX", "STARRED"}, here, "what changed in the gap")
-			require.Equal(t, tt.query, w.state().Backfill.Query)
-			require.Equal(t, BackfillDone, w.state().Backfill.State)
+			require.Equal(t, tt.query, w.recentQuery())
+			require.Equal(t, BackfillNone, w.state().Backfill.State, "it is none that a host has asked for")
 		})
 	}
 }
@@ -146,8 +147,27 @@ func TestSyncThatWasNeverBegun(t *testing.T) {
 	id := w.arrive(recent(), "INBOX")
 	w.run(NewHistorySyncJob(w.account, 0))
 	require.Equal(t, []string{id}, w.seen)
-	require.Equal(t, "newer_than:7d", w.state().Backfill.Query)
+	require.Equal(t, "newer_than:7d", w.recentQuery())
 	require.Equal(t, w.latest(), w.state().HistoryID)
+
+	older := w.arriveOld("INBOX")
+	w.seen = nil
+	require.Equal(t, BackfillNone, w.state().Backfill.State, "older mail is yet to be asked for")
+	w.run(NewBackfillJob(w.account, "", ""))
+	require.Equal(t, []string{older}, w.seen)
+	require.Equal(t, BackfillDone, w.state().Backfill.State)
+}
+
+// recentQuery is the search of the one job that has listed recent messages for a sync.
+func (w *world) recentQuery() string {
+	w.t.Helper()
+	jobs, err := w.queue.Jobs(w.t.Context(), queue.Filter{Types: []string{string(JobBackfill)}})
+	require.NoError(w.t, err)
+	require.Len(w.t, jobs, 1)
+	var p BackfillPayload
+	require.NoError(w.t, json.Unmarshal(jobs[0].Payload, &p))
+	require.True(w.t, p.Recent)
+	return p.Query
 }
 
 // pages answers history.list by page token; a page that is not there is an error of the server.

@@ -167,7 +167,7 @@ func (j *jobs) resync(ctx context.Context, w *queue.Work[HistorySyncPayload], cl
 		if err := j.Store.moveCursor(ctx, tx, account.ID, profile.HistoryID, true); err != nil {
 			return err
 		}
-		recent := BackfillPayload{AccountID: account.ID, Query: query}
+		recent := BackfillPayload{AccountID: account.ID, Query: query, Recent: true}
 		if gap {
 			recent.Gap = profile.HistoryID
 			missed := newRun{cause: ReconcileGap, historyID: profile.HistoryID, since: account.HistoryID}

@@ -39,6 +39,9 @@ type BackfillPayload struct {
 	// Gap is set in a backfill after a gap in the history: it is the history id at the end of the gap. Messages that are not
 	// stored are fetched then, whatever became of earlier jobs that did.
 	Gap uint64 `json:"gap,omitempty"`
+	// Recent is set in the listing of recent messages that a history sync begins where it has no history to read. It is no
+	// [Backfill] of the account.
+	Recent bool `json:"recent,omitempty"`
 	// Restarts is how often the backfill has begun again, since Gmail has refused the token of a page. Only this package's jobs
 	// set it.
 	Restarts int `json:"restarts,omitempty"`
@@ -57,6 +60,8 @@ func (p BackfillPayload) job() queue.NewJob {
 	switch {
 	case p.Gap != 0:
 		name += fmt.Sprintf(":fallback:%d", p.Gap)
+	case p.Recent:
+		name += ":recent:" + p.Query
 	case p.Query != "":
 		name += ":" + p.Query
 	}

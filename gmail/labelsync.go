@@ -17,6 +17,9 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	if err != nil {
 		return Verdict(err)
 	}
+	if err := checkMailbox(ctx, client, account); err != nil { // before labels are made there
+		return Verdict(err)
+	}
 	// Read before Gmail is asked: a label that another sync stores meanwhile is missing from the answer and not deleted.
 	known, err := j.Store.Labels(ctx, account.ID)
 	if err != nil {

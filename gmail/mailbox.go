@@ -6,7 +6,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
-	"github.com/postroom-go/postroom/queue"
 )
 
 // A Mailbox reads and changes the labels of messages of any account, named by their UUIDs, as package undo requires. Its
@@ -64,7 +63,14 @@ func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change
 	return image, Verdict(err)
 }
 
-// SetImage stores the labels of a message in the caller's transaction, without a call to Gmail.
-func (m *Mailbox) SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
-	return m.store.SetLabels(ctx, tx, accountID, messageID, image)
+// Follow is called before [Mailbox.Apply]. What it returns stores the changes that were made since, without a call to Gmail. What
+// others have changed is left to the history, which tells of it.
+func (m *Mailbox) Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error) {
+	known, err := m.store.messageCopy(ctx, accountID, messageID)
+	if err != nil {
+		return nil, Verdict(err)
+	}
+	return func(ctx context.Context, tx postroom.Tx, change postroom.LabelChange, after postroom.Image) error {
+		return m.store.storeOwnChange(ctx, tx, accountID, known, change, after)
+	}, nil
 }

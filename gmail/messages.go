@@ -87,15 +87,6 @@ func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Messag
 	return m.ID == id, s.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)
 }
 
-// SetLabels stores the labels of a message, or returns [postroom.ErrNotFound].
-func (s *Store) SetLabels(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error {
-	labels, err := toJSON(postroom.NewImage(image.LabelIDs).LabelIDs)
-	if err != nil {
-		return err
-	}
-	return mustExec(ctx, tx, "message "+messageID, sqlSetLabels, labels, dbtime.Of(queue.Now(tx)), accountID, messageID)
-}
-
 // changeLabels applies one entry of the history. A message that is not stored, or whose labels are as new as the entry,
 // stays as it is, and the step is nil.
 func (s *Store) changeLabels(ctx context.Context, tx queue.Tx, accountID string, event HistoryEvent) (*labelStep, error) {
@@ -134,9 +125,12 @@ func (s *Store) markDeleted(ctx context.Context, tx queue.Tx, accountID, provide
 	return id, s.forgetBroken(ctx, tx, accountID, providerID)
 }
 
-// markDeletedByID is markDeleted for a message that is named by our id, and so is not broken.
-func (s *Store) markDeletedByID(ctx context.Context, tx queue.Tx, accountID, messageID string) error {
+// markDeletedByID is markDeleted for a message that is named by our id, and so is not broken. It returns Gmail's.
+func (s *Store) markDeletedByID(ctx context.Context, tx queue.Tx, accountID, messageID string) (providerID string, err error) {
 	now := dbtime.Of(queue.Now(tx))
-	_, err := exec(ctx, tx, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
-	return err
+	err = get(ctx, tx, &providerID, "message "+messageID, sqlSetDeletedByID, now, now, accountID, messageID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = nil
+	}
+	return providerID, err
 }

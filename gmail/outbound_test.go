@@ -352,3 +352,19 @@ func TestOutboundKinds(t *testing.T) {
 		require.Error(t, kind.CheckParameters(nil, time.Time{}))
 	}
 }
+
+// A header may hold line breaks once it is decoded. They do not come into the header of what is sent.
+func TestLineBreaksInTheOriginal(t *testing.T) {
+	w := newWorld(t)
+	ann := w.inbox("ann@example.com")
+	mallory := w.inbox("mallory@example.com")
+	evil := strings.Replace(question, "Tea?", "=?utf-8?q?Tea=0D=0ABcc:_mallory@example.com=0D=0A?=", 1)
+	message, _ := w.letter(evil)
+	a, _ := w.carryOut(reply(message, "Yes."))
+	require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+	got := ann.one()
+	require.Equal(t, "Re: Tea Bcc: mallory@example.com", strings.Join(strings.Fields(got.Subject), " "))
+	require.Empty(t, got.Bcc)
+	messages, _ := mallory.got()
+	require.Empty(t, messages)
+}

@@ -37,11 +37,12 @@ type OutboxConfig struct {
 	// MaxSize bounds a message, in bytes. Default 36,700,160, which is what Gmail takes; it must be positive.
 	MaxSize int64
 	// ReplyInterval is how long a recipient who got a reply gets no other one. It keeps two programs that answer each other
-	// from doing so for ever. It is checked when the message is sent, since others may be sent until then. Default 72 hours; it
-	// must not be negative.
+	// from doing so for ever. It is checked when the message is sent, since others may be sent until then. An address with "+" and a
+	// tag is the recipient that it is without, since a program may answer from a new tag each time. Default 72 hours; at least 1
+	// second.
 	ReplyInterval time.Duration
-	// RecipientsDay bounds the messages, replies and forwards, that one recipient gets from an account within 24 hours.
-	// It is checked when the message is sent. Default 50; it must not be negative.
+	// RecipientsDay bounds the messages, replies and forwards, that one recipient gets from an account within 24 hours, at all
+	// tags together. It is checked when the message is sent. Default 50; it must not be negative.
 	RecipientsDay int
 	// Settle is how long Gmail may take from an attempt to send, whose outcome is not known, until its search shows the message.
 	// Before that time a message that is not found is not sent again. Default 2 minutes; it must not be negative.
@@ -73,8 +74,11 @@ func (c OutboxConfig) withDefaults() (OutboxConfig, error) {
 	if c.MaxRecipients < 1 || c.MaxRecipients > 100 {
 		faults = append(faults, fmt.Errorf("gmail: OutboxConfig.MaxRecipients is %d; it must be within 1 and 100", c.MaxRecipients))
 	}
+	if c.ReplyInterval < time.Second {
+		faults = append(faults, fmt.Errorf("gmail: OutboxConfig.ReplyInterval is %v; it must be at least 1s, or 0 for the default", c.ReplyInterval))
+	}
 	for name, value := range map[string]int64{
-		"MaxSize": c.MaxSize, "ReplyInterval": int64(c.ReplyInterval), "RecipientsDay": int64(c.RecipientsDay), "Settle": int64(c.Settle),
+		"MaxSize": c.MaxSize, "RecipientsDay": int64(c.RecipientsDay), "Settle": int64(c.Settle),
 	} {
 		if value < 0 {
 			faults = append(faults, fmt.Errorf("gmail: OutboxConfig.%s is negative; it must be positive, or 0 for the default", name))

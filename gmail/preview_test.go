@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -204,7 +205,8 @@ func TestOutboxConfigIsChecked(t *testing.T) {
 		"MaxRecipients is -1":         func(c *OutboxConfig) { c.MaxRecipients = -1 },
 		"OutboxConfig.MaxSize is neg": func(c *OutboxConfig) { c.MaxSize = -1 },
 		"OutboxConfig.Settle is neg":  func(c *OutboxConfig) { c.Settle = -1 },
-		"ReplyInterval is negative":   func(c *OutboxConfig) { c.ReplyInterval = -1 },
+		"ReplyInterval is -1ns":       func(c *OutboxConfig) { c.ReplyInterval = -1 },
+		"it must be at least 1s":      func(c *OutboxConfig) { c.ReplyInterval = time.Second - 1 },
 		"RecipientsDay is negative":   func(c *OutboxConfig) { c.RecipientsDay = -1 },
 	} {
 		cfg := good
@@ -239,4 +241,19 @@ func TestLongReply(t *testing.T) {
 	require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
 	require.Less(t, len(job.Payload), 1000)
 	require.Len(t, ann.one().Text, 15*100_000)
+}
+
+// Without a Message-ID that can be looked for, a message whose sending is unclear could neither be sent again nor given up.
+func TestMessageIDThatCannotBeLookedFor(t *testing.T) {
+	w := newWorld(t)
+	message, m := w.letter(question)
+	payload := OutboundPayload{
+		AccountID: w.account, ActionID: w.queued(reply(message, "")), MessageType: OutboundReply, From: "you@example.com",
+		To: []string{"ann@example.com"}, Subject: "Re: Tea?", BodyPlain: "Here.", OriginalMessageID: message, ThreadID: m.ThreadID,
+		MessageID: "a(b)@example.com",
+	}
+	w.run(payload.job())
+	a := w.action(payload.ActionID)
+	require.Equal(t, postroom.ActionFailed, a.State)
+	require.Contains(t, a.Error, "cannot be looked for at Gmail")
 }

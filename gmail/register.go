@@ -179,7 +179,7 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 
 // open returns the account and its client. A missing account is an error that is not retried.
 func (j *jobs) open(ctx context.Context, accountID string) (Account, *Client, error) {
-	account, err := j.Store.Account(ctx, accountID)
+	account, err := j.Store.jobAccount(ctx, accountID)
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &Error{Op: "open mailbox", Class: ClassNotFound, Err: err}
 	}

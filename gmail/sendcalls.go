@@ -45,7 +45,7 @@ func (c *Client) Send(ctx context.Context, raw []byte, threadID string) (Message
 // search, which may learn of a message some time after it was sent. With a history id from before the sending it then reads
 // the history as well, which has no such delay, as far as Gmail still has it. It makes one call, or a few with a history id.
 func (c *Client) FindSent(ctx context.Context, messageID string, since uint64) (found MessageRef, ok bool, err error) {
-	if messageID == "" || strings.ContainsAny(messageID, " \"<>(){}") {
+	if !canBeFound(messageID) {
 		fault := fmt.Errorf("%q is not a message id without angle brackets", messageID)
 		return MessageRef{}, false, &Error{Op: "find sent message", Class: ClassInvalid, Err: fault}
 	}

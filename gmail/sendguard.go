@@ -24,6 +24,8 @@ func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxCo
 		return refused(p.ActionID, "it has no recipient")
 	case len(recipients) > cfg.MaxRecipients:
 		return refused(p.ActionID, "it has %d recipients; at most %d are allowed (%s)", len(recipients), cfg.MaxRecipients, cfg.name("MaxRecipients"))
+	case p.MessageID != "" && !canBeFound(p.MessageID): // what became of an attempt to send could never be known
+		return refused(p.ActionID, "the Message-ID %.100q cannot be looked for at Gmail; leave it empty, or give one such as name@example.com", p.MessageID)
 	case !ownAddress(own, p.From):
 		return refused(p.ActionID, "the mailbox cannot send from %s", p.From)
 	}
@@ -72,7 +74,8 @@ func (p *OutboundPayload) guardForward(o *postroom.Message, own []SendAs, recipi
 			return refused(p.ActionID, "the original was sent by this mailbox and has come back")
 		}
 	}
-	if from := strings.ToLower(o.From.Email); slices.Contains(recipients, from) {
+	from := mailboxKey(o.From.Email)
+	if slices.ContainsFunc(recipients, func(email string) bool { return mailboxKey(email) == from }) {
 		return refused(p.ActionID, "%s is the sender of the original", from)
 	}
 	return nil

@@ -49,6 +49,7 @@ func TestRefusals(t *testing.T) {
 		{"reply to too many", question, to(reply("", "Yes."), manyAddresses(11)), "11 recipients; at most 10"},
 		{"forward to the mailbox itself", question, to(forward(""), "YOU@example.com"), "own address"},
 		{"forward to the sender", question, to(forward(""), "Ann <ann@example.com>"), "is the sender of the original"},
+		{"forward to a tag of the sender", question, to(forward(""), "ann+x@example.com"), "is the sender of the original"},
 		{"forward of a bounce", with("Return-Path: <>"), forwarded, "a notice about mail"},
 		{"forward that has come back", with("X-Loop: you@example.com"), forwarded, "has come back"},
 		{"forward to nobody", question, postroom.Action{Type: postroom.Forward}, `needs the parameter "to"`},

@@ -192,8 +192,10 @@ func TestUnsnoozeLeavesWhatThePersonHasDone(t *testing.T) {
 			w := sleepy(t)
 			message, providerID := w.known("INBOX")
 			w.snooze(message)
+			w.synced()
 			tc.hands(w, providerID, w.labelNamed("Postroom/Snoozed").ID)
 			w.morning()
+			w.run(NewHistorySyncJob(w.account, 0))
 			atGmail, here := w.labels(providerID)
 			require.Equal(t, tc.want, atGmail)
 			require.Equal(t, tc.want, here)
@@ -344,6 +346,23 @@ func TestAReplyWakes(t *testing.T) {
 			require.Equal(t, []string{"INBOX"}, atGmail)
 		})
 	}
+}
+
+// A reply from before the snooze, which a backfill takes in later, wakes nothing.
+func TestAnOldReplyWakesNothing(t *testing.T) {
+	w := sleepy(t)
+	message, _ := w.known("INBOX")
+	w.snooze(message, postroom.Parameters{"amount": 3, "units": "days", "wake_on_reply": true})
+	stored, err := w.store.Message(t.Context(), w.account, message)
+	require.NoError(t, err)
+	old := "From: ann@example.com\r\nSubject: Re: Hello\r\nIn-Reply-To: <1@example.org>\r\nReferences: <1@example.org>\r\nMessage-ID: <2@example.org>\r\n" +
+		"Date: Sun, 08 Mar 2020 12:00:00 +0000\r\n\r\nBefore.\r\n"
+	answer, err := w.google.Users.Messages.Insert("me", &api.Message{
+		Raw: base64.URLEncoding.EncodeToString([]byte(old)), LabelIds: []string{"INBOX"}, ThreadId: stored.ProviderThreadID,
+	}).InternalDateSource("dateHeader").Do()
+	require.NoError(t, err)
+	w.run(NewIngestJob(w.account, answer.Id))
+	require.Equal(t, map[queue.State]int{queue.StateQueued: 1}, w.jobs(string(JobUnsnooze)))
 }
 
 // What an administrator forbids for a day is not forbidden for ever.

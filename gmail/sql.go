@@ -13,7 +13,7 @@ RETURNING id`
 
 	accountColumns = `
 SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, backfilled_all,
-  backfill_pages, backfill_messages, backfill_estimate, watch_expires_at, last_sync_at, state, state_reason,
+  backfill_pages, backfill_messages, backfill_estimate, backfill_error, watch_expires_at, last_sync_at, state, state_reason,
   COALESCE(state_since, created_at) AS state_since, created_at, updated_at
 FROM accounts`
 
@@ -68,8 +68,8 @@ WHERE id IN (SELECT id FROM threads WHERE account_id = $1 LIMIT $2)`
 	sqlStartBackfill = `
 UPDATE accounts
 SET backfill_state = 'running', backfill_query = $1, backfill_page = '', backfill_pages = 0, backfill_messages = 0,
-  backfill_estimate = $2, updated_at = $3
-WHERE id = $4 AND (backfill_state <> 'running' OR backfill_query = $1)`
+  backfill_estimate = $2, backfill_error = '', updated_at = $3
+WHERE id = $4 AND (backfill_state <> 'running' OR backfill_query = $1 OR backfill_error <> '')`
 
 	sqlSetWatch = `UPDATE accounts SET watch_expires_at = $1, updated_at = $2 WHERE id = $3`
 
@@ -78,8 +78,13 @@ WHERE id = $4 AND (backfill_state <> 'running' OR backfill_query = $1)`
 	sqlMoveBackfill = `
 UPDATE accounts
 SET backfill_state = $1, backfill_page = $2, backfill_pages = backfill_pages + 1, backfill_messages = backfill_messages + $3,
-  updated_at = $4
+  backfill_error = '', updated_at = $4
 WHERE id = $5 AND backfill_query = $6`
+
+	sqlFailBackfill = `
+UPDATE accounts
+SET backfill_state = 'running', backfill_query = $1, backfill_error = $2, updated_at = $3
+WHERE id = $4 AND (backfill_state = 'none' OR backfill_state = 'running' AND backfill_query = $1)`
 )
 
 const (
@@ -164,12 +169,23 @@ SELECT provider_message_id
 FROM messages
 WHERE account_id = $1 AND deleted_at IS NULL AND provider_message_id IN `
 
+	// The index messages_sender has what is compared.
+	sqlSenderSeen = `
+SELECT id
+FROM messages
+WHERE account_id = $1 AND SUBSTR(LOWER(from_email), 1, 320) = SUBSTR(LOWER($2), 1, 320) AND LOWER(from_email) = LOWER($2)
+  AND COALESCE(received_at, created_at) <= $3 AND (COALESCE(received_at, created_at) < $3 OR id < $4)
+LIMIT 1`
+
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 
-	sqlSetLabels = `
+	sqlMessageCopy = `SELECT id, provider_message_id, history_id, labels_json FROM messages WHERE account_id = $1 AND id = $2`
+
+	// Unless a sync has stored something newer.
+	sqlStoreOwnChange = `
 UPDATE messages
 SET labels_json = $1, updated_at = $2
-WHERE account_id = $3 AND id = $4`
+WHERE account_id = $3 AND id = $4 AND history_id = $5`
 
 	sqlSetLabelsAt = `
 UPDATE messages
@@ -185,7 +201,8 @@ RETURNING id`
 	sqlSetDeletedByID = `
 UPDATE messages
 SET deleted_at = $1, updated_at = $2
-WHERE account_id = $3 AND id = $4 AND deleted_at IS NULL`
+WHERE account_id = $3 AND id = $4 AND deleted_at IS NULL
+RETURNING provider_message_id`
 )
 
 const (

@@ -3,6 +3,7 @@ package gmail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	api "google.golang.org/api/gmail/v1"
@@ -11,12 +12,18 @@ import (
 // profile reads the profile. QUIRK: servers that speak only a part of Gmail's API answer getProfile with 404 or 501. The history
 // id is then that of the newest message: what has changed since is read again, and nothing is missed. An empty mailbox has
 // none.
+//
+// An account that is taken in for the first time must be the mailbox that its address says: a token of another one would
+// put the mail of one person under the name of another.
 func (j *jobs) profile(ctx context.Context, client *Client, account Account) (Profile, error) {
 	p, err := client.Profile(ctx)
-	fault, ok := errors.AsType[*Error](err)
-	if !ok || fault.Status != http.StatusNotFound && fault.Status != http.StatusNotImplemented {
+	switch {
+	case err == nil:
+		return p, account.isMailbox(p)
+	case !hasNoProfile(err):
 		return p, err
 	}
+	fault := err
 	newest, err := client.ListMessages(ctx, MessageList{IncludeSpamTrash: true, Max: 1})
 	if err == nil && len(newest.IDs) > 0 {
 		p.HistoryID, err = client.historyIDOf(ctx, newest.IDs[0])
@@ -40,4 +47,36 @@ func (c *Client) historyIDOf(ctx context.Context, id string) (historyID uint64, 
 		return err
 	})
 	return historyID, err
+}
+
+func hasNoProfile(err error) bool {
+	fault, ok := errors.AsType[*Error](err)
+	return ok && (fault.Status == http.StatusNotFound || fault.Status == http.StatusNotImplemented)
+}
+
+// checkMailbox returns the error of isMailbox where that is yet to be seen, or that of the call.
+func checkMailbox(ctx context.Context, client *Client, account Account) error {
+	if account.HistoryID != 0 {
+		return nil
+	}
+	p, err := client.Profile(ctx)
+	if hasNoProfile(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return account.isMailbox(p)
+}
+
+// isMailbox returns an error if an account that has never been synced has got the profile of another mailbox. Later an
+// administrator may give the mailbox another address, and it is still the same.
+func (a Account) isMailbox(p Profile) error {
+	if a.HistoryID != 0 || p.Email == "" || mailboxKey(p.Email) == mailboxKey(a.Email) {
+		return nil
+	}
+	return &Error{
+		Op: "open mailbox " + a.Email, Class: ClassForbidden, Err: fmt.Errorf("the access that is configured for it leads to the mailbox %s", p.Email),
+		Hint: "configure the token or the sign-in of the right mailbox, or the account's address",
+	}
 }

@@ -149,13 +149,13 @@ func TestBackfillState(t *testing.T) {
 			query, next string
 			want        Backfill
 		}{
-			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
-			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
-			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "p2", 1, 2, 9}},
-			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "p3", 2, 4, 9}},
-			{"last page", false, "", "", Backfill{BackfillDone, "", "", 3, 6, 9}},
-			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "newer_than:7d", "q2", 1, 2, 9}},
-			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "newer_than:7d", "", 2, 4, 9}},
+			{"first page", true, "", "p2", Backfill{BackfillRunning, "", "", "p2", 1, 2, 9}},
+			{"another query meanwhile", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "", "p2", 1, 2, 9}},
+			{"and its end", false, "newer_than:7d", "", Backfill{BackfillRunning, "", "", "p2", 1, 2, 9}},
+			{"next page", false, "", "p3", Backfill{BackfillRunning, "", "", "p3", 2, 4, 9}},
+			{"last page", false, "", "", Backfill{BackfillDone, "", "", "", 3, 6, 9}},
+			{"another query now", true, "newer_than:7d", "q2", Backfill{BackfillRunning, "", "newer_than:7d", "q2", 1, 2, 9}},
+			{"its end", false, "newer_than:7d", "", Backfill{BackfillDone, "", "newer_than:7d", "", 2, 4, 9}},
 		}
 		for _, step := range steps {
 			write(t, s, func(ctx context.Context, tx queue.Tx) error {
@@ -319,14 +319,17 @@ func TestLabelsOfAMessage(t *testing.T) {
 		require.Equal(t, step.before, step.after, "the same again")
 
 		require.Nil(t, change("unknown", 12, LabelsAdded, "STARRED"))
-		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			return s.SetLabels(ctx, tx, accountID, m.ID, postroom.Image{LabelIDs: []string{"B", "A"}})
-		})
-		require.Equal(t, []string{"A", "B"}, labels())
-
-		err := s.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			return s.SetLabels(ctx, tx, accountID, "unknown", postroom.Image{})
-		})
+		known, err := s.messageCopy(t.Context(), accountID, m.ID)
+		require.NoError(t, err)
+		trash := func(ctx context.Context, tx queue.Tx) error {
+			return s.storeOwnChange(ctx, tx, accountID, known, add("TRASH"), postroom.NewImage([]string{"TRASH", "B"}))
+		}
+		write(t, s, trash)
+		require.Equal(t, []string{"Label_1", "STARRED", "TRASH"}, labels(), "what comes into the trash leaves the inbox")
+		change("m1", 12, LabelsRemoved, "TRASH")
+		write(t, s, trash)
+		require.Equal(t, []string{"Label_1", "STARRED"}, labels(), "a sync was later")
+		_, err = s.messageCopy(t.Context(), accountID, "unknown")
 		require.ErrorIs(t, err, postroom.ErrNotFound)
 	})
 }
@@ -354,7 +357,8 @@ func TestDeletedMessageStays(t *testing.T) {
 		require.Equal(t, 1, count(), "Gmail has it after all")
 
 		write(t, s, func(ctx context.Context, tx queue.Tx) error {
-			return s.markDeletedByID(ctx, tx, accountID, m.ID)
+			_, err := s.markDeletedByID(ctx, tx, accountID, m.ID)
+			return err
 		})
 		require.Zero(t, count())
 	})

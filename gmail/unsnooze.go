@@ -66,12 +66,16 @@ func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) err
 	if err := sleepOn(others); err != nil {
 		return err
 	}
-	image, err := j.wake(ctx, p)
+	known, err := j.Store.messageCopy(ctx, p.AccountID, p.MessageID)
+	if err != nil {
+		return wakeVerdict(err)
+	}
+	made, image, err := j.wake(ctx, p, known.ProviderID)
 	switch {
 	case errors.Is(err, postroom.ErrMessageGone):
 		w.SetResult(map[string]string{"skipped": "the message is gone from Gmail"})
 		return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-			return j.Store.markDeletedByID(ctx, tx, p.AccountID, p.MessageID)
+			return j.foundGone(ctx, tx, p.AccountID, p.MessageID)
 		})
 	case err != nil:
 		return wakeVerdict(err)
@@ -80,7 +84,7 @@ func (j *jobs) unsnooze(ctx context.Context, w *queue.Work[UnsnoozePayload]) err
 		if err := cancelOverslept(ctx, tx, w.Queue(), others); err != nil {
 			return err
 		}
-		return j.Store.SetLabels(ctx, tx, p.AccountID, p.MessageID, image)
+		return j.Store.storeOwnChange(ctx, tx, p.AccountID, known, made, image)
 	})
 }
 
@@ -148,34 +152,31 @@ func cancelOverslept(ctx context.Context, tx queue.Tx, q *queue.Queue, others []
 }
 
 // wake changes the message at Gmail. One that somebody has thrown away stays there, and one that is in the inbox already only
-// loses the label. The label may be gone from Gmail, and with it from the message.
-func (j *jobs) wake(ctx context.Context, p UnsnoozePayload) (postroom.Image, error) {
+// loses the label. The label may be gone from Gmail, and with it from the message. wake returns what it has changed, and the image
+// after it.
+func (j *jobs) wake(ctx context.Context, p UnsnoozePayload, id string) (change postroom.LabelChange, image postroom.Image, err error) {
 	_, client, err := j.open(ctx, p.AccountID)
 	if err != nil {
-		return postroom.Image{}, err
-	}
-	id, err := j.Store.providerID(ctx, p.AccountID, p.MessageID)
-	if err != nil {
-		return postroom.Image{}, err
+		return change, image, err
 	}
 	label := p.SnoozeLabelID
 	if label == "" {
 		if label, _, err = j.Store.LabelID(ctx, p.AccountID, j.SnoozeLabel); err != nil {
-			return postroom.Image{}, err
+			return change, image, err
 		}
 	}
-	image, err := client.GetImage(ctx, id)
-	if err != nil {
-		return image, err
+	if image, err = client.GetImage(ctx, id); err != nil {
+		return change, image, err
 	}
-	change := remove(label)
+	change = remove(label)
 	if !image.Has(postroom.LabelTrash) && !image.Has(postroom.LabelSpam) {
 		change.Add = []string{postroom.LabelInbox}
 	}
 	if change = needed(change, image); change.IsZero() {
-		return image, nil
+		return change, image, nil
 	}
-	return client.apply(ctx, id, change)
+	image, err = client.apply(ctx, id, change)
+	return change, image, err
 }
 
 // wakeOnReply wakes the snoozed messages of a thread in which somebody has answered: their jobs are replaced by ones that are
@@ -203,7 +204,14 @@ func (j *jobs) sleepingUntilReply(ctx context.Context, q *queue.Queue, m *postro
 	if j.Ledger == nil || m.InReplyTo == "" && len(m.References) == 0 || m.HasLabel(postroom.LabelSent) || m.HasLabel(postroom.LabelDraft) {
 		return nil, nil
 	}
-	return q.Jobs(ctx, queue.Filter{
+	sleeping, err := q.Jobs(ctx, queue.Filter{
 		Types: []string{string(JobUnsnooze)}, States: []queue.State{queue.StateQueued}, Tags: []string{replyTag(m.ProviderThreadID)}, Limit: 1000,
 	})
+	return slices.DeleteFunc(sleeping, func(j queue.Job) bool {
+		return !m.ReceivedAt.IsZero() && m.ReceivedAt.Before(j.CreatedAt.Add(-replySkew))
+	}), err
 }
+
+// replySkew is by how much our clock may be ahead of Gmail's. What was received before the snooze, and is only now taken in, is no
+// reply to wait for.
+const replySkew = 10 * time.Minute

@@ -74,27 +74,11 @@ func whole(change postroom.LabelChange, seen postroom.Image) postroom.LabelChang
 
 func (h *history) repeat(p *safety.Past) {
 	if p.Undoes == "" {
-		h.add(layer{actionID: p.ID, change: own(p.UndoHint)})
+		h.add(layer{actionID: p.ID, change: p.UndoHint.Own().WithLeaving(*p.UndoHint.After)})
 		return
 	}
 	h.undoes[p.ID] = p.Undoes
 	h.undo(p.Undoes)
-}
-
-// own returns the action's own change. What comes into the trash or into the spam leaves the other places, except for those
-// that the provider lets it keep.
-func own(hint *postroom.UndoHint) postroom.LabelChange {
-	change := hint.Own()
-	change.Remove = slices.Clone(change.Remove)
-	if !slices.Contains(change.Add, postroom.LabelTrash) && !slices.Contains(change.Add, postroom.LabelSpam) {
-		return change
-	}
-	for _, l := range places {
-		if !touches(change, l) && !hint.After.Has(l) {
-			change.Remove = append(change.Remove, l)
-		}
-	}
-	return change
 }
 
 // undo leaves the action's layer out; the undo of an undo puts the layer of the first action back in.

@@ -137,6 +137,10 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	image := func(ctx context.Context) (postroom.Image, error) {
 		return u.mailbox.Image(ctx, original.AccountID, original.MessageID)
 	}
+	store, err := u.mailbox.Follow(ctx, original.AccountID, original.MessageID)
+	if err != nil {
+		return err
+	}
 	fresh := false
 	seen, err := queue.Step(ctx, w, "image "+undo.ID, func(ctx context.Context) (postroom.Image, error) {
 		fresh = true
@@ -164,7 +168,10 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 			return err
 		}
 	}
-	return u.finish(ctx, w, original, undo, report, hintOf(original, seen, now))
+	hint := hintOf(original, seen, now)
+	return u.finish(ctx, w, original, undo, report, hint, func(ctx context.Context, tx queue.Tx) error {
+		return store(ctx, tx, report.Restored, now)
+	})
 }
 
 // hintOf returns the hint of an undo: the original is its inverse. The undo of an undo has none.
@@ -183,6 +190,7 @@ func hintOf(original postroom.Action, before, after postroom.Image) postroom.Und
 
 func (u *Undoer) finish(
 	ctx context.Context, w *queue.Work[ActionPayload], original, undo postroom.Action, report Report, hint postroom.UndoHint,
+	store func(ctx context.Context, tx queue.Tx) error,
 ) error {
 	stored, err := json.Marshal(report)
 	if err != nil {
@@ -199,7 +207,7 @@ func (u *Undoer) finish(
 		if err := u.ledger.Complete(ctx, tx, undo.ID, hint); err != nil {
 			return err
 		}
-		if err := u.mailbox.SetImage(ctx, tx, original.AccountID, original.MessageID, *hint.After); err != nil {
+		if err := store(ctx, tx); err != nil {
 			return err
 		}
 		return u.cancel(ctx, tx, scheduled)

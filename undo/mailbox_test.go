@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
 
@@ -86,14 +85,16 @@ func (m *mailbox) apply(messageID string, c postroom.LabelChange) (postroom.Imag
 	return m.messages[messageID], take(&m.lostFaults)
 }
 
-func (m *mailbox) SetImage(_ context.Context, _ queue.Tx, _, messageID string, i postroom.Image) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := take(&m.setFaults); err != nil {
-		return err
-	}
-	m.copies[messageID] = i
-	return nil
+func (m *mailbox) Follow(_ context.Context, _, messageID string) (postroom.StoreChange, error) {
+	return func(_ context.Context, _ postroom.Tx, _ postroom.LabelChange, after postroom.Image) error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if err := take(&m.setFaults); err != nil {
+			return err
+		}
+		m.copies[messageID] = after
+		return nil
+	}, nil
 }
 
 // change is the user's hand.

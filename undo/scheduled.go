@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -34,8 +35,9 @@ func (u *Undoer) scheduled(ctx context.Context, original postroom.Action) (ids [
 	return ids, err
 }
 
-// endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled.
-func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past) (map[string]bool, error) {
+// endedByThemselves returns which of the actions have been reversed by the jobs that they had scheduled, when the message has the
+// image now.
+func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past, now postroom.Image) (map[string]bool, error) {
 	ended := make(map[string]bool)
 	for i := range past {
 		if past[i].UndoHint == nil {
@@ -45,13 +47,21 @@ func (u *Undoer) endedByThemselves(ctx context.Context, past []safety.Past) (map
 		if !ok {
 			continue
 		}
-		ran, err := u.queue.Jobs(ctx, queue.Filter{Key: key, States: []queue.State{queue.StateCompleted}, Limit: 1})
+		jobs, err := u.queue.Jobs(ctx, queue.Filter{Key: key})
 		if err != nil {
 			return nil, err
 		}
-		ended[past[i].ID] = len(ran) > 0
+		ended[past[i].ID] = slices.ContainsFunc(jobs, func(j queue.Job) bool { return j.State == queue.StateCompleted }) ||
+			len(jobs) == 0 && endedUnseen(past, &past[i], now)
 	}
 	return ended, nil
+}
+
+// endedUnseen reports whether an action was reversed by a job that is no longer stored. A job that has not ended always is; and
+// where it was canceled, what the action has added is still there.
+func endedUnseen(past []safety.Past, p *safety.Past, now postroom.Image) bool {
+	return !slices.ContainsFunc(p.UndoHint.Own().Add, now.Has) &&
+		!slices.ContainsFunc(past, func(other safety.Past) bool { return other.Undoes == p.ID })
 }
 
 // cancel cancels the jobs; one that has ended or is gone is as good.

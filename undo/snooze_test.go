@@ -58,17 +58,58 @@ func TestUndoOfASnooze(t *testing.T) {
 	require.Equal(t, map[queue.State]int{queue.StateCanceled: 1}, h.wakeUps(), "nothing puts it into the inbox later")
 }
 
-// TestUndoOfASnoozeThatIsOver: what the wake-up has done stands.
+// TestUndoOfASnoozeThatIsOver: what the wake-up has done stands, also when its job is no longer stored.
 func TestUndoOfASnoozeThatIsOver(t *testing.T) {
+	for name, after := range map[string]func(h *house){"at once": func(*house) {}, "after the retention": (*house).forgetJobs} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			id, msg := h.letter("over")
+			snooze := h.decide(msg, postroom.Snooze, "")
+			h.run()
+			h.morning()
+			require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
+			require.NoError(t, h.server.Person().Archive(t.Context(), id))
+			after(h)
+			h.undoAll(snooze)
+			require.Equal(t, []string{"UNREAD"}, h.labels(id), "the person archived it")
+		})
+	}
+}
+
+// forgetJobs deletes the finished jobs.
+func (h *house) forgetJobs() {
+	q, err := queue.New(h.queue.DB(), &queue.Config{Retention: queue.Retention{Keep: queue.Keep{Completed: 1, Failed: 1, Canceled: 1}}})
+	require.NoError(h, err)
+	n, err := q.Prune(h.Context())
+	require.NoError(h, err)
+	require.NotZero(h, n)
+}
+
+// TestUndoOfASnoozeWhoseWakeUpIsLost: a wake-up that a person has canceled ends nothing, stored or not.
+func TestUndoOfASnoozeWhoseWakeUpIsLost(t *testing.T) {
 	h := newHouse(t)
-	id, msg := h.letter("over")
+	id, msg := h.letter("lost")
 	snooze := h.decide(msg, postroom.Snooze, "")
 	h.run()
-	h.morning()
-	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
-	require.NoError(t, h.server.Person().Archive(t.Context(), id))
+	_, err := h.queue.CancelAll(t.Context(), queue.Filter{Types: []string{string(gmail.JobUnsnooze)}})
+	require.NoError(t, err)
+	h.forgetJobs()
 	h.undoAll(snooze)
-	require.Equal(t, []string{"UNREAD"}, h.labels(id), "the person archived it")
+	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
+}
+
+// TestNoRedoOfAForgottenSnooze: what would wake the message again is no longer stored, and it would sleep for ever.
+func TestNoRedoOfAForgottenSnooze(t *testing.T) {
+	h := newHouse(t)
+	id, msg := h.letter("forgotten")
+	snooze := h.decide(msg, postroom.Snooze, "")
+	h.run()
+	h.undoAll(snooze)
+	h.forgetJobs()
+	_, err := h.undoer.Request(t.Context(), h.undoOf(snooze).ID)
+	require.ErrorIs(t, err, undo.ErrTooLate)
+	require.ErrorContains(t, err, "is no longer stored")
+	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 }
 
 // TestRedoOfASnooze: the undo of the undo puts the message to sleep again, with a wake-up of its own, and that is undone as well.

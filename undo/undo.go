@@ -46,8 +46,9 @@ type Mailbox interface {
 	Image(ctx context.Context, accountID, messageID string) (postroom.Image, error)
 	// Apply changes the message at the provider and returns its new state. It is idempotent.
 	Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error)
-	// SetImage makes the stored labels of the message equal to the image.
-	SetImage(ctx context.Context, tx queue.Tx, accountID, messageID string, image postroom.Image) error
+	// Follow is called before the message is changed. What it returns stores the change that was made then, and nothing that others
+	// have changed, in the caller's transaction.
+	Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error)
 }
 
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
@@ -153,7 +154,7 @@ func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroo
 	if err != nil {
 		return Report{}, err
 	}
-	ended, err := u.endedByThemselves(ctx, past)
+	ended, err := u.endedByThemselves(ctx, past, now)
 	if err != nil {
 		return Report{}, err
 	}

@@ -200,7 +200,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: h.log})
+	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Senders: h.mail, Logger: h.log})
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,9 @@ func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if len(accounts) == 0 {
+		return "", usage("there is no mailbox here yet; 'postroomd auth login' adds one")
+	}
 	if len(accounts) != 1 {
 		return "", usage("there are %d mailboxes; name the one to work on by gmail.address, as in --set gmail.address=ada@example.org", len(accounts))
 	}
@@ -85,10 +88,14 @@ func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, 
 	if err != nil {
 		return err
 	}
-	if account.Backfill.State == gmail.BackfillNone {
-		if err := start(ctx, gmail.NewBackfillJob(p.accountID, p.cfg.Gmail.Backfill, "")); err != nil {
-			return err
-		}
+	switch backfill := account.Backfill; backfill.State {
+	case gmail.BackfillNone:
+		err = start(ctx, gmail.NewBackfillJob(p.accountID, p.cfg.Gmail.Backfill, ""))
+	case gmail.BackfillFailed:
+		err = start(ctx, gmail.NewBackfillJob(p.accountID, backfill.Query, backfill.Page))
+	}
+	if err != nil {
+		return err
 	}
 	if p.cfg.Gmail.Topic != "" {
 		if err := start(ctx, gmail.NewWatchJob(p.accountID)); err != nil {

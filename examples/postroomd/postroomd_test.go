@@ -328,6 +328,15 @@ func TestFailedActionsAreTold(t *testing.T) {
 	require.Contains(t, r.stdout, "Nowhere")
 }
 
+// The store knows who has written before.
+func TestRulesMayAskForTheSender(t *testing.T) {
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - name: new\n    condition: {op: not, children: [{type: sender_seen}]}\n    action: star\n"), 0o600))
+	s := demoJSON(t, "--data", filepath.Join(t.TempDir(), "data"), "--rules", rules)
+	require.Positive(t, s.Rules["new"], "a rule that cannot be asked is disabled")
+	require.Zero(t, s.Failed)
+}
+
 // A download that broke off is a fault that scripts see, and the whole messages before it are kept.
 func TestMailboxThatIsCutShortIsTold(t *testing.T) {
 	tmp := t.TempDir()

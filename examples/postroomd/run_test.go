@@ -91,6 +91,19 @@ func TestRunOnceIsTheDemoOnAnotherGmail(t *testing.T) {
 	require.Contains(t, r.stderr, "'postroomd run' keeps a mailbox there")
 }
 
+// A backfill that has failed is told, and the next start goes on with it.
+func TestRunGoesOnWithABackfillThatHasFailed(t *testing.T) {
+	server := newGmail(t)
+	server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Status: http.StatusForbidden, Reason: "domainPolicy"})
+	where := []string{"--config", configure(t, server, ""), "--data", filepath.Join(t.TempDir(), "data")}
+	require.Zero(t, runOnce(t, where...).Messages)
+	require.Equal(t, "failed", string(statusOf(t, where...).Accounts[0].Backfill))
+	require.Contains(t, postroomd(t, append([]string{"status"}, where...)...).stdout, "the administrator of the domain has disabled")
+
+	require.GreaterOrEqual(t, runOnce(t, where...).Messages, 60)
+	require.Equal(t, "done", string(statusOf(t, where...).Accounts[0].Backfill))
+}
+
 func TestRunWithoutProfile(t *testing.T) {
 	server := newGmail(t)
 	server.Fault(gmailtest.Fault{Method: gmailtest.GetProfile, Status: http.StatusNotImplemented, Times: 1000})

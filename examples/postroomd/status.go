@@ -46,6 +46,7 @@ type accountStatus struct {
 	LastSyncAt time.Time           `json:"last_sync_at,omitzero"`
 	SyncAge    float64             `json:"sync_age_seconds,omitempty"` // since the history was last read to its end
 	Backfill   gmail.BackfillState `json:"backfill"`
+	Failure    string              `json:"backfill_error,omitempty"` // why it has failed
 	Query      string              `json:"backfill_query,omitempty"`
 	Listed     int                 `json:"backfill_listed"`   // messages so far
 	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
@@ -125,7 +126,7 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 	messages, err := h.countMail(ctx, a.ID)
 	of := accountStatus{
 		ID: a.ID, Email: a.Email, State: a.State, Reason: a.Reason, Messages: messages, HistoryID: a.HistoryID, LastSyncAt: a.LastSyncAt,
-		Backfill: a.Backfill.State, Query: a.Backfill.Query,
+		Backfill: a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
 	}
 	if !a.LastSyncAt.IsZero() {
@@ -147,6 +148,9 @@ func (s *statusView) print(w io.Writer) error {
 		}
 		f.add("  synced", synced)
 		f.add("  backfill", fmt.Sprintf("%s, %d of about %d listed", a.Backfill, a.Listed, max(a.Estimate, a.Listed)))
+		if a.Failure != "" {
+			f.add("  failure", a.Failure+"; the next start of 'postroomd run' goes on with the backfill")
+		}
 		f.add("  messages", a.Messages)
 	}
 	if len(s.Accounts) == 0 {

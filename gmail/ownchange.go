@@ -1,0 +1,51 @@
+package gmail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A messageCopy is what is stored of a message before this program changes it at Gmail.
+type messageCopy struct {
+	ID         string   `db:"id"`
+	ProviderID string   `db:"provider_message_id"`
+	HistoryID  int64    `db:"history_id"`
+	Labels     jsonText `db:"labels_json"`
+}
+
+// messageCopy returns the copy of a message; [ClassNotFound] when there is none.
+func (s *Store) messageCopy(ctx context.Context, accountID, messageID string) (messageCopy, error) {
+	var c messageCopy
+	err := get(ctx, s.db.Reader(), &c, "message "+messageID, sqlMessageCopy, accountID, messageID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
+	}
+	return c, err
+}
+
+// storeOwnChange stores a change that was made since the copy was read, and nothing else of the image after it: what a person has
+// done before is yet to be read in the history, and to be reported. A message that a sync has changed since stays as that
+// has stored it. The history then tells of the change as well, after what the sync has read or as a part of that.
+func (s *Store) storeOwnChange(
+	ctx context.Context, tx queue.Tx, accountID string, c messageCopy, change postroom.LabelChange, after postroom.Image,
+) error {
+	if change.IsZero() {
+		return nil
+	}
+	var labels []string
+	if err := json.Unmarshal(c.Labels, &labels); err != nil {
+		return fmt.Errorf("gmail: labels of message %s: %w", c.ID, err)
+	}
+	text, err := toJSON(postroom.NewImage(labels).Apply(change.WithLeaving(after)).LabelIDs)
+	if err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, "message "+c.ID, sqlStoreOwnChange, text, dbtime.Of(queue.Now(tx)), accountID, c.ID, c.HistoryID)
+	return err
+}
