@@ -17,7 +17,9 @@ import (
 func TestAnUndoWaitsWhileAllIsStopped(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		a := h.acted([]string{"INBOX"}, nil)
-		h.write(func(ctx context.Context, tx queue.Tx) error { return h.ledger.Stop(ctx, tx, "ann", safety.StopOptions{}) })
+		h.write(func(ctx context.Context, tx queue.Tx) error {
+			return h.ledger.Stop(ctx, tx, "ann", safety.StopOptions{})
+		})
 		requested := h.request(a.ID)
 		h.runUntilRetried(t, requested.ID)
 		require.Zero(t, h.job(requested.ID).Failures)
