@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -263,6 +264,33 @@ func TestAWakeUpWaitsForTheActions(t *testing.T) {
 	require.NoError(t, w.queue.Cancel(t.Context(), other.ID))
 	w.morning()
 	require.Equal(t, queue.StateCompleted, w.job(wake).State)
+	atGmail, _ = w.labels(providerID)
+	require.Equal(t, []string{"INBOX"}, atGmail)
+}
+
+// TestAWakeUpIsHeld while nothing may be changed in a mailbox, and is not lost.
+func TestAWakeUpIsHeld(t *testing.T) {
+	w := sleepy(t)
+	message, providerID := w.known("INBOX")
+	done := w.snooze(message)
+	var held atomic.Bool
+	held.Store(true)
+	w.ledger.held = func() error {
+		if held.Load() {
+			return &postroom.HeldError{Reason: "stopped by ann"}
+		}
+		return nil
+	}
+	require.NoError(t, w.queue.Resume(t.Context(), naps))
+	queuetest.PromoteScheduled(t, w.queue)
+	wake := done.UndoHint.InverseParameters["unsnooze_job_id"].(string)
+	w.runUntil(wake, queue.EventRetried)
+	atGmail, _ := w.labels(providerID)
+	require.NotContains(t, atGmail, "INBOX")
+	require.Zero(t, w.job(wake).Failures)
+
+	held.Store(false)
+	w.morning()
 	atGmail, _ = w.labels(providerID)
 	require.Equal(t, []string{"INBOX"}, atGmail)
 }
