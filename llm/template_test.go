@@ -164,6 +164,17 @@ func TestMailThatIsDecidedAboutByItself(t *testing.T) {
 	}
 }
 
+// A host that stands in the text without an address has digits, and is no identifier.
+func TestHostsInTheTextCount(t *testing.T) {
+	with := func(host string) *postroom.Message {
+		m := newsletter()
+		m.BodyPlain = "Pay the sum that you owe at " + host + " before tomorrow."
+		return m
+	}
+	require.NotEqual(t, keyOf(t, with("bank12.example.com")), keyOf(t, with("evil34.example.com")))
+	require.NotEqual(t, keyOf(t, with("pay@bank12.example.com")), keyOf(t, with("pay@bank34.example.com")))
+}
+
 // Whatever a mail holds, its template is read in time and without a fault.
 func FuzzTemplate(f *testing.F) {
 	f.Add("Your order 4711", "Hello Ada, see https://x.example/1?q", "<a href='https://[::1'>x</a>")

@@ -104,6 +104,22 @@ func TestOnlyWhatCanBeTakenBackIsDecidedAgain(t *testing.T) {
 	}
 }
 
+func TestADangerousActionIsNotDecidedAgainThoughItCanBeUndone(t *testing.T) {
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{{
+		Type: "publish", Summary: "shows the message to everybody", Danger: postroom.Dangerous,
+		Effect: func(postroom.Parameters) postroom.Effect { return postroom.Effect{} },
+	}}})
+	require.NoError(t, err)
+	publish := llmtest.Decides("publish", "{}", 1)
+	client := llmtest.NewScripted(t, publish, publish)
+	d := newDecider(t, llm.Config{Client: client, Kinds: kinds, Templates: templates(t, llm.TemplatesConfig{DB: dbtest.SQLite(t)})})
+	for _, order := range []string{"1111", "2222"} {
+		_, err := d.Decide(t.Context(), llm.Newsletter("Ada", order))
+		require.NoError(t, err)
+	}
+	require.Len(t, client.Requests(), 2)
+}
+
 // What a person has undone is not done again, and the newer decision is the one that is taken.
 func TestADecisionThatDoesNotStandIsMadeAnew(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {

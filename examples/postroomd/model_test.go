@@ -181,7 +181,7 @@ func requireExplained(t *testing.T, where []string, model string) {
 
 // A key that is refused stops nothing else, is told once, and loses no message: with the right key they are decided.
 func TestARefusedKeyIsToldAndMailWaits(t *testing.T) {
-	gmail := inbox(t, "receipt one", "archive me", "hello")
+	gmail := inbox(t, "receipt one", "archive me", "hello", "hello again", "hello a third time")
 	var good atomic.Bool
 	model := llmtest.NewServerFunc(t, llmtest.ChatCompletions, func(asked llmtest.Asked) llmtest.Reply {
 		if !good.Load() {
@@ -192,25 +192,25 @@ func TestARefusedKeyIsToldAndMailWaits(t *testing.T) {
 	where := withModel(t, gmail, model.URL, "concurrency = 1\n")
 	r := postroomd(t, append([]string{"run", "--once"}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, "2 messages wait for a model to decide about them")
+	require.Contains(t, r.stdout, "4 messages wait for a model to decide about them")
 	require.Contains(t, r.stdout, "key refused")
 	require.NotContains(t, r.stdout+r.stderr, "hunter2")
 	require.Equal(t, 1, strings.Count(r.stderr, "a model is not asked"), r.stderr)
-	require.Len(t, model.Seen(), 1, "who has refused is not asked again at once")
+	require.Less(t, len(model.Seen()), 4, "who has refused is not asked by each job")
 	require.Equal(t, postroom.ActionCompleted, decidedActions(t, where)["receipt one"].State)
 
 	status := statusOf(t, where...)
-	require.Equal(t, 2, status.Undecided)
+	require.Equal(t, 4, status.Undecided)
 	require.Len(t, status.Outages, 1)
 	require.Equal(t, "key refused", status.Outages[0].Reason)
 	text := postroomd(t, append([]string{"status"}, where...)...).stdout
 	require.Contains(t, text, "check the key and what it may do")
-	require.Contains(t, text, "2 messages wait for a model")
+	require.Contains(t, text, "4 messages wait for a model")
 
 	good.Store(true)
 	sum := runOnce(t, where...)
 	require.Zero(t, sum.Undecided)
-	require.Equal(t, 2, sum.Models[status.Models[0]])
+	require.Equal(t, 4, sum.Models[status.Models[0]])
 	require.Empty(t, statusOf(t, where...).Outages)
 }
 
@@ -266,6 +266,9 @@ func TestMailOfOneTemplateIsDecidedOnce(t *testing.T) {
 	d.ready()
 	r := postroomd(t, append([]string{"undo", first.ID}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
+	d.eventually("it is taken back", func() bool {
+		return strings.Contains(postroomd(t, append([]string{"actions", "--type", "undo_archive"}, where...)...).stdout, "completed")
+	})
 	d.stop()
 	notify(gmail, 1114)
 	runOnce(t, where...)
