@@ -184,6 +184,15 @@ func TestDatabaseHidesItsPassword(t *testing.T) {
 	}
 }
 
+func TestDatabaseIsNoListOfKeywords(t *testing.T) {
+	for _, dsn := range []string{"host=db password=hunter2", "password=hunter2 dbname=mail", "user=ada"} {
+		_, err := config.Load(config.Sources{Set: []string{"paths.database=" + dsn}})
+		require.ErrorContains(t, err, "a URL that begins with postgres://")
+	}
+	_, err := config.Load(config.Sources{Set: []string{"paths.database=a=b/my host.db"}})
+	require.NoError(t, err)
+}
+
 // Whatever stands in the file, it is read or refused with a place.
 func FuzzLoad(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.toml")

@@ -285,8 +285,12 @@ func (d Database) check() string {
 		}
 		return ""
 	}
-	if strings.Contains(string(d), "://") {
+	if strings.Contains(string(d), "://") || keywords.MatchString(string(d)) {
 		return "the path of an SQLite file, or a URL that begins with postgres://"
 	}
 	return ""
 }
+
+// keywords finds the other form in which PostgreSQL's own programs take a database, host=… password=…: as the name of a file it would
+// show the password to everybody.
+var keywords = regexp.MustCompile(`(?:^|[/ ])(?:host|hostaddr|user|password|dbname|service)=`)
