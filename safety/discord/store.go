@@ -74,8 +74,7 @@ WHERE approval_id = $3`
 	setReminded = `
 UPDATE discord_messages
 SET reminded_at = $1
-WHERE approval_id = $2
-  AND COALESCE(reminded_at, posted_at) <= $3`
+WHERE approval_id = $2`
 
 	countMessages = `
 SELECT COUNT(*)
