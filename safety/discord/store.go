@@ -43,9 +43,12 @@ WHERE user_id = $1`
 	deletePeople = `
 DELETE FROM discord_whitelist`
 
+	// Of two programs that start at once and set the same, neither fails.
 	insertPerson = `
 INSERT INTO discord_whitelist (user_id, name, added_at)
-VALUES ($1, $2, $3)`
+VALUES ($1, $2, $3)
+ON CONFLICT (user_id) DO UPDATE
+SET name = excluded.name`
 
 	selectMessage = `
 SELECT approval_id, action_id, channel_id, message_id, shown, gone, started_at, posted_at, reminded_at
