@@ -25,7 +25,7 @@ func atDiscord(t *testing.T, rule string, letters ...string) (*teatime, *discord
 	server := discordtest.Start(discordtest.Config{Token: "hunter3"})
 	t.Cleanup(server.Close)
 	t.Setenv("DISCORD_BOT_TOKEN", "hunter3")
-	settings := fmt.Sprintf("[discord]\nchannel_id = %q\nendpoint = %q\nwhitelist = [\"%s=ada\"]\n", server.Channel(), server.URL(), ada.ID)
+	settings := fmt.Sprintf("[discord]\nchannel_id = %q\napi_endpoint = %q\nwhitelist = [\"%s=ada\"]\n", server.Channel(), server.URL(), ada.ID)
 	return newTeatime(t, rule, settings, letters...), server
 }
 

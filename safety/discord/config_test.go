@@ -2,6 +2,7 @@ package discord_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,5 +56,28 @@ func TestTheWhitelistHasIDs(t *testing.T) {
 		n, err = discord.Posted(t.Context(), f.db)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
+	})
+}
+
+// Several programs on one database set the list when they start.
+func TestTheWhitelistIsSetByManyAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		people := []discord.Person{{UserID: "1", Name: "a"}, {UserID: "2", Name: "b"}, {UserID: "3", Name: "c"}}
+		var all sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			all.Go(func() {
+				errs[i] = f.db.Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
+					return discord.SetWhitelist(ctx, tx, people)
+				})
+			})
+		}
+		all.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		list, err := discord.Whitelist(t.Context(), f.db)
+		require.NoError(t, err)
+		require.Equal(t, people, list)
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
@@ -90,12 +89,8 @@ func (b *Bot) choose(ctx context.Context, tx queue.Tx, candidates []safety.Waiti
 		if !ok || !now.Before(w.Approval.ExpiresAt) || !row.due(now, b.cfg.RemindAfter) {
 			continue
 		}
-		n, err := dbquery.Exec(ctx, tx, setReminded, dbtime.Of(now), w.Approval.ID, dbtime.Of(now.Add(-b.cfg.RemindAfter)))
-		if err != nil {
+		if _, err := tx.ExecContext(ctx, setReminded, dbtime.Of(now), w.Approval.ID); err != nil {
 			return c, fmt.Errorf("discord: choose what to remind of: %w", err)
-		}
-		if n == 0 {
-			continue
 		}
 		if len(c.Lines) == digestSize {
 			c.More++

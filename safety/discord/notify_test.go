@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord/discordtest"
@@ -34,6 +35,7 @@ func TestARequestIsOneMessageThatShowsItsOutcome(t *testing.T) {
 				require.Contains(t, m.Text(), part)
 			}
 			require.JSONEq(t, `{"parse":[],"replied_user":false}`, string(m.AllowedMentions))
+			require.True(t, m.Enforced && m.Nonce != "", "a request to post it that is still under way posts nothing more")
 			f.work()
 			require.Zero(t, f.message(m.ID).Edits, "nothing has changed")
 
@@ -117,36 +119,42 @@ func TestThereIsOneMessageWhateverFails(t *testing.T) {
 		"rate limit":                      {faults: []discordtest.Fault{{Method: post, Status: http.StatusTooManyRequests, RetryAfter: time.Millisecond, Times: 2}}},
 		"last call of the limit":          {faults: []discordtest.Fault{{Method: post, ResetAfter: time.Millisecond}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, f *fixture) {
-				// Others write so much that the search has several pages.
-				for range 120 {
+		run := func(t *testing.T, f *fixture) {
+			if test.forget {
+				for range 120 { // so much that the search has several pages
 					f.server.Write(mallory, "chatter")
 				}
-				f.server.Fault(test.faults...)
-				if test.forget {
-					// Held before the search, so that the nonce is forgotten by then.
-					gate := make(chan struct{})
-					f.server.Fault(discordtest.Fault{Method: list, Path: "/messages", Gate: gate})
-					go func() {
-						defer close(gate)
-						_ = f.server.Await(t.Context(), func() bool { return f.server.Count(list, "/messages") > 0 })
-						f.server.ForgetNonces()
-					}()
+			}
+			f.server.Fault(test.faults...)
+			if test.forget {
+				// A second request to post, which there is not to be, would come when the nonce is forgotten.
+				gate := make(chan struct{})
+				f.server.Fault(discordtest.Fault{Method: post, Nth: 2, Gate: gate})
+				go func() {
+					defer close(gate)
+					_ = f.server.Await(t.Context(), func() bool { return f.server.Count(post, "/messages") > 1 })
+					f.server.ForgetNonces()
+				}()
+			}
+			a := f.ask(time.Now(), nil)
+			f.work()
+			var ours []discordtest.Message
+			for _, m := range f.server.Messages() {
+				if m.Author.Bot {
+					ours = append(ours, m)
 				}
-				a := f.ask(time.Now(), nil)
-				f.work()
-				var ours []discordtest.Message
-				for _, m := range f.server.Messages() {
-					if m.Author.Bot {
-						ours = append(ours, m)
-					}
-				}
-				require.Len(t, ours, 1)
-				f.answer(a.ID, safety.OutcomeApproved, "carol")
-				f.work()
-				require.Contains(t, f.message(ours[0].ID).Text(), "approved by `carol`")
-			})
+			}
+			require.Len(t, ours, 1)
+			f.answer(a.ID, safety.OutcomeApproved, "carol")
+			f.work()
+			require.Contains(t, f.message(ours[0].ID).Text(), "approved by `carol`")
+		}
+		t.Run(name, func(t *testing.T) {
+			if name == "answer lost" {
+				each(t, run)
+				return
+			}
+			run(t, newFixture(t, dbtest.SQLite(t), nil))
 		})
 	}
 }

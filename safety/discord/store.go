@@ -43,9 +43,12 @@ WHERE user_id = $1`
 	deletePeople = `
 DELETE FROM discord_whitelist`
 
+	// Of two programs that start at once and set the same, neither fails.
 	insertPerson = `
 INSERT INTO discord_whitelist (user_id, name, added_at)
-VALUES ($1, $2, $3)`
+VALUES ($1, $2, $3)
+ON CONFLICT (user_id) DO UPDATE
+SET name = excluded.name`
 
 	selectMessage = `
 SELECT approval_id, action_id, channel_id, message_id, shown, gone, started_at, posted_at, reminded_at
@@ -74,8 +77,7 @@ WHERE approval_id = $3`
 	setReminded = `
 UPDATE discord_messages
 SET reminded_at = $1
-WHERE approval_id = $2
-  AND COALESCE(reminded_at, posted_at) <= $3`
+WHERE approval_id = $2`
 
 	countMessages = `
 SELECT COUNT(*)

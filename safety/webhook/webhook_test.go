@@ -173,13 +173,13 @@ func TestEventsAreSignedAndHoldNoMail(t *testing.T) {
 		require.NoError(t, err)
 		for _, d := range got {
 			h := hmac.New(sha256.New, key)
-			h.Write([]byte(d.header.Get("webhook-id") + "." + d.header.Get("webhook-timestamp") + "." + d.raw))
-			require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)), d.header.Get("webhook-signature"))
+			h.Write([]byte(d.header.Get("Webhook-Id") + "." + d.header.Get("Webhook-Timestamp") + "." + d.raw))
+			require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(h.Sum(nil)), d.header.Get("Webhook-Signature"))
 			for _, private := range []string{"Very private", "ann@example.com", "hunter2"} {
 				require.NotContains(t, d.raw, private)
 			}
 		}
-		require.NotEqual(t, got[0].header.Get("webhook-id"), got[1].header.Get("webhook-id"))
+		require.NotEqual(t, got[0].header.Get("Webhook-Id"), got[1].header.Get("Webhook-Id"))
 		require.Equal(t, "approval.requested", got[0].body["type"])
 		asked, answered := got[0].body["data"].(map[string]any), got[1].body["data"].(map[string]any)
 		require.Equal(t, "waiting", asked["outcome"])
@@ -204,7 +204,7 @@ func TestDeliveriesAreTriedAgain(t *testing.T) {
 		got := f.deliveries()
 		require.Len(t, got, 4, "a redirect is not followed")
 		for _, d := range got[1:] {
-			require.Equal(t, got[0].header.Get("webhook-id"), d.header.Get("webhook-id"))
+			require.Equal(t, got[0].header.Get("Webhook-Id"), d.header.Get("Webhook-Id"))
 			require.Equal(t, got[0].raw, d.raw)
 		}
 

@@ -47,7 +47,7 @@ var safetySettings = []setting{
 		func(c *Config) string { return discordPeople(c.Discord.Whitelist) }},
 	{"discord.remind", "", `"24h"`, func(c *Config) any { return &c.Discord.Remind },
 		func(c *Config) string { return remindInterval(c.Discord.Remind) }},
-	{"discord.endpoint", "", `"http://127.0.0.1:8026"`, func(c *Config) any { return &c.Discord.Endpoint },
+	{"discord.api_endpoint", "", `"http://127.0.0.1:8026"`, func(c *Config) any { return &c.Discord.Endpoint },
 		func(c *Config) string { return webAddress(c.Discord.Endpoint) }},
 	{"discord.gateway", "", `"ws://127.0.0.1:8026/gateway/"`, func(c *Config) any { return &c.Discord.Gateway },
 		func(c *Config) string { return socketAddress(c.Discord.Gateway) }},

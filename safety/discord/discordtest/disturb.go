@@ -84,3 +84,10 @@ func (s *Server) closeGateway() {
 	s.Disconnect(0)
 	s.gateway.serving.Wait()
 }
+
+// Dispatch sends an event to all sessions, whatever it is.
+func (s *Server) Dispatch(event string, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dispatch(event, data)
+}

@@ -110,7 +110,7 @@ func (s *Server) createMessage(r *http.Request) (any, error) {
 	}
 	m := &Message{
 		ID: s.newID(), ChannelID: r.PathValue("channel"), Author: s.Bot(), Timestamp: time.Now().UTC(), Embeds: []Embed{}, Components: []Row{},
-		Mentions: []User{}, Flags: d.Flags, Nonce: d.Nonce,
+		Mentions: []User{}, Flags: d.Flags, Nonce: d.Nonce, Enforced: d.EnforceNonce,
 	}
 	d.apply(m)
 	if err := m.check(); err != nil {

@@ -30,6 +30,7 @@ type Message struct {
 	Mentions        []User          `json:"mentions"`
 	AllowedMentions json.RawMessage `json:"-"` // as the writer gave it last; nil when it was left out
 	Edits           int             `json:"-"`
+	Enforced        bool            `json:"-"` // the nonce was to be enforced
 }
 
 // An Embed is a block with a title and fields.
