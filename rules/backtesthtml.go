@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,7 +74,7 @@ func (b *Backtest) page() backtestView {
 	}
 	for _, a := range b.Actions {
 		v.ActionRows = append(v.ActionRows, backtestRow{
-			Name: oneVisibleLine(a.Action), Count: a.Count, Share: share(a.Count, most), Before: fmt.Sprint(a.Before), BeforeShare: share(a.Before, most),
+			Name: oneVisibleLine(a.Action), Count: a.Count, Share: share(a.Count, most), Before: strconv.Itoa(a.Before), BeforeShare: share(a.Before, most),
 		})
 	}
 	for _, c := range b.Changes {

@@ -123,6 +123,27 @@
 // sender of a message. A rule with dangerous_override that goes by the sender, in its scope or in a leaf, therefore matches only
 // mail whose sender is authenticated; "authentication: required" asks for that in any rule, and "not_required" in none.
 //
+// # Files as code
+//
+// [Format] brings a file into its canonical form, and [Schema] describes files to editors. A file may hold tests, and another file
+// beside it may: each is a message and what the rules must make of it, which [File.Test] checks. An .eml file can stand in place of
+// the message:
+//
+//	tests:
+//	  - name: a newsletter leaves the inbox
+//	    message:
+//	      from: News <news@shop.example>
+//	      headers: {List-Unsubscribe: <https://shop.example/leave>}
+//	    actions: [{action: move, parameters: {label: Newsletters}}]
+//	  - name: a letter stays
+//	    eml: mails/letter.eml
+//	    message: {labels: [INBOX], sender_seen: true}
+//	    now: 2026-01-31T08:00:00Z
+//	    actions: []
+//
+// [RunBacktest] tries rules on mail that is there and changes nothing, and [Apply] does the stored rules to it. [FromGmail],
+// [FromSieve] and [ToGmail] translate filters of other kinds, and list what cannot be translated.
+//
 // # A whole file
 //
 //	labels: [Newsletters, Receipts]   # created where they do not exist

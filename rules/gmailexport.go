@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -274,7 +275,7 @@ func (f *GmailFilter) properties() ([]filterProperty, error) {
 	}
 	if f.SizeComparison != "" {
 		add("sizeOperator", map[string]string{"larger": "s_sl", "smaller": "s_ss"}[f.SizeComparison])
-		add("size", fmt.Sprint(f.Size))
+		add("size", strconv.FormatInt(f.Size, 10))
 		add("sizeUnit", "s_sb")
 	}
 	for _, label := range f.AddLabels {

@@ -159,14 +159,14 @@ func addressesOnly(field, text string) (Condition, bool) {
 			return Condition{}, false
 		}
 	}
-	var any []Condition
+	var either []Condition
 	if len(whole) > 0 {
-		any = append(any, withValues(Condition{Type: Address, Fields: []string{field}}, whole))
+		either = append(either, withValues(Condition{Type: Address, Fields: []string{field}}, whole))
 	}
 	if len(domains) > 0 {
-		any = append(any, withValues(Condition{Type: Address, Fields: []string{field}, Part: partDomain, Match: Wildcard}, domains))
+		either = append(either, withValues(Condition{Type: Address, Fields: []string{field}, Part: partDomain, Match: Wildcard}, domains))
 	}
-	return joined(Or, any), len(any) > 0
+	return joined(Or, either), len(either) > 0
 }
 
 func withValues(c Condition, values []string) Condition {

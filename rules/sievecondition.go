@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ func (c *sieveCommand) matching() (sieveMatch, error) {
 	}
 	for _, list := range m.args {
 		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "${") }) {
-			return m, fmt.Errorf("variables have no condition")
+			return m, errors.New("variables have no condition")
 		}
 	}
 	return m, nil
@@ -121,7 +122,7 @@ func sieveCondition(c *sieveCommand) (Condition, error) {
 		return NoneOf(always()), nil
 	case "not":
 		if len(c.tests) != 1 {
-			return Condition{}, fmt.Errorf("not takes one test")
+			return Condition{}, errors.New("not takes one test")
 		}
 		inner, err := sieveCondition(&c.tests[0])
 		return NoneOf(inner), err
@@ -181,12 +182,12 @@ func (m *sieveMatch) leaf(c *sieveCommand) (Condition, error) {
 			return m.dateCondition(Condition{Type: Now}, m.args[0][0], m.args[1])
 		}
 	}
-	return Condition{}, fmt.Errorf("it has no condition")
+	return Condition{}, errors.New("it has no condition")
 }
 
 func (c *sieveCommand) sizeCondition() (Condition, error) {
 	if len(c.tags) != 1 || len(c.nums) != 1 {
-		return Condition{}, fmt.Errorf("it takes :over or :under, and a number")
+		return Condition{}, errors.New("it takes :over or :under, and a number")
 	}
 	kind := map[string]Kind{"over": LargerThan, "under": SmallerThan}[c.tags[0].name]
 	return Condition{Type: kind, Value: sizeText(c.nums[0])}, nil
@@ -203,7 +204,7 @@ func present(headers []string) []Condition {
 // texts compares with texts. The empty text, which everything contains, is no value of a condition.
 func (m *sieveMatch) texts(c Condition, values []string) (Condition, error) {
 	if slices.Contains(values, "") || len(values) == 0 {
-		return c, fmt.Errorf("a comparison with the empty text has no condition")
+		return c, errors.New("a comparison with the empty text has no condition")
 	}
 	if m.match != Is || c.Type == Body {
 		c.Match = m.match
@@ -249,7 +250,7 @@ func compareEach(c Condition, compare Compare, values []string) (Condition, erro
 		list[i].Compare, list[i].Value = compare, value
 	}
 	if len(list) == 0 {
-		return c, fmt.Errorf("there is nothing to compare with")
+		return c, errors.New("there is nothing to compare with")
 	}
 	return joined(Or, list), nil
 }
@@ -268,7 +269,7 @@ func (m *sieveMatch) addressCondition(headers, values []string) (Condition, erro
 		c.Type = AddressCount
 		return compareEach(c, m.count, values)
 	case m.value != "" || m.numeric || m.index != 0:
-		return c, fmt.Errorf("addresses are not compared by order or index")
+		return c, errors.New("addresses are not compared by order or index")
 	}
 	c.Part = m.part
 	return m.texts(c, values)
@@ -281,7 +282,7 @@ func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (C
 		c.Zone = "UTC"
 	}
 	if m.count != "" {
-		return c, fmt.Errorf("dates are not counted")
+		return c, errors.New("dates are not counted")
 	}
 	if m.value != "" {
 		return compareEach(c, m.value, values)

@@ -159,7 +159,7 @@ func (r *sieveRun) addFlags(flags []string, set bool) {
 	known := map[string][2]postroom.ActionType{
 		`\seen`: {postroom.MarkRead, postroom.MarkUnread}, `\flagged`: {postroom.Star, postroom.Unstar}, `\deleted`: {postroom.Trash, postroom.Restore},
 	}
-	for _, flag := range strings.Fields(strings.Join(flags, " ")) {
+	for flag := range strings.FieldsSeq(strings.Join(flags, " ")) {
 		actions, ok := known[strings.ToLower(flag)]
 		switch {
 		case !ok:

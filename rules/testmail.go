@@ -120,33 +120,40 @@ func (p *fileParser) testField(n ast.Node, spec *testMail, name, value string) {
 
 var attachmentKeys = []string{"name", "type"}
 
-// testAttachment reads the name of a file, or a mapping with its type and content.
+// testAttachment reads the name of a file, or a mapping with its type.
 func (p *fileParser) testAttachment(n ast.Node) postroom.Attachment {
 	a := postroom.Attachment{ContentType: "application/octet-stream"}
 	name := n
 	if _, isText := textOfNode(n); !isText {
-		m := p.mapping(n, "an attachment", attachmentKeys)
-		if m == nil {
+		if name = p.attachmentMapping(n, &a); name == nil {
 			return a
 		}
-		if kind, ok := m.values["type"]; ok {
-			a.ContentType, _ = p.text(kind, "type")
-			if !mediaType(a.ContentType) {
-				p.problem(positionOf(kind), fmt.Sprintf("%q is no media type", a.ContentType), "write it as application/pdf")
-			}
-		}
-		given, ok := m.values["name"]
-		if !ok {
-			p.problem(m.at, "the attachment has no name", "write name: and that of a file")
-			return a
-		}
-		name = given
 	}
 	a.Filename, _ = p.text(name, "the name of an attachment")
 	if strings.ContainsFunc(a.Filename, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
 		p.problem(positionOf(name), fmt.Sprintf("%q is no name of a file", a.Filename), "write it without quotes and backslashes")
 	}
 	return a
+}
+
+// attachmentMapping reads the type of a file and returns its name; nil when there is none, which has been reported.
+func (p *fileParser) attachmentMapping(n ast.Node, a *postroom.Attachment) (name ast.Node) {
+	m := p.mapping(n, "an attachment", attachmentKeys)
+	if m == nil {
+		return nil
+	}
+	if kind, ok := m.values["type"]; ok {
+		a.ContentType, _ = p.text(kind, "type")
+		if !mediaType(a.ContentType) {
+			p.problem(positionOf(kind), fmt.Sprintf("%q is no media type", a.ContentType), "write it as application/pdf")
+		}
+	}
+	name, ok := m.values["name"]
+	if !ok {
+		p.problem(m.at, "the attachment has no name", "write name: and that of a file")
+		return nil
+	}
+	return name
 }
 
 func mediaType(text string) bool {

@@ -118,7 +118,7 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 	for _, rule := range slices.Sorted(maps.Keys(done.Rules)) {
 		out.add("by rule", fmt.Sprintf("%s: %d", rule, done.Rules[rule]))
 	}
-	out.add("already so", fmt.Sprint(done.AlreadySo))
+	out.add("already so", done.AlreadySo)
 	if done.Refused > 0 {
 		out.add("refused", fmt.Sprintf("%d name a label that is not there", done.Refused))
 	}
