@@ -126,7 +126,7 @@ func (h *host) explain(ctx context.Context, m *postroom.Message) (*explanation, 
 }
 
 func (h *host) explainRules(ctx context.Context, m *postroom.Message) ([]ruleView, error) {
-	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: h.log})
+	engine, err := h.engine()
 	if err != nil {
 		return nil, err
 	}

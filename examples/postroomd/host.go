@@ -192,6 +192,11 @@ func (h *host) disableRules(ctx context.Context, tx queue.Tx, accountID string, 
 	return err
 }
 
+// engine decides by the stored rules. It disables those that it cannot evaluate, so all that decide or explain have this one.
+func (h *host) engine() (*rules.Engine, error) {
+	return rules.NewEngine(rules.EngineConfig{Store: h.rules, Senders: h.mail, Logger: h.log})
+}
+
 // dispatcher runs all jobs there are. On SQLite the lock makes it the only one.
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
@@ -200,7 +205,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Senders: h.mail, Logger: h.log})
+	engine, err := h.engine()
 	if err != nil {
 		return nil, err
 	}

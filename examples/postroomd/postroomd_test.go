@@ -332,9 +332,21 @@ func TestFailedActionsAreTold(t *testing.T) {
 func TestRulesMayAskForTheSender(t *testing.T) {
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - name: new\n    condition: {op: not, children: [{type: sender_seen}]}\n    action: star\n"), 0o600))
-	s := demoJSON(t, "--data", filepath.Join(t.TempDir(), "data"), "--rules", rules)
+	dir := filepath.Join(t.TempDir(), "data")
+	s := demoJSON(t, "--data", dir, "--rules", rules)
 	require.Positive(t, s.Rules["new"], "a rule that cannot be asked is disabled")
 	require.Zero(t, s.Failed)
+
+	var listed struct{ Messages []struct{ ID string } }
+	r := postroomd(t, "mail", "list", "--data", dir, "--json", "--limit", "1")
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &listed), r.stdout)
+	require.Len(t, listed.Messages, 1)
+	r = postroomd(t, "explain", listed.Messages[0].ID, "--data", dir, "--json")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.NotContains(t, r.stdout, "needs a record of senders")
+	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "new", "--dry-run", "--json")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, fmt.Sprintf(`"matched": %d`, s.Rules["new"]))
 }
 
 // A download that broke off is a fault that scripts see, and the whole messages before it are kept.

@@ -63,7 +63,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
-	engine, err := rules.NewEngine(rules.EngineConfig{Store: h.rules, Logger: h.log})
+	engine, err := h.engine()
 	if err != nil {
 		return err
 	}
