@@ -157,7 +157,7 @@ func (s *statusView) print(w io.Writer) error {
 		f.add("accounts", "none; 'postroomd run' makes the one of gmail.address")
 	}
 	f.add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
-	f.add("stopped", s.Stopped)
+	f.add("actions", s.Stopped)
 	f.add("dry run", unless(!s.DryRun, "nothing is carried out"))
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
 	if d := s.Discord; d != nil {
