@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +31,9 @@ func TestEveryAnswerBecomesADecision(t *testing.T) {
 
 // always gives one answer and notes the longest request.
 type always struct {
-	turn    llmtest.Turn
+	turn llmtest.Turn
+
+	mu      sync.Mutex
 	longest int
 }
 
@@ -42,6 +45,8 @@ func (a *always) Complete(_ context.Context, req *llm.Request) (*llm.Response, e
 			length += len(c.Arguments)
 		}
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.longest = max(a.longest, length)
 	return a.turn.Response, a.turn.Err
 }
