@@ -78,12 +78,21 @@ func (l *Ledger) Refuse(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	return action, err
 }
 
+// dryRunMark begins the reason of what a dry run has left out.
+const dryRunMark = "dry run: "
+
 // dryRun says what a dry run has left out.
 func dryRun(v Verdict) string {
 	if v.RequiresApproval {
-		return "dry run: a person would have been asked"
+		return dryRunMark + "a person would have been asked"
 	}
-	return "dry run: it would have been carried out"
+	return dryRunMark + "it would have been carried out"
+}
+
+// LeftOut reports whether an action was canceled because it was decided in a dry run: nobody has said no to it, and it counts for
+// no cap, share or breaker.
+func LeftOut(a *postroom.Action) bool {
+	return a.State == postroom.ActionCanceled && strings.HasPrefix(a.Error, dryRunMark)
 }
 
 // nothingDone returns the hint of an action that changed nothing.

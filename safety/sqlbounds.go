@@ -57,7 +57,7 @@ SET counted = model_counts.counted + 1`
 	// The decisions of an account since a time, and those of them by which models act alone.
 	countByModels = `
 SELECT COUNT(*) AS decided,
-  COALESCE(SUM(CASE WHEN source = 'llm' AND needs_approval = 0 AND action_type IN (?) THEN 1 ELSE 0 END), 0) AS taken
+  COALESCE(SUM(CASE WHEN source = 'llm' AND needs_approval = 0 AND action_type IN (?) AND ` + notDry + ` THEN 1 ELSE 0 END), 0) AS taken
 FROM decisions
 WHERE account_id = ?
   AND created_at > ?`
@@ -73,7 +73,16 @@ FROM (
     AND action_type IN (?)
     AND needs_approval = 0
     AND created_at > ?
+    AND ` + notDry + `
   LIMIT ?) AS alone`
+
+	// A dry run has done nothing.
+	notDry = `NOT EXISTS (
+    SELECT 1
+    FROM actions
+    WHERE actions.decision_id = decisions.id
+      AND actions.state = 'canceled'
+      AND actions.error LIKE '` + dryRunMark + `%')`
 
 	countFailed = `
 SELECT COUNT(*)

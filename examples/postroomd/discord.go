@@ -103,6 +103,9 @@ func (h *host) summarizeAction(ctx context.Context, a postroom.Action) (string, 
 		return "", err
 	}
 	account, err := h.mail.Account(ctx, a.AccountID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return describe(a, names) + " in a mailbox that was removed", nil
+	}
 	if err != nil {
 		return "", err
 	}

@@ -54,6 +54,9 @@ func (h *host) stands(ctx context.Context, accountID, messageID string) (bool, e
 		return false, err
 	}
 	for _, e := range done {
+		if safety.LeftOut(&e.Action) {
+			continue
+		}
 		switch e.Action.State {
 		case postroom.ActionRejected, postroom.ActionCanceled, postroom.ActionFailed:
 			return false, nil

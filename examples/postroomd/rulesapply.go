@@ -67,6 +67,7 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
+	a.dry = a.dry || h.cfg.Safety.DryRun // recorded, the batch would be canceled for good, and its name used up
 	done, err := rules.Apply(ctx, rules.ApplyConfig{
 		Engine: engine, Only: a.only, Messages: h.mail.AllMessages(ctx, account.ID, window), Batch: a.batch,
 		Labels: h.mail, Ledger: h.ledger, DryRun: a.dry,

@@ -10,6 +10,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/discord"
+	"github.com/postroom-go/postroom/safety/webhook"
 )
 
 // How often it is looked whether only jobs are left that are for later, and how many are read at a time.
@@ -50,6 +52,10 @@ func (h *host) runJobs(ctx context.Context) error {
 // onlyLater reports whether there are jobs, and all of them were enqueued for a time to come, may not start now, or wait for a model
 // that is not asked. Any other one that is tried again is not for later.
 func (h *host) onlyLater(ctx context.Context) (bool, error) {
+	limits, err := h.queue.Limits(ctx)
+	if err != nil {
+		return false, err
+	}
 	filter := queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: laterPage}
 	for found := false; ; found = true {
 		jobs, err := h.queue.Jobs(ctx, filter)
@@ -57,7 +63,7 @@ func (h *host) onlyLater(ctx context.Context) (bool, error) {
 		switch {
 		case err != nil:
 			return false, err
-		case slices.ContainsFunc(jobs, func(j queue.Job) bool { return !isLater(&j, now) }):
+		case slices.ContainsFunc(jobs, func(j queue.Job) bool { return !isPaused(&j, limits) && !isLater(&j, now) }):
 			return false, nil
 		case len(jobs) < laterPage:
 			return found || len(jobs) > 0, nil
@@ -66,7 +72,28 @@ func (h *host) onlyLater(ctx context.Context) (bool, error) {
 	}
 }
 
+// isPaused reports whether nobody may start the job until somebody resumes what it is of.
+func isPaused(j *queue.Job, limits []queue.LimitStatus) bool {
+	return j.State == queue.StateQueued && slices.ContainsFunc(limits, func(l queue.LimitStatus) bool {
+		switch {
+		case !l.Paused:
+			return false
+		case l.Kind == queue.TargetType:
+			return l.Target == queue.ForAll() || l.Name == j.Type
+		case l.Kind == queue.TargetKey:
+			return l.Name == j.LimitKey
+		}
+		return strings.HasPrefix(j.LimitKey, l.Name)
+	})
+}
+
+// tells are the jobs that only tell people of requests: whom they do not reach now, the next run tells.
+var tells = []string{string(discord.JobNotify), string(discord.JobExpire), string(discord.JobDigest), string(webhook.JobDeliver)}
+
 func isLater(j *queue.Job, now time.Time) bool {
+	if slices.Contains(tells, j.Type) {
+		return j.State == queue.StateQueued && j.NotBefore.After(now)
+	}
 	if waitsForModel(j, now) {
 		return j.NotBefore.Sub(now) > modelPatience
 	}
