@@ -2,12 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -334,25 +332,6 @@ func mailOf(t *testing.T, server *gmailtest.Server) string {
 	return string(text)
 }
 
-func TestHealthWithoutDatabase(t *testing.T) {
-	server, dir := newGmail(t), filepath.Join(t.TempDir(), "data")
-	r := start(t, "--config", configure(t, server, ""), "--data", dir)
-	r.ready()
-	require.NoError(t, os.Rename(folder(dir).database(), folder(dir).database()+".gone"))
-	port := r.url[strings.LastIndex(strings.TrimRight(r.url, "/"), ":")+1 : len(r.url)-1]
-	r.eventually("the check fails", func() bool { return postroomd(t, "healthcheck", "--set", "app.port="+port).status == exitFailed })
-	var body string
-	r.eventually("it is unhealthy", func() bool {
-		var status int
-		status, body = r.get("healthz")
-		return status == http.StatusServiceUnavailable
-	})
-	require.Contains(t, body, `"status": "unhealthy"`)
-	status, _ := r.get("readyz")
-	require.Equal(t, http.StatusServiceUnavailable, status)
-	r.kill()
-}
-
 // Several daemons share one PostgreSQL database: each message is taken in and decided about once.
 func TestDaemonsShareAPostgres(t *testing.T) {
 	dsn := dbtest.PostgresDSN(t)
@@ -377,68 +356,7 @@ func TestDaemonsShareAPostgres(t *testing.T) {
 }
 
 // Traces and metrics arrive at the endpoint, and log lines name their span.
-func TestTelemetryArrives(t *testing.T) {
-	var mu sync.Mutex
-	bodies := map[string][]byte{}
-	receiver := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		defer mu.Unlock()
-		bodies[r.URL.Path] = append(bodies[r.URL.Path], body...)
-	})}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	go receiver.Serve(listener)
-	t.Cleanup(func() { require.NoError(t, receiver.Close()) })
-
-	server, dir := newGmail(t), filepath.Join(t.TempDir(), "data")
-	where := []string{"--config", configure(t, server, "[app]\nservice_name = \"robot\"\n"), "--data", dir}
-	t.Setenv("OTLP_ENDPOINT", "http://"+listener.Addr().String())
-	r := start(t, where...)
-	r.ready()
-	r.eventually("all is sorted", func() bool { return idle(t, server, where...) })
-	r.stop()
-	mu.Lock()
-	defer mu.Unlock()
-	for _, text := range []string{"ingest.gmail", "robot", "service.version", "deployment.environment", "host.arch", "os.type"} {
-		require.True(t, bytes.Contains(bodies["/v1/traces"], []byte(text)), "%q in the traces", text)
-	}
-	require.NotEmpty(t, bodies["/v1/metrics"])
-}
-
 // systemd hears when it is ready, and when it stops.
-func TestSystemdIsTold(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "notify")
-	listener, err := new(net.ListenConfig).ListenPacket(t.Context(), "unixgram", socket)
-	require.NoError(t, err)
-	defer listener.Close()
-	t.Setenv("NOTIFY_SOCKET", socket)
-	r := start(t, "--config", configure(t, newGmail(t), ""), "--data", filepath.Join(t.TempDir(), "data"))
-	hear := func() string {
-		text := make([]byte, 100)
-		n, _, err := listener.ReadFrom(text)
-		require.NoError(t, err)
-		return string(text[:n])
-	}
-	require.Equal(t, "READY=1", hear())
-	r.stop()
-	require.Equal(t, "STOPPING=1", hear())
-}
-
-func TestManualAndCompletion(t *testing.T) {
-	dir := t.TempDir()
-	r := postroomd(t, "man", dir)
-	require.Equal(t, 0, r.status, r.stderr)
-	page, err := os.ReadFile(filepath.Join(dir, "postroomd-run.1"))
-	require.NoError(t, err)
-	require.Contains(t, string(page), "--once")
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		r = postroomd(t, "completion", shell)
-		require.Equal(t, 0, r.status, r.stderr)
-		require.Contains(t, r.stdout, "postroomd")
-	}
-}
-
 // A snoozed message sleeps for days: a run that is to end when all is done does not wait for it.
 func TestRunOnceWaitsForNoSnooze(t *testing.T) {
 	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Dir: filepath.Join(t.TempDir(), "gmail"), Email: sample.Owner})

@@ -20,6 +20,7 @@ func stopCommand() *cobra.Command {
 		Short: "Stop everything that changes mailboxes, on all machines, until 'postroomd resume'",
 		Long: `Stop everything that changes mailboxes, at once and on all machines that use the database. What is under way ends; nothing is
 started after that. Mail is still taken in and decided about, and people can still approve: all that waits for 'postroomd resume'.
+Labels that the rules name are still made where they are missing.
 
 When no command can be given, make the file of safety.stop_file: each postroomd that sees it stops as long as it is there.`,
 		Args: cobra.NoArgs,
