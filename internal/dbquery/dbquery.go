@@ -6,9 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
-
-	"github.com/jmoiron/sqlx"
-	"github.com/jmoiron/sqlx/reflectx"
 )
 
 // A Querier runs queries: a *sqlx.DB, a *sql.Tx, a queue.Tx.
@@ -33,7 +30,23 @@ func Exec(ctx context.Context, e Execer, statement string, args ...any) (changed
 
 // Select reads all rows into the slice that dest points to: of structs, by their db tags, or of values of one column.
 func Select(ctx context.Context, q Querier, dest any, query string, args ...any) error {
-	return sqlx.SelectContext(ctx, queryer{q}, dest, query, args...)
+	all := reflect.ValueOf(dest)
+	if all.Kind() != reflect.Pointer || all.IsNil() || all.Elem().Kind() != reflect.Slice {
+		return errors.New("dbquery: Select needs a pointer to a slice")
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	list := all.Elem()
+	list.SetLen(0)
+	return each(rows, list.Type().Elem(), func(r *reading) error {
+		n := list.Len()
+		list.Grow(1)
+		list.SetLen(n + 1)
+		list.Index(n).SetZero()
+		return r.scan(list.Index(n))
+	})
 }
 
 // Get reads the first row into what dest points to. Without one the error is [sql.ErrNoRows].
@@ -42,29 +55,21 @@ func Get(ctx context.Context, q Querier, dest any, query string, args ...any) er
 	if one.Kind() != reflect.Pointer || one.IsNil() {
 		return errors.New("dbquery: Get needs a pointer")
 	}
-	rows := reflect.New(reflect.SliceOf(one.Type().Elem()))
-	if err := Select(ctx, q, rows.Interface(), query, args...); err != nil {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
 		return err
 	}
-	if rows.Elem().Len() == 0 {
-		return sql.ErrNoRows
+	found := false
+	err = each(rows, one.Type().Elem(), func(r *reading) error {
+		if found {
+			return nil
+		}
+		found = true
+		one.Elem().SetZero()
+		return r.scan(one.Elem())
+	})
+	if err == nil && !found {
+		err = sql.ErrNoRows
 	}
-	one.Elem().Set(rows.Elem().Index(0))
-	return nil
+	return err
 }
-
-var mapper = reflectx.NewMapperFunc("db", sqlx.NameMapper)
-
-// queryer is what sqlx asks for.
-type queryer struct{ Querier }
-
-func (q queryer) QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error) {
-	rows, err := q.QueryContext(ctx, query, args...) //nolint:rowserrcheck // sqlx does
-	if err != nil {
-		return nil, err
-	}
-	return &sqlx.Rows{Rows: rows, Mapper: mapper}, nil
-}
-
-// QueryRowxContext is there because sqlx wants it; Select does not call it.
-func (q queryer) QueryRowxContext(context.Context, string, ...any) *sqlx.Row { return &sqlx.Row{} }

@@ -3,6 +3,7 @@ package dbquery_test
 import (
 	"context"
 	"database/sql"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,4 +55,92 @@ func TestRowsAreReadWithinTransactionsAndWithout(t *testing.T) {
 		require.Error(t, dbquery.Select(t.Context(), db.Reader(), &[]person{}, "SELECT nothing"))
 		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), person{}, "SELECT 1"), "dbquery: Get needs a pointer")
 	})
+}
+
+type stay struct {
+	person
+
+	Left sql.NullString `db:"left"`
+	note string
+}
+
+func TestRowsFillNothingButTheirColumns(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		get := func(dest any, query string) error { return dbquery.Get(t.Context(), db.Reader(), dest, query) }
+		one := stay{person: person{"Grace", 85}, Left: sql.NullString{String: "1992", Valid: true}, note: "old"}
+		require.NoError(t, get(&one, "SELECT 'Ada' AS full_name"))
+		require.Equal(t, stay{person: person{Name: "Ada"}}, one, "what was there before is gone")
+		require.NoError(t, get(&one, "SELECT 36 AS age, 'Ada' AS full_name, '1852' AS \"left\""), "the same type by other columns")
+		require.Equal(t, stay{person: person{"Ada", 36}, Left: sql.NullString{String: "1852", Valid: true}}, one)
+
+		all := []stay{{Left: sql.NullString{String: "1992", Valid: true}}, {}}
+		require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &all, "SELECT 'Ada' AS full_name"))
+		require.Equal(t, []stay{{person: person{Name: "Ada"}}}, all, "elements that were there before are gone")
+
+		none := []stay(nil)
+		require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &none, "SELECT 'Ada' AS full_name WHERE 1 = 0"))
+		require.Nil(t, none)
+	})
+}
+
+func TestColumnsThatFitNowhereAreErrors(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		var (
+			one  person
+			age  int
+			many []person
+		)
+		for query, dest := range map[string]any{"SELECT 36 AS age, 7 AS shoe": &one, "SELECT 1 AS a, 2 AS b": &age, "SELECT NULL AS age": &one} {
+			require.Error(t, dbquery.Get(t.Context(), db.Reader(), dest, query), query)
+		}
+		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), &one, "SELECT 7 AS shoe"), "dbquery: dbquery_test.person has no field for the column shoe")
+		require.EqualError(t, dbquery.Get(t.Context(), db.Reader(), &age, "SELECT 1 AS a, 2 AS b"), "dbquery: 2 columns for a int, which is one")
+		require.EqualError(t, dbquery.Select(t.Context(), db.Reader(), many, "SELECT 1"), "dbquery: Select needs a pointer to a slice")
+		require.NoError(t, db.Reader().PingContext(t.Context()), "no connection is left with open rows")
+	})
+}
+
+func TestAStatementThatWritesIsReadToItsEnd(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			if _, err := tx.ExecContext(ctx, "CREATE TABLE people (full_name TEXT NOT NULL, age INTEGER NOT NULL)"); err != nil {
+				return err
+			}
+			var name string
+			require.NoError(t, dbquery.Get(ctx, tx, &name, "INSERT INTO people VALUES ('Ada', 36), ('Grace', 85) RETURNING full_name"))
+			require.Equal(t, "Ada", name)
+			return nil
+		}))
+		var n int
+		require.NoError(t, dbquery.Get(t.Context(), db.Reader(), &n, "SELECT COUNT(*) FROM people"))
+		require.Equal(t, 2, n)
+	})
+}
+
+// Several goroutines find the layouts of one type at once.
+func TestLayoutsAreSharedByGoroutines(t *testing.T) {
+	db := dbtest.SQLite(t)
+	var all sync.WaitGroup
+	for _, query := range []string{"SELECT 36 AS age, 'Ada' AS full_name", "SELECT 'Ada' AS full_name, 36 AS age"} {
+		for range 8 {
+			all.Go(func() {
+				var one person
+				if err := dbquery.Get(context.Background(), db.Reader(), &one, query); err != nil || one != (person{"Ada", 36}) {
+					t.Errorf("%v, %v", one, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+func BenchmarkGet(b *testing.B) {
+	db := dbtest.SQLite(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		var one person
+		if err := dbquery.Get(b.Context(), db.Reader(), &one, "SELECT 36 AS age, 'Ada' AS full_name"); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -60,7 +60,8 @@ func PostgresDSN(t testing.TB) string {
 	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	execute(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
 	t.Cleanup(func() { execute(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
-	return With(t, dsn, "search_path", schema)
+	// What a test has written need not survive its server, and the disk is what tests would wait for most.
+	return With(t, With(t, dsn, "search_path", schema), "synchronous_commit", "off")
 }
 
 // With is dsn, which is a URL, with one more parameter.

@@ -24,6 +24,7 @@ func TestStoredTextIsOfOneWidthAndSortsAsTime(t *testing.T) {
 		a, b := draw(t, "a"), draw(t, "b")
 		textA, textB := dbtime.Format(a), dbtime.Format(b)
 		require.Len(t, textA, len(dbtime.Layout))
+		require.Equal(t, a.UTC().Format(dbtime.Layout), textA)
 		require.Equal(t, a.Before(b), textA < textB)
 		require.Equal(t, a.Equal(b), textA == textB)
 		var back dbtime.Time
@@ -31,6 +32,11 @@ func TestStoredTextIsOfOneWidthAndSortsAsTime(t *testing.T) {
 		require.True(t, a.Equal(back.Time))
 		require.Equal(t, time.UTC, back.Location())
 	})
+}
+
+func TestYearsThatDoNotFitTheWidthAreWrittenInFull(t *testing.T) {
+	require.Equal(t, "12026-03-01T11:00:00.000000Z", dbtime.Format(time.Date(12026, 3, 1, 11, 0, 0, 0, time.UTC)))
+	require.Equal(t, "-0001-03-01T11:00:00.000000Z", dbtime.Format(time.Date(-1, 3, 1, 11, 0, 0, 0, time.UTC)))
 }
 
 func TestZeroIsNull(t *testing.T) {

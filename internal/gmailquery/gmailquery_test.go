@@ -188,3 +188,23 @@ func FuzzWords(f *testing.F) {
 		require.Equal(t, found, gmailquery.Words(strings.Join(found, " ")), "words are words of themselves")
 	})
 }
+
+// A query reads the fields that it looks into, each once, and no more than it has to.
+func TestMatchReadsWhatItLooksInto(t *testing.T) {
+	for q, want := range map[string][]gmailquery.Field{
+		"from:ann -from:bob":         {gmailquery.Sender},
+		"subject:tea from:ann":       {gmailquery.Subject},
+		"from:ann subject:\"a tea\"": {gmailquery.Sender, gmailquery.Subject},
+		"larger:1M tea":              nil,
+		"ann":                        {gmailquery.Sender},
+		"subject:(a AROUND 2 b)":     {gmailquery.Subject},
+	} {
+		var read []gmailquery.Field
+		d := gmailquery.Document{Read: func(f gmailquery.Field) []string {
+			read = append(read, f)
+			return map[gmailquery.Field][]string{gmailquery.Sender: {"ann"}}[f]
+		}}
+		gmailquery.Match(parse(t, q), &d)
+		require.Equal(t, want, read, q)
+	}
+}

@@ -9,6 +9,9 @@ import (
 type Document struct {
 	// Words are the words of each field but [Anywhere], by [Words]; [Gap] parts the values of a list.
 	Words map[Field][]string
+	// Read returns the words of a field that Words does not have yet; Match calls it once for each that the query looks into. Nil: there are
+	// no more.
+	Read func(f Field) []string
 
 	Labels    []string // keys, by [LabelKey]
 	UserLabel bool     // one of them is not Gmail's own
@@ -16,6 +19,19 @@ type Document struct {
 	Received  time.Time
 	Size      int64
 	MessageID string
+}
+
+// words returns the words of a field.
+func (d *Document) words(f Field) []string {
+	words, known := d.Words[f]
+	if !known && d.Read != nil {
+		if d.Words == nil {
+			d.Words = make(map[Field][]string)
+		}
+		words = d.Read(f)
+		d.Words[f] = words
+	}
+	return words
 }
 
 // Match reports whether the query finds the message. It does not look at [Query].Hidden.
@@ -43,12 +59,12 @@ func (n Or) match(d *Document) bool {
 func (n Not) match(d *Document) bool { return !n.Node.match(d) }
 
 func (n Phrase) match(d *Document) bool {
-	return slices.ContainsFunc(n.Field.fields(), func(f Field) bool { return len(positions(d.Words[f], n.Words)) > 0 })
+	return slices.ContainsFunc(n.Field.fields(), func(f Field) bool { return len(positions(d.words(f), n.Words)) > 0 })
 }
 
 func (n Around) match(d *Document) bool {
 	return slices.ContainsFunc(n.Field.fields(), func(f Field) bool {
-		lefts, rights := positions(d.Words[f], n.Left), positions(d.Words[f], n.Right)
+		lefts, rights := positions(d.words(f), n.Left), positions(d.words(f), n.Right)
 		for _, left := range lefts {
 			if slices.ContainsFunc(rights, func(right int) bool { return n.near(left, right) }) {
 				return true
