@@ -174,7 +174,7 @@ func (d *dateParser) zone(s string) bool {
 	if len(digits) <= 2 {
 		n *= 100
 	}
-	if n >= 2400 {
+	if n >= 2400 || n%100 > 59 {
 		return false
 	}
 	seconds := (n/100*60 + n%100) * 60

@@ -17,7 +17,7 @@ import (
 func FuzzParseDate(f *testing.F) {
 	for _, value := range []string{
 		"Fri, 21 Nov 1997 09:55:06 -0600", "21 Nov 97 9:55 GMT", "Fri Nov 21 09:55:06 1997", "1997-11-21T09:55:06+01:00", "Sat Nov 21 09:55:06 EST 1997",
-		"Fri, 21 Nov 1997 (a (nested) comment) 09 : 55 : 06 -0600 (CST)", "029 Feb 2024 23:59:60 +2359", "1-jan-099 12:00am", "Tue, 1 Jan 2002 1:2:3pm z",
+		"Fri, 21 Nov 1997 (a (nested) comment) 09 : 55 : 06 -0600 (CST)", "029 Feb 2024 23:59:60 +2359", "1-jan-099 12:00am", "Tue, 1 Jan 2002 1:2:3pm z", "1 Feb 00 0:0 +2370",
 	} {
 		f.Add(value)
 	}
@@ -98,7 +98,7 @@ func FuzzParameters(f *testing.F) {
 
 // Ids have no blanks and no brackets around them, and are read from what they are written as.
 func FuzzParseMessageIDs(f *testing.F) {
-	for _, value := range []string{"<a@b> <c@d>", "a@b c@d", "<a @ b>", "Your message <a@b> of \"today\"", "<<a@b>>", "<a@b", "<>", "a>b", "<a\u00a0b>"} {
+	for _, value := range []string{"<a@b> <c@d>", "a@b c@d", "<a @ b>", "Your message <a@b> of \"today\"", "<<a@b>>", "<a@b", "<>", "a>b", "<a\u00a0b>", "<\xc2  \xa0>"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

@@ -128,10 +128,16 @@ const lost = (e, style, view) => {
   const top = over(rgba(style.webkitTextFillColor), below), [a, b] = [luminance(top), luminance(below)];
   return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 1.15 && [0, 1, 2].every((i) => Math.abs(top[i] - below[i]) <= 40);
 };
+const isClipped = (style) => {
+  const edges = style.position !== "absolute" && style.position !== "fixed" ? null : style.clip.match(/^rect\((.*)\)$/);
+  if (!edges) return false;
+  const [top, right, bottom, left] = edges[1].split(", ").map(parseFloat); // auto is NaN
+  return right - left <= 1 || bottom - top <= 1;
+};
 const isSeen = (node, view) => {
   const e = node.parentElement, style = view.getComputedStyle(e);
   if (e.closest("script,style,title,iframe,template,noframes,noembed") || !e.checkVisibility()) return false;
-  if (style.visibility !== "visible" || style.contentVisibility === "hidden" || parseFloat(style.fontSize) <= 1 || lost(e, style, view)) return false;
+  if (style.visibility !== "visible" || style.contentVisibility === "hidden" && style.display !== "inline" || parseFloat(style.fontSize) <= 1 || lost(e, style, view)) return false;
   const range = node.ownerDocument.createRange();
   range.selectNodeContents(node);
   let boxes = [...range.getClientRects()].map((r) => ({ l: r.left, r: r.right, t: r.top, b: r.bottom })), opacity = 1, absolute = false;
@@ -141,7 +147,7 @@ const isSeen = (node, view) => {
     const isOut = absolute && s.position === "static"; // such a box does not clip
     if (!isOut && s.display !== "inline" && s.overflowX !== "visible")
       boxes = boxes.map((q) => ({ l: Math.max(q.l, r.left), r: Math.min(q.r, r.right), t: Math.max(q.t, r.top), b: Math.min(q.b, r.bottom) }));
-    if (s.clipPath.startsWith("inset(50") || s.position === "absolute" && s.clip === "rect(0px, 0px, 0px, 0px)") boxes = [];
+    if (s.clipPath.startsWith("inset(50") || isClipped(s)) boxes = [];
     absolute = (absolute && isOut) || s.position === "absolute" || s.position === "fixed";
   }
   boxes = boxes.filter((q) => q.r - q.l > 1 && q.b - q.t > 1 && q.r > 0 && q.b > 0 && q.l < 5000);

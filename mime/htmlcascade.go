@@ -1,6 +1,9 @@
 package mime
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // styledBy are the attributes that style an element.
 const styledBy = 1<<attrStyle | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText | 1<<attrOpen
@@ -94,7 +97,11 @@ func (r *htmlReader) defaults(tag htmlTag, element *htmlElement, set *attrSet) {
 func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 	c := &r.cascade
 	if set.has&(1<<attrHidden) != 0 {
-		c.set(propDisplay, cssValue{word: wordNone})
+		if strings.EqualFold(set.get(attrHidden), "until-found") {
+			c.set(propContentVisibility, cssValue{word: wordHidden})
+		} else {
+			c.set(propDisplay, cssValue{word: wordNone})
+		}
 	}
 	traits := elements[tag].traits
 	if tag == tagTable || tag == tagBody || traits&tableContent != 0 {

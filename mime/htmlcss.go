@@ -253,8 +253,8 @@ func (p *declParser) property(prop cssProp, value string) {
 	case propMargin, propPadding, propInset:
 		p.sides(prop, value)
 	case propOpacity:
-		if v, ok := parseChannel(value, 1); ok {
-			p.set(prop, cssValue{number: float32(v)})
+		if v, ok := opacityValue(value); ok {
+			p.set(prop, v)
 		}
 	case propClip, propClipPath, propTransform, propFilter:
 		p.set(propClipOf(prop), cssValue{word: shapeWord(prop, value)})
@@ -298,8 +298,25 @@ func (p *declParser) global(prop cssProp, v cssValue) {
 	}
 }
 
+// opacityValue reads a number or a percentage.
+func opacityValue(value string) (cssValue, bool) {
+	if isMath(value) {
+		v, ok := computed(value)
+		v.number = max(0, min(v.number, 1))
+		return cssValue{number: v.number}, ok && (v.unit == unitNumber || v.unit == unitPercent)
+	}
+	v, ok := parseChannel(value, 1)
+	return cssValue{number: float32(v)}, ok
+}
+
 func colorValue(value string) (cssValue, bool) {
-	if value == "currentcolor" || strings.Contains(value, "var(") || strings.Contains(value, "light-dark(") {
+	if light, ok := strings.CutPrefix(value, "light-dark("); ok {
+		for value = range splitSelectors(light) {
+			break
+		}
+		value = trimCSS(value)
+	}
+	if value == "currentcolor" || strings.Contains(value, "var(") {
 		return cssValue{word: wordUnknown}, true
 	}
 	c, ok := parseColor(value)
@@ -355,9 +372,8 @@ var fontSizes = map[string]cssValue{
 }
 
 func (p *declParser) fontSize(value string) (cssValue, bool) {
-	if isLetter(value[0]) {
-		v, ok := fontSizes[value]
-		return v, ok
+	if v, ok := fontSizes[value]; ok {
+		return v, true
 	}
 	v, ok := p.length(value, false)
 	return v, ok && v.number >= 0
@@ -411,7 +427,7 @@ func shapeWord(prop cssProp, value string) cssWord {
 		hides = strings.HasPrefix(value, "inset(50%") || strings.HasPrefix(value, "inset(100%") ||
 			strings.HasPrefix(value, "circle(0)") || strings.HasPrefix(value, "circle(0px") || strings.HasPrefix(value, "circle(0%")
 	case propTransform:
-		for _, s := range []string{"scale(0)", "scale(0,", "scalex(0)", "scaley(0)", "scale3d(0,"} {
+		for _, s := range []string{"scale(0)", "scale(0,", "scalex(0)", "scaley(0)", "scale3d(0,", "rotatex(90deg)", "rotatey(90deg)"} {
 			hides = hides || strings.Contains(value, s)
 		}
 		hides = hides || isFarTranslation(value)

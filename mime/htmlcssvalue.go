@@ -2,7 +2,6 @@ package mime
 
 import (
 	"iter"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -67,38 +66,16 @@ var pixels = map[string]float64{
 
 // length reads a quantity. A number needs a unit, unless it is 0, or asNumber allows it, or the page is in quirks mode.
 func (p *declParser) length(s string, asNumber bool) (cssValue, bool) {
-	if inner, ok := strings.CutPrefix(s, "calc("); ok {
-		s = trimCSS(strings.TrimSuffix(inner, ")"))
+	if isMath(s) {
+		v, ok := computed(s)
+		return v, ok && (asNumber || v.unit != unitNumber)
 	}
-	digits := 0
-	for digits < len(s) && (isDigit(s[digits]) || s[digits] == '.' || s[digits] == '-' || s[digits] == '+') {
-		digits++
+	v, ok := quantity(s)
+	if v.unit == unitNumber && !asNumber {
+		v.unit = unitPixel
+		ok = ok && (v.number == 0 || p.quirks)
 	}
-	n, err := strconv.ParseFloat(s[:digits], 64)
-	if err != nil || math.IsInf(n, 0) {
-		return cssValue{}, false
-	}
-	switch unit := s[digits:]; unit {
-	case "":
-		switch {
-		case asNumber:
-			return cssValue{number: float32(n), unit: unitNumber}, true
-		case n == 0 || p.quirks:
-			return cssValue{number: float32(n), unit: unitPixel}, true
-		}
-		return cssValue{}, false
-	case "%":
-		return cssValue{number: float32(n / 100), unit: unitPercent}, true
-	case "em":
-		return cssValue{number: float32(n), unit: unitEm}, true
-	case "ex", "ch":
-		return cssValue{number: float32(n / 2), unit: unitEm}, true
-	case "rem":
-		return cssValue{number: float32(n), unit: unitRem}, true
-	default:
-		size, ok := pixels[unit]
-		return cssValue{number: float32(n * size), unit: unitPixel}, ok
-	}
+	return v, ok
 }
 
 // inPixels returns a length in pixels; em is the size of the font that percentages count, too, where whole is 0.

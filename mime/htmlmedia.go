@@ -85,6 +85,9 @@ func featureApplies(part string) (applies, known bool) {
 			return false, part != "" && !strings.ContainsAny(part, "({;")
 		}
 	}
+	if strings.ContainsAny(part, "<>=") {
+		return comparisonApplies(strings.TrimSuffix(part[1:], ")"))
+	}
 	name, value, hasValue := strings.Cut(strings.TrimSuffix(part[1:], ")"), ":")
 	name, value = trimCSS(name), trimCSS(value)
 	bound, feature, isRange := strings.Cut(name, "-")
@@ -92,7 +95,7 @@ func featureApplies(part string) (applies, known bool) {
 		bound, feature, isRange = name[len("-webkit-"):len("-webkit-")+3], name[min(len(name), len("-webkit-min-")):], true
 	}
 	if isRange && hasValue && (bound == "min" || bound == "max") {
-		return rangeApplies(bound, feature, value)
+		return compareFeature(feature, map[string]string{"min": ">=", "max": "<="}[bound], value)
 	}
 	want, known := windowFeatures[name]
 	return !hasValue && want != "none" || want == value, known
@@ -105,14 +108,55 @@ var windowFeatures = map[string]string{
 	"inverted-colors": "none",
 }
 
-func rangeApplies(bound, feature, value string) (applies, known bool) {
-	var ours float64
-	p := declParser{}
+// comparisonApplies reads "width >= 600px", "600px <= width", and both in one (Media Queries, section 2.4.3).
+func comparisonApplies(text string) (applies, known bool) {
+	operand := func() string {
+		end := strings.IndexAny(text, "<>=")
+		if end < 0 {
+			end = len(text)
+		}
+		found := trimCSS(text[:end])
+		text = text[end:]
+		return found
+	}
+	operator := func() string {
+		rest := strings.TrimLeft(text, "<>=")
+		found := text[:len(text)-len(rest)]
+		text = rest
+		return found
+	}
+	applies, known = true, true
+	left := operand()
+	for known && text != "" {
+		sign, right := operator(), operand()
+		var holds bool
+		holds, known = compare(left, sign, right)
+		applies = applies && holds
+		left = right
+	}
+	return applies, known
+}
+
+// compare compares a feature of the window with a value, on whichever side it stands.
+func compare(left, sign, right string) (holds, known bool) {
+	if left == "" || isLetter(left[0]) && !isMath(left) {
+		return compareFeature(left, sign, right)
+	}
+	return compareFeature(right, map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}[sign], left)
+}
+
+// compareFeature compares a feature of the window with a value.
+func compareFeature(feature, sign, value string) (holds, known bool) {
+	var ours, theirs float64
 	switch feature {
-	case "width", "device-width":
+	case "width", "device-width", "height", "device-height":
 		ours = windowWidth
-	case "height", "device-height":
-		ours = windowHeight
+		if strings.HasSuffix(feature, "height") {
+			ours = windowHeight
+		}
+		p := declParser{}
+		v, ok := p.length(value, false)
+		theirs, known = float64(v.inPixels(defaultFontSize, 0)), ok
 	case "device-pixel-ratio", "resolution", "color":
 		ours = 1
 		if feature == "color" {
@@ -122,11 +166,21 @@ func rangeApplies(bound, feature, value string) (applies, known bool) {
 		if strings.HasSuffix(value, "dpi") {
 			n /= 96
 		}
-		return bound == "min" && n <= ours || bound == "max" && n >= ours, err == nil
-	default:
-		return false, false
+		theirs, known = n, err == nil
 	}
-	v, ok := p.length(value, false)
-	theirs := float64(v.inPixels(defaultFontSize, 0))
-	return bound == "min" && ours >= theirs || bound == "max" && ours <= theirs, ok
+	switch sign {
+	case "<":
+		holds = ours < theirs
+	case "<=":
+		holds = ours <= theirs
+	case ">":
+		holds = ours > theirs
+	case ">=":
+		holds = ours >= theirs
+	case "=":
+		holds = ours == theirs
+	default:
+		known = false
+	}
+	return holds, known
 }

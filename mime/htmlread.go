@@ -52,12 +52,38 @@ func newHTMLReader(source string) *htmlReader {
 		r.set.has = 0
 		r.push(identity{tag: tag, name: elements[tag].name}, &r.set)
 	}
+	r.readPage()
 	return r
+}
+
+// readPage takes the attributes of the html and body elements before all else, since they count for the text before them, too.
+func (r *htmlReader) readPage() {
+	last := max(lastTag(r.scanner.source, "body"), lastTag(r.scanner.source, "html"))
+	templates := 0
+	for s := (htmlScanner{source: r.scanner.source}); s.pos <= last; {
+		switch token := s.next(); {
+		case token == endOfHTML:
+			return
+		case s.tag == tagTemplate && token == startToken:
+			templates++
+		case s.tag == tagTemplate && token == endToken:
+			templates = max(0, templates-1)
+		case token == startToken && (s.tag == tagBody || s.tag == tagHTML) && templates == 0:
+			self := identity{tag: s.tag, name: s.name, attrs: s.attrs}
+			if s.set.has&(1<<attrID|1<<attrClass) != 0 {
+				self.id, self.class = s.set.get(attrID), s.set.get(attrClass)
+			}
+			r.page(self, &s.set)
+			if s.tag == tagBody && s.attrs != "" {
+				return
+			}
+		}
+	}
 }
 
 // readSheets reads all style elements, since those at the end of a page count for its beginning, too.
 func (r *htmlReader) readSheets() {
-	last := lastStyle(r.scanner.source)
+	last := lastTag(r.scanner.source, "style")
 	if last < 0 {
 		return
 	}
@@ -83,15 +109,15 @@ func (r *htmlReader) readSheets() {
 	}
 }
 
-// lastStyle is the offset of the last tag that looks like a style element's; negative when there is none.
-func lastStyle(source string) int {
+// lastTag is the offset of the last tag that looks like the element's; negative when there is none.
+func lastTag(source, name string) int {
 	last := -1
 	for i := 0; ; i++ {
 		next := strings.IndexByte(source[i:], '<')
 		if next < 0 {
 			return last
 		}
-		if i += next; isTagAt(source[i+1:], "style") {
+		if i += next; isTagAt(source[i+1:], name) {
 			last = i
 		}
 	}
@@ -130,12 +156,30 @@ func (r *htmlReader) textNode(text string, at int) {
 		r.reopenFormats()
 	}
 	style := r.textStyle()
+	if r.open[tagSVG] > 0 && !r.isDrawn() {
+		lost := *style
+		lost.boxed, lost.why = hiddenByElement, hiddenByElement
+		style = &lost
+	}
 	// Character references are decoded piece by piece, so that a large text is never in memory three times.
 	for text != "" {
 		length := chunkLength(text)
 		r.flow(r.unescape(text[:length]), style, at)
 		text, at = text[length:], at+length
 	}
+}
+
+// isDrawn reports whether a picture shows the text that comes next: it does so in its text elements, and in pages within it.
+func (r *htmlReader) isDrawn() bool {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		switch self := &r.stack[i].self; {
+		case self.tag == tagForeignObject || strings.EqualFold(self.name, "text"):
+			return true
+		case self.tag == tagSVG:
+			return false
+		}
+	}
+	return true
 }
 
 // unescape decodes the character references of a text.

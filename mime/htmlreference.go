@@ -1,9 +1,10 @@
 package mime
 
 import (
-	"html"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 )
 
 // appendReference appends what a character reference of text stands for: a reference with its semicolon, if there is one. The usual
@@ -54,7 +55,10 @@ func unescapeAttribute(s string) string {
 	for ; next >= 0; next = strings.IndexByte(s, '&') {
 		out = append(out, s[:next]...)
 		end := next + 1
-		for end < len(s) && (isLetter(s[end]) || isDigit(s[end]) || s[end] == '#') {
+		if end < len(s) && s[end] == '#' {
+			end++
+		}
+		for end < len(s) && (isLetter(s[end]) || isDigit(s[end])) {
 			end++
 		}
 		isEnded := end < len(s) && s[end] == ';'
@@ -62,7 +66,8 @@ func unescapeAttribute(s string) string {
 			end++
 		}
 		reference := s[next:end]
-		if isEnded || strings.HasPrefix(reference, "&#") || isReference(reference) && (end == len(s) || s[end] != '=') {
+		isFollowed := !isEnded && end < len(s) && s[end] == '='
+		if strings.HasPrefix(reference, "&#") || isReference(reference) && !isFollowed {
 			out = appendReference(out, reference)
 		} else {
 			out = append(out, reference...)
@@ -72,8 +77,11 @@ func unescapeAttribute(s string) string {
 	return string(append(out, s...))
 }
 
-// isReference reports whether all of s is one reference without a semicolon.
+// isReference reports whether all of s is one reference, and not its beginning alone, as of "&amp0;".
 func isReference(s string) bool {
+	if s == "&amp;" {
+		return true // of nearly all
+	}
 	decoded := html.UnescapeString(s)
-	return decoded != s && !strings.HasSuffix(decoded, s[len(s)-1:])
+	return decoded == ";" || decoded != s && !strings.HasSuffix(decoded, s[len(s)-1:])
 }

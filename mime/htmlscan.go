@@ -114,23 +114,18 @@ func (s *htmlScanner) comment() {
 			return
 		}
 	}
-	for i := 0; ; i += 2 {
+	for i := 0; ; i++ {
 		next := strings.Index(rest[i:], "--")
 		if next < 0 {
 			s.text, s.pos = rest, len(s.source)
 			return
 		}
 		i += next
-		after := strings.TrimLeft(rest[i+2:min(i+4, len(rest))], "-")
-		switch {
-		case strings.HasPrefix(rest[i+2:], ">"):
-			s.text, s.pos = rest[:i], begin+i+3
-			return
-		case strings.HasPrefix(rest[i+2:], "!>"):
-			s.text, s.pos = rest[:i], begin+i+4
-			return
-		case strings.HasPrefix(after, ">"): // three dashes: the last two may end it
-			i--
+		for _, end := range []string{"-->", "--!>"} {
+			if strings.HasPrefix(rest[i:], end) {
+				s.text, s.pos = rest[:i], begin+i+len(end)
+				return
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package mime
 
 import (
-	stdhtml "html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,9 +20,9 @@ func FuzzScanLikeTokenizer(f *testing.F) {
 		f.Add(string(source))
 	}
 	for _, source := range []string{
-		"a<b c=d e='f' G=\"h&amp;i\" j/k = l>m</b n>o", "<a/><a / ><a b=/>", "<!doctype html><!-- a -- b --><!--><!---><!-- --!>c", "<a =b==c>",
+		"a<b c=d e='f' G=\"h&amp;i\" j/k = l>m</b n>o", "<a/><a / ><a b=/>", "<!doctype html><!-- a -- b --><!--><!---><!-- --!>c", "<!-----!>a<!----->b<!--a---!b--->c", "<a =b==c>",
 		"<title><b></TITLE >a<textarea>&lt;</textarea>", "<script><!--<script></script>--></script>a", "<style></sty</style/>b",
-		"< a</ a></><?x><!x>", "<xmp><b></xmp><plaintext></plaintext>", "<a b=\"", "<a b='c' b=d>", "<a\x00b>",
+		"< a</ a></><?x><!x>", "<xmp><b></xmp><plaintext></plaintext>", "<a b=\"", "<a b='c' b=d>", "<a\x00b>", "&#0", "&#9", "<a 0=&amp0; b='&notit;&semi;&amp;&ampx&amp=&amp#65;&#65;&amp'>",
 	} {
 		f.Add(source)
 	}
@@ -54,7 +53,7 @@ func scanned(source string) (tokens []string) {
 			if s.isRaw {
 				text += s.text
 			} else {
-				text += stdhtml.UnescapeString(s.text)
+				text += html.UnescapeString(s.text)
 			}
 		case startToken:
 			tokens, text = append(appendText(tokens, text), "<"+lowerASCII(s.name)), ""

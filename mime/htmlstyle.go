@@ -25,7 +25,7 @@ type textStyle struct {
 	fontSize   float32
 	isFixed    bool    // the size goes back to one in pixels
 	lineHeight float32 // in pixels; negative when it is that of the font
-	indent     float32
+	indent     float32 // of the first line of a block
 	opacity    float32
 	keep       cssWord
 	// boxed is why all that the element holds is hidden, whatever is said within.
@@ -33,6 +33,7 @@ type textStyle struct {
 
 	// The element's own.
 	display cssWord
+	shift   float32 // the indent of the line that its text stands on
 	// why is the reason why its text is hidden; empty when it is seen.
 	why hiding
 }
@@ -112,6 +113,9 @@ func (c *cascade) apply(around *textStyle, traits elementTraits) textStyle {
 		c.applyColors(&s)
 		c.applyBox(&s, traits)
 	}
+	if s.display != wordInline && s.display != wordContents {
+		s.shift = s.indent
+	}
 	if traits&unseen != 0 && s.boxed == notHidden {
 		s.boxed = hiddenByElement
 	}
@@ -130,7 +134,7 @@ func (s *textStyle) reason() hiding {
 		return hiddenByVisibility
 	case s.fontSize <= minFontSize && (s.isFixed || s.fontSize < noFontSize):
 		return hiddenBySize
-	case s.indent <= -farAway:
+	case s.shift <= -farAway:
 		return hiddenByPosition
 	case !s.anyColor && !s.isPicture && s.color.isLost(s.background):
 		return hiddenByColor

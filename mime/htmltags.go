@@ -83,6 +83,9 @@ func (r *htmlReader) startSpecial(self identity, set *attrSet, traits elementTra
 			return
 		}
 		r.formOpen = true
+		if elements[r.top().self.tag].is(clearsTable) {
+			return // in a table and in no cell it holds nothing
+		}
 	case tagOption, tagOptgroup:
 		if r.top().self.tag == tagOption {
 			r.pop()
@@ -150,8 +153,13 @@ func (r *htmlReader) lineEnd(self identity) {
 		return
 	}
 	r.breakLine(min(r.seen.breaks+1, 2))
-	for i := len(r.stack) - 1; i > 0 && r.stack[i].style.indent <= -farAway; i-- {
-		r.stack[i].style.indent = 0
+	r.firstLineEnds()
+}
+
+// firstLineEnds brings back into sight what comes next in the open elements, and in blocks of their own no more.
+func (r *htmlReader) firstLineEnds() {
+	for i := len(r.stack) - 1; i > 0 && r.stack[i].style.shift <= -farAway; i-- {
+		r.stack[i].style.shift = 0
 		r.stack[i].style.why = r.stack[i].style.reason()
 	}
 }
@@ -166,7 +174,7 @@ func (r *htmlReader) page(self identity, set *attrSet) {
 		return
 	}
 	node := &r.stack[place]
-	if node.self.attrs != "" {
+	if node.self.attrs != "" || self.attrs == "" {
 		return
 	}
 	node.self = self

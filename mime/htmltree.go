@@ -94,7 +94,11 @@ func (r *htmlReader) pop() {
 	}
 	r.close(node)
 	r.open[node.self.tag]--
+	display := node.style.display
 	r.stack = r.stack[:len(r.stack)-1]
+	if display == wordBlock || display == wordTable {
+		r.firstLineEnds()
+	}
 }
 
 // close ends the line that a block stands on, and the link.

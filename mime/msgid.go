@@ -37,9 +37,10 @@ func parseMessageIDs(value string, limit int) (ids []string) {
 	}
 }
 
+// stripBlanks takes blanks out. Bytes of no text are replaced, so that two beside a blank do not join to another one.
 func stripBlanks(s string) string {
 	if !strings.ContainsFunc(s, unicode.IsSpace) {
 		return s
 	}
-	return strings.Join(strings.Fields(s), "")
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), "")
 }

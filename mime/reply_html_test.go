@@ -72,6 +72,10 @@ func TestSplitReplyHTML(t *testing.T) {
 			html:    "<div>\uF5A0</div>Yes.<div>\uF5A3</div> &#xF5A0; <div>&#xF5A3;</div>",
 			written: "\uF5A0\nYes.\n\uF5A3\n\uF5A0\n\uF5A3",
 		},
+		"gmail, forwarded behind letters that are longer in lower case": {
+			html:    `ȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺ<blockquote>a</blockquote><div class="gmail_quote"><div>Ten?</div></div>`,
+			written: "ȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺ\n\na", quoted: "Ten?",
+		},
 		"empty": {},
 	} {
 		t.Run(name, func(t *testing.T) {

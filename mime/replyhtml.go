@@ -66,7 +66,7 @@ type replyMarker struct {
 
 // markReply writes marks into HTML.
 func markReply(source string) string {
-	m := replyMarker{lastBlockquote: strings.LastIndex(strings.ToLower(source), "<blockquote")}
+	m := replyMarker{lastBlockquote: strings.LastIndex(lowerASCII(source), "<blockquote")}
 	tokens := html.NewTokenizer(strings.NewReader(source))
 	for {
 		kind := tokens.Next()
