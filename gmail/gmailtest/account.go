@@ -1,6 +1,7 @@
 package gmailtest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -107,8 +108,8 @@ const tokenPrefix = "gmailtest:"
 
 // authenticate returns what the token of the request stands for.
 func (s *Server) authenticate(r *http.Request) (*credential, error) {
-	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !found {
+	token := bearer(r)
+	if token == "" {
 		return nil, unauthenticated()
 	}
 	if strings.HasPrefix(token, accessPrefix) {
@@ -126,6 +127,19 @@ func (s *Server) authenticate(r *http.Request) (*credential, error) {
 		return nil, invalidCredentials()
 	}
 	return &credential{account: s.account(row)}, err
+}
+
+// bearer returns the token of the request: from its header (RFC 6750, section 2.1) or, as the discovery document has it, from its query.
+func bearer(r *http.Request) string {
+	if value := r.Header.Get("Authorization"); value != "" {
+		scheme, token, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return ""
+		}
+		return strings.TrimSpace(token)
+	}
+	query := r.URL.Query()
+	return cmp.Or(query.Get("access_token"), query.Get("oauth_token"))
 }
 
 // mayBe refuses a user of the path who is not the owner of the token.

@@ -32,12 +32,14 @@ func (s *Server) batch(r *http.Request) (p reply, cut bool) {
 		return asAPIError(err).reply(r.URL.Query()), false
 	}
 	var body bytes.Buffer
+	truncated := false
 	parts := multipart.NewWriter(&body)
 	for _, call := range calls {
 		answer, cut := s.call(call.Request)
 		if cut {
 			return reply{}, true
 		}
+		truncated = truncated || answer.truncated
 		header := textproto.MIMEHeader{"Content-Type": {"application/http"}}
 		if call.contentID != "" {
 			header["Content-ID"] = []string{call.answerID()}
@@ -51,7 +53,9 @@ func (s *Server) batch(r *http.Request) (p reply, cut bool) {
 		}
 	}
 	_ = parts.Close() // a buffer takes everything
-	return newReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes()), false
+	p = newReply(http.StatusOK, "multipart/mixed; boundary="+parts.Boundary(), body.Bytes())
+	p.truncated = truncated
+	return p, false
 }
 
 // A batchCall is one call of a batch.

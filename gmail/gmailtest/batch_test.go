@@ -90,6 +90,24 @@ func TestBatch(t *testing.T) {
 	require.Equal(t, 1+5+20+1+10+5, server.Units()-units, "a call costs what it costs alone, and one search was between")
 }
 
+// A batch is one answer: when a call of it is truncated, the batch is.
+func TestABatchWhoseAnswerIsTruncated(t *testing.T) {
+	server, _ := serve(t, nil)
+	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Truncate: true})
+	body := "--b\r\nContent-Type: application/http\r\n\r\nGET /gmail/v1/users/me/labels\r\n\r\n\r\n--b--\r\n"
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL()+"batch/gmail/v1", strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer any")
+	request.Header.Set("Content-Type", "multipart/mixed; boundary=b")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	_, err = io.ReadAll(response.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.True(t, server.Calls()[0].Cut)
+}
+
 func TestBatchesThatAreNone(t *testing.T) {
 	server, _ := serve(t, nil)
 	token := http.Header{"Authorization": {"Bearer gmailtest"}}

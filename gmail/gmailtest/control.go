@@ -169,6 +169,11 @@ func (s *Server) controlPushFaults(r *http.Request) (any, error) {
 	if err := readControl(r, &asked); err != nil {
 		return nil, err
 	}
+	for i, f := range asked {
+		if f.Nth < 0 || f.Copies < 0 {
+			return nil, badControl("push-faults[%d]: nth is %d and copies %d; they cannot be negative", i, f.Nth, f.Copies)
+		}
+	}
 	for _, f := range asked {
 		s.FaultPushes(PushFault{Nth: f.Nth, Times: f.Times, Lose: f.Lose, Copies: f.Copies})
 	}

@@ -137,6 +137,7 @@ func TestControlsThatAreRefused(t *testing.T) {
 		"clock":                                  {`{"move": "tomorrow"}`, "must be a duration", 400},
 		"push-targets":                           {`{"topic": "t"}`, "projects/PROJECT", 400},
 		"push-faults":                            {`{}`, "cannot unmarshal", 400},
+		"push-faults?2":                          {`[{"lose": true}, {"copies": -1}]`, "push-faults[1]: nth is 0 and copies -1; they cannot be negative", 400},
 		"accounts/nobody/grants":                 {`{}`, "no mailbox of this address: nobody", 404},
 		"accounts/nobody/messages":               {"Subject: Hi\n\n", "is no address", 400},
 		"accounts/ann+tag@example.com/messages":  {"Subject: Hi\n\n", "comes to ann@example.com", 400},

@@ -2,7 +2,6 @@ package gmailtest
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -54,15 +53,3 @@ func readAhead(r *http.Request) {
 
 // maxRequest bounds a request's body: the largest message, in base64, and what surrounds it.
 const maxRequest = storedSize*4/3 + 64<<10
-
-// readJSON reads a request's body. One that is empty is an object without fields.
-func (r *request) readJSON(into any) error {
-	body, err := r.readAll(r.Body, maxRequest)
-	if err != nil || len(body) == 0 {
-		return err
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return &apiError{status: http.StatusBadRequest, reason: "parseError", message: "Invalid JSON payload received. " + err.Error()}
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
 	"strings"
 
 	"google.golang.org/api/gmail/v1"
@@ -93,7 +94,7 @@ func (s *Server) updateSendAs(ctx context.Context, r *request) (any, error) {
 // changeSendAs writes what can be changed; an update, unlike a patch, empties what the request does not have.
 func (s *Server) changeSendAs(ctx context.Context, r *request, whole bool) (any, error) {
 	given := make(map[string]any)
-	if err := r.readJSON(&given); err != nil {
+	if err := r.readJSONAs(reflect.TypeFor[gmail.SendAs](), &given); err != nil {
 		return nil, err
 	}
 	var alias *gmail.SendAs

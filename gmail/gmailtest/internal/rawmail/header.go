@@ -139,8 +139,8 @@ func Addresses(value string) ([]*mail.Address, error) {
 
 // DecodeCharset turns text in a named charset into UTF-8; text of an unknown charset is taken for UTF-8.
 func DecodeCharset(text []byte, charset string) string {
-	if r, err := charsetReader(charset, bytes.NewReader(text)); err == nil {
-		if decoded, err := io.ReadAll(r); err == nil {
+	if e, err := htmlindex.Get(charset); err == nil {
+		if decoded, err := e.NewDecoder().Bytes(text); err == nil {
 			text = decoded
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"mime/quotedprintable"
+	"regexp"
 	"strings"
 )
 
@@ -54,6 +55,9 @@ func parse(raw []byte, depth int, left *int) *Part {
 	return p
 }
 
+// boundaryParameter finds what looks like the parameter, its value in quotation marks or up to the next semicolon.
+var boundaryParameter = regexp.MustCompile(`(?is)boundary=(?:"([^"]*)|([^;]*))`)
+
 // mediaType reads a Content-Type or Content-Disposition field.
 //
 // QUIRK: mail carries parameters that the grammar does not allow; then the type and what looks like a boundary are kept.
@@ -67,17 +71,11 @@ func mediaType(value string) (string, map[string]string) {
 	if !strings.Contains(name, "/") {
 		return "text/plain", nil
 	}
-	at := strings.Index(strings.ToLower(rest), "boundary=")
-	if at < 0 {
+	found := boundaryParameter.FindStringSubmatch(rest)
+	if found == nil {
 		return name, nil
 	}
-	boundary := rest[at+len("boundary="):]
-	if quoted, ok := strings.CutPrefix(boundary, `"`); ok {
-		boundary, _, _ = strings.Cut(quoted, `"`)
-	} else {
-		boundary, _, _ = strings.Cut(boundary, ";")
-	}
-	return name, map[string]string{"boundary": strings.TrimSpace(boundary)}
+	return name, map[string]string{"boundary": strings.TrimSpace(found[1] + found[2])}
 }
 
 // sections cuts the body of a multipart (RFC 2046, section 5.1.1). A last part without its closing line is taken as it is.

@@ -145,6 +145,7 @@ func TestSnippet(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\nContent-Type: text/html\n\n<p>x\n"))
 	f.Add([]byte("Subject: =?UTF-8?Q?x?=\nReferences: <a> <b\nContent-Transfer-Encoding: base64\n\nAAAA="))
+	f.Add([]byte("Content-TYpe:/;\x97BoundArY="))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		p := Parse(raw)
 		require.LessOrEqual(t, len([]rune(Snippet(p))), 6*snippetLength)

@@ -1,0 +1,123 @@
+package gmailtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+)
+
+// readJSON reads a request's body. One that is empty is an object without fields.
+func (r *request) readJSON(into any) error {
+	return r.readJSONAs(reflect.TypeOf(into), into)
+}
+
+// readJSONAs is readJSON for a value whose type does not say what fields there are.
+func (r *request) readJSONAs(shape reflect.Type, into any) error {
+	body, err := r.readAll(r.Body, maxRequest)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	if reflect.TypeOf(into) == shape && decodeStrictly(body, into) == nil {
+		return nil // as nearly all requests are
+	}
+	body, err = plainJSON(body, shape)
+	if err != nil {
+		return err
+	}
+	reflect.ValueOf(into).Elem().SetZero()
+	if err := json.Unmarshal(body, into); err != nil {
+		return invalidJSON(err)
+	}
+	return nil
+}
+
+func invalidJSON(err error) error {
+	return &apiError{status: http.StatusBadRequest, reason: "parseError", message: "Invalid JSON payload received. " + err.Error()}
+}
+
+// decodeStrictly reads JSON that is written as Google's own libraries write it.
+func decodeStrictly(body []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after the object")
+	}
+	return nil
+}
+
+// plainJSON rewrites JSON in the one form that the types of Google's library read. As at Google, label_ids is another spelling of
+// labelIds, a number of 64 bits may stand without its quotes, and a field that the type does not have is refused.
+func plainJSON(body []byte, shape reflect.Type) ([]byte, error) {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, invalidJSON(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, invalidJSON(errors.New("there is more after the object"))
+	}
+	plain, err := bindJSON(value, shape, "")
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(plain)
+}
+
+// bindJSON gives the value with its fields named as the type names them. The path says where it stands.
+func bindJSON(value any, shape reflect.Type, path string) (any, error) {
+	for shape.Kind() == reflect.Pointer || shape.Kind() == reflect.Slice {
+		shape = shape.Elem()
+	}
+	switch value := value.(type) {
+	case []any:
+		bound := make([]any, len(value))
+		for i, element := range value {
+			var err error
+			if bound[i], err = bindJSON(element, shape, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return nil, err
+			}
+		}
+		return bound, nil
+	case map[string]any:
+		return bindObject(value, shape, path)
+	default:
+		return value, nil
+	}
+}
+
+func bindObject(object map[string]any, shape reflect.Type, path string) (any, error) {
+	bound := make(map[string]any, len(object))
+	for name, value := range object {
+		field, ok := jsonField(shape, camelCase(name))
+		if !ok {
+			return nil, unknownField(name, path)
+		}
+		tag, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if number, isNumber := value.(json.Number); isNumber && strings.Contains(options, "string") {
+			value = number.String()
+		}
+		var err error
+		if bound[tag], err = bindJSON(value, field.Type, strings.TrimPrefix(path+"."+tag, ".")); err != nil {
+			return nil, err
+		}
+	}
+	return bound, nil
+}
+
+// unknownField is worded as Google words it.
+func unknownField(name, path string) error {
+	where := ""
+	if path != "" {
+		where = fmt.Sprintf(" at '%s'", path)
+	}
+	return invalidArgument("Invalid JSON payload received. Unknown name %q%s: Cannot find field.", name, where)
+}
