@@ -13,7 +13,7 @@ import (
 // What Complete could not do is not done because a handler says nothing of it.
 func TestACompleteThatFailedStands(t *testing.T) {
 	broken := func(context.Context, queue.Tx) error { return errBroken }
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		handler pingHandler
 		state   queue.State
 		err     string
@@ -62,11 +62,12 @@ func TestACompleteThatFailedStands(t *testing.T) {
 			_ = w.Complete(ctx, broken)
 			return errDatabase
 		}, queue.StateFailed, errDatabase.Error()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dbtest.Each(t, func(t *testing.T, db queue.DB) {
-				require.NoError(t, queue.Migrate(t.Context(), db))
-				q := on(t, db.Driver(), nil)
+	}
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.Driver(), nil)
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
 				id := enqueue(t, q, &queue.Options{MaxAttempts: 1})
 				work(t, q, c.handler)
 				got := job(t, q, id)
@@ -77,8 +78,8 @@ func TestACompleteThatFailedStands(t *testing.T) {
 					require.Contains(t, got.LastError, c.err)
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 // A failure that is retried is so here, too, and a verdict that Complete was given counts.

@@ -132,6 +132,13 @@ func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 // due. It fires the schedules that are due as it begins, and waits for no others.
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
 
+// Types lists the types of jobs that have a handler, in no order.
+func (d *Dispatcher) Types() []string {
+	d.registration.Lock()
+	defer d.registration.Unlock()
+	return d.handlers.types()
+}
+
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if err := validContext(ctx); err != nil {
 		return wrap("start dispatcher", "", err)

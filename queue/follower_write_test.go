@@ -180,13 +180,13 @@ func (f *follower) end(t *rapid.T) change {
 			continue
 		}
 		out := driver.Outcome{Lease: driver.Lease(job.Lease()), Kind: rapid.SampledFrom([]string{
-			queue.KindCompleted, queue.KindFailed, queue.KindReleased, queue.KindInterrupted, queue.KindCrashed,
+			queue.KindCompleted, queue.KindFailed, driver.KindReleased, queue.KindInterrupted, queue.KindCrashed,
 		}).Draw(t, "kind")}
 		switch out.State = queue.StateQueued; out.Kind {
 		case queue.KindCompleted:
 			out.State = queue.StateCompleted
 			out.Plain = job.LimitKey == "" && job.KeyScope != queue.KeyUnfinished && job.KeyScope != queue.KeyCoalesce
-		case queue.KindReleased:
+		case driver.KindReleased:
 		default:
 			out.Error, out.NotBefore = "ended", f.model.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "again in"))
 		}

@@ -223,8 +223,6 @@ const (
 	KindCrashed     = driver.KindCrashed
 	// KindCanceled: the job was canceled while it ran.
 	KindCanceled = driver.KindCanceled
-	// KindReleased: it was never begun. No budget counts it, and no record shows it.
-	KindReleased = driver.KindReleased
 )
 
 // encode is how payloads and results become JSON. A RawMessage may hold bytes that are no text; not every database would

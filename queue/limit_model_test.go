@@ -191,7 +191,7 @@ func (l *limited) end(t *rapid.T) {
 	job := l.running[i]
 	l.running = slices.Delete(l.running, i, i+1)
 	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
-	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, queue.KindReleased, queue.KindInterrupted}).Draw(t, "how"); kind {
+	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, driver.KindReleased, queue.KindInterrupted}).Draw(t, "how"); kind {
 	case queue.KindCompleted:
 	case queue.KindInterrupted:
 		out.State, out.Kind, out.Error, out.NotBefore = queue.StateQueued, kind, "later", l.now.Add(time.Second)

@@ -115,7 +115,7 @@ func (m *model) finish(out driver.Outcome) error {
 	case queue.KindCrashed:
 		j.Crashes++
 	}
-	if out.Kind != queue.KindCompleted && out.Kind != queue.KindReleased {
+	if out.Kind != queue.KindCompleted && out.Kind != driver.KindReleased {
 		j.record(out.Kind, out.Error, m.now)
 	}
 	if !out.NotBefore.IsZero() {

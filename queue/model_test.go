@@ -26,7 +26,7 @@ func TestQueueFollowsItsModel(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) { follow(t, 2, openedMemory(t).Driver()) })
 	})
 	t.Run("sqlite and postgres", func(t *testing.T) {
-		dsn := dbtest.With(t, dbtest.PostgresDSN(t), "synchronous_commit", "off") // nothing falls here
+		dsn := dbtest.PostgresDSN(t)
 		db, err := postgres.Open(t.Context(), dsn, nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, db.Close()) }()

@@ -124,7 +124,7 @@ func (q *Queue) recordEndings(ctx context.Context, tx *driver.WriteTx, batch []*
 	for i, e := range batch {
 		job := e.attempt.job
 		why := superseded[job.ID]
-		if answers[i] == nil && (e.outcome.Kind != KindReleased || why != "") {
+		if answers[i] == nil && (e.outcome.Kind != driver.KindReleased || why != "") {
 			events = append(events, endEvent(&e.outcome, job, e.attempt.began).unless(why))
 		}
 	}

@@ -109,7 +109,7 @@ func (r *runner) ended(e *entry, err error) {
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
 	for _, a := range r.running.unclaim(claimedBefore) {
-		r.completer.add(newEnding(a, driver.Outcome{Lease: driver.Lease(a.job.Lease()), State: StateQueued, Kind: KindReleased, At: r.now()}))
+		r.completer.add(newEnding(a, driver.Outcome{Lease: driver.Lease(a.job.Lease()), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
 	}
 }
 

@@ -43,7 +43,7 @@ func (e Event) unless(superseded string) Event {
 		return e
 	}
 	e.Kind, e.Error, e.NotBefore = EventCanceled, superseded, time.Time{}
-	if e.Ended == KindReleased {
+	if e.Ended == driver.KindReleased {
 		e.Ended = ""
 	}
 	return e

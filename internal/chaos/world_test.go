@@ -71,8 +71,7 @@ func eachDatabase(t *testing.T, fn func(t *testing.T, database string)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		// The server lives on, and what it has told is safe with it, on the disk or not yet.
-		fn(t, dbtest.PostgresDSN(t)+"&synchronous_commit=off")
+		fn(t, dbtest.PostgresDSN(t))
 	})
 }
 

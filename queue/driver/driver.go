@@ -212,8 +212,11 @@ type Fencer interface {
 // A FinishClaimer is a [Driver] that claims in the transaction in which jobs end, so that what their ends make capacity for
 // starts without a transaction of its own. It is for engines on which claims do not wait for each other longer than writes do.
 type FinishClaimer interface {
-	// FinishAndClaim is Finish and then Claim. It notifies listeners unless all that the ends have made capacity for is claimed.
-	// Nothing is claimed before the transaction has committed.
+	// FinishAndClaim is Finish, and a claim of what waits for the limit keys that the ends free, in the order of claims. It may
+	// claim others, as Claim does. Where it does not look for others, it claims fewer jobs than are asked for, so that a Claim
+	// finds those that come before them. More reports whether a Claim is due at once, NextDue when the keys are to be looked at
+	// again. It notifies listeners unless all that the ends have made capacity for is claimed. Nothing is claimed before the
+	// transaction has committed.
 	FinishAndClaim(ctx context.Context, tx *WriteTx, outcomes []Outcome, req ClaimRequest) ([]error, ClaimResult, error)
 }
 

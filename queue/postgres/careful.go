@@ -18,7 +18,6 @@ type carefulClaim struct {
 	typed     bool // types are limited, as far as is known
 	pastLocks bool // what is ready, and held by others, is passed over, whatever that costs
 	depth     int  // so many times as many fronts are looked at as jobs are wanted
-	beside    bool // it claims nothing where it would wait for who sets a limit, or for claims of types that are limited
 
 	todo  chores
 	types joblimit.Types
@@ -26,26 +25,19 @@ type carefulClaim struct {
 	keys  *keyLooks
 	more  bool // the claim has not looked at everything
 
-	begun   []bool // false where somebody sets a limit
-	refused bool   // see beside
-
 	jobs  []driver.Job
 	ahead []outlook
 }
 
 func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
-	begin := beginClaims
-	if c.beside {
-		begin = tryBeginClaims
-	}
-	if err := laterInto(ctx, tx, &c.begun, scanBegun, begin); err != nil {
+	if err := later(ctx, tx, beginClaims); err != nil {
 		return err
 	}
 	if err := later(ctx, tx, jobsql.EnsureWorker, c.req.WorkerID, c.req.Now); err != nil {
 		return err
 	}
 	places, err := c.choose(ctx, tx)
-	if err != nil || c.refused {
+	if err != nil {
 		return err
 	}
 	taken := c.take(places)
@@ -58,11 +50,6 @@ func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 		return nil
 	}
 	return look(ctx, tx, &c.ahead, c.req, c.open, 1)
-}
-
-func scanBegun(row jobsql.Scanner) (begun bool, err error) {
-	err = row.Scan(&begun)
-	return begun, err
 }
 
 // heldUp reports whether others hold all jobs of the keys that were looked at, and there are more keys.
@@ -90,9 +77,6 @@ func (c *carefulClaim) choose(ctx context.Context, tx *driver.WriteTx) (places [
 		return nil, err
 	}
 	c.todo = todo[0]
-	if c.refused = c.beside && (!c.begun[0] || c.todo.types); c.refused {
-		return nil, nil
-	}
 	if !c.typed && !c.todo.types && !c.todo.expired && !c.todo.due {
 		return places, nil
 	}
@@ -139,11 +123,11 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	names, capacities := columns(c.open)
 	marks, fronts := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
 	ofType := max(10, min(fronts, 4*fronts/max(1, len(names))))
-	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts, capacities, c.req.Limit)
+	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts, []string{})
 	if err != nil {
 		return nil, err
 	}
-	if err := laterInto(ctx, tx, &lanes, scanLaneRow, readLanes, c.req.Now); err != nil {
+	if err := laterInto(ctx, tx, &lanes, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit); err != nil {
 		return nil, err
 	}
 	text := selectPlaces

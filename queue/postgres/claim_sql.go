@@ -167,7 +167,7 @@ lanes AS (
 	firstLanes = `
   LIMIT $5`
 	claimCandidates = `),
-portion AS (
+portion AS MATERIALIZED (
   SELECT GREATEST(10, 4 * $5 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (
@@ -215,7 +215,7 @@ chosen AS (
 	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest // the chores
 	claimRest         = claimLanes + `
   LIMIT $5::int * $6::int),
-portion AS (
+portion AS MATERIALIZED (
   SELECT GREATEST(10, $6 * $5 / GREATEST(1, COUNT(*)))::int AS size
   FROM lanes),
 candidates AS (

@@ -20,6 +20,7 @@ type serverClock struct {
 	server time.Time     // what the server's clock showed
 	local  time.Time     // when it did so; its monotonic reading counts
 	doubt  time.Duration // by how much that may be wrong
+	again  time.Duration // how long it is good for
 
 	setting atomic.Bool
 }
@@ -29,6 +30,10 @@ var _ driver.Clock = (*engine)(nil)
 const (
 	// resetAfter is how old the setting may become. It costs one round trip.
 	resetAfter = 30 * time.Second
+	// doubtful is what the first answer may be wrong by. It takes long where it waits for something else, such as a pooler that
+	// connects to the server only then, and is asked for again: once at once, and then after retryAfter, twice that, and so on.
+	doubtful   = 5 * time.Millisecond
+	retryAfter = time.Second
 	// resetLimit bounds the wait for a server that does not answer; the clock then goes on as it is.
 	resetLimit = 5 * time.Second
 	// drift is how much the monotonic clocks of two machines differ in a time, at most: by one part in so many.
@@ -55,7 +60,7 @@ func (c *serverClock) stale() bool {
 	defer c.mu.RUnlock()
 	age := now.Sub(c.local)
 	slept := now.Round(0).Sub(c.local.Round(0)) - age // by the wall clock alone
-	return age >= resetAfter || slept.Abs() > asleep
+	return age >= c.again || slept.Abs() > asleep
 }
 
 // set takes the server's time, which it showed some time between before and after, unless what is known is more exact.
@@ -73,6 +78,18 @@ func (c *serverClock) set(server, before, after time.Time) {
 		}
 	}
 	c.server, c.local, c.doubt = server.UTC(), local, doubt
+	if c.doubt <= doubtful {
+		c.again = resetAfter
+	} else {
+		c.again = min(max(2*c.again, retryAfter), resetAfter)
+	}
+}
+
+// inDoubt reports whether another answer may well be more exact.
+func (c *serverClock) inDoubt() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.doubt > doubtful
 }
 
 // resetClock asks the server for the time when that is due, and leaves the clock as it is when there is no answer: whoever
@@ -85,6 +102,14 @@ func (db *engine) resetClock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, resetLimit)
 	defer cancel()
 	_ = db.setClock(ctx)
+}
+
+// startClock asks the server twice if the first answer took long.
+func (db *engine) startClock(ctx context.Context) error {
+	if err := db.setClock(ctx); err != nil || !db.server.inDoubt() {
+		return err
+	}
+	return db.setClock(ctx)
 }
 
 func (db *engine) setClock(ctx context.Context) error {

@@ -62,6 +62,32 @@ func TestTheServersClockDecidesWhatIsDue(t *testing.T) {
 	}
 }
 
+// A first answer that took long, as behind a pooler that connects to the server for it, is not what a machine goes by.
+func TestAFirstAnswerThatTookLongIsAskedForAgain(t *testing.T) {
+	db := openQueue(t)
+	for _, first := range []time.Duration{time.Millisecond, time.Second} {
+		calls, now := 0, time.Now()
+		doubt, err := postgres.StartClock(t.Context(), db, func() time.Time {
+			calls++
+			switch calls {
+			case 2:
+				now = now.Add(first)
+			case 4:
+				now = now.Add(2 * time.Millisecond)
+			}
+			return now
+		})
+		require.NoError(t, err)
+		if first == time.Second {
+			require.Less(t, doubt, 2*time.Millisecond)
+			require.Equal(t, 4, calls)
+		} else {
+			require.Equal(t, first/2, doubt)
+			require.Equal(t, 2, calls, "once is enough")
+		}
+	}
+}
+
 // Each instant fires once and on time, whichever machine looks first.
 func TestTheServersClockDecidesWhenSchedulesFire(t *testing.T) {
 	for name, off := range offs {

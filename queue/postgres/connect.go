@@ -6,17 +6,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jmoiron/sqlx"
 )
 
-// patience is how long a write waits for a connection while other writes have all of them and none of those ends. Their functions
-// may wait for goroutines which they have started and which make this write: nothing shows that.
+// patience is how long a call waits for a connection while writes have all of them and none of those ends. Their functions may
+// wait for this call, which they make themselves or goroutines that they have started: nothing shows that.
 const patience = 30 * time.Second
 
-// ErrWriteBlocked is returned by a write that has waited 30 s for a connection, while other writes of this program had all of the
-// pool and none of them has ended. Nothing is written.
+// ErrWriteBlocked is returned by a write, and by a read of the queue, that has waited 30 s for a connection, while other writes of
+// this program had all of the pool and none of them has ended. Nothing is written.
 var ErrWriteBlocked = errors.New("postgres: writes have all connections of the pool, and none of them has ended for 30s: " +
-	"if their functions wait for this call, made by other goroutines, use the calls that take their transactions, such as EnqueueTx; " +
+	"if their functions wait for this call, use the calls that take their transactions, such as EnqueueTx, and read before the write; " +
 	"else have them do less, or give the pool more connections (pool_max_conns)")
 
 // writes are those that have a connection of the pool.
@@ -47,25 +48,36 @@ func (w *writes) standstill(all int32) time.Duration {
 
 // connect returns a connection for a write, and what gives it back.
 func (db *engine) connect(ctx context.Context) (*sqlx.Conn, func() error, error) {
+	conn, err := await(ctx, db, db.db.Connx)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.writes.count(1)
+	return conn, func() error {
+		defer db.writes.count(-1)
+		return conn.Close()
+	}, nil
+}
+
+// acquire returns a connection for a read, or for a statement alone.
+func (db *engine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	return await(ctx, db, db.pool.Acquire)
+}
+
+// await takes a connection, and waits for it no longer than writes that have them all may take.
+func await[Conn any](ctx context.Context, db *engine, take func(context.Context) (Conn, error)) (Conn, error) {
 	arrived := time.Now()
 	for wait := db.writes.patience; ; {
 		limited, cancel := context.WithTimeout(ctx, wait)
-		conn, err := db.db.Connx(limited)
+		conn, err := take(limited)
 		over := limited.Err() != nil && ctx.Err() == nil
 		cancel()
-		if err == nil {
-			db.writes.count(1)
-			return conn, func() error {
-				defer db.writes.count(-1)
-				return conn.Close()
-			}, nil
-		}
-		if !over {
-			return nil, nil, err
+		if err == nil || !over {
+			return conn, err
 		}
 		still := min(db.writes.standstill(db.pool.Stat().MaxConns()), time.Since(arrived))
 		if still >= db.writes.patience {
-			return nil, nil, ErrWriteBlocked
+			return conn, ErrWriteBlocked
 		}
 		wait = db.writes.patience - still
 	}

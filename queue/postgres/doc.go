@@ -8,8 +8,8 @@
 // An error of a statement that waits is that of whatever comes after it. A handler's transaction sends the check of its lease
 // with its first statement, or with the commit: a row and the end of the job are two round trips, the end alone is one.
 //
-// A write has a connection of the pool until it ends. When writes have all of them and none ends for 30 s, another that waits
-// for one fails with [ErrWriteBlocked].
+// A write has a connection of the pool until it ends. When writes have all of them and none ends for 30 s, another write or a
+// read of the queue, such as [queue.Queue.Job], that waits for one fails with [ErrWriteBlocked].
 //
 // # Claims
 //
@@ -21,9 +21,10 @@
 // Where limits are set, a claim takes two round trips, and locks what it shares with others: the limit keys that it looks at,
 // which others pass over meanwhile, and the types that are limited, for which others wait. What runs is counted under these
 // locks, and never stored. All claims share an advisory lock, so that a limit is set when those under way have ended and is
-// seen by all that come later.
+// seen by all that come later. The transaction that ends jobs with limit keys also claims what waits for these keys, and looks for
+// nothing else.
 //
-// Every claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
+// Every other claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
 // millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.
 // After a DELETE of very many jobs, past the queue, VACUUM jobs rather than wait for it.
 // It can clean up nothing that is younger than the oldest open transaction of the database: let none stay open for long.

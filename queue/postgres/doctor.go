@@ -30,7 +30,12 @@ func (db *engine) CheckHealth(ctx context.Context) ([]driver.Finding, error) {
 	var size, live, dead, connections, allowed int64
 	var oldest float64
 	var vacuums bool
-	row := db.pool.QueryRow(ctx, selectHealth)
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Release()
+	row := conn.QueryRow(ctx, selectHealth)
 	if err := row.Scan(&version, &vacuums, &size, &live, &dead, &oldest, &connections, &allowed); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -106,8 +107,27 @@ func (db *engine) query(ctx context.Context, query string, args ...any) (jobsql.
 	if ctx == nil {
 		return nil, driver.ErrNilContext
 	}
-	answer, err := db.pool.Query(ctx, query, args...)
-	return rows{answer}, err
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := conn.Query(ctx, query, args...)
+	if err != nil {
+		conn.Release()
+		return nil, err
+	}
+	return connRows{rows{answer}, conn}, nil
+}
+
+// connRows give their connection back when they are closed.
+type connRows struct {
+	rows
+	conn *pgxpool.Conn
+}
+
+func (r connRows) Close() error {
+	defer r.conn.Release()
+	return r.rows.Close()
 }
 
 // InWrite implements [driver.WriteChecker].
@@ -122,10 +142,11 @@ func (db *engine) run(t *transaction, fn func() error) (err error) {
 	return err
 }
 
-// deadlocked marks what PostgreSQL has ended in favour of another transaction.
+// deadlocked marks what PostgreSQL has ended in favour of other transactions, also because this one stood still.
 func deadlocked(err error) error {
-	const deadlockDetected, lockNotAvailable = "40P01", "55P03"
-	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && (e.Code == deadlockDetected || e.Code == lockNotAvailable) {
+	const deadlockDetected, lockNotAvailable, idleInTransaction = "40P01", "55P03", "25P03"
+	codes := []string{deadlockDetected, lockNotAvailable, idleInTransaction}
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && slices.Contains(codes, e.Code) {
 		return fmt.Errorf("%w: %w", driver.ErrDeadlock, err)
 	}
 	return err

@@ -29,6 +29,16 @@ func ChooseWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimReque
 	return err
 }
 
+// ClaimCarefullyWithin claims within limits in a transaction that goes on.
+func ClaimCarefullyWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest) ([]driver.Job, error) {
+	c := carefulClaim{req: req, depth: 1}
+	if err := c.run(ctx, tx); err != nil {
+		return nil, err
+	}
+	err := flush(ctx, tx)
+	return c.jobs, err
+}
+
 // ClaimWithin claims without limits in a transaction that goes on.
 func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimRequest, glances bool) ([]driver.Job, error) {
 	c := freeClaim{req: req, depth: firstDepth, glances: glances}
@@ -48,4 +58,11 @@ func SetMachine(ctx context.Context, db *DB, clock func() time.Time) error {
 	db.engine.server.machine, db.engine.server.local = clock, time.Time{}
 	db.engine.server.mu.Unlock()
 	return db.engine.setClock(ctx)
+}
+
+// StartClock is what [Open] does, on a machine with a clock of its own, and returns by how much the clock may be wrong then.
+func StartClock(ctx context.Context, db *DB, clock func() time.Time) (time.Duration, error) {
+	e := &engine{pool: db.engine.pool, server: serverClock{machine: clock}, writes: writes{patience: patience}}
+	err := e.startClock(ctx)
+	return e.server.doubt, err
 }

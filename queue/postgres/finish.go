@@ -16,28 +16,30 @@ import (
 // Finish implements [driver.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
 // attempt records where there are any, which wait for the commit.
 func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
-	answers, freed, err := finish(ctx, tx, outcomes)
-	if err == nil && freed {
-		err = db.Notify(ctx, tx)
+	answers, after, err := finish(ctx, tx, outcomes)
+	if err != nil {
+		return nil, err
 	}
-	return answers, err
+	if err := after.limited.write(ctx, tx); err != nil || !after.freed {
+		return answers, err
+	}
+	return answers, db.Notify(ctx, tx)
 }
 
-// finish ends the jobs, and reports whether there may be capacity under a limit now.
-func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, freed bool, err error) {
+// finish ends the jobs, and marks none of the limit keys that may have capacity by that.
+func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, after aftermath, err error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
-		return nil, false, err
+		return nil, after, err
 	}
 	ended, err := end(ctx, tx, outcomes)
 	if err != nil {
-		return nil, false, err
+		return nil, after, err
 	}
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
 	done := make(map[driver.Lease]*endedJob, len(ended))
 	for i := range ended {
 		done[driver.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
 	}
-	var after aftermath
 	var records attemptRows
 	refused := false
 	for i := range outcomes {
@@ -53,16 +55,16 @@ func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) 
 		}
 	}
 	if err := after.write(ctx, tx); err != nil {
-		return nil, false, err
+		return nil, after, err
 	}
 	if err := records.insert(ctx, tx); err != nil {
-		return nil, false, err
+		return nil, after, err
 	}
 	answers = make([]error, len(outcomes))
 	if refused {
 		err = refusals(ctx, tx, outcomes, done, answers)
 	}
-	return answers, after.freed, err
+	return answers, after, err
 }
 
 func refusals(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, done map[driver.Lease]*endedJob, answers []error) error {
@@ -174,6 +176,7 @@ func (a *aftermath) add(job *endedJob, finished bool) {
 	a.freed = a.freed || job.limited || job.limitKey != ""
 }
 
+// write writes all but the marks.
 func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(a.keys) > 0 {
 		if err := later(ctx, tx, deleteKeys, a.keys, a.holders); err != nil {
@@ -190,7 +193,7 @@ func (a *aftermath) write(ctx context.Context, tx *driver.WriteTx) error {
 			return err
 		}
 	}
-	return a.limited.write(ctx, tx)
+	return nil
 }
 
 type attemptRows struct {

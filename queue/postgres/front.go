@@ -90,30 +90,31 @@ func (p *positions) add(name laneName, at position) {
 
 // A foundRow is a row of lockFronts.
 type foundRow struct {
-	kind         string
-	place        string // its ctid
-	key, jobType string
-	at           position
-	open         bool
-	mine         bool // it is locked, by this claim
+	kind  string
+	place string // the ctid of a mark
+	key   string
+	at    position // of the end
 }
 
 func scanFound(row jobsql.Scanner) (f foundRow, err error) {
-	var place, key, jobType, id sql.NullString
+	var place, key, id sql.NullString
 	var priority sql.NullInt64
 	var notBefore dbtime.Time
-	err = row.Scan(&f.kind, &place, &key, &jobType, &priority, &notBefore, &id, &f.open, &f.mine)
-	f.place, f.key, f.jobType = place.String, key.String, jobType.String
+	err = row.Scan(&f.kind, &place, &key, &priority, &notBefore, &id)
+	f.place, f.key = place.String, key.String
 	f.at = position{int(priority.Int64), notBefore.Time, id.String}
 	return f, err
 }
 
 // The kinds of rows of lockFronts.
 const (
-	foundMark  = "mark"
-	foundFront = "front"
+	foundMark = "mark"
+	// Another claim looks at the key.
+	foundBusy = "busy"
 	// What comes after a row of this kind has not been looked at.
 	foundEnd = "end"
-	// This kind is of no matter here, see readLanes.
+	// Types are limited.
+	foundTypes = "types"
+	// There is no row of this kind, see readLanes.
 	foundLanes = "lanes"
 )

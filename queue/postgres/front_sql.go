@@ -47,14 +47,13 @@ WITH RECURSIVE heads AS (
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM heads`
 
-	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type: all fronts
-	// of these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
+	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type, and the keys
+	// $6: all fronts of these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
 	// others, a row tells how far this goes. Of each lane the first front is enough, however many have been written since the
 	// key was looked at last.
 	//
-	// The lanes of the keys that are this claim's stand in a setting, for readLanes: that statement, which must see what has
-	// been committed before the locks were taken, is sent with this one. To be taken of each are as many as there is capacity
-	// of its type ($6), no more than are wanted ($7), and of very many lanes a few.
+	// Where the fronts of the keys are that are this claim's stands in a setting, for readLanes: that statement, which must see
+	// what has been committed before the locks were taken, is sent with this one.
 	lockFronts = `
 WITH marks AS MATERIALIZED (
   SELECT ctid AS place, limit_key
@@ -90,60 +89,67 @@ wanted AS MATERIALIZED (
   FROM marks
   UNION
   SELECT limit_key
-  FROM first),
+  FROM first
+  UNION
+  SELECT unnest($6::text[])),
+visible AS MATERIALIZED (
+  SELECT ctid AS place, limit_key, type, priority, not_before, id
+  FROM job_fronts
+  WHERE limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))),
 locked AS MATERIALIZED (
   SELECT ctid AS place
   FROM job_fronts
-  WHERE limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))
+  WHERE ctid = ANY(ARRAY(SELECT place FROM visible))
   FOR UPDATE SKIP LOCKED),
 found AS MATERIALIZED (
-  SELECT f.ctid AS place, f.limit_key, f.type, f.priority, f.not_before, f.id, f.open,
-    BOOL_AND(locked.place IS NOT NULL) OVER (PARTITION BY f.limit_key) AS mine,
-    ROW_NUMBER() OVER (PARTITION BY f.limit_key, f.type ORDER BY f.priority DESC, f.not_before, f.id) AS nth
-  FROM job_fronts AS f
-  LEFT JOIN locked ON locked.place = f.ctid
-  WHERE f.limit_key = ANY(ARRAY(SELECT limit_key FROM wanted))),
+  SELECT visible.place, limit_key,
+    BOOL_AND(locked.place IS NOT NULL) OVER (PARTITION BY limit_key) AS mine,
+    ROW_NUMBER() OVER (PARTITION BY limit_key, type ORDER BY priority DESC, not_before, id) AS nth
+  FROM visible
+  LEFT JOIN locked ON locked.place = visible.place),
 spare AS (
   DELETE FROM job_fronts
-  WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1))),
-lanes AS (
-  SELECT limit_key, type, priority, not_before, id
-  FROM found
-  WHERE mine
-    AND nth = 1),
-portion AS (
-  SELECT LEAST($7::int, GREATEST(10, 4 * $7::int / GREATEST(1, COUNT(*)))) AS size
-  FROM lanes)
-SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL, NULL, FALSE, TRUE
+  WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1)))
+SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL
 FROM marks
 UNION ALL
-SELECT '` + foundFront + `', place::text, limit_key, type, priority, not_before, id, open, mine
+SELECT DISTINCT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
 FROM found
-WHERE nth = 1
+WHERE NOT mine
 UNION ALL
-(SELECT '` + foundEnd + `', NULL, NULL, NULL, priority, not_before, id, FALSE, FALSE
+(SELECT '` + foundEnd + `', NULL, NULL, priority, not_before, id
 FROM first
 WHERE cut
 ORDER BY nth DESC
 LIMIT 1)
 UNION ALL
-SELECT '` + foundLanes + `', set_config('postroom.lanes', COALESCE((
-  SELECT json_agg(json_build_array(limit_key, type, priority, not_before, id, LEAST(COALESCE(capacity, 0), size)))
-  FROM lanes
-  LEFT JOIN unnest($3::text[], $6::int[]) AS open (name, capacity) ON open.name = lanes.type
-  CROSS JOIN portion)::text, '[]'), TRUE), NULL, NULL, NULL, NULL, NULL, FALSE, FALSE`
+SELECT '` + foundTypes + `', NULL, NULL, NULL, NULL, NULL
+WHERE EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
+UNION ALL
+SELECT '` + foundLanes + `', NULL, NULL, NULL, NULL, NULL
+WHERE set_config('postroom.fronts', ARRAY(SELECT place FROM found WHERE mine AND nth = 1)::text, TRUE) = ''`
 
-	// The lanes that lockFronts has found, each with how its key stands, and the jobs to take of it: as many as there is capacity,
-	// and the limit, but for its rate, allows; locked. What others hold is passed over, but counts as seen: of what can be seen
-	// the first, and how many there are, no more counted than one beyond those to take.
+	// The lanes whose fronts lockFronts has found, each with how its key stands, and the jobs to take of it: as many as there is
+	// capacity of its type ($2, $3), no more than are wanted ($4) and of very many lanes a few, and as the limit, but for its rate,
+	// allows; locked. What others hold is passed over, but counts as seen: of what can be seen the first, and how many there are,
+	// no more counted than one beyond those to take.
 	readLanes = `
-WITH lane AS MATERIALIZED (
-  SELECT row ->> 0 AS limit_key, row ->> 1 AS type, (row ->> 2)::int AS priority, (row ->> 3)::timestamptz AS not_before, row ->> 4 AS id,
-    (row ->> 5)::int AS capacity
-  FROM json_array_elements(current_setting('postroom.lanes')::json) AS lanes (row)),
+WITH front AS MATERIALIZED (
+  SELECT ctid AS place, limit_key, type, priority, not_before, id, open
+  FROM job_fronts
+  WHERE ctid = ANY(current_setting('postroom.fronts', TRUE)::tid[])),
+portion AS MATERIALIZED (
+  SELECT LEAST($4::int, GREATEST(10, 4 * $4::int / GREATEST(1, COUNT(*)))) AS size
+  FROM front),
+lane AS MATERIALIZED (
+  SELECT place, limit_key, type, priority, not_before, id, open, LEAST(COALESCE(capacity, 0), size) AS capacity
+  FROM front
+  LEFT JOIN unnest($2::text[], $3::int[]) AS asked (name, capacity) ON asked.name = type
+  CROSS JOIN portion),
 standing AS MATERIALIZED (` + standingOf + `
-  FROM (SELECT DISTINCT limit_key FROM lane) AS m` + limitOf + `)
-SELECT lane.type, s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running,
+  FROM (SELECT DISTINCT limit_key FROM front) AS m` + limitOf + `)
+SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lane.open,
+  s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running,
   most.n, seen.n, seen.priority, seen.not_before, seen.id, job.place::text, job.priority, job.not_before, job.id
 FROM lane
 JOIN standing AS s ON s.limit_key = lane.limit_key

@@ -25,15 +25,32 @@ func limit(t *testing.T, db *postgres.DB, target driver.Target, to driver.Limit)
 	}))
 }
 
-// standStill leaves a claim standing in the midst of its transaction; stop has it go on and returns its error.
+// standStill leaves a claim standing in the midst of its transaction, for as long as the server allows; stop has it go on and
+// returns its error.
 func standStill(t *testing.T, db *postgres.DB, limit int) (stop func() error) {
+	t.Helper()
+	return stand(t, db, limit, "SELECT 1")
+}
+
+// underWay is standStill for a claim that is under way until stop is called, however slow the machine is.
+func underWay(t *testing.T, db *postgres.DB, limit int) (stop func()) {
+	t.Helper()
+	end := stand(t, db, limit, "SET LOCAL idle_in_transaction_session_timeout = 0")
+	return func() { require.NoError(t, end()) }
+}
+
+func stand(t *testing.T, db *postgres.DB, limit int, last string) (stop func() error) {
 	t.Helper()
 	still, resume, ended := make(chan error, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		ended <- driver.Write(context.Background(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-			still <- postgres.ChooseWithin(ctx, tx, driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver())})
+			err := postgres.ChooseWithin(ctx, tx, driver.ClaimRequest{WorkerID: "still", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver())})
+			if err == nil {
+				_, err = tx.ExecContext(ctx, last)
+			}
+			still <- err
 			<-resume
-			_, err := tx.ExecContext(ctx, "SELECT 1")
+			_, err = tx.ExecContext(ctx, "SELECT 1")
 			return err
 		})
 	}()
@@ -56,7 +73,17 @@ func TestAClaimThatStandsStillKeepsNobodyFromTheirs(t *testing.T) {
 		require.Len(t, result.Jobs, 1)
 		return err
 	})
-	require.Error(t, stop())
+	require.ErrorIs(t, stop(), driver.ErrDeadlock)
+}
+
+// claimBeside is claimOf, which must not wait for the claims of others.
+func claimBeside(t *testing.T, db *postgres.DB, limit int) (result driver.ClaimResult) {
+	t.Helper()
+	within(t, func() (err error) {
+		result, err = db.Driver().Claim(t.Context(), driver.ClaimRequest{WorkerID: "w", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver())})
+		return err
+	})
+	return result
 }
 
 // Claims that share no limit key do not wait for each other, and one passes over a key that another looks at.
@@ -66,17 +93,39 @@ func TestClaimsPassOverTheKeysOfOthers(t *testing.T) {
 	for i := range 30 { // of which a claim of one job looks at eleven
 		insertJobs(t, db, keyed(fmt.Sprintf("k%02d", i), 30-i))
 	}
-	stop := standStill(t, db, 1)
-	claimed := claimOf(t, db, 100, capacitiesOf(100, "a")...)
+	stop := underWay(t, db, 1)
+	claimed := claimBeside(t, db, 100)
 	require.Len(t, claimed.Jobs, 19)
 	require.Equal(t, "k11", claimed.Jobs[0].LimitKey)
 	began := driver.Now(db.Driver())
-	none := claimOf(t, db, 100, capacitiesOf(100, "a")...)
+	none := claimBeside(t, db, 100)
 	require.Empty(t, none.Jobs)
 	require.False(t, none.More)
 	require.WithinRange(t, none.NextDue, began.Add(-time.Second), driver.Now(db.Driver()).Add(time.Second), "it comes again soon")
-	require.NoError(t, stop())
+	stop()
 	require.Len(t, claimOf(t, db, 100, capacitiesOf(100, "a")...).Jobs, 11)
+}
+
+// A key that may have capacity again is marked. A claim passes over the mark that another looks at, and over its key.
+func TestClaimsPassOverTheMarksOfOthers(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKeyPrefix, Name: "k"}, driver.Limit{MaxRunning: 1})
+	insertJobs(t, db, keyed("k1", 2), keyed("k1", 1))
+	running := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
+	require.Len(t, running, 1)
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}})
+		return err
+	}))
+	stop := underWay(t, db, 1)
+	insertJobs(t, db, keyed("k2", 0))
+	claimed := claimBeside(t, db, 2)
+	require.Len(t, claimed.Jobs, 1)
+	require.Equal(t, "k2", claimed.Jobs[0].LimitKey)
+	stop()
+	claimed = claimBeside(t, db, 2)
+	require.Len(t, claimed.Jobs, 1)
+	require.Equal(t, "k1", claimed.Jobs[0].LimitKey)
 }
 
 // A claim that sees a key's latest front, and not the one that another claim has locked, still passes over the key.
@@ -84,10 +133,10 @@ func TestAKeyIsAnothersThoughAFrontOfItIsNew(t *testing.T) {
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
 	insertJobs(t, db, keyed("k", 0))
-	stop := standStill(t, db, 1)
+	stop := underWay(t, db, 1)
 	insertJobs(t, db, keyed("k", 1))
-	require.Empty(t, claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs)
-	require.NoError(t, stop())
+	require.Empty(t, claimBeside(t, db, 2).Jobs)
+	stop()
 	require.Len(t, claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs, 1)
 }
 
@@ -133,8 +182,27 @@ func TestAClaimPassesOverManyKeysOfWhichAllIsHeld(t *testing.T) {
 	require.Len(t, claimOf(t, db, 100, capacitiesOf(100, "a")...).Jobs, 40)
 }
 
-// A job waits for a transaction of the program that ends another job of its key, and was looked at meanwhile.
+// A job comes to wait, and is looked at, between the end of another job of its key and the commit of that.
 func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
+	for name, end := range map[string]func(context.Context, *driver.WriteTx, driver.Driver, []driver.Outcome) error{
+		"an end": func(ctx context.Context, tx *driver.WriteTx, d driver.Driver, outcomes []driver.Outcome) error {
+			_, err := d.Finish(ctx, tx, outcomes)
+			return err
+		},
+		"an end that claims": func(ctx context.Context, tx *driver.WriteTx, d driver.Driver, outcomes []driver.Outcome) error {
+			_, result, err := d.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+				WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: driver.Now(d),
+			})
+			require.Empty(t, result.Jobs)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) { comeBeforeTheCommit(t, end) })
+	}
+}
+
+func comeBeforeTheCommit(t *testing.T, end func(context.Context, *driver.WriteTx, driver.Driver, []driver.Outcome) error) {
+	t.Helper()
 	db := openQueue(t)
 	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 1})
 	insertJobs(t, db, keyed("k", 0))
@@ -142,8 +210,8 @@ func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
 	require.Len(t, running, 1)
 	next := keyed("k", 0)
 	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		_, err := db.Driver().Finish(ctx, tx, []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}})
-		require.NoError(t, err)
+		outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}}
+		require.NoError(t, end(ctx, tx, db.Driver(), outcomes))
 		ended := make(chan error, 1)
 		go func() {
 			defer close(ended)
@@ -159,6 +227,46 @@ func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
 	jobs := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
 	require.Len(t, jobs, 1)
 	require.Equal(t, next.ID, jobs[0].ID)
+}
+
+// An end claims what waits for its key, without a mark, and leaves one of the jobs asked for to a claim that looks for others.
+func TestAnEndThatClaimsLeavesAPlaceForOthers(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 2})
+	insertJobs(t, db, keyed("k", 2), keyed("k", 1), keyed("k", 0), keyed("k", 0))
+	running := claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs
+	require.Len(t, running, 2)
+	urgent := jobOf("a", 9)
+	insertJobs(t, db, urgent)
+	endAndClaim := func(limit int, jobs ...driver.Job) (result driver.ClaimResult) {
+		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+			outcomes := make([]driver.Outcome, len(jobs))
+			for i := range jobs {
+				outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}
+			}
+			_, result, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+				WorkerID: "w", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver()),
+			})
+			return err
+		}))
+		return result
+	}
+	marks := func() (n int) {
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		return n
+	}
+	result := endAndClaim(2, running...)
+	require.Len(t, result.Jobs, 1)
+	require.True(t, result.More)
+	require.Zero(t, marks())
+	got := claimOf(t, db, 1, capacitiesOf(1, "a")...).Jobs
+	require.Len(t, got, 1)
+	require.Equal(t, urgent.ID, got[0].ID)
+	result = endAndClaim(1, result.Jobs...)
+	require.Empty(t, result.Jobs, "the one place is not the key's")
+	require.True(t, result.More)
+	require.Equal(t, 1, marks())
+	require.Len(t, claimOf(t, db, 9, capacitiesOf(9, "a")...).Jobs, 1)
 }
 
 // Who sets a limit in a transaction that stays open keeps others from claiming, and not from writing how jobs have ended.
@@ -236,12 +344,12 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 		claim := func(inserted ...driver.InsertJob) (jobs, looks int) {
 			_, err := db.Driver().Insert(ctx, tx, inserted)
 			require.NoError(t, err)
-			_, claimed, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, nil, driver.ClaimRequest{
+			claimed, err := postgres.ClaimCarefullyWithin(ctx, tx, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(9, "a", "b"), Limit: 9, Now: driver.Now(db.Driver()),
 			})
 			require.NoError(t, err)
 			require.NoError(t, tx.QueryRowContext(ctx, "SELECT pg_stat_get_xact_numscans('jobs_ready'::regclass)").Scan(&looks))
-			return len(claimed.Jobs), looks
+			return len(claimed), looks
 		}
 		jobs, before := claim(keyed("k", 0)) // to plan a statement looks, too
 		require.Equal(t, 1, jobs)

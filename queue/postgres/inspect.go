@@ -14,8 +14,13 @@ func (db *engine) Stats(ctx context.Context, query driver.StatsQuery) (*driver.S
 	if err != nil {
 		return nil, err
 	}
+	conn, err := await(ctx, db, db.db.Connx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
 	// One snapshot, so that the figures belong together.
-	tx, err := db.db.BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	tx, err := conn.BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}

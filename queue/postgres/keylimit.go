@@ -42,8 +42,10 @@ type keyLooks struct {
 	byName  map[string]*keyLook
 	end     *position // what comes after it has not been looked at
 	marks   int
-	changed bool // the next claim does not find what this one has found
-	left    bool // some jobs that are left may have capacity, or another claim looks at their keys
+	typed   bool      // types are limited, too
+	changed bool      // the next claim does not find what this one has found
+	left    bool      // some jobs that are left may have capacity, or another claim looks at their keys
+	again   time.Time // when the first rate that keeps jobs back allows one
 }
 
 func newKeyLooks(found []foundRow, now time.Time) *keyLooks {
@@ -55,8 +57,10 @@ func newKeyLooks(found []foundRow, now time.Time) *keyLooks {
 			k.marks++
 			look := k.look(f.key)
 			look.marks = append(look.marks, f.place)
-		case foundFront:
-			k.look(f.key).add(f)
+		case foundBusy:
+			k.look(f.key).busy = true
+		case foundTypes:
+			k.typed = true
 		case foundEnd:
 			k.until(f.at)
 		}
@@ -73,14 +77,6 @@ func (k *keyLooks) look(key string) *keyLook {
 	return look
 }
 
-func (l *keyLook) add(f *foundRow) {
-	if !f.mine {
-		l.busy = true
-		return
-	}
-	l.lanes[f.jobType] = &lane{laneName: laneName{f.key, f.jobType}, key: l, front: f.place, at: f.at, open: f.open, first: f.at}
-}
-
 // until has the claim take nothing that comes after the position.
 func (k *keyLooks) until(at position) {
 	if k.end == nil || at.compare(k.end) < 0 {
@@ -90,7 +86,10 @@ func (k *keyLooks) until(at position) {
 
 // A laneRow is a row of readLanes: a lane and one of its jobs, if it has any to take.
 type laneRow struct {
+	front    string // its ctid
 	jobType  string
+	at       position // of the front
+	open     bool
 	standing standingRow
 	most     int
 	visible  sql.NullInt64
@@ -100,27 +99,39 @@ type laneRow struct {
 
 func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
 	var headPriority, priority sql.NullInt64
-	var headNotBefore, notBefore dbtime.Time
+	var at, headNotBefore, notBefore dbtime.Time
 	var headID, ctid, id sql.NullString
-	dest := append(append([]any{&r.jobType}, r.standing.dest()...), &r.most, &r.visible, &headPriority, &headNotBefore, &headID)
-	err = row.Scan(append(dest, &ctid, &priority, &notBefore, &id)...)
+	dest := append([]any{&r.front, &r.jobType, &r.at.priority, &at, &r.at.id, &r.open}, r.standing.dest()...)
+	dest = append(dest, &r.most, &r.visible, &headPriority, &headNotBefore, &headID, &ctid, &priority, &notBefore, &id)
+	err = row.Scan(dest...)
+	r.at.notBefore = at.Time
 	r.head = position{int(headPriority.Int64), headNotBefore.Time, headID.String}
 	r.job = place{ctid: ctid.String, at: position{int(priority.Int64), notBefore.Time, id.String}}
 	return r, err
+}
+
+// lane is the one that a row is of.
+func (l *keyLook) lane(r *laneRow) *lane {
+	of := l.lanes[r.jobType]
+	if of == nil {
+		of = &lane{laneName: laneName{l.name, r.jobType}, key: l, front: r.front, at: r.at, open: r.open, first: r.at, most: r.most}
+		if r.visible.Valid {
+			of.visible, of.first = int(r.visible.Int64), r.head
+		}
+		l.lanes[r.jobType] = of
+	}
+	return of
 }
 
 // have takes in what has been read of the lanes, of which a claim may take so many by their types.
 func (k *keyLooks) have(rows []laneRow, capacities map[string]int, limit int) (places []place) {
 	for i := range rows {
 		r := &rows[i]
-		look := k.byName[r.standing.name.String]
+		look := k.look(r.standing.name.String)
 		if look.standing == nil {
 			look.standing = k.Add(r.standing.standing())
 		}
-		l := look.lanes[r.jobType]
-		if l.most = r.most; r.visible.Valid {
-			l.visible, l.first = int(r.visible.Int64), r.head
-		}
+		l := look.lane(r)
 		if r.job.ctid != "" {
 			r.job.lane, r.job.jobType = l, l.jobType
 			l.jobs = append(l.jobs, r.job)
@@ -169,6 +180,7 @@ func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
 		k.left = k.left || left && open
 		if at := k.Again(look.standing); left && !at.IsZero() {
 			again.add(look.name, at)
+			k.again = joblimit.Earliest(k.again, at)
 		}
 	}
 	k.changed = len(spentMarks)+len(spentFronts) > 0

@@ -30,7 +30,7 @@ func (db *engine) Cancel(ctx context.Context, tx *driver.WriteTx, jobID string) 
 	}
 	var after aftermath
 	after.add(&job, true)
-	if err := after.write(ctx, tx); err != nil || !after.freed {
+	if err := errors.Join(after.write(ctx, tx), after.limited.write(ctx, tx)); err != nil || !after.freed {
 		return err
 	}
 	return db.Notify(ctx, tx)

@@ -38,7 +38,7 @@ func TestDriverBehindAPooler(t *testing.T) {
 
 const poolerConfig = `
 [databases]
-pooled = host=%s port=%d dbname=%s user=%s %s connect_query='SET search_path TO %s'
+pooled = host=%s port=%d dbname=%s user=%s %s connect_query='SET synchronous_commit TO off; SET search_path TO %s'
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = %d

@@ -33,7 +33,8 @@ func (db *DB) Close() error { return db.engine.close() }
 // Dialect is [driver.Postgres].
 func (db *DB) Dialect() driver.Dialect { return driver.Postgres }
 
-// Reader is the pool for queries.
+// Reader is the pool for queries. Inside the function of a write, query through its transaction instead: a query through the
+// pool waits for another connection, and while writes have them all for as long as its context allows.
 func (db *DB) Reader() *sqlx.DB { return db.engine.db }
 
 // Write runs fn in a write transaction and returns when what fn wrote is committed; see [driver.DB].
@@ -101,7 +102,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 		pool: pool, db: sqlx.NewDb(stdlib.OpenDBFromPool(pool), "pgx"), pooled: cfg.Pooled, release: func() {},
 		server: serverClock{machine: time.Now}, theirs: theirs, writes: writes{patience: patience},
 	}
-	if err := db.setClock(ctx); err != nil {
+	if err := db.startClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
 	db.news = startNews(pool)

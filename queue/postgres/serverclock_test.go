@@ -36,3 +36,25 @@ func TestServerClockKeepsTheMoreExact(t *testing.T) {
 	now = now.Add(1)
 	require.True(t, c.stale())
 }
+
+// A clock that may be wrong by much is asked for again soon, and ever more rarely where that is of no use.
+func TestServerClockIsAskedForAgainWhileInDoubt(t *testing.T) {
+	now := time.Now()
+	c := &serverClock{machine: func() time.Time { return now }}
+	goodFor := func() time.Duration {
+		began := now
+		for !c.stale() {
+			now = now.Add(500 * time.Millisecond)
+		}
+		return now.Sub(began)
+	}
+	answer := func(took time.Duration) { c.set(now, now.Add(-took/2), now.Add(took/2)) }
+	for _, seconds := range []int{1, 2, 4, 8, 16, 30, 30} {
+		answer(100 * time.Millisecond)
+		require.InDelta(t, seconds, goodFor().Seconds(), 0)
+	}
+	answer(time.Millisecond)
+	require.Equal(t, resetAfter, goodFor())
+	answer(100 * time.Millisecond)
+	require.Equal(t, resetAfter, goodFor(), "what is known is exact")
+}

@@ -45,7 +45,12 @@ func (db *engine) RemoveDeadWorker(ctx context.Context, tx *driver.WriteTx, seen
 
 // RemoveWorker implements [driver.Claimer].
 func (db *engine) RemoveWorker(ctx context.Context, workerID string) error {
-	_, err := db.pool.Exec(ctx, jobsql.DeleteWorker, workerID)
+	conn, err := db.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	_, err = conn.Exec(ctx, jobsql.DeleteWorker, workerID)
 	return err
 }
 

@@ -11,8 +11,15 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// A Finding is one thing that [Doctor] has looked at: its Severity, a Text, and a Hint that says what to do.
-type Finding = driver.Finding
+// A Finding is one thing that [Doctor] has looked at.
+type Finding struct {
+	Severity Severity
+	Text     string // what was found
+	Hint     string // what to do; empty when there is nothing to do
+}
+
+// String formats the severity, the text and the hint.
+func (f Finding) String() string { return driver.Finding(f).String() }
 
 // A Severity is how much a [Finding] matters.
 type Severity = driver.Severity
@@ -43,10 +50,16 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 }
 
 func lookAtEngine(ctx context.Context, q *queue.Queue) ([]Finding, error) {
-	if checker, ok := driver.As[driver.HealthChecker](q.DB().Driver()); ok {
-		return checker.CheckHealth(ctx)
+	checker, ok := driver.As[driver.HealthChecker](q.DB().Driver())
+	if !ok {
+		return nil, nil
 	}
-	return nil, nil
+	found, err := checker.CheckHealth(ctx)
+	findings := make([]Finding, len(found))
+	for i := range found {
+		findings[i] = Finding(found[i])
+	}
+	return findings, err
 }
 
 // quiet is after how long a worker that gave no sign of life is worth telling of; its own clock is not compared closely.

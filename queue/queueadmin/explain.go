@@ -216,6 +216,8 @@ func (e *explainer) line(ctx context.Context) error {
 	case e.job.NotBefore.After(e.now):
 	case ahead == maxAhead:
 		e.addf(CauseBehind, time.Time{}, "at least %d jobs of its type are ahead of it", maxAhead)
+	case ahead == 1:
+		e.addf(CauseBehind, time.Time{}, "1 job of its type is ahead of it")
 	case ahead > 0:
 		e.addf(CauseBehind, time.Time{}, "%d jobs of its type are ahead of it", ahead)
 	case len(e.reasons) == 0:

@@ -118,7 +118,7 @@ func TestExplain(t *testing.T) {
 			id := enqueue(t, q, nil)
 			enqueue(t, q, nil)
 			return id
-		}, []queueadmin.Cause{queueadmin.CauseBehind}, "1 jobs of its type are ahead of it"},
+		}, []queueadmin.Cause{queueadmin.CauseBehind}, "1 job of its type is ahead of it"},
 		"behind others of its limit key": {func(t *testing.T, q *queue.Queue) string {
 			require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("k"), queue.Limit{MaxRunning: 1}))
 			enqueue(t, q, &queue.Options{LimitKey: "k"})

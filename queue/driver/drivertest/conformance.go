@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -104,9 +105,28 @@ func (s *suite) claimAt(now time.Time, worker string, limit int, types ...string
 	if len(types) == 0 {
 		types = []string{"t"}
 	}
-	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: capacities(types, limit), Limit: limit, Now: now})
+	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities(types, limit), Limit: limit, Now: now})
 	require.NoError(s, err)
 	return result
+}
+
+func (s *suite) tryClaim(req driver.ClaimRequest) (result driver.ClaimResult, err error) {
+	err = again(func() (err error) {
+		result, err = s.d.Claim(s.Context(), req)
+		return err
+	})
+	return result, err
+}
+
+// again tries again, as the queue does, where a driver has given a transaction up in favour of others: a claim that stands still
+// half way for seconds, as on a machine with much else to do, may be ended.
+func again(try func() error) (err error) {
+	for range 20 {
+		if err = try(); !errors.Is(err, driver.ErrDeadlock) {
+			break
+		}
+	}
+	return err
 }
 
 // started inserts a job and claims it.

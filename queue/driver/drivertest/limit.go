@@ -114,7 +114,7 @@ var limitCases = []conformanceCase{
 	},
 	{
 		name:        "Limit/what an end makes capacity for is claimed in its transaction",
-		explanation: "the claim sees the ends, keeps to the order of all claims, and is undone with them",
+		explanation: "the claim sees the ends, keeps to the order of claims among what it looks at, and is undone with them",
 		run: func(s *suite) {
 			d, ok := s.d.(driver.FinishClaimer)
 			if !ok {
@@ -135,22 +135,28 @@ var limitCases = []conformanceCase{
 					answers, result, err := d.FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 						WorkerID: "w", Types: capacities([]string{"t"}, 2), Limit: 2, Now: s.now(),
 					})
-					require.NoError(s, err)
+					if err != nil {
+						return err
+					}
 					require.Equal(s, make([]error, len(leases)), answers)
 					got = result.Jobs
 					return answer
 				}
 			}
-			require.ErrorIs(s, driver.Write(s.Context(), s.d, turn(undone, holder.Lease())), undone)
+			write := func(fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+				return again(func() error { return driver.Write(s.Context(), s.d, fn) })
+			}
+			require.ErrorIs(s, write(turn(undone, holder.Lease())), undone)
 			require.Equal(s, driver.StateRunning, s.state(holder.ID))
 			require.Equal(s, driver.StateQueued, s.state(high.ID))
-			s.write(turn(nil, holder.Lease()))
-			require.Equal(s, []string{high.ID, other.ID}, ids(got))
+			require.NoError(s, write(turn(nil, holder.Lease())))
+			require.Equal(s, high.ID, got[0].ID)
 			require.Equal(s, driver.StateCompleted, s.state(holder.ID))
-			require.Empty(s, s.claim(5), "the key is full again")
-			s.write(turn(nil, got[1].Lease()))
+			rest := append(got[1:], s.claim(5)...)
+			require.Equal(s, []string{other.ID}, ids(rest), "what else may run is claimed with it or next, and the key is full again")
+			require.NoError(s, write(turn(nil, rest[0].Lease())))
 			require.Empty(s, got, "the end of another job frees nothing of the key")
-			s.write(turn(nil, s.job(high.ID).Lease()))
+			require.NoError(s, write(turn(nil, s.job(high.ID).Lease())))
 			require.Equal(s, []string{low.ID}, ids(got))
 		},
 	},

@@ -110,7 +110,7 @@ func (s *suite) race() {
 
 // turn claims some jobs and ends them. It runs beside others, so that it must not end the test by itself.
 func (s *suite) turn(worker string, most int, count func(key string, n int) int) bool {
-	result, err := s.d.Claim(s.Context(), driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: s.now()})
+	result, err := s.tryClaim(driver.ClaimRequest{WorkerID: worker, Types: capacities([]string{"t"}, 3), Limit: 3, Now: s.now()})
 	if err != nil {
 		s.Errorf("Claim: %v", err)
 		return false

@@ -19,7 +19,7 @@ type statement struct {
 // ListJobs lists whole jobs, newest first.
 func ListJobs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
-	if byState(f) {
+	if s.byState(f) {
 		s.add("SELECT " + Columns + "\nFROM jobs\nWHERE id IN (\n")
 		s.ids(f)
 		s.add(")\nORDER BY id DESC\nLIMIT ")
@@ -33,7 +33,7 @@ func ListJobs(dialect driver.Dialect, f driver.Filter) (query string, args []any
 // ListJobIDs lists the ids of jobs, newest first.
 func ListJobIDs(dialect driver.Dialect, f driver.Filter) (query string, args []any) {
 	s := &statement{dialect: dialect}
-	if byState(f) {
+	if s.byState(f) {
 		s.ids(f)
 	} else {
 		s.page("id", f, "")
@@ -47,7 +47,7 @@ func CountJobs(dialect driver.Dialect, f driver.Filter) (query string, args []an
 	if len(f.States) == 0 && !selective(f) {
 		f.States = driver.States()
 	}
-	if !byState(f) {
+	if !s.byState(f) {
 		s.add("SELECT state, COUNT(*)\nFROM jobs")
 		s.where(f, "")
 		s.add("\nGROUP BY state")
@@ -68,8 +68,12 @@ func selective(f driver.Filter) bool {
 	return f.UserID != "" || f.Key != "" || f.LimitKey != "" || (len(f.Tags) > 0 && len(f.States)+len(f.Types) == 0)
 }
 
-// byState reports whether to look in each state apart. What is asked of one type only is looked for in all states.
-func byState(f driver.Filter) bool { return !selective(f) && len(f.States)+len(f.Types) > 0 }
+// byState reports whether to look in each state apart. What is asked of one type only is looked for in all states. SQLite goes
+// through the jobs that have tags, and would do so for each state again.
+func (s *statement) byState(f driver.Filter) bool {
+	tagged := s.dialect == driver.SQLite && len(f.Tags) > 0
+	return !selective(f) && !tagged && len(f.States)+len(f.Types) > 0
+}
 
 // each writes what fn does of each standing.
 func (s *statement) each(f driver.Filter, fn func(state driver.State, standing string)) {
