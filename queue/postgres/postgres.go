@@ -26,8 +26,8 @@ type Config struct {
 // DB is an open database. It is safe for use by many goroutines.
 type DB struct{ engine *engine }
 
-// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]. A second call does
-// nothing.
+// Close waits for what is under way and closes all connections, except those of a pool given to [OpenPool]; where the server no longer
+// answers, it takes up to half a minute. A second call does nothing.
 func (db *DB) Close() error { return db.engine.close() }
 
 // Dialect is [driver.Postgres].
@@ -105,7 +105,7 @@ func OpenPool(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*DB, error)
 	if err := db.startClock(ctx); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	db.news = startNews(pool)
+	db.news = startNews(notifier(pool))
 	db.shared = shared{
 		Engine: driver.Postgres, Query: db.query, MarkKeys: markWaitingKeys, HoldClaims: holdClaims, OpenKeys: openKeys, KeyIsOpen: keyIsOpen, SelectUnfound: selectUnfound,
 	}

@@ -15,8 +15,8 @@ import (
 // from a connection of its own and after the commit: a transaction that notifies holds a lock of the whole server while it
 // commits, so that no two could share a flush to the disk.
 type news struct {
-	pool  *pgxpool.Pool
-	self  string // the sender: a listener of this process has been woken already
+	self  string                  // the sender: a listener of this process has been woken already
+	send  func(self string) error // to the other processes
 	fresh chan struct{}
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -26,10 +26,10 @@ type news struct {
 	listeners map[int]func()
 }
 
-func startNews(pool *pgxpool.Pool) *news {
+func startNews(send func(self string) error) *news {
 	ctx, stop := context.WithCancel(context.Background())
 	n := &news{
-		pool: pool, self: uuid.NewString(), fresh: make(chan struct{}, 1), stop: stop, ended: make(chan struct{}),
+		self: uuid.NewString(), send: send, fresh: make(chan struct{}, 1), stop: stop, ended: make(chan struct{}),
 		listeners: make(map[int]func()),
 	}
 	go n.run(ctx)
@@ -89,17 +89,17 @@ const notifyPause = 5 * time.Millisecond
 func (n *news) run(ctx context.Context) {
 	defer close(n.ended)
 	pause := notifyPause
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-n.fresh:
 		case <-ctx.Done():
 			return
 		}
-		if err := n.notify(); err != nil {
+		if err := n.send(n.self); err == nil {
+			pause = notifyPause
+		} else if ctx.Err() == nil {
 			n.freshen()
 			pause = min(2*pause, reconnectAfter)
-		} else {
-			pause = notifyPause
 		}
 		rest := time.NewTimer(pause)
 		select {
@@ -113,20 +113,23 @@ func (n *news) run(ctx context.Context) {
 // notifyPatience is for a server that is gone without a word.
 const notifyPatience = 5 * time.Second
 
-func (n *news) notify() error {
-	ctx, cancel := context.WithTimeout(context.Background(), notifyPatience)
-	defer cancel()
-	_, err := n.pool.Exec(ctx, notifyAlone, n.self)
-	return err
+// notifier sends news through the pool.
+func notifier(pool *pgxpool.Pool) func(self string) error {
+	return func(self string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), notifyPatience)
+		defer cancel()
+		_, err := pool.Exec(ctx, notifyAlone, self)
+		return err
+	}
 }
 
-// close returns when the last news has been sent, or could not be: polling is the net.
+// close returns when the last news has been sent, or could not be at the first try: polling is the net.
 func (n *news) close() {
 	n.stop()
 	<-n.ended
 	select {
 	case <-n.fresh:
-		_ = n.notify()
+		_ = n.send(n.self)
 	default:
 	}
 }
