@@ -162,8 +162,12 @@ func (s *Store) Accounts(ctx context.Context) ([]Account, error) {
 
 // lockCursor reads the account's cursor and locks it until the transaction ends.
 func (s *Store) lockCursor(ctx context.Context, tx queue.Tx, accountID string) (uint64, error) {
+	query := sqlCursor
+	if string(s.db.Dialect()) == "postgres" {
+		query = sqlLockCursor
+	}
 	var cursor int64
-	err := get(ctx, tx, &cursor, "cursor of account "+accountID, sqlLockCursor, accountID)
+	err := get(ctx, tx, &cursor, "cursor of account "+accountID, query, accountID)
 	return uint64(cursor), err
 }
 

@@ -190,7 +190,11 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	case postroom.Snooze:
 		done, err = j.snooze(ctx, w, client, id, before, kind, a)
 	default:
-		does := kind.Effect(a.Parameters)
+		var parameters postroom.Parameters
+		if parameters, err = j.withLabels(ctx, w.Attempt, client, a); err != nil {
+			return outcome{}, err
+		}
+		does := kind.Effect(parameters)
 		does.Inverse = cmp.Or(does.Inverse, "undo_"+a.Type)
 		done, err = perform(ctx, client, id, before, does)
 	}

@@ -114,6 +114,8 @@
 //     [Store.Broken], and its job fails with the reason. When the cause is repaired, retry the job; the mark and the bytes
 //     go when it succeeds.
 //   - A message that is gone: its ingest ends well, its action fails with that reason.
+//   - Labels that are missing while the ledger holds everything are not made, but wanted: mail is decided about as if they were there,
+//     and the labels sync that may make them does, or the action that needs one. See [Store.WantedLabels].
 //   - A list of labels that is empty is a fault of the answer. Nothing is deleted, and the job is tried again.
 //   - An action whose answer is lost is tried again. What the message was before the first attempt is a step of the job,
 //     stored before anything is changed, so the undo hint has the first image whatever happens after it. Permanent deletion

@@ -157,7 +157,8 @@ type LabelsSyncPayload struct {
 }
 
 // NewLabelsSyncJob makes the job that brings the account's labels up to date, after creating at Gmail those named by ensure
-// that are missing. The key allows one unfinished job for each set of names.
+// that are missing, unless nothing may be changed in a mailbox: see [Store.WantedLabels]. The key allows one unfinished job for
+// each set of names.
 func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 	name := fmt.Sprintf("%s:%s", JobLabelsSync, accountID)
 	if len(ensure) > 0 {

@@ -43,11 +43,12 @@ func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]p
 }
 
 // LabelID returns the id of a label, found by its whole name, compared without regard to case, or by the id itself. ok reports
-// whether the account had such a label at the last sync.
+// whether the account had such a label at the last sync. For one of [Store.WantedLabels] it is the name: the action that needs the
+// label makes it.
 func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
 	err = dbquery.Get(ctx, s.db.Reader(), &id, sqlLabelID, accountID, nameKey(name), name)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
+		return s.wantedLabel(ctx, accountID, name)
 	}
 	if err != nil {
 		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)

@@ -32,24 +32,30 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	if len(labels) == 0 {
 		return errNoLabels // a fault that may pass: an empty mailbox still has Gmail's own labels
 	}
-	labels, refused, err := ensure(ctx, client, labels, w.Payload.Ensure)
+	wanted, err := j.Store.WantedLabels(ctx, account.ID)
+	if err != nil {
+		return err
+	}
+	made, err := j.ensure(ctx, client, labels, append(wanted, w.Payload.Ensure...))
 	if err != nil {
 		return Verdict(err)
 	}
-	if len(refused) > 0 {
-		w.SetResult(LabelsSyncResult{Refused: refused})
-		for _, r := range refused {
-			j.Logger.WarnContext(ctx, "a label cannot be created", "account", account.Email, "label", r.Name, "reason", r.Reason)
-		}
-	}
+	j.reportLabels(ctx, w, account, made)
 	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return j.replaceLabels(ctx, tx, account.ID, known, labels)
+		if err := j.replaceLabels(ctx, tx, account.ID, known, made.labels); err != nil {
+			return err
+		}
+		return j.Store.setWantedLabels(ctx, tx, account.ID, made.Waiting)
 	})
 }
 
 // A LabelsSyncResult is the result of a labels sync that could not create every label that its payload names.
 type LabelsSyncResult struct {
-	Refused []RefusedLabel `json:"refused"`
+	Refused []RefusedLabel `json:"refused,omitempty"`
+	// Waiting are the names of labels that are not created while nothing may be changed in a mailbox, for the reason given; see
+	// [Store.WantedLabels].
+	Waiting []string `json:"waiting,omitempty"`
+	Why     string   `json:"why,omitempty"`
 }
 
 // A RefusedLabel is a label that Gmail does not create. The labels beside it are created and synced.
@@ -58,23 +64,62 @@ type RefusedLabel struct {
 	Reason string `json:"reason"`
 }
 
-// ensure creates the labels that are named and missing, and returns all, and the names that Gmail refuses.
-func ensure(ctx context.Context, client *Client, labels []postroom.Label, names []string) (_ []postroom.Label, refused []RefusedLabel, err error) {
+// An ensured is all labels of a mailbox, and those that are named and still missing.
+type ensured struct {
+	LabelsSyncResult
+	labels []postroom.Label
+}
+
+// ensure creates the labels that are named and missing, while a mailbox may be changed.
+func (j *jobs) ensure(ctx context.Context, client *Client, labels []postroom.Label, names []string) (ensured, error) {
+	e := ensured{labels: labels}
 	for _, name := range names {
-		if slices.ContainsFunc(labels, func(l postroom.Label) bool { return sameName(l.Name, name) }) {
+		if slices.ContainsFunc(e.labels, func(l postroom.Label) bool { return sameName(l.Name, name) }) {
 			continue
+		}
+		switch err := j.held(ctx); {
+		case errors.Is(err, postroom.ErrHeld):
+			e.Why = err.Error()
+			if !slices.ContainsFunc(e.Waiting, func(other string) bool { return sameName(other, name) }) {
+				e.Waiting = append(e.Waiting, name)
+			}
+			continue
+		case err != nil:
+			return e, err
 		}
 		label, err := client.CreateLabel(ctx, name)
 		switch {
 		case ClassOf(err) == ClassInvalid:
-			refused = append(refused, RefusedLabel{Name: name, Reason: err.Error()})
+			e.Refused = append(e.Refused, RefusedLabel{Name: name, Reason: err.Error()})
 		case err != nil:
-			return nil, nil, err
+			return e, err
 		default:
-			labels = append(labels, label)
+			e.labels = append(e.labels, label)
 		}
 	}
-	return labels, refused, nil
+	return e, nil
+}
+
+// held returns a [*postroom.HeldError] while nothing may be changed in a mailbox. Without a ledger nobody can say so.
+func (j *jobs) held(ctx context.Context) error {
+	if j.Ledger == nil {
+		return nil
+	}
+	return j.Ledger.Held(ctx)
+}
+
+// reportLabels says which labels are missing still, in the result of the job and in the log.
+func (j *jobs) reportLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload], account Account, e ensured) {
+	if len(e.Refused) == 0 && len(e.Waiting) == 0 {
+		return
+	}
+	w.SetResult(e.LabelsSyncResult)
+	for _, r := range e.Refused {
+		j.Logger.WarnContext(ctx, "a label cannot be created", "account", account.Email, "label", r.Name, "reason", r.Reason)
+	}
+	if len(e.Waiting) > 0 {
+		j.Logger.WarnContext(ctx, "labels are missing and not created now", "account", account.Email, "labels", e.Waiting, "reason", e.Why)
+	}
 }
 
 // replaceLabels deletes the labels that Gmail no longer has, after a call of OnLabelDeleted, and stores the others.

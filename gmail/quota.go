@@ -31,6 +31,7 @@ const (
 	MethodSendDraft     Method = "drafts.send"
 	MethodDeleteDraft   Method = "drafts.delete"
 	MethodListSendAs    Method = "settings.sendAs.list"
+	MethodListFilters   Method = "settings.filters.list"
 	MethodWatch         Method = "watch"
 	MethodStop          Method = "stop"
 )
@@ -43,7 +44,7 @@ func DefaultCosts() map[Method]int {
 	return map[Method]int{
 		MethodGetProfile: 1, MethodListLabels: 1, MethodCreateLabel: 5, MethodListHistory: 2, MethodListMessages: 5,
 		MethodGetMessage: 20, MethodModifyMessage: 5, MethodTrash: 20, MethodUntrash: 5, MethodDelete: 10,
-		MethodSend: 100, MethodGetAttachment: 20, MethodListSendAs: 1, MethodWatch: 100, MethodStop: 50,
+		MethodSend: 100, MethodGetAttachment: 20, MethodListSendAs: 1, MethodListFilters: 1, MethodWatch: 100, MethodStop: 50,
 		MethodCreateDraft: 10, MethodUpdateDraft: 15, MethodGetDraft: 20, MethodListDrafts: 5, MethodSendDraft: 100,
 		MethodDeleteDraft: 10,
 	}

@@ -41,10 +41,11 @@ func (l *searchLabels) add(label postroom.Label) {
 	l.user[label.ID] = label.Type == postroom.LabelUser
 }
 
-// document returns what a query looks at of a message that was received at the time.
+// document returns what a query looks at of a message that was received at the time. Words are read when they are asked for: most queries
+// name a field, and the body costs the most.
 func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.Document {
 	d := &gmailquery.Document{
-		Words: map[gmailquery.Field][]string{}, Received: at, Size: m.Size, MessageID: m.MessageID,
+		Read: func(f gmailquery.Field) []string { return fieldWords(m, f) }, Received: at, Size: m.Size, MessageID: m.MessageID,
 	}
 	for _, id := range m.LabelIDs {
 		if key := cmp.Or(l.keys[id], gmailquery.LabelKey(id)); key != "" {
@@ -52,32 +53,7 @@ func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.D
 		}
 		d.UserLabel = d.UserLabel || l.user[id]
 	}
-	add := func(field gmailquery.Field, texts ...string) {
-		for _, text := range texts {
-			words := gmailquery.Words(text)
-			if len(words) > 0 && len(d.Words[field]) > 0 {
-				d.Words[field] = append(d.Words[field], gmailquery.Gap)
-			}
-			d.Words[field] = append(d.Words[field], words...)
-		}
-	}
-	addresses := func(list []postroom.Address, fields ...gmailquery.Field) {
-		for _, a := range list {
-			for _, field := range fields {
-				add(field, a.String())
-			}
-		}
-	}
-	add(gmailquery.Sender, m.From.String())
-	addresses(m.To, gmailquery.Recipient)
-	addresses(m.Cc, gmailquery.Recipient, gmailquery.CC)
-	addresses(m.Bcc, gmailquery.Recipient, gmailquery.BCC)
-	add(gmailquery.Subject, m.Subject)
-	add(gmailquery.Body, m.BodyPlain, mime.TextFromHTML(m.BodyHTML))
-	add(gmailquery.List, append(m.Header("List-ID"), m.Header("List-Post")...)...)
-	add(gmailquery.Delivered, append(m.Header("Delivered-To"), m.Header("X-Delivered-To")...)...)
 	for _, a := range m.Attachments {
-		add(gmailquery.Filename, a.Filename)
 		if a.Kind == "" && (!a.Inline || a.Filename != "") {
 			d.Marks = append(d.Marks, "attachment")
 		}
@@ -88,6 +64,52 @@ func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.D
 		}
 	}
 	return d
+}
+
+// fieldWords returns the words of a field of the message.
+func fieldWords(m *postroom.Message, field gmailquery.Field) (all []string) {
+	for _, text := range fieldTexts(m, field) {
+		words := gmailquery.Words(text)
+		if len(words) > 0 && len(all) > 0 {
+			all = append(all, gmailquery.Gap)
+		}
+		all = append(all, words...)
+	}
+	return all
+}
+
+func fieldTexts(m *postroom.Message, field gmailquery.Field) (texts []string) {
+	addresses := func(lists ...[]postroom.Address) []string {
+		for _, list := range lists {
+			for _, a := range list {
+				texts = append(texts, a.String())
+			}
+		}
+		return texts
+	}
+	switch field {
+	case gmailquery.Sender:
+		return []string{m.From.String()}
+	case gmailquery.Recipient:
+		return addresses(m.To, m.Cc, m.Bcc)
+	case gmailquery.CC:
+		return addresses(m.Cc)
+	case gmailquery.BCC:
+		return addresses(m.Bcc)
+	case gmailquery.Subject:
+		return []string{m.Subject}
+	case gmailquery.Body:
+		return []string{m.BodyPlain, mime.TextFromHTML(m.BodyHTML)}
+	case gmailquery.List:
+		return append(m.Header("List-ID"), m.Header("List-Post")...)
+	case gmailquery.Delivered:
+		return append(m.Header("Delivered-To"), m.Header("X-Delivered-To")...)
+	case gmailquery.Filename:
+		for _, a := range m.Attachments {
+			texts = append(texts, a.Filename)
+		}
+	}
+	return texts
 }
 
 // markedLinks are addresses that make a message one with a file at Google, or a film.

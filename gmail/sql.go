@@ -28,6 +28,9 @@ SET history_id = history_id
 WHERE id = $1
 RETURNING history_id`
 
+	// SQLite has one writer: nothing need be written to keep others out.
+	sqlCursor = `SELECT history_id FROM accounts WHERE id = $1`
+
 	sqlMoveCursor = `
 UPDATE accounts
 SET history_id = $1, last_sync_at = COALESCE($2, last_sync_at), updated_at = $3
@@ -261,4 +264,25 @@ FROM labels
 WHERE account_id = $1 AND (name_key = $2 OR id = $3)
 ORDER BY CASE WHEN name_key = $2 THEN 0 ELSE 1 END, id
 LIMIT 1`
+
+	// What an action names is an id, or the name of a label that was wanted when it was decided about.
+	sqlActionLabel = `
+SELECT id
+FROM labels
+WHERE account_id = $1 AND (name_key = $2 OR id = $3)
+ORDER BY CASE WHEN id = $3 THEN 0 ELSE 1 END, id
+LIMIT 1`
+
+	sqlWantLabel = `
+INSERT INTO wanted_labels (account_id, name_key, name)
+VALUES ($1, $2, $3)
+ON CONFLICT (account_id, name_key) DO NOTHING`
+
+	sqlWantedLabels = `SELECT name FROM wanted_labels WHERE account_id = $1 ORDER BY name_key`
+
+	sqlWantedLabel = `SELECT name FROM wanted_labels WHERE account_id = $1 AND name_key = $2`
+
+	sqlForgetWanted = `DELETE FROM wanted_labels WHERE account_id = $1 AND name_key = $2`
+
+	sqlForgetAllWanted = `DELETE FROM wanted_labels WHERE account_id = $1`
 )

@@ -1,0 +1,97 @@
+package gmail
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Labels that are to be made while nothing may be changed in a mailbox are wanted. Mail is decided about as if they were there: the
+// decision names them, and the action, which is held as well, makes the label when it is carried out.
+
+// WantedLabels lists the names of the labels that [NewLabelsSyncJob] was to create while the ledger held everything. The next labels
+// sync that may create them does, or the first action that needs one.
+func (s *Store) WantedLabels(ctx context.Context, accountID string) (names []string, err error) {
+	if err := dbquery.Select(ctx, s.db.Reader(), &names, sqlWantedLabels, accountID); err != nil {
+		return nil, fmt.Errorf("gmail: wanted labels: %w", err)
+	}
+	return names, nil
+}
+
+// wantedLabel returns the name of a wanted label as it is to be made.
+func (s *Store) wantedLabel(ctx context.Context, accountID, name string) (wanted string, ok bool, err error) {
+	err = dbquery.Get(ctx, s.db.Reader(), &wanted, sqlWantedLabel, accountID, nameKey(name))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)
+	}
+	return wanted, true, nil
+}
+
+func (s *Store) setWantedLabels(ctx context.Context, tx queue.Tx, accountID string, names []string) error {
+	if _, err := exec(ctx, tx, "wanted labels", sqlForgetAllWanted, accountID); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := exec(ctx, tx, "label "+name, sqlWantLabel, accountID, nameKey(name), dbvalue.Clean(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withLabels returns the parameters of an action with the ids of labels that were wanted when it was decided about. What is still
+// wanted it makes, and stores.
+func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client, a postroom.Action) (postroom.Parameters, error) {
+	parameters := a.Parameters
+	for _, parameter := range j.Kinds.LabelParameters(a.Type) {
+		name, given := parameters.Text(parameter)
+		if !given {
+			continue
+		}
+		id, err := j.actionLabel(ctx, w, client, a.AccountID, name)
+		if err != nil {
+			return nil, err
+		}
+		if id != name {
+			parameters = maps.Clone(parameters)
+			parameters[parameter] = id
+		}
+	}
+	return parameters, nil
+}
+
+// actionLabel returns the id of the label, or the name if it is none of the account's and not wanted: Gmail refuses that.
+func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, client *Client, accountID, name string) (id string, err error) {
+	err = dbquery.Get(ctx, j.Store.db.Reader(), &id, sqlActionLabel, accountID, nameKey(name), name)
+	switch {
+	case err == nil:
+		return id, nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return "", fmt.Errorf("gmail: label %q: %w", name, err)
+	}
+	wanted, ok, err := j.Store.wantedLabel(ctx, accountID, name)
+	if !ok || err != nil {
+		return name, err
+	}
+	label, err := client.CreateLabel(ctx, wanted)
+	if err != nil {
+		return "", err
+	}
+	return label.ID, w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if err := j.Store.SaveLabel(ctx, tx, accountID, label); err != nil {
+			return err
+		}
+		_, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, nameKey(name))
+		return err
+	})
+}

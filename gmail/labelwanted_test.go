@@ -1,0 +1,101 @@
+package gmail
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (w *world) wanted() []string {
+	w.t.Helper()
+	names, err := w.store.WantedLabels(w.t.Context(), w.account)
+	require.NoError(w.t, err)
+	return names
+}
+
+// held keeps everything from being changed, and returns what ends that.
+func (w *world) held() (resume func()) {
+	w.ledger.held = func() error { return &postroom.HeldError{Reason: "stopped by ada"} }
+	return func() { w.ledger.held = nil }
+}
+
+// While nothing may be changed no label is made. Those that are missing are wanted, and made by the next sync that may.
+func TestLabelsAreNotMadeWhileHeld(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		bills := w.userLabel("Bills")
+		resume := w.held()
+		job := w.job(w.run(NewLabelsSyncJob(w.account, "bills", "Trips", "TRIPS", "Zoo")))
+		require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+		require.Equal(t, 1, w.server.Counts()[gmailtest.LabelsCreate], "that of the user")
+		require.Equal(t, "Bills", w.labelNames()[bills], "the others are synced")
+		var result LabelsSyncResult
+		require.NoError(t, json.Unmarshal(job.Result, &result))
+		require.Equal(t, []string{"TRIPS", "Zoo"}, result.Waiting)
+		require.Contains(t, result.Why, "stopped by ada")
+		require.Equal(t, []string{"TRIPS", "Zoo"}, w.wanted())
+		id, ok, err := w.store.LabelID(t.Context(), w.account, "trips")
+		require.NoError(t, err)
+		require.True(t, ok, "mail is decided about as if the label were there")
+		require.Equal(t, "TRIPS", id)
+
+		w.run(NewLabelsSyncJob(w.account))
+		require.Equal(t, []string{"TRIPS", "Zoo"}, w.wanted(), "they are wanted until they are made")
+		resume()
+		w.run(NewLabelsSyncJob(w.account))
+		require.Equal(t, 3, w.server.Counts()[gmailtest.LabelsCreate])
+		require.Empty(t, w.wanted())
+		id, ok, err = w.store.LabelID(t.Context(), w.account, "trips")
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, "TRIPS", w.labelNames()[id])
+	})
+}
+
+// An action that was decided while its label was wanted makes the label, or finds it, and is undone by its id.
+func TestActionsMakeTheLabelsThatWereWanted(t *testing.T) {
+	w := newWorld(t)
+	first, firstID := w.known("INBOX")
+	second, secondID := w.known("INBOX")
+	resume := w.held()
+	w.run(NewLabelsSyncJob(w.account, "Trips"))
+	resume()
+	for _, message := range []string{first, second} {
+		job, action := w.act(message, postroom.ApplyLabel, "Trips")
+		require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+		id, _, err := w.store.LabelID(t.Context(), w.account, "Trips")
+		require.NoError(t, err)
+		require.Equal(t, postroom.Parameters{"label": id}, action.UndoHint.InverseParameters)
+		require.Equal(t, []string{id}, action.UndoHint.Change.Add)
+	}
+	require.Equal(t, 1, w.server.Counts()[gmailtest.LabelsCreate])
+	require.Empty(t, w.wanted())
+	for _, providerID := range []string{firstID, secondID} {
+		atGmail, here := w.labels(providerID)
+		require.Equal(t, atGmail, here)
+		require.Len(t, here, 2)
+	}
+	job, action := w.act(first, postroom.ApplyLabel, "Zoo")
+	require.Equal(t, queue.StateFailed, job.State)
+	require.Equal(t, postroom.ActionFailed, action.State, "nobody wanted this one")
+	require.Equal(t, 1, w.server.Counts()[gmailtest.LabelsCreate])
+}
+
+// What an action names is an id first: another label of that name is not meant.
+func TestAnIDIsNoName(t *testing.T) {
+	w := newWorld(t)
+	bills := w.userLabel("Bills")
+	w.run(NewLabelsSyncJob(w.account))
+	write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+		return w.store.SaveLabel(ctx, tx, w.account, postroom.Label{ID: "Label_0", Name: bills, Type: postroom.LabelUser})
+	})
+	message, _ := w.known("INBOX")
+	job, action := w.act(message, postroom.ApplyLabel, bills)
+	require.Equal(t, queue.StateCompleted, job.State, job.LastError)
+	require.Equal(t, []string{bills}, action.UndoHint.Change.Add)
+}
