@@ -309,3 +309,41 @@ func TestWhatWasAlteredIsNotUndone(t *testing.T) {
 		require.ErrorIs(t, err, ErrAltered, "it was never carried out")
 	})
 }
+
+// TestTheLogHasBreakersReportsAndSettings: what is altered of them shows.
+func TestTheLogHasBreakersReportsAndSettings(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, func(c *Config) { c.Policy.Breaker = Breaker{Failures: 1} })
+		undo, err := d.undo(d.completed().ID, "job-undo")
+		require.NoError(t, err)
+		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
+			return errors.Join(d.ledger.SetReport(ctx, tx, undo.ID, []byte(`{"a":1}`)), d.ledger.SetReport(ctx, tx, undo.ID, []byte(`{"a":2}`)),
+				d.ledger.RecordSettings(ctx, tx, "test"))
+		}))
+		require.NoError(t, d.complete(undo.ID, postroom.UndoHint{}))
+		require.NoError(t, d.fail(d.record(message("a@example.com"), rule(postroom.Archive, "")).ID, "gone"))
+		closed, err := d.closeBreakers("ann")
+		require.NoError(t, err)
+		require.Equal(t, 1, closed)
+		other := message("a@example.com")
+		other.AccountID = "account-2"
+		require.NoError(t, d.fail(d.record(other, rule(postroom.Archive, "")).ID, "gone"))
+		clean, err := d.ledger.VerifyAudit(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, clean.Faults)
+		require.Zero(t, clean.Before)
+		for want, statement := range map[string]string{
+			"breaker account-2 deterministic: the row was altered":                                            "UPDATE safety_breakers SET open_until = opened_at WHERE account_id = 'account-2'",
+			"breaker account-2 deterministic: the log has the row, and it is gone":                            "DELETE FROM safety_breakers WHERE account_id = 'account-2'",
+			"breaker account-1 deterministic: the row was altered":                                            "UPDATE safety_breakers SET why = 'nothing' WHERE account_id = 'account-1'",
+			"report " + undo.ID + ": the row was altered":                                                     `UPDATE actions SET report_json = '{"a":1}' WHERE report_rev > 0`,
+			"report " + undo.ID + ": the log has the row, and it is gone":                                     "UPDATE actions SET report_json = NULL WHERE report_rev > 0",
+			"report " + undo.ID + ": it is at revision 0, and the log at 2: the row was put back, or altered": "UPDATE actions SET report_rev = 0 WHERE report_rev > 0",
+			": the row was altered": "UPDATE safety_events SET why = '{}' WHERE kind = 'settings'",
+		} {
+			faults := d.tamper(t, nil, statement).Faults
+			require.Len(t, faults, 1, statement)
+			require.Contains(t, fmt.Sprintf("%s %s: %s", faults[0].Kind, faults[0].Subject, faults[0].What), want)
+		}
+	})
+}

@@ -27,6 +27,8 @@ const (
 	auditAction   = "action"
 	auditApproval = "approval"
 	auditEvent    = "event"
+	auditBreaker  = "breaker"
+	auditReport   = "report"
 )
 
 // An AuditEntry is one entry of the log.
@@ -35,7 +37,7 @@ type AuditEntry struct {
 	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
 	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval or event
+	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker or report
 	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
 	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
 	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event
@@ -182,6 +184,45 @@ func (r *approvalRow) parts() []string {
 
 func (r *eventRow) parts() []string {
 	return []string{r.ID, string(r.Kind), r.AccountID, string(r.Source), r.By, r.Why, stamp(r.At)}
+}
+
+// A reportRow is the report about the execution of an action.
+type reportRow struct {
+	ID        string      `db:"id"`
+	AccountID string      `db:"account_id"`
+	Report    string      `db:"report_json"`
+	Rev       int         `db:"report_rev"`
+	CreatedAt dbtime.Time `db:"created_at"` // of the action
+}
+
+func (r *reportRow) parts() []string {
+	return []string{r.ID, r.AccountID, r.Report, strconv.Itoa(r.Rev)}
+}
+
+func (l *Ledger) logReport(ctx context.Context, tx queue.Tx, r *reportRow) error {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	return l.log(ctx, tx, l.entry(auditReport, r.AccountID, r.ID, r.Rev, "", r.parts()))
+}
+
+func (r *breakerRow) subject() string { return r.BreaksAccount + " " + string(r.Breaks) }
+
+func (r *breakerRow) columns() []string {
+	return []string{
+		r.BreaksAccount, string(r.Breaks), r.BrokenBy, stamp(r.OpenedAt), stamp(r.OpenUntil), stamp(r.ClosedAt), strconv.Itoa(r.BreakerRev),
+	}
+}
+
+func (l *Ledger) logBreaker(ctx context.Context, tx queue.Tx, r *breakerRow) error {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	note := "open"
+	if !r.ClosedAt.IsZero() {
+		note = "closed"
+	}
+	return l.log(ctx, tx, l.entry(auditBreaker, r.BreaksAccount, r.subject(), r.BreakerRev, note, r.columns()))
 }
 
 // stamp is a time as it is stored; empty for none.

@@ -29,7 +29,7 @@ type Audit struct {
 
 // An AuditFault is one thing that does not fit.
 type AuditFault struct {
-	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry: decision, action, approval, event
+	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry: decision, action, approval, event, breaker, report
 	Subject string `json:"subject"` // the id of the row, or the place in the log
 	What    string `json:"what"`    // for people
 }
@@ -61,7 +61,7 @@ type verifier struct {
 // VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
 // once; entries that were altered or removed, from the end as well. What the log cannot show is a database that as a whole was put
 // back as it was once, unless heads has a later end of its chains: those of an [Audit] from before, which were kept elsewhere.
-// Reports about undos, turns, and when a link was void are not in the log.
+// Turns, and when a link was void, are not in the log.
 //
 // It reads one state of the database, and everything in it.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
@@ -141,6 +141,8 @@ func (v *verifier) run(ctx context.Context) error {
 		eachRow(ctx, v, selectDecisions, func(r *decisionRow) { v.row(auditDecision, r.ID, 1, r.CreatedAt, r.parts()) }, func(r *decisionRow) string { return r.ID }),
 		eachRow(ctx, v, selectActions, func(r *actionRow) { v.row(auditAction, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *actionRow) string { return r.ID }),
 		eachRow(ctx, v, selectRequests, func(r *approvalRow) { v.row(auditApproval, r.ID, r.Rev, r.RequestedAt, r.parts()) }, func(r *approvalRow) string { return r.ID }),
+		eachRow(ctx, v, selectReports, func(r *reportRow) { v.row(auditReport, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *reportRow) string { return r.ID }),
+		eachRow(ctx, v, selectAllBreakers, func(r *breakerRow) { v.row(auditBreaker, r.subject(), r.BreakerRev, r.OpenedAt, r.columns()) }, (*breakerRow).subject),
 		eachRow(ctx, v, selectAllEvents, v.event, func(r *eventRow) string { return r.ID }),
 	); err != nil {
 		return err
@@ -249,7 +251,8 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 	last, ok := v.latest[key]
 	if !ok {
 		counts := kind == auditAction || kind == auditApproval
-		if (v.began.IsZero() || created.Before(v.began)) && (rev == 0 || !counts) {
+		later := kind == auditBreaker || kind == auditReport // they came into the log after the others
+		if later && rev == 0 || !later && (v.began.IsZero() || created.Before(v.began)) && (rev == 0 || !counts) {
 			v.audit.Before++
 			return
 		}

@@ -86,6 +86,7 @@ type breakerRow struct {
 	OpenedAt      dbtime.Time     `db:"breaker.opened_at"` // zero: it has never been open
 	OpenUntil     dbtime.Time     `db:"breaker.open_until"`
 	ClosedAt      dbtime.Time     `db:"breaker.closed_at"` // zero: nobody has closed it
+	BreakerRev    int             `db:"breaker.rev"`
 }
 
 func (r *breakerRow) breaker() OpenBreaker {
@@ -184,12 +185,16 @@ func (l *Ledger) tripAfter(ctx context.Context, tx queue.Tx, a postroom.Action, 
 // trip opens a breaker. Of several at once, one tells of it.
 func (l *Ledger) trip(ctx context.Context, tx queue.Tx, accountID string, source postroom.Source, why string) error {
 	now := queue.Now(tx)
-	changed, err := dbquery.Exec(ctx, tx, openBreaker, accountID, string(source), dbtime.Of(now), dbtime.Of(now.Add(l.gate.policy.Breaker.OpenFor)), why)
+	var row breakerRow
+	err := dbquery.Get(ctx, tx, &row, openBreaker, accountID, string(source), dbtime.Of(now), dbtime.Of(now.Add(l.gate.policy.Breaker.OpenFor)), why)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = l.logBreaker(ctx, tx, &row)
+	}
 	if err != nil {
 		return fmt.Errorf("safety: open the breaker of account %s: %w", accountID, err)
-	}
-	if changed == 0 {
-		return nil
 	}
 	return l.event(ctx, tx, Event{Kind: EventBreakerOpened, AccountID: accountID, Source: source, By: "postroom", Why: why})
 }
@@ -218,11 +223,15 @@ func (l *Ledger) CloseBreakers(ctx context.Context, tx queue.Tx, accountID, by, 
 	if strings.TrimSpace(by) == "" {
 		return 0, errors.New("safety: close breakers: the name of who does it is blank, and it goes on record")
 	}
-	rows, err := all[sourceRow, OpenBreaker](ctx, tx, closeBreakers, dbtime.Of(queue.Now(tx)), accountID)
-	if err != nil {
+	var rows []breakerRow
+	if err := dbquery.Select(ctx, tx, &rows, closeBreakers, dbtime.Of(queue.Now(tx)), accountID); err != nil {
 		return 0, fmt.Errorf("safety: close breakers: %w", err)
 	}
-	for _, b := range rows {
+	for i := range rows {
+		if err := l.logBreaker(ctx, tx, &rows[i]); err != nil {
+			return 0, err
+		}
+		b := rows[i].breaker()
 		e := Event{Kind: EventBreakerClosed, AccountID: b.AccountID, Source: b.Source, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}
 		if err := l.event(ctx, tx, e); err != nil {
 			return 0, err

@@ -36,8 +36,9 @@
 //   - [Config].DryRun: everything is decided and recorded, and nothing carried out.
 //
 // What must wait is not changed: Start returns a [*postroom.HeldError], and the job is put off without spending an attempt. A job
-// that is put off so again and again, with growing waits, lasts ten days with the queue's default budget; a host that stops for
-// longer pauses the jobs' types besides.
+// that is put off so again and again, with growing waits, lasts more than a year with the queue's default budget. It looks every 15 minutes at
+// the most, after a day every hour, and after two weeks every day; a host that stops for so long pauses the jobs' types besides, so that
+// they go on at once.
 //
 // # What is permitted
 //
@@ -88,7 +89,7 @@
 //
 // # The log
 //
-// Each row that is written of decisions, actions, approvals and events is in a log besides, which is a chain of signatures with
+// Each row that is written of decisions, actions, approvals, breakers, events and reports is in a log besides, which is a chain of signatures with
 // [Config].Key: [Ledger.VerifyAudit] finds what was altered, removed, added or put back since, and [Ledger.EachAuditEntry] reads the
 // log. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
 // transaction wait. Who has the key can write another log; who has not can do no more than put the whole database back, which shows

@@ -50,7 +50,7 @@ type decided struct {
 	Model       string `db:"decision.model"`
 }
 
-func readPermit(ctx context.Context, tx queue.Tx, actionID string) (p permitRow, err error) {
+func readPermit(ctx context.Context, tx dbquery.Querier, actionID string) (p permitRow, err error) {
 	err = dbquery.Get(ctx, tx, &p, selectPermit, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, notFound("action", actionID)

@@ -2,11 +2,16 @@ package safety
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
@@ -304,4 +309,31 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			require.Equal(t, &requests[0], told.Answer)
 		}
 	})
+}
+
+// Seals that are stored were made by fmt.
+func TestPartsAreQuotedAsFmtQuotesThem(t *testing.T) {
+	require.Equal(t, "[]", string(appendQuoted(nil, nil)))
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]*`), rapid.StringMatching(`["\\\\x]*`), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))).Draw(t, "parts")
+		require.Equal(t, fmt.Sprintf("%q", parts), string(appendQuoted(nil, parts)))
+	})
+}
+
+func TestKeyringSignsAlikeOnAllGoroutines(t *testing.T) {
+	k := newKeyring([]byte("0123456789abcdef0123456789abcdef"))
+	h := hmac.New(sha256.New, k.key)
+	_, _ = h.Write([]byte(`["a" "b"]`))
+	want := k.id + ":" + hex.EncodeToString(h.Sum(nil))
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 50 {
+				if got := k.sign([]string{"a", "b"}); got != want {
+					t.Errorf("%s, not %s", got, want)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

@@ -152,9 +152,13 @@ ORDER BY actions.turn`
 
 	updateReport = `
 UPDATE actions
-SET report_json = $1
+SET report_json = $1,
+  report_rev = report_rev + 1
 WHERE id = $2
-  AND state = 'executing'`
+  AND state = 'executing'
+RETURNING ` + reportColumns
+
+	reportColumns = `id, account_id, report_json, report_rev, created_at`
 
 	selectReport = `
 SELECT report_json

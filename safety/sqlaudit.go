@@ -59,6 +59,21 @@ WHERE id > $1
 ORDER BY id
 LIMIT $2`
 
+	selectReports = `
+SELECT ` + reportColumns + `
+FROM actions
+WHERE report_json IS NOT NULL
+  AND id > $1
+ORDER BY id
+LIMIT $2`
+
+	selectAllBreakers = `
+SELECT ` + breakerColumns + `
+FROM safety_breakers
+WHERE account_id || ' ' || source > $1
+ORDER BY account_id || ' ' || source
+LIMIT $2`
+
 	insertEntry = `
 INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`

@@ -3,7 +3,8 @@ package safety
 const (
 	breakerColumns = `COALESCE(safety_breakers.account_id, '') AS "breaker.account_id", COALESCE(safety_breakers.source, '') AS "breaker.source",
   COALESCE(safety_breakers.why, '') AS "breaker.why", safety_breakers.opened_at AS "breaker.opened_at",
-  safety_breakers.open_until AS "breaker.open_until", safety_breakers.closed_at AS "breaker.closed_at"`
+  safety_breakers.open_until AS "breaker.open_until", safety_breakers.closed_at AS "breaker.closed_at",
+  COALESCE(safety_breakers.rev, 0) AS "breaker.rev"`
 
 	selectSettings = `
 SELECT why
@@ -129,19 +130,22 @@ ORDER BY account_id, source`
 
 	// No row: it is open already.
 	openBreaker = `
-INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO safety_breakers (account_id, source, opened_at, open_until, why, rev)
+VALUES ($1, $2, $3, $4, $5, 1)
 ON CONFLICT (account_id, source) DO UPDATE
 SET opened_at = excluded.opened_at,
   open_until = excluded.open_until,
   why = excluded.why,
-  closed_at = NULL
+  closed_at = NULL,
+  rev = safety_breakers.rev + 1
 WHERE safety_breakers.closed_at IS NOT NULL
-  OR safety_breakers.open_until <= excluded.opened_at`
+  OR safety_breakers.open_until <= excluded.opened_at
+RETURNING ` + breakerColumns
 
 	closeBreakers = `
 UPDATE safety_breakers
-SET closed_at = $1
+SET closed_at = $1,
+  rev = rev + 1
 WHERE closed_at IS NULL
   AND open_until > $1
   AND ($2 = '' OR account_id = $2)

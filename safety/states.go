@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -127,7 +128,7 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	if p.State != postroom.ActionQueued && (p.State != postroom.ActionExecuting || p.JobID != jobID) {
 		return l.tooLate(ctx, tx, actionID, "start")
 	}
-	if err := l.mayStart(tx, p); err != nil {
+	if err := l.mayStart(queue.Now(tx), p); err != nil {
 		return postroom.Action{}, err
 	}
 	if a, withheld, err := l.withhold(ctx, tx, p); withheld || err != nil {
@@ -153,17 +154,27 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 }
 
 // mayStart returns a [*postroom.HeldError] if the action must wait.
-func (l *Ledger) mayStart(tx queue.Tx, p *permitRow) error {
+func (l *Ledger) mayStart(now time.Time, p *permitRow) error {
 	if err := l.heldByStop(&p.switchRow, false); err != nil {
 		return err
 	}
-	if err := p.heldByBreaker(queue.Now(tx)); err != nil {
+	if err := p.heldByBreaker(now); err != nil {
 		return err
 	}
 	if p.State == postroom.ActionExecuting {
 		return nil // what has begun goes on in quiet hours
 	}
-	return l.gate.policy.Quiet.hold(p.Type, queue.Now(tx))
+	return l.gate.policy.Quiet.hold(p.Type, now)
+}
+
+// HeldAction returns a [*postroom.HeldError] with the reason for which an action that is to be carried out does not start now, as Start
+// would; nil if it may start, or has ended or waits for a person. Tell it to whoever approves.
+func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
+	p, err := readPermit(ctx, l.cfg.DB.Reader(), actionID)
+	if err != nil || p.State != postroom.ActionQueued && p.State != postroom.ActionExecuting {
+		return err
+	}
+	return l.mayStart(time.Now(), &p)
 }
 
 // same reports whether an action, read again when its row was locked, is what was checked before.

@@ -147,12 +147,13 @@ func (l *Ledger) Undos(ctx context.Context, originalID string) ([]postroom.Actio
 
 // SetReport stores a report about the execution with an executing action, as JSON.
 func (l *Ledger) SetReport(ctx context.Context, tx queue.Tx, actionID string, report json.RawMessage) error {
-	changed, err := dbquery.Exec(ctx, tx, updateReport, string(report), actionID)
+	var row reportRow
+	err := dbquery.Get(ctx, tx, &row, updateReport, string(report), actionID)
 	switch {
-	case err != nil:
+	case err == nil:
+		return l.logReport(ctx, tx, &row)
+	case !errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("safety: report about action %s: %w", actionID, err)
-	case changed == 1:
-		return nil
 	}
 	_, err = l.tooLate(ctx, tx, actionID, "report about")
 	return err

@@ -208,16 +208,31 @@ func (b *Bot) answer(ctx context.Context, request safety.Approval, person Person
 		said.text = saidRejected
 	}
 	if err == nil {
-		return said, nil
+		return b.outlook(ctx, request, said), nil
 	}
 	var late *safety.StateError
 	if errors.As(err, &late) && late.Answer != nil && late.Answer.ID == request.ID && late.Answer.Approver == person.Name && late.Answer.Outcome == outcome {
-		return said, nil // the press came twice
+		return b.outlook(ctx, request, said), nil // the press came twice
 	}
 	if text := refused(err, late); text != "" {
 		return reply{text: text}, b.refresh(ctx, request)
 	}
 	return reply{}, err
+}
+
+// outlook is what is said of an answer that counts: what was approved may have to wait.
+func (b *Bot) outlook(ctx context.Context, request safety.Approval, said reply) reply {
+	err := b.cfg.Ledger.HeldAction(ctx, request.ActionID)
+	held, ok := errors.AsType[*postroom.HeldError](err)
+	switch {
+	case ok && held.Until.IsZero():
+		said.text = "Approved. It is carried out later: " + code(held.Reason, 400) + "."
+	case ok:
+		said.text = "Approved. It is carried out " + stamp(held.Until, "R") + ": " + code(held.Reason, 400) + "."
+	case err != nil:
+		b.cfg.Logger.Warn("discord: it is not known whether an approved action may start", "action", request.ActionID, "error", err)
+	}
+	return said
 }
 
 // refused says why an answer does not count; empty when that is none of the reasons.

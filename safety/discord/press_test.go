@@ -295,3 +295,23 @@ func TestWhatMustNotBeSentCanOnlyBeRejected(t *testing.T) {
 	require.Contains(t, f.message(m.ID).Text(), "Must not be sent: `too many recipients`")
 	require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Reject", User: ann}), "Rejected.")
 }
+
+// Who approves while nothing may start is told so.
+func TestAnApprovalThatWaits(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		f.run()
+		stop := func(why string) {
+			f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
+				return f.ledger.Stop(ctx, tx, "ada", safety.StopOptions{Why: why})
+			})
+		}
+		stop("odd `mail` @everyone")
+		_, m := f.asked()
+		said := f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann})
+		require.Contains(t, said, "Approved. It is carried out later: `stopped by ada on ")
+		require.Contains(t, said, ": odd ˋmailˋ @everyone`.")
+		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return f.ledger.Resume(ctx, tx, "ada", "") })
+		_, m = f.asked()
+		require.Equal(t, "Approved. It is being carried out.", f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}))
+	})
+}
