@@ -17,12 +17,16 @@ import (
 
 // BacktestConfig says what a backtest tries.
 type BacktestConfig struct {
-	// Rules are tried on each message. Required.
-	Rules *Set
-	// Against is compared with, such as the set that is in use. Default nil: there is no comparison.
-	Against *Set
-	// Kinds tell which actions are dangerous. Default nil: those that package gmail carries out.
+	// Rules are tried on each message, those that are enabled. Required, but may be empty.
+	Rules []Rule
+	// Against are compared with, such as the rules in use. Default nil: there is no comparison.
+	Against []Rule
+	// Kinds are the actions that rules may have, and tell which of them are dangerous. Default nil: those that package gmail carries
+	// out.
 	Kinds *postroom.Kinds
+	// Senders knows who had written before each message, as [EngineConfig].Senders does; [SendersOf] makes one of mail that is in no
+	// store. Several goroutines ask it at once. Default nil: a rule that asks, with sender_seen, is a broken one.
+	Senders Senders
 
 	// Now is the time at which messages are decided about. Zero: each at the time of its arrival, as the rules would have done,
 	// and one whose arrival is not known at the beginning of the backtest.
@@ -43,7 +47,10 @@ const (
 )
 
 func (c BacktestConfig) withDefaults() (BacktestConfig, error) {
-	if err := fields.Required("rules: BacktestConfig.Rules", c.Rules, "a set made by NewSet"); err != nil {
+	if c.Rules == nil {
+		return c, errors.New("rules: BacktestConfig.Rules is missing; give the rules to try, or an empty list")
+	}
+	if err := fields.Optional("rules: BacktestConfig.Senders", c.Senders); err != nil {
 		return c, err
 	}
 	if c.Samples < -1 || c.Samples > maxSamples {
@@ -90,7 +97,9 @@ func RunBacktest(ctx context.Context, cfg BacktestConfig, messages iter.Seq2[*po
 		if err := errors.Join(batch.err, ctx.Err()); err != nil {
 			return nil, fmt.Errorf("backtest: message %d: %w", count.messages+1, err)
 		}
-		count.add(batch.messages)
+		if err := count.add(ctx, batch.messages); err != nil {
+			return nil, fmt.Errorf("backtest: %w", err)
+		}
 		if cfg.Progress != nil {
 			cfg.Progress(count.messages)
 		}
@@ -186,28 +195,38 @@ func (t *trial) decide(msg *postroom.Message, now time.Time, f *facts) verdict {
 }
 
 // judge decides about the messages of a batch side by side.
-func (c *backtestCount) judge(messages []*postroom.Message) (now, before []verdict) {
+func (c *backtestCount) judge(ctx context.Context, messages []*postroom.Message) (now, before []verdict, err error) {
 	now, before = make([]verdict, len(messages)), make([]verdict, len(messages))
 	workers := runtime.GOMAXPROCS(0)
+	errs := make([]error, workers)
 	var done sync.WaitGroup
 	for w := range workers {
 		done.Go(func() {
-			f := &facts{server: c.cfg.AuthServer}
-			for i := w; i < len(messages); i += workers {
-				msg := messages[i]
-				if msg == nil {
-					continue
-				}
-				at := c.timeOf(msg)
-				now[i] = c.tried.decide(msg, at, f)
-				if c.against != nil {
-					before[i] = c.against.decide(msg, at, f)
+			for i := w; i < len(messages) && errs[w] == nil; i += workers {
+				if messages[i] != nil {
+					errs[w] = c.judgeOne(ctx, messages[i], &now[i], &before[i])
 				}
 			}
 		})
 	}
 	done.Wait()
-	return now, before
+	return now, before, errors.Join(errs...)
+}
+
+func (c *backtestCount) judgeOne(ctx context.Context, msg *postroom.Message, now, before *verdict) error {
+	f := &facts{server: c.cfg.AuthServer}
+	if c.tried.set.asksSenders || c.against != nil && c.against.set.asksSenders {
+		var err error
+		if f.senderSeen, err = c.cfg.Senders.SenderSeen(ctx, msg); err != nil {
+			return fmt.Errorf("ask whether the sender had written before: %w", err)
+		}
+	}
+	at := c.timeOf(msg)
+	*now = c.tried.decide(msg, at, f)
+	if c.against != nil {
+		*before = c.against.decide(msg, at, f)
+	}
+	return nil
 }
 
 func (c *backtestCount) timeOf(msg *postroom.Message) time.Time {

@@ -49,14 +49,14 @@ func oldMail() []*postroom.Message {
 	return append(list, nil)
 }
 
-func newSets() (tried, inUse *rules.Set) {
+func newSets() (tried, inUse []rules.Rule) {
 	archive := rules.NewRule("Shop <b>", fromDomain("shop.example"), postroom.Archive, nil)
 	archive.Continue = true
 	label := rules.NewRule("Early", leaf(rules.SubjectRegex, "^<|1"), postroom.ApplyLabel, postroom.Parameters{"label": "Early"})
 	gone := rules.NewRule("Gone", leaf(rules.OlderThan, "1d"), postroom.Delete, nil)
 	broken := rules.NewRule("Broken", leaf(rules.SubjectRegex, "("), postroom.Archive, nil)
 	old := rules.NewRule("Old", fromDomain("shop.example"), postroom.Trash, nil)
-	return rules.NewSet([]rules.Rule{archive, label, gone, broken}, nil), rules.NewSet([]rules.Rule{old, label}, nil)
+	return []rules.Rule{archive, label, gone, broken}, []rules.Rule{old, label}
 }
 
 func TestBacktest(t *testing.T) {
@@ -122,7 +122,7 @@ func TestBacktestCountsWhatTheSetDecides(t *testing.T) {
 				actions[string(d.Action)]++
 			}
 		}
-		b, err := rules.RunBacktest(context.Background(), rules.BacktestConfig{Rules: set, Against: set, Now: now}, sequence(messages...))
+		b, err := rules.RunBacktest(context.Background(), rules.BacktestConfig{Rules: list, Against: list, Now: now}, sequence(messages...))
 		require.NoError(t, err)
 		require.Equal(t, len(messages), b.Messages)
 		require.Equal(t, matched, b.Matched)
@@ -159,4 +159,38 @@ func TestBacktestEndsWithItsMail(t *testing.T) {
 	}
 	_, err = rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: tried}, nil)
 	require.ErrorContains(t, err, "messages")
+}
+
+// A rule that asks whether the sender has written before sees the mail before each message, and not the mail after it.
+func TestBacktestKnowsTheSendersOfThen(t *testing.T) {
+	unknown := rules.NewRule("Unknown", rules.NoneOf(leaf(rules.SenderSeen, "")), postroom.Star, nil)
+	mail := sequence(oldMail()...)
+	senders, err := rules.SendersOf(t.Context(), mail)
+	require.NoError(t, err)
+	b, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{unknown}, Against: []rules.Rule{}, Senders: senders}, mail)
+	require.NoError(t, err)
+	require.Empty(t, b.Broken)
+	require.Equal(t, 2, b.Matched, "the first letter of each of the two senders")
+	require.Equal(t, []string{"m00", "m01"}, []string{b.Rules[0].Samples[0].ID, b.Rules[0].Samples[1].ID})
+	require.Equal(t, 2, b.Changed)
+
+	before, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{}, Against: []rules.Rule{unknown}, Senders: senders}, mail)
+	require.NoError(t, err)
+	require.Equal(t, 2, before.MatchedBefore)
+
+	none, err := rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{unknown}}, mail)
+	require.NoError(t, err)
+	require.Len(t, none.Broken, 1)
+
+	away := errors.New("the disk is away")
+	_, err = rules.RunBacktest(t.Context(), rules.BacktestConfig{Rules: []rules.Rule{unknown}, Senders: brokenSenders{away}}, mail)
+	require.ErrorIs(t, err, away)
+	_, err = rules.SendersOf(t.Context(), func(yield func(*postroom.Message, error) bool) { yield(nil, away) })
+	require.ErrorIs(t, err, away)
+}
+
+type brokenSenders struct{ err error }
+
+func (s brokenSenders) SenderSeen(context.Context, *postroom.Message) (bool, error) {
+	return false, s.err
 }

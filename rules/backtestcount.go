@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -102,27 +103,30 @@ type backtestCount struct {
 
 func newBacktestCount(cfg BacktestConfig, began time.Time) *backtestCount {
 	c := &backtestCount{
-		cfg: cfg, began: began, tried: newTrial(cfg.Rules),
+		cfg: cfg, began: began, tried: newTrial(newSet(cfg.Rules, cfg.Kinds, cfg.Senders != nil)),
 		actions: map[string]*BacktestAction{}, days: map[string]*BacktestDay{}, changes: map[string]*BacktestChange{},
 	}
 	if cfg.Against != nil {
-		c.against, c.report.Compared = newTrial(cfg.Against), true
+		c.against, c.report.Compared = newTrial(newSet(cfg.Against, cfg.Kinds, cfg.Senders != nil)), true
 	}
-	for i := range cfg.Rules.rules {
-		rule := &cfg.Rules.rules[i].rule
+	for i := range c.tried.set.rules {
+		rule := &c.tried.set.rules[i].rule
 		c.report.Rules = append(c.report.Rules, BacktestRule{Name: rule.Name, Priority: rule.Priority, Actions: c.tried.actions[i]})
 		c.dangerous = append(c.dangerous, slices.ContainsFunc(rule.actions(), func(a RuleAction) bool {
 			return cfg.Kinds.Danger(a.Type) == postroom.Dangerous && rule.SafeMode != postroom.SafeDangerousOverride
 		}))
 	}
-	for _, b := range cfg.Rules.broken {
+	for _, b := range c.tried.set.broken {
 		c.report.Broken = append(c.report.Broken, BacktestBroken{b.Rule.Name, b.Err.Error()})
 	}
 	return c
 }
 
-func (c *backtestCount) add(messages []*postroom.Message) {
-	now, before := c.judge(messages)
+func (c *backtestCount) add(ctx context.Context, messages []*postroom.Message) error {
+	now, before, err := c.judge(ctx, messages)
+	if err != nil {
+		return err
+	}
 	for i, msg := range messages {
 		c.messages++
 		if msg == nil {
@@ -136,6 +140,7 @@ func (c *backtestCount) add(messages []*postroom.Message) {
 			c.addChange(msg, before[i], now[i])
 		}
 	}
+	return nil
 }
 
 func (c *backtestCount) addDay(msg *postroom.Message, matched bool) {

@@ -28,7 +28,7 @@ func (s *Set) decide(msg *postroom.Message, now time.Time, f *facts) []postroom.
 	s.each(msg, now, f, func(c *compiled) bool {
 		for _, action := range c.rule.actions() {
 			if !decided(decisions, action) {
-				decisions = append(decisions, c.rule.decision(action, len(decisions)))
+				decisions = append(decisions, c.decision(action, len(decisions)))
 			}
 		}
 		return c.rule.Continue
@@ -50,7 +50,8 @@ func decided(decisions []postroom.Decision, a RuleAction) bool {
 }
 
 // decision is the decision of the rule for one of its actions, which comes after number others.
-func (r *Rule) decision(action RuleAction, number int) postroom.Decision {
+func (c *compiled) decision(action RuleAction, number int) postroom.Decision {
+	r := &c.rule
 	key := ""
 	if number > 0 {
 		key = "rules:" + strconv.Itoa(number+1)
@@ -66,7 +67,7 @@ func (r *Rule) decision(action RuleAction, number int) postroom.Decision {
 		Source:      postroom.SourceDeterministic,
 		RuleID:      r.ID,
 		RuleName:    r.Name,
-		RuleVersion: r.Version(),
+		RuleVersion: c.version(),
 		SafeMode:    r.SafeMode,
 		Key:         key,
 	}

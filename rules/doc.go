@@ -43,7 +43,9 @@
 //	attachment_name   value            the name of an attached file is value; wildcard is the default, as in *.pdf
 //	attachment_type   value            the media type of an attached part is value; wildcard is the default, as in image/*
 //
-// The fields of address are from, reply_to, sender, to, cc, bcc, and recipients for the last three. Its part is address (the
+// The fields of address are from, reply_to, sender, to, cc, bcc, and recipients for the last three; resent_from, resent_sender,
+// resent_to, resent_cc, resent_bcc; and envelope_from and envelope_to, which the receiving server wrote down as the topmost
+// Return-Path and Delivered-To. Its part is address (the
 // default), local (before the @), user and detail (before and after the first + in it), domain, site (the domain that somebody
 // registered, by the public suffix list), or name (the display name, which anyone can choose).
 //
@@ -143,6 +145,13 @@
 //
 // [RunBacktest] tries rules on mail that is there and changes nothing, and [Apply] does the stored rules to it. [FromGmail],
 // [FromSieve] and [ToGmail] translate filters of other kinds, and list what cannot be translated.
+//
+// # Versions
+//
+// Each change of the stored rules makes a [Version], which says who changed them, when and from where ([Store.As]), and keeps the text
+// of the file if they came from one ([Store.ImportFile]). [Store.Versions] lists them, [Store.Version] returns one with its rules,
+// [Differences] compares two lists of rules, and [Store.Restore] goes back, which is a version as well. [Store.RuleAt] returns a rule
+// as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the rule has changed since it was read.
 //
 // # A whole file
 //

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -136,12 +137,13 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 // decision: the rule is out of the set already, and the next load tries again.
 func (e *Engine) disable(ctx context.Context, b Broken) {
 	err := e.store.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return e.store.change(ctx, tx, b.Rule.ID, func(r *Rule) error {
+		return e.store.change(ctx, tx, b.Rule.ID, func(change *edit, r *Rule) error {
 			fault := cmp.Or(r.Validate(e.store.kinds), needsSenders(b.Err))
 			if fault == nil || !r.Enabled {
 				return nil
 			}
-			return disable(ctx, tx, r, fault.Error())
+			change.by(OriginProgram, "the rule "+strconv.Quote(r.Name)+" cannot be evaluated")
+			return change.disable(ctx, r, fault.Error())
 		})
 	})
 	switch {

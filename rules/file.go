@@ -16,6 +16,8 @@ import (
 // A File is a parsed and valid rules file.
 type File struct {
 	Name string
+	// Source is the text that was read.
+	Source string
 	// Labels are the names that the rules need; the host creates those that do not exist.
 	Labels []string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
@@ -93,7 +95,7 @@ func newFileParser(name string, r io.Reader, options []ParseOption) (*fileParser
 	if err != nil {
 		return nil, err
 	}
-	return &fileParser{source: s, config: config, file: &File{Name: name, Rules: []Rule{}}, names: map[string]position{}}, nil
+	return &fileParser{source: s, config: config, file: &File{Name: name, Source: string(data), Rules: []Rule{}}, names: map[string]position{}}, nil
 }
 
 func sourceOf(name string, data []byte) (*source, error) {

@@ -117,6 +117,7 @@ func TestFormatKeepsRulesAndComments(t *testing.T) {
 		require.Equal(t, notes, strings.Count(out, "# note"))
 		got, err := rules.Parse("rules.yaml", strings.NewReader(out))
 		require.NoError(t, err)
+		got.Source = want.Source
 		require.Equal(t, want, got)
 	})
 }

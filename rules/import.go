@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -17,12 +18,35 @@ type Imported struct{ Added, Changed, Removed, Unchanged int }
 // The rules of other accounts do not change. Import checks all rules before it writes. Nil rules are [ErrNoRules]; an empty
 // list that is not nil, which [Parse] returns for a file without rules, deletes all rules of the account.
 func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules []Rule) (Imported, error) {
+	return s.importFrom(ctx, tx, accountID, rules, nil)
+}
+
+// ImportFile is Import for the rules of a file: the version that it makes keeps the text of the file. A file of which only the text
+// has changed, such as a comment, makes one as well.
+func (s *Store) ImportFile(ctx context.Context, tx queue.Tx, accountID string, f *File) (Imported, error) {
+	if err := fields.Required("rules: ImportFile: f", f, "a file that was read by Parse"); err != nil {
+		return Imported{}, err
+	}
+	by := s.author
+	by.Origin, by.Detail = OriginFile, f.Name
+	return s.As(by).importFrom(ctx, tx, accountID, f.Rules, &f.Source)
+}
+
+func (s *Store) importFrom(ctx context.Context, tx queue.Tx, accountID string, rules []Rule, source *string) (Imported, error) {
 	var done Imported
 	if err := s.checkImport(accountID, rules); err != nil {
 		return done, err
 	}
-	if err := beginChange(ctx, tx); err != nil {
+	e, err := s.begin(ctx, tx)
+	if err != nil {
 		return done, err
+	}
+	if source != nil {
+		e.source = source
+		if err := e.keepFirst(ctx, accountID); err != nil {
+			return done, err
+		}
+		e.touched[accountID] = map[string]bool{}
 	}
 	stored, err := selectRules(ctx, tx, sqlRulesOf, accountID)
 	if err != nil {
@@ -34,18 +58,18 @@ func (s *Store) Import(ctx context.Context, tx queue.Tx, accountID string, rules
 	}
 	for _, r := range rules {
 		r.AccountID = accountID
-		if err := s.put(ctx, tx, &done, &r, left[r.Name]); err != nil {
+		if err := e.put(ctx, &done, &r, left[r.Name]); err != nil {
 			return done, err
 		}
 		delete(left, r.Name)
 	}
 	for _, r := range left {
-		if _, err := tx.ExecContext(ctx, sqlDeleteRule, r.ID); err != nil {
-			return done, wrap("delete", r, err)
+		if err := e.remove(ctx, r); err != nil {
+			return done, err
 		}
 		done.Removed++
 	}
-	return done, nil
+	return done, e.end(ctx)
 }
 
 func (s *Store) checkImport(accountID string, rules []Rule) error {
@@ -68,13 +92,13 @@ func (s *Store) checkImport(accountID string, rules []Rule) error {
 }
 
 // put stores r in place of old, or as a new rule if old is nil, and counts it.
-func (s *Store) put(ctx context.Context, tx queue.Tx, d *Imported, r, old *Rule) error {
+func (e *edit) put(ctx context.Context, d *Imported, r, old *Rule) error {
 	if old == nil {
 		d.Added++
-		return s.insert(ctx, tx, r)
+		return e.insert(ctx, r)
 	}
 	r.normalize()
-	r.ID, r.CreatedAt, r.UpdatedAt = old.ID, old.CreatedAt, old.UpdatedAt
+	r.ID, r.CreatedAt, r.UpdatedAt, r.Revision = old.ID, old.CreatedAt, old.UpdatedAt, old.Revision
 	same, err := sameDefinition(r, old)
 	if err != nil {
 		return err
@@ -88,7 +112,7 @@ func (s *Store) put(ctx context.Context, tx queue.Tx, d *Imported, r, old *Rule)
 		return nil
 	}
 	d.Changed++
-	return s.update(ctx, tx, r)
+	return e.update(ctx, r)
 }
 
 // sameDefinition reports whether two rules are equal but for their position, whether they are enabled, and their times.

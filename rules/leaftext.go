@@ -110,7 +110,7 @@ func indexed(texts []string, index int) []string {
 func (s *textSource) isSender() bool {
 	switch s.from {
 	case fromAddresses:
-		return s.lists&(inFrom|inReplyTo|inSender) != 0
+		return s.lists&bySender != 0
 	case fromHeader:
 		switch s.header {
 		case "from", "sender", "reply-to", "return-path", "x-sender":

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -57,16 +58,22 @@ type Patch struct {
 	Authentication *Authentication `json:"authentication"`
 
 	DisabledReason TextPatch `json:"disabled_reason"`
+
+	// Revision is that of the rule which the patch was made for: if the rule has been changed since, nothing changes, and the
+	// error is [ErrChanged]. 0 does not ask.
+	Revision int64 `json:"revision"`
 }
 
 // Patch changes a stored rule and returns the changed rule.
 func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Rule, error) {
 	var patched *Rule
-	err := s.change(ctx, tx, id, func(r *Rule) error {
+	err := s.change(ctx, tx, id, func(e *edit, r *Rule) error {
+		if p.Revision != 0 && p.Revision != r.Revision {
+			return fmt.Errorf("rule %q: %w: the patch is for revision %d and the rule is at %d; read it again", r.Name, ErrChanged, p.Revision, r.Revision)
+		}
 		p.apply(r)
-		r.UpdatedAt = queue.Now(tx)
 		patched = r
-		return s.update(ctx, tx, r)
+		return e.update(ctx, r)
 	})
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type row struct {
 	Authentication string         `db:"authentication"`
 	CreatedAt      dbtime.Time    `db:"created_at"`
 	UpdatedAt      dbtime.Time    `db:"updated_at"`
+	Revision       int64          `db:"revision"        json:"-"` // a decision's version of the rule is a hash of the rest
 }
 
 func (r *row) rule() Rule {
@@ -42,7 +43,7 @@ func (r *row) rule() Rule {
 		Scope: Scope(r.Scope), ScopeRef: r.ScopeRef.String, Priority: r.Priority, Position: r.Position,
 		Action: postroom.ActionType(r.Action), SafeMode: postroom.SafeMode(r.SafeMode),
 		Continue: r.Continues == 1, Authentication: Authentication(r.Authentication),
-		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, Revision: r.Revision,
 	}
 	// What cannot be read makes this rule a broken one, and no other.
 	for _, field := range []struct {
@@ -82,7 +83,7 @@ func toRow(r *Rule) (*row, error) {
 		Scope: string(r.Scope), ScopeRef: nullable(r.ScopeRef), Priority: r.Priority, Position: r.Position,
 		Conditions: texts[0], Action: string(r.Action), Parameters: texts[1], SafeMode: string(r.SafeMode),
 		Also: texts[2], Continues: dbvalue.Number(r.Continue), Schedule: texts[3], Authentication: string(r.Authentication),
-		CreatedAt: dbtime.Of(r.CreatedAt), UpdatedAt: dbtime.Of(r.UpdatedAt),
+		CreatedAt: dbtime.Of(r.CreatedAt), UpdatedAt: dbtime.Of(r.UpdatedAt), Revision: r.Revision,
 	}, nil
 }
 

@@ -97,6 +97,8 @@ type Rule struct {
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// Revision is the number of the change that wrote the rule last; see [Patch].
+	Revision int64
 
 	damage error // what could not be read of a stored rule
 }

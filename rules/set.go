@@ -28,6 +28,7 @@ type compiled struct {
 	root      node
 	calendar  *calendar
 	mustProve bool // the sender must be verified
+	version   func() string
 }
 
 // A Broken rule cannot be evaluated. It does not keep the others from matching.
@@ -41,7 +42,7 @@ var ErrNoSenders = errors.New("the condition sender_seen needs a record of sende
 
 // NewSet compiles the enabled rules, which may be in any order. [Set.Broken] returns those that cannot be evaluated, and those
 // whose action is none of the kinds; nil stands for the kinds that package gmail carries out. Rules that ask for the senders of
-// earlier mail are broken: only an [Engine] knows them.
+// earlier mail are broken: an [Engine] and a backtest know them.
 func NewSet(rules []Rule, kinds *postroom.Kinds) *Set { return newSet(rules, kinds, false) }
 
 func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
@@ -62,7 +63,7 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 			continue
 		}
 		calendar, _ := rule.Schedule.compile() // compile has seen its faults
-		s.rules = append(s.rules, compiled{rule, root, calendar, rule.mustProve(s.code, &root)})
+		s.rules = append(s.rules, compiled{rule, root, calendar, rule.mustProve(s.code, &root), sync.OnceValue(rule.Version)})
 	}
 	slices.SortStableFunc(s.rules, func(a, b compiled) int { return compareRules(&a.rule, &b.rule) })
 	triggers := make([]trigger, len(s.rules))

@@ -100,8 +100,9 @@ func TestFaultyScriptsSayWhere(t *testing.T) {
 // What depends on a test that cannot be translated has no rule: without the test it would match other mail.
 func TestNoRuleMatchesMoreThanItsScript(t *testing.T) {
 	for _, test := range []string{
-		`envelope "from" "a@a.example"`, `header :contains "X" "${name}"`, `address :is "Resent-From" "a@a.example"`, `body :raw :contains "x"`,
-		`header :comparator "i;unknown" "X" "y"`, `string :is "a" "b"`, `header :is "X" ""`, `header :regex "X" "("`, `mailboxexists "X"`, `size "x"`, `allof`,
+		`envelope "auth" "a@a.example"`, `header :contains "X" "${name}"`, `address :is "Errors-To" "a@a.example"`, `body :raw :contains "x"`,
+		`header :comparator "i;unknown" "X" "y"`, `string :is "${a}" "b"`, `body :is ""`, `address "envelope-from" "a@a.example"`, `address :index 2 "To" "a"`, `string :regex "a" "("`, `string :value "most" "a" "b"`,
+		`header :regex "X" "("`, `mailboxexists "X"`, `size "x"`, `allof`,
 		`header :count "gt" "X" "many"`, `date "Date" "century" "20"`, `not not header`, `header :index "X" "y"`, `header :is :value`,
 	} {
 		translation, err := rules.FromSieve("if "+test+" { discard; stop; } elsif true { discard; } else { discard; }", nil)
@@ -116,6 +117,7 @@ func FuzzFromSieve(f *testing.F) {
 	script, err := os.ReadFile("testdata/sieve/script.sieve")
 	require.NoError(f, err)
 	f.Add(string(script))
+	f.Add(`require "encoded-character"; if string :regex "${hex:40 41}" "(" { stop; } elsif envelope :is "from" ["", "a"] { discard; }`)
 	f.Add(`if not anyof (true, header :is ["a", "b"] "c") { fileinto "x"; } else { keep; }`)
 	kinds := withForward(f)
 	f.Fuzz(func(t *testing.T, script string) {

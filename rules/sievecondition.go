@@ -65,7 +65,7 @@ func (c *sieveCommand) matching() (sieveMatch, error) {
 		}
 	}
 	for _, list := range m.args {
-		if slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, "${") }) {
+		if slices.ContainsFunc(list, hasVariable) {
 			return m, errors.New("variables have no condition")
 		}
 	}
@@ -165,9 +165,17 @@ func (m *sieveMatch) leaf(c *sieveCommand) (Condition, error) {
 		if len(m.args) == 2 {
 			return m.headerCondition(m.args[0], m.args[1])
 		}
+	case "string":
+		if len(m.args) == 2 {
+			return m.constant(m.args[0], m.args[1])
+		}
 	case "address":
 		if len(m.args) == 2 {
-			return m.addressCondition(m.args[0], m.args[1])
+			return m.addressCondition(m.args[0], m.args[1], "")
+		}
+	case "envelope":
+		if len(m.args) == 2 {
+			return m.addressCondition(m.args[0], m.args[1], "envelope_")
 		}
 	case "body":
 		if len(m.args) == 1 && !m.raw && m.count == "" && m.value == "" {
@@ -201,11 +209,34 @@ func present(headers []string) []Condition {
 	return list
 }
 
-// texts compares with texts. The empty text, which everything contains, is no value of a condition.
+// texts compares with texts. The empty text, which everything contains, is no value of a condition, but a regular expression is.
 func (m *sieveMatch) texts(c Condition, values []string) (Condition, error) {
-	if slices.Contains(values, "") || len(values) == 0 {
-		return c, errors.New("a comparison with the empty text has no condition")
+	if len(values) == 0 {
+		return c, errors.New("there is nothing to compare with")
 	}
+	if !slices.Contains(values, "") {
+		return m.someTexts(c, values)
+	}
+	if c.Type == Body {
+		return c, errors.New("a comparison of the body with the empty text has no condition")
+	}
+	list := []Condition{c}
+	list[0].Match, list[0].Value = Regex, `\A\z`
+	if m.match == Contains || m.match == Regex {
+		list[0].Value = `\A` // it is there, whatever it is
+	}
+	if rest := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" }); len(rest) > 0 {
+		other, err := m.someTexts(c, rest)
+		if err != nil {
+			return c, err
+		}
+		list = append(list, other)
+	}
+	return joined(Or, list), nil
+}
+
+// someTexts compares with texts that are not empty.
+func (m *sieveMatch) someTexts(c Condition, values []string) (Condition, error) {
 	if m.match != Is || c.Type == Body {
 		c.Match = m.match
 	}
@@ -255,15 +286,20 @@ func compareEach(c Condition, compare Compare, values []string) (Condition, erro
 	return joined(Or, list), nil
 }
 
-func (m *sieveMatch) addressCondition(headers, values []string) (Condition, error) {
+// addressCondition compares addresses of header fields, or of the envelope, whose fields have the prefix.
+func (m *sieveMatch) addressCondition(headers, values []string, prefix string) (Condition, error) {
 	fields := make([]string, len(headers))
 	for i, name := range headers {
-		fields[i] = strings.ReplaceAll(strings.ToLower(name), "-", "_")
-		if _, ok := addressLists[fields[i]]; !ok || fields[i] == "recipients" {
+		fields[i] = prefix + strings.ReplaceAll(strings.ToLower(name), "-", "_")
+		_, ok := addressLists[fields[i]]
+		if !ok || fields[i] == "recipients" || prefix == "" && strings.HasPrefix(fields[i], "envelope_") {
 			return Condition{}, fmt.Errorf("the addresses of %s have no condition", strconv.Quote(name))
 		}
 	}
 	c := Condition{Type: Address, Fields: fields}
+	if prefix != "" && slices.Contains(values, "") && slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, "from") }) {
+		return m.emptyEnvelope(headers, values)
+	}
 	switch {
 	case m.count != "":
 		c.Type = AddressCount
@@ -273,6 +309,17 @@ func (m *sieveMatch) addressCondition(headers, values []string) (Condition, erro
 	}
 	c.Part = m.part
 	return m.texts(c, values)
+}
+
+// emptyEnvelope compares the sender of the envelope with the empty text, which is the null sender <> of reports, whatever the part.
+func (m *sieveMatch) emptyEnvelope(headers, values []string) (Condition, error) {
+	if len(headers) != 1 || len(values) != 1 || m.count != "" || m.value != "" || m.match == Regex {
+		return Condition{}, errors.New("a comparison of this envelope with the empty text has no condition")
+	}
+	if m.match == Contains {
+		return Condition{Type: HeaderPresent, Header: "Return-Path"}, nil
+	}
+	return Condition{Type: Header, Header: "Return-Path", Index: 1, Match: Regex, Value: `\A\s*<\s*>\s*\z`}, nil
 }
 
 func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (Condition, error) {

@@ -9,8 +9,8 @@ import (
 )
 
 // FromSieve translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it. It knows the
-// base tests and actions, and of the extensions body, copy, currentdate, date, fileinto, imap4flags, index, regex, relational and
-// subaddress. Folders become labels. What rules cannot say is in the list of the translation; an action that depends on a test that
+// base tests and actions, and of the extensions body, copy, currentdate, date, encoded-character, envelope, fileinto, imap4flags, index, regex,
+// relational, subaddress, and the test string without variables. Folders become labels. What rules cannot say is in the list of the translation; an action that depends on a test that
 // cannot be translated is left out. The kinds are the actions that rules may have; nil stands for those that package gmail carries
 // out. A script that breaks the grammar is an error with the line.
 func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
@@ -20,6 +20,9 @@ func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
 	commands, err := parseSieve(script)
 	if err != nil {
 		return nil, fmt.Errorf("read the Sieve script: %w", err)
+	}
+	if requires(commands, "encoded-character") {
+		decodeCharacters(commands)
 	}
 	s := &sieveImport{translation: newTranslation(), kinds: kinds}
 	if err := s.block(commands, nil, ""); err != nil {
@@ -130,7 +133,7 @@ func (r *sieveRun) add(c *sieveCommand) {
 		one = args[0][0]
 	}
 	switch {
-	case strings.Contains(one, "${"):
+	case hasVariable(one):
 		r.lost = append(r.lost, c.name+" with variables")
 	case c.name == "keep":
 		r.keep = true

@@ -33,7 +33,7 @@ const (
 )
 
 // addresses is a set of the address fields of a message.
-type addresses uint8
+type addresses uint16
 
 const (
 	inFrom addresses = 1 << iota
@@ -42,11 +42,36 @@ const (
 	inCc
 	inBcc
 	inSender
+	inResentFrom
+	inResentSender
+	inResentTo
+	inResentCc
+	inResentBcc
+	inEnvelopeFrom
+	inEnvelopeTo
 )
+
+// inHeader are the address fields that a message has in its header only. Of the fields in which the server wrote down the envelope,
+// the topmost counts: those below it may be the sender's.
+var inHeader = []struct {
+	bit   addresses
+	name  string
+	first bool
+}{
+	{inSender, "sender", false},
+	{inResentFrom, "resent-from", false}, {inResentSender, "resent-sender", false},
+	{inResentTo, "resent-to", false}, {inResentCc, "resent-cc", false}, {inResentBcc, "resent-bcc", false},
+	{inEnvelopeFrom, "return-path", true}, {inEnvelopeTo, "delivered-to", true},
+}
+
+// bySender are the fields that the sender of a message writes about himself.
+const bySender = inFrom | inReplyTo | inSender | inResentFrom | inResentSender | inEnvelopeFrom
 
 // addressLists are the names of the address fields in conditions.
 var addressLists = map[string]addresses{
 	"from": inFrom, "reply_to": inReplyTo, "to": inTo, "cc": inCc, "bcc": inBcc, "sender": inSender,
+	"resent_from": inResentFrom, "resent_sender": inResentSender, "resent_to": inResentTo, "resent_cc": inResentCc, "resent_bcc": inResentBcc,
+	"envelope_from": inEnvelopeFrom, "envelope_to": inEnvelopeTo,
 	"recipients": inTo | inCc | inBcc,
 }
 
@@ -182,17 +207,66 @@ func (v *view) eachAddress(lists addresses, yield func(a *postroom.Address)) {
 			}
 		}
 	}
-	if lists&inSender == 0 {
-		return
-	}
-	for i := range v.msg.Headers {
-		if h := &v.msg.Headers[i]; equalASCIIFold(h.Name, "sender") {
-			parsed, _ := mime.ParseAddresses(h.Value)
-			for _, a := range parsed {
-				yield(&postroom.Address{Name: a.Name, Email: a.Email})
-			}
+	for i := range inHeader {
+		if f := &inHeader[i]; lists&f.bit != 0 {
+			v.eachHeaderAddress(f.name, f.first, yield)
 		}
 	}
+}
+
+// eachHeaderAddress calls yield with the addresses of the header fields of a name, or of the topmost of them.
+func (v *view) eachHeaderAddress(name string, first bool, yield func(a *postroom.Address)) {
+	for i := range v.msg.Headers {
+		h := &v.msg.Headers[i]
+		if !equalASCIIFold(h.Name, name) {
+			continue
+		}
+		if first {
+			if path, ok := mailPath(h.Value); ok {
+				yield(&postroom.Address{Email: path})
+			}
+			return
+		}
+		parsed, _ := mime.ParseAddresses(h.Value)
+		for _, a := range parsed {
+			yield(&postroom.Address{Name: a.Name, Email: a.Email})
+		}
+	}
+}
+
+// mailPath returns the address of a path of SMTP, which a server wrote (RFC 5321, section 4.1.2): with or without angle brackets, and
+// without a route. The null path, and what is no path, have none.
+func mailPath(value string) (string, bool) {
+	value = strings.TrimSpace(value)
+	if inner, ok := strings.CutPrefix(value, "<"); ok {
+		if value, ok = strings.CutSuffix(inner, ">"); !ok {
+			return "", false
+		}
+	}
+	for strings.HasPrefix(value, "@") {
+		end := strings.IndexAny(value, ",:")
+		if end < 0 || !isMailDomain(value[1:end]) {
+			return "", false
+		}
+		ended := value[end] == ':'
+		if value = value[end+1:]; !ended && !strings.HasPrefix(value, "@") {
+			return "", false
+		}
+	}
+	at := strings.LastIndexByte(value, '@')
+	if at <= 0 || !isMailDomain(value[at+1:]) {
+		return "", false
+	}
+	local := value[:at]
+	quoted := len(local) > 2 && local[0] == '"' && local[len(local)-1] == '"'
+	if !quoted && strings.ContainsAny(local, " \t<>()[]:;@\\,\"") {
+		return "", false
+	}
+	return value, true
+}
+
+func isMailDomain(s string) bool {
+	return s != "" && !strings.ContainsAny(s, " \t<>()@,;\"") && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "..")
 }
 
 // partOf returns a part of an address; false if the address does not have it.
@@ -203,6 +277,9 @@ func partOf(a *postroom.Address, part string) (string, bool) {
 	local, domain := a.Email, ""
 	if at := strings.LastIndexByte(a.Email, '@'); at >= 0 {
 		local, domain = a.Email[:at], a.Email[at+1:]
+	}
+	if (local == "" || domain == "") && part != partAddress {
+		return "", false // RFC 5228, section 2.7.4: what is no address has no parts
 	}
 	user, detail, hasDetail := strings.Cut(local, "+")
 	switch part {

@@ -9,18 +9,15 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtime"
-	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
 	"github.com/postroom-go/postroom/internal/migrate"
-	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package (deterministic_rules, rules_revision) or brings them up to date. Call it at
+// Migrate creates the tables of this package (deterministic_rules, rules_revision, rule_versions, rule_history) or brings them up to date. Call it at
 // every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("rules: Migrate: db", db, giveDB); err != nil {
@@ -34,6 +31,8 @@ var (
 	ErrNameTaken = errors.New("another rule has this name")
 	// ErrNoRules reports that an import was given nil rules and would delete all that are stored.
 	ErrNoRules = errors.New("no rules are given, and all that are stored would be deleted")
+	// ErrChanged reports that a patch was made for an older revision of the rule.
+	ErrChanged = errors.New("the rule has been changed meanwhile")
 	// ErrSameRule reports that a rule was to be swapped with itself.
 	ErrSameRule = errors.New("a rule cannot be swapped with itself")
 )
@@ -42,8 +41,9 @@ var (
 // transaction. A missing rule is [postroom.ErrNotFound]; an invalid rule is [ErrInvalidRule] and is not stored. [NewStore]
 // makes a Store; the zero Store is unusable.
 type Store struct {
-	db    queue.DB
-	kinds *postroom.Kinds
+	db     queue.DB
+	kinds  *postroom.Kinds
+	author Author
 }
 
 // giveDB says where a database comes from.
@@ -88,46 +88,47 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 // Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode means
 // default; [NewRule] sets the other defaults.
 func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) {
-	if err := beginChange(ctx, tx); err != nil {
+	e, err := s.begin(ctx, tx)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.insert(ctx, tx, &r); err != nil {
+	if err := e.insert(ctx, &r); err != nil {
 		return nil, err
 	}
-	return &r, nil
+	return &r, e.end(ctx)
 }
 
 // Delete removes a rule. Its decisions stay in the ledger.
 func (s *Store) Delete(ctx context.Context, tx queue.Tx, id string) error {
-	return s.change(ctx, tx, id, func(r *Rule) error {
-		_, err := tx.ExecContext(ctx, sqlDeleteRule, id)
-		return wrap("delete", r, err)
-	})
+	return s.change(ctx, tx, id, func(e *edit, r *Rule) error { return e.remove(ctx, r) })
 }
 
 // SetEnabled enables or disables a rule. It clears the reason for which the rule was disabled.
 func (s *Store) SetEnabled(ctx context.Context, tx queue.Tx, id string, enabled bool) error {
-	return s.change(ctx, tx, id, func(r *Rule) error {
+	return s.change(ctx, tx, id, func(e *edit, r *Rule) error {
 		if !enabled {
-			return disable(ctx, tx, r, "")
+			return e.disable(ctx, r, "")
 		}
 		r.Enabled, r.DisabledReason = true, ""
-		return s.update(ctx, tx, r)
+		return e.update(ctx, r)
 	})
 }
 
 // Disable disables a rule and stores the reason, for people.
 func (s *Store) Disable(ctx context.Context, tx queue.Tx, id, reason string) error {
-	return s.change(ctx, tx, id, func(r *Rule) error { return disable(ctx, tx, r, reason) })
+	return s.change(ctx, tx, id, func(e *edit, r *Rule) error { return e.disable(ctx, r, reason) })
 }
 
 // DisableUsingLabel disables the rules of the account whose condition or action names the label, by its exact id or its
 // name, and returns their number. Rules of no account and of other accounts stay enabled: an id means nothing in another
 // mailbox, and the name may exist there. A decision of theirs that names the missing label is refused.
 func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (int, error) {
-	if err := beginChange(ctx, tx); err != nil {
+	e, err := s.begin(ctx, tx)
+	if err != nil {
 		return 0, err
 	}
+	reason := fmt.Sprintf("Label '%s' was deleted from Gmail", label.Name)
+	e.by(OriginProgram, reason)
 	all, err := selectRules(ctx, tx, sqlEnabled)
 	if err != nil {
 		return 0, err
@@ -137,12 +138,12 @@ func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID st
 		if !r.belongsTo(accountID) || !r.usesLabel(s.kinds, label) {
 			continue
 		}
-		if err := disable(ctx, tx, &r, fmt.Sprintf("Label '%s' was deleted from Gmail", label.Name)); err != nil {
+		if err := e.disable(ctx, &r, reason); err != nil {
 			return 0, err
 		}
 		disabled++
 	}
-	return disabled, nil
+	return disabled, e.end(ctx)
 }
 
 // Swap exchanges the priorities of two rules.
@@ -150,36 +151,17 @@ func (s *Store) Swap(ctx context.Context, tx queue.Tx, id, otherID string) error
 	if id == otherID {
 		return fmt.Errorf("%w: %s", ErrSameRule, id)
 	}
-	return s.change(ctx, tx, id, func(r *Rule) error {
+	return s.change(ctx, tx, id, func(e *edit, r *Rule) error {
 		other, err := get(ctx, tx, otherID)
 		if err != nil {
 			return err
 		}
 		r.Priority, other.Priority = other.Priority, r.Priority
-		if err := s.update(ctx, tx, r); err != nil {
+		if err := e.update(ctx, r); err != nil {
 			return err
 		}
-		return s.update(ctx, tx, other)
+		return e.update(ctx, other)
 	})
-}
-
-// change calls fn with one stored rule, after all changes that began before.
-func (s *Store) change(ctx context.Context, tx queue.Tx, id string, fn func(r *Rule) error) error {
-	if err := beginChange(ctx, tx); err != nil {
-		return err
-	}
-	r, err := get(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	return fn(r)
-}
-
-func beginChange(ctx context.Context, tx queue.Tx) error {
-	if _, err := tx.ExecContext(ctx, sqlNextRevision); err != nil {
-		return fmt.Errorf("change rules: %w", err)
-	}
-	return nil
 }
 
 func selectRules(ctx context.Context, q dbquery.Querier, statement string, args ...any) ([]Rule, error) {
@@ -207,38 +189,6 @@ func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
 	return &rule, nil
 }
 
-// insert stores r under a new id and sets its id and times.
-func (s *Store) insert(ctx context.Context, tx queue.Tx, r *Rule) error {
-	id, err := uuid7.New()
-	if err != nil {
-		return fmt.Errorf("store rule %q: %w", r.Name, err)
-	}
-	r.ID, r.CreatedAt, r.UpdatedAt = id, queue.Now(tx), queue.Now(tx)
-	stored, err := s.checked(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, sqlInsertRule,
-		stored.ID, stored.AccountID, stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
-		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
-		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode,
-		stored.Also, stored.Continues, stored.Schedule, stored.Authentication, stored.CreatedAt, stored.UpdatedAt)
-	return wrap("store", r, err)
-}
-
-func (s *Store) update(ctx context.Context, tx queue.Tx, r *Rule) error {
-	stored, err := s.checked(ctx, tx, r)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, sqlUpdateRule,
-		stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
-		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
-		stored.Conditions, stored.Action, stored.Parameters, stored.SafeMode,
-		stored.Also, stored.Continues, stored.Schedule, stored.Authentication, dbtime.Of(queue.Now(tx)), stored.ID)
-	return wrap("store", r, err)
-}
-
 // checked returns the row of a rule, or an error if the rule is invalid or its name is taken.
 func (s *Store) checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error) {
 	r.normalize()
@@ -253,12 +203,6 @@ func (s *Store) checked(ctx context.Context, tx queue.Tx, r *Rule) (*row, error)
 		return nil, fmt.Errorf("look for rule %q: %w", r.Name, err)
 	}
 	return toRow(r)
-}
-
-// disable writes only the state of the rule: a broken rule can be disabled without being checked or rewritten.
-func disable(ctx context.Context, tx queue.Tx, r *Rule, reason string) error {
-	_, err := tx.ExecContext(ctx, sqlDisableRule, nullable(dbvalue.Clean(reason)), dbtime.Of(queue.Now(tx)), r.ID)
-	return wrap("disable", r, err)
 }
 
 func wrap(verb string, r *Rule, err error) error {

@@ -63,7 +63,10 @@ func accountsRemove() *cobra.Command {
 		if err := h.cancelActions(ctx, a.ID); err != nil {
 			return err
 		}
-		return h.mail.RemoveAccount(ctx, h.queue, a.ID)
+		if err := h.mail.RemoveAccount(ctx, h.queue, a.ID); err != nil {
+			return err
+		}
+		return h.cancelActions(ctx, a.ID) // a postroomd that runs may have decided about mail until then
 	}, "is removed; what was done stays on record")
 	cmd.Long = "Delete what is stored of a mailbox: messages, threads, labels and jobs. What was decided and done stays on record. At Gmail\n" +
 		"nothing changes, and what was granted stays granted: see 'postroomd auth revoke'. The mailbox of gmail.address comes back\n" +

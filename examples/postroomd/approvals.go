@@ -51,7 +51,7 @@ func approvalsList() *cobra.Command {
 }
 
 func approvalsApprove() *cobra.Command {
-	cmd := &cobra.Command{Use: "approve [ID...]", Short: "Allow actions; they are done at once", Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: "approve [ID...]", Short: "Allow actions; they are done at once, unless everything is stopped", Args: cobra.ArbitraryArgs}
 	cmd.Long = "Allow actions; they are done at once. One that sends a message is allowed to send the bytes that 'postroomd approvals show'\n" +
 		"prints, and no others. If they cannot be composed, nothing is allowed.\n\n" +
 		"In place of ids, --all-of, --older-than and --kind choose actions; together they choose what all of them do. What is chosen is\n" +
@@ -162,13 +162,46 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 		return err
 	}
 	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) {
-		a, err := h.ledger.Action(ctx, id)
-		return a.State != postroom.ActionQueued && a.State != postroom.ActionExecuting, err
+		return h.allSettled(ctx, []string{id})
 	})
 	if err != nil {
 		return err
 	}
-	return h.printOutcome(ctx, cmd, id, unless(done, waits))
+	rest, err := h.whyLater(ctx, id, done)
+	if err != nil {
+		return err
+	}
+	return h.printOutcome(ctx, cmd, id, rest)
+}
+
+// allSettled reports whether none of the actions is still to be carried out now: it has ended, or is held.
+func (h *host) allSettled(ctx context.Context, ids []string) (bool, error) {
+	for _, id := range ids {
+		a, err := h.ledger.Action(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if a.State != postroom.ActionQueued && a.State != postroom.ActionExecuting {
+			continue
+		}
+		if err := h.ledger.HeldAction(ctx, id); !errors.Is(err, postroom.ErrHeld) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// whyLater says why an action has not ended; settled is what allSettled has said.
+func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, error) {
+	err := h.ledger.HeldAction(ctx, id)
+	held, ok := errors.AsType[*postroom.HeldError](err)
+	switch {
+	case ok && held.Until.IsZero():
+		return "; it waits: " + printable(held.Reason), nil
+	case ok:
+		return "; it waits until " + clock(held.Until) + ": " + printable(held.Reason), nil
+	}
+	return unless(settled, waits), err
 }
 
 // actionID completes the beginning of an action's id.

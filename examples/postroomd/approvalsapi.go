@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,15 @@ const (
 	// maxAnswer bounds the body of an answer.
 	maxAnswer = 64 << 10
 )
+
+// checkAPI returns an error if the API could answer in vain.
+func (s *site) checkAPI() error {
+	approvers, name := s.cfg.Policy.Approvers, s.cfg.API.Approver
+	if s.cfg.API.Token == "" || len(approvers) == 0 || slices.Contains(approvers, name) {
+		return nil
+	}
+	return usage("api.token is set and api.approver is %q, which policy.approvers does not have; add %q to policy.approvers, or leave policy.approvers empty", name, name)
+}
 
 // withAPI adds the API, if a token is configured. Each call has the token, so that it may come under any name, through a proxy.
 func (h *host) withAPI(local http.Handler) http.Handler {
@@ -190,6 +200,7 @@ type answerBody struct {
 type answerView struct {
 	ID    string               `json:"id"`
 	State postroom.ActionState `json:"state"`
+	Held  string               `json:"held,omitempty"` // why an approved action is not carried out now
 }
 
 func (a approvalsAPI) approve(r *http.Request) (any, error) {
@@ -222,5 +233,13 @@ func (a approvalsAPI) decide(r *http.Request, answer func(context.Context, queue
 		action, err = answer(ctx, tx, safety.Approval{ID: body.RequestID, ActionID: r.PathValue("id"), Digest: body.Digest}, body.Why)
 		return err
 	})
-	return answerView{action.ID, action.State}, err
+	if err != nil {
+		return nil, err
+	}
+	view := answerView{ID: action.ID, State: action.State}
+	err = a.ledger.HeldAction(ctx, action.ID)
+	if held, ok := errors.AsType[*postroom.HeldError](err); ok {
+		view.Held, err = held.Error(), nil
+	}
+	return view, err
 }

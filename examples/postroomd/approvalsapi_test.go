@@ -49,11 +49,12 @@ func answerTo(r requestView, why string) string {
 	return string(text)
 }
 
-func newAPI(t *testing.T, rule string, settings ...string) (*teatime, apiClient) {
+func newAPI(t *testing.T, rule string, then ...string) (*teatime, apiClient) {
 	t.Helper()
 	t.Setenv("POSTROOM_API_TOKEN", apiSecret)
-	m := newTeatime(t, rule, "[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n"+strings.Join(settings, "\n"), letterNamed(1), letterNamed(2), letterNamed(3))
+	m := newTeatime(t, rule, "[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n", letterNamed(1), letterNamed(2), letterNamed(3))
 	runOnce(t, m.where...)
+	m.where = append(m.where, then...)
 	h := m.open()
 	h.log = slog.New(slog.DiscardHandler)
 	require.NoError(t, h.connect(t.Context()))
@@ -110,7 +111,7 @@ func TestProgramsAnswerByTheAPI(t *testing.T) {
 }
 
 func TestTheAPIWantsItsToken(t *testing.T) {
-	m, c := newAPI(t, deleteTea, "[policy]\napprovers = [\"ada\"]")
+	m, c := newAPI(t, deleteTea, "--set", `policy.approvers=["ada"]`)
 	for _, token := range []string{"", "Bearer ", "Bearer " + apiSecret[1:], "Basic " + base64.StdEncoding.EncodeToString([]byte("api:"+apiSecret)), apiSecret} {
 		c.token = token
 		for _, path := range []string{"", "/" + m.actions()[0].ID + "/approve", "/none/at/all"} {
@@ -126,6 +127,10 @@ func TestTheAPIWantsItsToken(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status, "the name of the API is not among the approvers")
 	require.Contains(t, answer, "not allowed to approve")
 	require.Equal(t, 3, m.states()[postroom.ActionApprovedPending])
+
+	refused := m.postroomd("run", "--once")
+	require.Equal(t, exitUsage, refused.status)
+	require.Contains(t, refused.stderr, `api.approver is "api", which policy.approvers does not have; add "api" to policy.approvers`)
 
 	r := httptest.NewRequest(http.MethodGet, "http://approvals.example.org/", nil)
 	w := httptest.NewRecorder()

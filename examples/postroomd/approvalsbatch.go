@@ -196,12 +196,16 @@ func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *host, chos
 			return err
 		}
 	}
-	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) { return h.allEnded(ctx, answered) })
+	done, err := h.carryOut(ctx, func(ctx context.Context) (bool, error) { return h.allSettled(ctx, answered) })
 	if err != nil {
 		return err
 	}
 	for _, id := range answered {
-		if err := h.printOutcome(ctx, cmd, id, unless(done, waits)); err != nil {
+		rest, err := h.whyLater(ctx, id, done)
+		if err == nil {
+			err = h.printOutcome(ctx, cmd, id, rest)
+		}
+		if err != nil {
 			refusals = append(refusals, err)
 		}
 	}
@@ -209,15 +213,4 @@ func (b *batch) answerAll(ctx context.Context, cmd *cobra.Command, h *host, chos
 		return usage("%d of %d were answered: %w", len(answered), len(chosen), errors.Join(refusals...))
 	}
 	return nil
-}
-
-// allEnded reports whether none of the actions is still to be carried out.
-func (h *host) allEnded(ctx context.Context, ids []string) (bool, error) {
-	for _, id := range ids {
-		a, err := h.ledger.Action(ctx, id)
-		if err != nil || a.State == postroom.ActionQueued || a.State == postroom.ActionExecuting {
-			return false, err
-		}
-	}
-	return true, nil
 }

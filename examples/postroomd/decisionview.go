@@ -45,7 +45,8 @@ type wholeDecisionView struct {
 	decisionView
 	Explanations postroom.Explanations `json:"explanations"`
 	Released     []safety.Override     `json:"released,omitempty"` // checks that the rule's safe mode has answered
-	Actions      []resultView          `json:"actions"`            // undos included, oldest first
+	FormerRule   *formerRuleView       `json:"rule_then,omitempty"`
+	Actions      []resultView          `json:"actions"` // undos included, oldest first
 }
 
 // A resultView is an action, and how it is taken back.
@@ -56,6 +57,10 @@ type resultView struct {
 
 func (h *host) viewWholeDecision(ctx context.Context, d safety.DecisionRecord, names labelNames) (*wholeDecisionView, error) {
 	v := &wholeDecisionView{decisionView: viewDecision(d, names), Explanations: d.Decision.Explanations, Released: d.Verdict.Released, Actions: []resultView{}}
+	var err error
+	if v.FormerRule, err = h.formerRule(ctx, d.Decision); err != nil {
+		return nil, err
+	}
 	all, err := h.ledger.Actions(ctx, safety.Filter{AccountID: d.AccountID, MessageID: d.MessageID, Limit: 100})
 	if err != nil {
 		return nil, err
@@ -115,6 +120,8 @@ func (v *wholeDecisionView) print(r *report) {
 	for _, a := range v.Explanations.ConsideredAlternatives {
 		r.add("not "+string(a.Action), fmt.Sprintf("(%.2f) %s", a.Confidence, a.WhyNot))
 	}
+
+	v.FormerRule.print(r)
 
 	r.heading("The gate " + map[bool]string{true: "asks a person", false: "lets it pass"}[v.NeedsApproval])
 	for _, reason := range v.Reasons {

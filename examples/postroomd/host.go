@@ -99,6 +99,7 @@ func (h *host) setUp(ctx context.Context) error {
 	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds}); err != nil {
 		return err
 	}
+	h.rules = h.rules.As(rules.Author{Name: me()})
 	if err := h.openModels(); err != nil {
 		return err
 	}

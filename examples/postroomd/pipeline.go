@@ -121,7 +121,7 @@ func (p *pipeline) importRules(ctx context.Context) error {
 	}
 	p.rules.ResolveLabels(id)
 	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := p.host.rules.Import(ctx, tx, p.accountID, p.rules.Rules)
+		_, err := p.host.rules.ImportFile(ctx, tx, p.accountID, p.rules)
 		return err
 	})
 }

@@ -35,8 +35,9 @@ func readRules(path string) (*rules.File, error) {
 
 func rulesCommand() *cobra.Command {
 	return group("rules",
-		"Check, format, test, try and translate rules, and do them to mail that is there",
-		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport())
+		"Check, format, test, try and translate rules, do them to mail that is there, and go back to older ones",
+		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport(),
+		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore())
 }
 
 func rulesCheck() *cobra.Command {

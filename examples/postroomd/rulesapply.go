@@ -88,9 +88,18 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 		}
 	}
 	if *a.asJSON {
-		return printJSON(cmd.OutOrStdout(), appliedView{a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, done.Rules, done.AlreadySo, done.Refused, done.Waiting})
+		stopped, err := h.openBreakers(ctx)
+		if err != nil {
+			return err
+		}
+		return printJSON(cmd.OutOrStdout(), appliedView{
+			a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, done.Rules, done.AlreadySo, done.Refused, done.Waiting, stopped,
+		})
 	}
-	return a.print(cmd, done, finished)
+	if err := a.print(cmd, done, finished); err != nil {
+		return err
+	}
+	return h.tellBreakers(ctx, cmd)
 }
 
 type appliedView struct {
@@ -104,6 +113,7 @@ type appliedView struct {
 	AlreadySo int            `json:"already_so"`
 	Refused   int            `json:"refused"`
 	Waiting   int            `json:"waiting"`
+	Stopped   string         `json:"stopped,omitempty"` // rules or models for what they did: what they decide waits
 }
 
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {

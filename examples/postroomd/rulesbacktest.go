@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,19 +92,19 @@ func (b *backtestCommand) stored(ctx context.Context, cmd *cobra.Command, h *hos
 	if err != nil {
 		return err
 	}
-	tried, against := inUse, inUse
+	tried, against := inUse, []rules.Rule(nil)
 	if path != "" {
 		if tried, err = h.readFor(ctx, account.ID, path); err != nil {
 			return err
 		}
+		against = inUse
 	}
-	compare := path != "" || b.against != ""
 	if b.against != "" {
 		if against, err = h.readFor(ctx, account.ID, b.against); err != nil {
 			return err
 		}
 	}
-	return b.report(ctx, cmd, tried, against, compare, h.mail.AllMessages(ctx, account.ID, window))
+	return b.report(ctx, cmd, tried, against, h.mail, h.mail.AllMessages(ctx, account.ID, window))
 }
 
 // readFor reads a rules file for one account: the names of its labels become ids.
@@ -141,22 +142,39 @@ func (b *backtestCommand) foreign(cmd *cobra.Command, path string, origin *origi
 	if err != nil {
 		return usageError{err}
 	}
-	messages := func(yield func(*postroom.Message, error) bool) {
+	all := func(yield func(*postroom.Message, error) bool) {
 		for m, err := range source.Messages() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			msg := foreignMessage(m.Raw, m.Received, m.Labels, m.Problem)
-			if msg != nil && !inWindow(msg, window) {
-				continue
-			}
-			if !yield(msg, nil) {
+			if !yield(foreignMessage(m.Raw, m.Received, m.Labels, m.Problem), nil) {
 				return
 			}
 		}
 	}
-	return b.report(cmd.Context(), cmd, file.Rules, against, b.against != "", messages)
+	var senders rules.Senders
+	if asksSenders(file.Rules) || asksSenders(against) {
+		if senders, err = rules.SendersOf(cmd.Context(), all); err != nil {
+			return err
+		}
+	}
+	messages := func(yield func(*postroom.Message, error) bool) {
+		for msg, err := range all {
+			if msg != nil && !inWindow(msg, window) {
+				continue
+			}
+			if !yield(msg, err) {
+				return
+			}
+		}
+	}
+	return b.report(cmd.Context(), cmd, file.Rules, against, senders, messages)
+}
+
+// asksSenders reports whether a rule asks who has written before, which takes a reading of all mail of its own.
+func asksSenders(list []rules.Rule) bool {
+	return slices.ContainsFunc(rules.NewSet(list, kinds).Broken(), func(b rules.Broken) bool { return errors.Is(b.Err, rules.ErrNoSenders) })
 }
 
 // foreignMessage is nil for what could not be read.
@@ -218,14 +236,11 @@ func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) 
 
 // report runs the backtest and prints it.
 func (b *backtestCommand) report(
-	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, compare bool, messages iter.Seq2[*postroom.Message, error],
+	ctx context.Context, cmd *cobra.Command, tried, against []rules.Rule, senders rules.Senders, messages iter.Seq2[*postroom.Message, error],
 ) error {
-	cfg := rules.BacktestConfig{Rules: rules.NewSet(tried, kinds), Kinds: kinds, Samples: b.samples}
+	cfg := rules.BacktestConfig{Rules: tried, Against: against, Kinds: kinds, Samples: b.samples, Senders: senders}
 	if b.samples == 0 {
 		cfg.Samples = -1
-	}
-	if compare {
-		cfg.Against = rules.NewSet(against, kinds)
 	}
 	if b.atOnce {
 		cfg.Now = time.Now()

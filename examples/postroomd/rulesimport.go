@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -9,38 +11,104 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/rules"
 )
 
 func rulesImport() *cobra.Command {
 	return group("import", "Make a rules file of other filters: Gmail's, or a Sieve script",
-		importCommand("gmail FILE", "Make a rules file of Gmail's filters",
-			"Make a rules file of Gmail's filters: of what its settings export (mailFilters.xml), or of what users.settings.filters.list of\n"+
-				"its API returns, as JSON, if that names no labels but Gmail's own.", fromGmail),
+		importGmail(),
 		importCommand("sieve FILE", "Make a rules file of a Sieve script",
 			"Make a rules file of a Sieve script. Folders become labels.", rulesFromSieve))
+}
+
+// whatIsPrinted ends the help of the imports.
+const whatIsPrinted = "\n\nThe file is printed; what rules cannot say is listed on the standard error, and stands in the file above the rule that lacks it."
+
+func importGmail() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "gmail [FILE]", Short: "Make a rules file of Gmail's filters, those of a mailbox or those of a file", Args: cobra.MaximumNArgs(1),
+		Long: "Make a rules file of Gmail's filters. Without FILE they are those of a mailbox, which Gmail is asked for. FILE is what Gmail's\n" +
+			"settings export (mailFilters.xml), or what users.settings.filters.list of its API returns, as JSON, if that names no labels\n" +
+			"but Gmail's own." + whatIsPrinted,
+	}
+	place, address := placeFlag(cmd), mailboxFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return importFile(cmd, args[0], fromGmail)
+		}
+		return act(cmd, place, func(ctx context.Context, h *host) error {
+			account, err := h.mailbox(ctx, *address)
+			if err != nil {
+				return err
+			}
+			filters, err := h.filters(ctx, account.ID)
+			if err != nil {
+				return err
+			}
+			return printTranslation(cmd, rules.FromGmail(filters, kinds))
+		})
+	}
+	return cmd
+}
+
+// filters asks Gmail for the filters of a mailbox. They name labels by ids.
+func (h *host) filters(ctx context.Context, accountID string) ([]rules.GmailFilter, error) {
+	client, err := h.clients.Client(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.ListFilters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := client.ListLabels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, l := range labels {
+		if l.Type == postroom.LabelUser {
+			names[l.ID] = l.Name
+		}
+	}
+	named := func(id string) string { return cmp.Or(names[id], id) }
+	return listed(list, func(f gmail.Filter) rules.GmailFilter {
+		return rules.GmailFilter{
+			From: f.From, To: f.To, Subject: f.Subject, Query: f.Query, NegatedQuery: f.NegatedQuery, HasAttachment: f.HasAttachment,
+			Size: f.Size, SizeComparison: f.SizeComparison, Forward: f.Forward,
+			AddLabels: listed(f.AddLabelIDs, named), RemoveLabels: listed(f.RemoveLabelIDs, named),
+		}
+	}), nil
 }
 
 // importCommand prints the rules, and on the standard error what rules cannot say.
 func importCommand(use, short, long string, read func(data []byte) (*rules.Translation, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
-		Long: long + "\n\nThe file is printed; what rules cannot say is listed on the standard error, and stands in the file above the rule that lacks it.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			data, err := os.ReadFile(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			t, err := read(data)
-			if err != nil {
-				return usage("%s: %w", args[0], err)
-			}
-			if _, err := cmd.OutOrStdout().Write(t.Marshal()); err != nil {
-				return err
-			}
-			return tellUntranslated(cmd.ErrOrStderr(), t.Untranslated)
-		},
+		Long: long + whatIsPrinted,
+		RunE: func(cmd *cobra.Command, args []string) error { return importFile(cmd, args[0], read) },
 	}
+}
+
+func importFile(cmd *cobra.Command, path string, read func(data []byte) (*rules.Translation, error)) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return usageError{err}
+	}
+	t, err := read(data)
+	if err != nil {
+		return usage("%s: %w", path, err)
+	}
+	return printTranslation(cmd, t)
+}
+
+func printTranslation(cmd *cobra.Command, t *rules.Translation) error {
+	if _, err := cmd.OutOrStdout().Write(t.Marshal()); err != nil {
+		return err
+	}
+	return tellUntranslated(cmd.ErrOrStderr(), t.Untranslated)
 }
 
 func fromGmail(data []byte) (*rules.Translation, error) {

@@ -78,7 +78,7 @@ func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 	if err := s.folder.checkRun(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.checkGmail(), s.checkDiscord(), s.checkWebhook()); err != nil {
+	if err := errors.Join(s.checkGmail(), s.checkDiscord(), s.checkAPI(), s.checkWebhook()); err != nil {
 		return nil, err
 	}
 	if _, err := s.readRules(); err != nil {
@@ -114,7 +114,8 @@ type daemon struct {
 	*host
 	ready atomic.Bool // the accounts are set up
 
-	lonely bool // it was said that there are none
+	lonely bool            // it was said that there are none
+	wants  map[string]bool // the accounts whose labels were not all made; see gmail.Store.WantedLabels
 }
 
 func runDaemon(cmd *cobra.Command, s *site) (err error) {
@@ -128,7 +129,7 @@ func runDaemon(cmd *cobra.Command, s *site) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters}}
+	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters}, wants: map[string]bool{}}
 	if err := d.work(cmd.Context()); err != nil {
 		return errors.Join(err, listener.Close(), exports.close())
 	}
@@ -198,13 +199,14 @@ func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
 	if err != nil {
 		return err
 	}
+	held := d.ledger.Held(ctx)
 	var errs []error
 	var ids []string
 	for _, a := range accounts {
 		if a.State == gmail.AccountRemoving {
 			continue
 		}
-		if a.State == gmail.AccountActive && !done[a.ID] {
+		if a.State == gmail.AccountActive && (!done[a.ID] || d.wants[a.ID] && held == nil) {
 			if err := d.setUpAccount(ctx, a); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", a.Email, err))
 				continue
@@ -232,7 +234,12 @@ func (d *daemon) setUpAccount(ctx context.Context, a gmail.Account) error {
 		return err
 	}
 	p := &pipeline{host: d.host, rules: file, accountID: a.ID}
-	return p.sort(ctx, d.await, d.enqueue)
+	if err := p.sort(ctx, d.await, d.enqueue); err != nil {
+		return err
+	}
+	wanted, err := d.mail.WantedLabels(ctx, a.ID)
+	d.wants[a.ID] = len(wanted) > 0 // their ids are not known: this is done again when they can be made
+	return err
 }
 
 func (d *daemon) enqueue(ctx context.Context, job queue.NewJob) error {

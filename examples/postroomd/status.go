@@ -50,6 +50,7 @@ type accountStatus struct {
 	Query      string              `json:"backfill_query,omitempty"`
 	Listed     int                 `json:"backfill_listed"`   // messages so far
 	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
+	Wanted     []string            `json:"labels_to_make,omitempty"`
 }
 
 func statusCommand() *cobra.Command {
@@ -132,6 +133,9 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 	if !a.LastSyncAt.IsZero() {
 		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()
 	}
+	if err == nil {
+		of.Wanted, err = h.mail.WantedLabels(ctx, a.ID)
+	}
 	return of, err
 }
 
@@ -152,6 +156,7 @@ func (s *statusView) print(w io.Writer) error {
 			f.add("  failure", a.Failure+"; the next start of 'postroomd run' goes on with the backfill")
 		}
 		f.add("  messages", a.Messages)
+		f.add("  labels", unless(len(a.Wanted) == 0, "to be made: "+strings.Join(a.Wanted, ", ")))
 	}
 	if len(s.Accounts) == 0 {
 		f.add("accounts", "none; 'postroomd run' makes the one of gmail.address")

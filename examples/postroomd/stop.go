@@ -20,7 +20,7 @@ func stopCommand() *cobra.Command {
 		Short: "Stop everything that changes mailboxes, on all machines, until 'postroomd resume'",
 		Long: `Stop everything that changes mailboxes, at once and on all machines that use the database. What is under way ends; nothing is
 started after that. Mail is still taken in and decided about, and people can still approve: all that waits for 'postroomd resume'.
-Labels that the rules name are still made where they are missing.
+So do the labels that are missing: what needs one is decided, and makes it when it is carried out.
 
 When no command can be given, make the file of safety.stop_file: each postroomd that sees it stops as long as it is there.`,
 		Args: cobra.NoArgs,
@@ -111,6 +111,11 @@ func (h *host) stoppedBy(ctx context.Context) (string, error) {
 	if s != nil {
 		return s.String(), nil
 	}
+	return h.openBreakers(ctx)
+}
+
+// openBreakers says which rules or models are stopped for what they did; empty if none are.
+func (h *host) openBreakers(ctx context.Context) (string, error) {
 	open, err := h.ledger.Breakers(ctx)
 	lines := make([]string, len(open))
 	for i := range open {

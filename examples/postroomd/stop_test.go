@@ -47,6 +47,7 @@ func TestStopAndResume(t *testing.T) {
 	runOnce(t, where...)
 	require.Zero(t, changes(), "the file stops it")
 	require.Contains(t, says("resume"), "the file")
+	require.Zero(t, server.Counts()[gmailtest.LabelsCreate], "nor is any label made")
 	require.NoError(t, os.Remove(filepath.Join(dir, "stop")))
 	for changes() == 0 { // the held job waits for its time
 		runOnce(t, where...)

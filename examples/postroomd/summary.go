@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -25,6 +26,7 @@ type summary struct {
 	Unmatched int                         `json:"unmatched"`
 	Undecided int                         `json:"undecided,omitempty"` // about which a model is to decide later
 	Outages   []outageView                `json:"outages,omitempty"`   // why
+	Wanted    []string                    `json:"labels_to_make,omitempty"`
 	Broken    []brokenMessage             `json:"broken"`
 	Jobs      map[queue.State]int         `json:"jobs"`
 	Seconds   float64                     `json:"seconds"`
@@ -68,6 +70,9 @@ func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*
 		Messages: now + refused, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Models: counts.Models, Approvals: counts.Approvals,
 		Failed:    counts.States[postroom.ActionFailed],
 		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
+	}
+	if s.Wanted, err = p.mail.WantedLabels(ctx, p.accountID); err != nil {
+		return nil, err
 	}
 	if s.Undecided, err = p.countUndecided(ctx); err != nil || s.Undecided == 0 {
 		return s, err
@@ -122,6 +127,9 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 		for _, o := range s.Outages {
 			t.linef("  %s", printable(o.String()))
 		}
+	}
+	if len(s.Wanted) > 0 {
+		t.linef("%d labels that the rules name are missing, and not made now: %s.", len(s.Wanted), printable(strings.Join(s.Wanted, ", ")))
 	}
 	if left := s.leftAlone(); left > 0 {
 		t.linef("%d messages are sent mail, drafts, spam or trash, about which nothing is decided.", left)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/queue"
 )
 
 const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqrTwjU"
@@ -97,4 +99,86 @@ func TestADryRunOpensNoBreaker(t *testing.T) {
 	r := postroomd(t, append([]string{"status"}, where...)...)
 	require.Equal(t, 0, r.status, r.stderr)
 	require.NotContains(t, r.stdout, "is stopped")
+}
+
+// A label that is missing while all is stopped, or in a dry run, is not made. What needs it is decided, and done afterwards.
+func TestWhatNeedsAMissingLabelWaits(t *testing.T) {
+	m := newTeatime(t, "{action: apply_label, parameters: {label: Tea}}\nlabels: [Tea]", "", letterNamed(1))
+	where := m.where
+	m.where = append(append([]string{}, where...), "--set", "safety.dry_run=true")
+	require.Equal(t, []string{"Tea"}, runOnce(t, m.where...).Wanted, "a dry run says what it would make")
+	require.Contains(t, m.postroomd("status").stdout, "to be made: Tea")
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCanceled: 1}, m.states())
+	m.where = where
+	require.Equal(t, 0, m.postroomd("stop").status)
+	for _, n := range []int{2, 3} {
+		_, err := m.server.Deliver(t.Context(), []byte(letterNamed(n)))
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"Tea"}, runOnce(t, m.where...).Wanted)
+	require.Zero(t, m.server.Counts()[gmailtest.LabelsCreate])
+	require.Equal(t, 2, m.states()[postroom.ActionQueued])
+	require.Equal(t, 0, m.postroomd("resume").status)
+	require.Empty(t, runOnce(t, m.where...).Wanted)
+	require.Equal(t, 1, m.server.Counts()[gmailtest.LabelsCreate])
+	require.Equal(t, 2, m.states()[postroom.ActionCompleted])
+}
+
+// Who approves is told that it waits, and why, at each door.
+func TestAnApprovalSaysThatItWaits(t *testing.T) {
+	m, c := newAPI(t, deleteTea)
+	require.Equal(t, 0, m.postroomd("stop", "--why", "odd mail").status)
+	var list []requestView
+	c.get("", &list)
+	status, answer := c.call("POST", "/"+list[0].ID+"/approve", answerTo(list[0], ""))
+	require.Equal(t, http.StatusOK, status, answer)
+	require.Contains(t, answer, "odd mail")
+	r := m.postroomd("approvals", "approve", list[1].ID)
+	require.Contains(t, r.stdout, ": queued; it waits: stopped by "+me())
+	r = m.postroomd("approvals", "approve", "--all-of", "Tea", "--yes")
+	require.Contains(t, r.stdout, ": queued; it waits: stopped by "+me())
+	require.Equal(t, 0, m.postroomd("resume").status)
+	runOnce(t, m.where...)
+	require.Equal(t, 3, m.states()[postroom.ActionCompleted])
+}
+
+// Undos that a person selects are a sign against the rules, and the command says what follows.
+func TestManyUndosSayThatTheRulesAreStopped(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "[safety]\nbreaker_undos = 2\n", letterNamed(1), letterNamed(2))
+	runOnce(t, m.where...)
+	require.NotContains(t, m.postroomd("rules", "apply", "--dry-run").stdout, "is stopped")
+	run := start(t, m.where...)
+	run.ready()
+	r := m.postroomd("undo", "--rule", "Tea")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "2 actions taken back, 0 not\n")
+	require.Contains(t, r.stdout, "what rules decide is stopped")
+	require.Contains(t, r.stdout, "2 actions of rules were undone")
+	require.Contains(t, r.stdout, "'postroomd resume' lets them go on")
+	require.Contains(t, m.postroomd("rules", "apply", "--batch", "b1").stdout, "'postroomd resume' lets them go on")
+	run.stop()
+}
+
+// What is decided about while its mailbox is removed is withdrawn as well.
+func TestARequestThatComesDuringARemovalIsWithdrawn(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1))
+	runOnce(t, m.where...)
+	require.NoError(t, m.open().db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, `CREATE TRIGGER late AFTER DELETE ON accounts BEGIN
+			UPDATE actions SET state = 'approved_pending' WHERE account_id = old.id; END`)
+		return err
+	}))
+	r := m.postroomd("accounts", "remove", "you@example.com")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCanceled: 1}, m.states())
+}
+
+// Nor does a run wait for a job that it does not handle, due or not.
+func TestRunOnceEndsBesideJobsOfOthers(t *testing.T) {
+	m := newTeatime(t, "{action: snooze, parameters: {amount: 1, units: hours}}", "", letterNamed(1))
+	runOnce(t, m.where...) // leaves a wake-up for later
+	_, err := m.open().queue.Enqueue(t.Context(), queue.Type[struct{}]("of.another.program").New(struct{}{}, nil))
+	require.NoError(t, err)
+	runOnce(t, m.where...)
+	require.Equal(t, 1, m.states()[postroom.ActionCompleted])
 }

@@ -60,12 +60,12 @@ func (h *host) undo(ctx context.Context, cmd *cobra.Command, prefix string) erro
 	if err != nil {
 		return refused(err)
 	}
-	done, err := h.carryOut(ctx, h.finished(requested.ID))
+	done, rest, err := h.carryOutUndos(ctx, h.finished(requested.ID))
 	if err != nil {
 		return err
 	}
 	if !done {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s is to be taken back%s\n", id, waits)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "action %s is to be taken back%s\n", id, rest)
 		return err
 	}
 	report, err := h.undoer.Report(ctx, id)
@@ -99,12 +99,12 @@ func (h *host) undoAll(ctx context.Context, cmd *cobra.Command, filter safety.Fi
 	if err != nil {
 		return err
 	}
-	all, err := h.carryOut(ctx, h.noneUndoing)
+	all, rest, err := h.carryOutUndos(ctx, h.noneUndoing)
 	if err != nil {
 		return err
 	}
 	if !all {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d actions are to be taken back%s\n", len(batch.Requested), waits)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d actions are to be taken back%s\n", len(batch.Requested), rest)
 		return err
 	}
 	done := undo.Batch{Refused: batch.Refused}
@@ -119,7 +119,35 @@ func (h *host) undoAll(ctx context.Context, cmd *cobra.Command, filter safety.Fi
 			return err
 		}
 	}
-	return tellBatch(cmd, "taken back", done)
+	if err := tellBatch(cmd, "taken back", done); err != nil {
+		return err
+	}
+	return h.tellBreakers(ctx, cmd) // many undos of what rules did stop the rules
+}
+
+// carryOutUndos is carryOut for undos; rest says why they are not done yet. While they are held nobody carries them out.
+func (h *host) carryOutUndos(ctx context.Context, done func(context.Context) (bool, error)) (all bool, rest string, err error) {
+	s, err := h.ledger.Stopped(ctx)
+	switch {
+	case err != nil:
+		return false, "", err
+	case s != nil && !s.Undos:
+		return false, "; it waits: " + printable(s.String()), nil
+	case h.cfg.Safety.DryRun:
+		return false, "; it waits: this is a dry run", nil
+	}
+	all, err = h.carryOut(ctx, done)
+	return all, waits, err
+}
+
+// tellBreakers says which rules or models are stopped for what they did, or had undone.
+func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
+	text, err := h.openBreakers(ctx)
+	if err != nil || text == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\nwhat they decide waits for a person until then; 'postroomd resume' lets them go on\n", printableLines(text))
+	return err
 }
 
 // finished reports whether a job has finished.

@@ -33,7 +33,7 @@ func (h *host) runJobs(ctx context.Context) error {
 		again := time.NewTicker(laterInterval)
 		defer again.Stop()
 		for working.Err() == nil {
-			if later, err := h.onlyLater(working); later && err == nil { // the dispatcher reports a database that fails
+			if later, err := h.onlyLater(working, d.Types()); later && err == nil { // the dispatcher reports a database that fails
 				stop()
 			}
 			select {
@@ -49,14 +49,19 @@ func (h *host) runJobs(ctx context.Context) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// onlyLater reports whether there are jobs, and all of them were enqueued for a time to come, may not start now, or wait for a model
-// that is not asked. Any other one that is tried again is not for later.
-func (h *host) onlyLater(ctx context.Context) (bool, error) {
+// onlyLater reports whether there are jobs of the types, and all of them were enqueued for a time to come, may not start now, or
+// wait for a model that is not asked. Any other one that is tried again is not for later.
+func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
+	// While jobs run there is no need to go through those that wait, which are many then.
+	counts, err := h.queue.Counts(ctx, queue.Filter{Types: types, States: []queue.State{queue.StateRunning}})
+	if err != nil || counts[queue.StateRunning] > 0 {
+		return false, err
+	}
 	limits, err := h.queue.Limits(ctx)
 	if err != nil {
 		return false, err
 	}
-	filter := queue.Filter{States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: laterPage}
+	filter := queue.Filter{Types: types, States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: laterPage}
 	for found := false; ; found = true {
 		jobs, err := h.queue.Jobs(ctx, filter)
 		now := time.Now()

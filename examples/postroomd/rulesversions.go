@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A versionView is a version of the rules as JSON.
+type versionView struct {
+	Version   int64        `json:"version"`
+	For       string       `json:"for"` // a mailbox, or all mail
+	CreatedAt time.Time    `json:"created_at"`
+	By        string       `json:"by,omitempty"`
+	Origin    rules.Origin `json:"origin"`
+	Detail    string       `json:"detail,omitempty"`
+	Rules     int          `json:"rules"`
+	Digest    string       `json:"digest"`
+	HasSource bool         `json:"has_source"`
+}
+
+func viewVersion(v rules.Version, accounts []gmail.Account) versionView {
+	about := "all mail"
+	if v.AccountID != "" {
+		about = emailOf(accounts, v.AccountID)
+	}
+	return versionView{v.Number, about, v.At, v.By.Name, v.By.Origin, v.By.Detail, v.Rules, v.Digest, v.HasSource}
+}
+
+func rulesHistory() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "history", Short: "List the versions of the rules, newest first: who changed them, when, and from where", Args: cobra.NoArgs,
+		Long: "List the versions of the rules, newest first: who changed them, when, and from where. Versions with the same digest have the\n" +
+			"same rules.\n\n    postroomd rules diff 3 5\n    postroomd rules show 3\n    postroomd rules restore 3",
+	}
+	place := placeFlag(cmd)
+	address := cmd.Flags().String("mailbox", "", "only the rules of this mailbox")
+	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 || *limit > 1000 {
+			return usage("--limit is %d; it must be within 1 and 1000", *limit)
+		}
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			list, err := h.versions(ctx, *address, *limit)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			t := newTable(cmd.OutOrStdout(), "VERSION", "CHANGED", "FOR", "BY", "FROM", "RULES", "DIGEST")
+			for _, v := range list {
+				t.row(v.Version, clock(v.CreatedAt), v.For, v.By, strings.TrimSpace(string(v.Origin)+" "+short(v.Detail, 50)), v.Rules, v.Digest[:min(12, len(v.Digest))])
+			}
+			return t.flush("no versions")
+		})
+	}
+	return cmd
+}
+
+func (h *host) versions(ctx context.Context, address string, limit int) ([]versionView, error) {
+	filter := rules.VersionFilter{Limit: limit}
+	if address != "" {
+		account, err := h.account(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		filter.Account = &account.ID
+	}
+	list, err := h.rules.Versions(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := h.mail.Accounts(ctx)
+	return listed(list, func(v rules.Version) versionView { return viewVersion(v, accounts) }), err
+}
+
+// version returns the version that was typed.
+func (h *host) version(ctx context.Context, text string) (*rules.VersionContent, error) {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 1 {
+		return nil, usage("%q is no version of the rules; give its number, as 'postroomd rules history' lists it", text)
+	}
+	v, err := h.rules.Version(ctx, number)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, usage("there is no version %d of the rules; 'postroomd rules history' lists them", number)
+	}
+	return v, err
+}
+
+func rulesShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show VERSION", Short: "Print the rules as they were at a version: the file, with its comments, if they came from one", Args: cobra.ExactArgs(1),
+	}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			v, err := h.version(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), v.Text())
+			return err
+		})
+	}
+	return cmd
+}
+
+func rulesDiff() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff [A [B]]",
+		Short: "Show how two versions of the rules differ",
+		Long: "Show how two versions of the rules differ: what B has and A has not. Without B it is the newest version of the same mailbox,\n" +
+			"and without A the one before that.",
+		Args: cobra.MaximumNArgs(2),
+	}
+	place, address := placeFlag(cmd), mailboxFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			before, after, err := h.versionsToCompare(ctx, *address, args)
+			if err != nil {
+				return err
+			}
+			return printDifferences(cmd.OutOrStdout(), before, after)
+		})
+	}
+	return cmd
+}
+
+func (h *host) versionsToCompare(ctx context.Context, address string, args []string) (before, after *rules.VersionContent, err error) {
+	var account string
+	if len(args) > 0 {
+		if before, err = h.version(ctx, args[0]); err != nil {
+			return nil, nil, err
+		}
+		account = before.AccountID
+	} else {
+		mailbox, err := h.mailbox(ctx, address)
+		if err != nil {
+			return nil, nil, err
+		}
+		account = mailbox.ID
+	}
+	if len(args) == 2 {
+		after, err = h.version(ctx, args[1])
+		return before, after, err
+	}
+	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &account, Limit: 2})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(newest) == 0 || before == nil && len(newest) < 2:
+		return nil, nil, usage("there are %d versions of the rules of this mailbox: nothing to compare", len(newest))
+	}
+	if before == nil {
+		if before, err = h.rules.Version(ctx, newest[1].Number); err != nil {
+			return nil, nil, err
+		}
+	}
+	after, err = h.rules.Version(ctx, newest[0].Number)
+	return before, after, err
+}
+
+func printDifferences(out io.Writer, before, after *rules.VersionContent) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- version %d, %s\n+++ version %d, %s\n", before.Number, clock(before.At), after.Number, clock(after.At))
+	list := rules.Differences(before.List, after.List)
+	for i := range list {
+		fmt.Fprintf(&b, "\n%s\n%s", printable(list[i].Name), printableLines(list[i].String()))
+	}
+	switch {
+	case len(list) > 0:
+	case before.HasSource && after.HasSource && before.Source != after.Source:
+		b.WriteString("\nthe rules are equal; the files differ in comments, labels, tests or form\n")
+	default:
+		b.WriteString("\nthe rules are equal\n")
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func rulesRestore() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "restore VERSION",
+		Short: "Go back to a version of the rules",
+		Long: "Go back to a version of the rules: each rule is again what it was. That is a version of its own, so that one can go forward\n" +
+			"again. The file that paths.rules names is written, too, since the next start reads it; what it holds must be known as a\n" +
+			"version, or be given up with --overwrite.",
+		Args: cobra.ExactArgs(1),
+	}
+	place := placeFlag(cmd)
+	overwrite := cmd.Flags().Bool("overwrite", false, "write the rules file though it holds what no version does")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			v, err := h.version(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return h.restoreRules(ctx, cmd.OutOrStdout(), v, *overwrite)
+		})
+	}
+	return cmd
+}
+
+func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.VersionContent, overwrite bool) error {
+	path := string(h.cfg.Paths.Rules)
+	stale, err := h.fileIsStale(ctx, path, v.Text(), overwrite)
+	if err != nil {
+		return err
+	}
+	var made *rules.Version
+	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		made, err = h.rules.Restore(ctx, tx, v.Number)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number); err != nil || !stale {
+		return err
+	}
+	if err := writeRules(path, v.Text()); err != nil {
+		return fmt.Errorf("the rules are as they were at version %d, but %s is not, and the next start reads it: %w", v.Number, path, err)
+	}
+	_, err = fmt.Fprintf(out, "%s is written, too\n", path)
+	return err
+}
+
+// fileIsStale reports whether the rules file has to be written, and refuses to lose what no version holds.
+func (h *host) fileIsStale(ctx context.Context, path, text string, overwrite bool) (bool, error) {
+	if path == "" {
+		return false, nil
+	}
+	there, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, usageError{err}
+	case string(there) == text:
+		return false, nil
+	}
+	known, err := h.rules.KnowsSource(ctx, string(there))
+	if err == nil && !known && !overwrite {
+		err = usage("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
+	}
+	return true, err
+}
+
+// writeRules writes a rules file whole, or makes it.
+func writeRules(path, text string) error {
+	err := replaceFile(path, []byte(text))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.WriteFile(path, []byte(text), 0o600)
+	}
+	return err
+}
+
+// A formerRuleView is the rule of a decision, as it was then.
+type formerRuleView struct {
+	Name      string   `json:"name"`
+	Condition string   `json:"condition"`
+	Actions   []string `json:"actions"`
+	Text      string   `json:"text"` // as a rules file says it
+	Now       string   `json:"now"`  // what became of it: in use, changed or removed
+}
+
+// formerRule returns the rule of a decision as it was then; nil if no rule decided, or it is not known.
+func (h *host) formerRule(ctx context.Context, d postroom.Decision) (*formerRuleView, error) {
+	if d.RuleID == "" {
+		return nil, nil //nolint:nilnil // none is no error
+	}
+	then, err := h.rules.RuleAt(ctx, d.RuleID, d.RuleVersion)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return nil, nil //nolint:nilnil // it was stored before versions were kept
+	}
+	if err != nil {
+		return nil, err
+	}
+	text := rules.Marshal(&rules.File{Rules: []rules.Rule{*then}})
+	v := &formerRuleView{Name: then.Name, Condition: then.Condition.String(), Text: string(text), Now: "in use"}
+	for _, a := range append([]rules.RuleAction{{Type: then.Action, Parameters: then.Parameters}}, then.Also...) {
+		label, _ := a.Parameters.Text(postroom.ParamLabel)
+		v.Actions = append(v.Actions, strings.TrimSpace(string(a.Type)+" "+label))
+	}
+	now, err := h.rules.Get(ctx, d.RuleID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		v.Now = "removed"
+	case err != nil:
+		return nil, err
+	case now.Version() != d.RuleVersion:
+		v.Now = "changed"
+	}
+	return v, nil
+}
+
+func (v *formerRuleView) print(r *report) {
+	if v == nil || v.Now == "in use" {
+		return
+	}
+	r.heading("The rule as it was then, since " + v.Now)
+	r.add("name", v.Name)
+	r.add("condition", v.Condition)
+	r.add("does", strings.Join(v.Actions, "\n"))
+}

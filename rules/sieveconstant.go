@@ -1,0 +1,109 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// constant compares texts that the script itself has (RFC 5229, section 5): the test is always true, or never.
+func (m *sieveMatch) constant(sources, keys []string) (Condition, error) {
+	if m.index != 0 || m.part != "" || m.zone != "" || m.raw {
+		return Condition{}, errors.New("it takes no such argument")
+	}
+	if m.count != "" {
+		n := 0
+		for _, source := range sources {
+			if source != "" { // only these are counted
+				n++
+			}
+		}
+		sources = []string{strconv.Itoa(n)}
+	}
+	for _, source := range sources {
+		for _, key := range keys {
+			if ok, err := m.constantMatches(source, key); ok || err != nil {
+				return always(), err
+			}
+		}
+	}
+	return NoneOf(always()), nil
+}
+
+func (m *sieveMatch) constantMatches(source, key string) (bool, error) {
+	if m.match == Regex && m.count == "" && m.value == "" {
+		if !m.exact {
+			key = "(?i)" + key
+		}
+		re, err := regexp.Compile(key)
+		return err == nil && re.MatchString(source), err
+	}
+	if !m.exact {
+		source, key = strings.ToLower(source), strings.ToLower(key)
+	}
+	how := cmp.Or(m.count, m.value)
+	switch order := strings.Compare(source, key); {
+	case how != "" && (m.numeric || m.count != ""):
+		return how.holds(compareNumerals(source, key))
+	case how != "":
+		return how.holds(order)
+	case m.numeric:
+		return Equal.holds(compareNumerals(source, key))
+	case m.match == Contains:
+		return strings.Contains(source, key), nil
+	case m.match == Wildcard:
+		return wildcardMatches(key, source), nil
+	default:
+		return order == 0, nil
+	}
+}
+
+// holds reports whether an order, as of cmp.Compare, is the one that is asked for.
+func (c Compare) holds(order int) (bool, error) {
+	switch c {
+	case Greater:
+		return order > 0, nil
+	case GreaterOrEqual:
+		return order >= 0, nil
+	case Less:
+		return order < 0, nil
+	case LessOrEqual:
+		return order <= 0, nil
+	case Equal:
+		return order == 0, nil
+	case NotEqual:
+		return order != 0, nil
+	}
+	return false, fmt.Errorf("the comparison %q is none of gt, ge, lt, le, eq and ne", string(c))
+}
+
+// compareNumerals compares as i;ascii-numeric does (RFC 4790, section 9.1): by the digits at the beginning; without any, a text is
+// greater than all numbers.
+func compareNumerals(a, b string) int {
+	digits := func(s string) (string, bool) {
+		end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(s)
+		}
+		return strings.TrimLeft(s[:end], "0"), end > 0
+	}
+	x, isX := digits(a)
+	y, isY := digits(b)
+	switch {
+	case !isX && !isY:
+		return 0
+	case !isX:
+		return 1
+	case !isY:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+}
+
+// sieveVariable is the name or the number of a variable (RFC 5229, section 3). What is not written so is text.
+var sieveVariable = regexp.MustCompile(`(?i)\$\{(?:[a-z_][a-z0-9_]*(?:\.[a-z0-9_]+)*|[0-9]+(?:\.[0-9]+)*)\}`)
+
+func hasVariable(text string) bool { return sieveVariable.MatchString(text) }
