@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +128,50 @@ func TestAQuickRunFillsTheReport(t *testing.T) {
 	require.Contains(t, text, "| SQLite | 2,000 finished jobs |")
 	require.Contains(t, text, "| SQLite | no limits | 10 | 10.0 |")
 	require.Contains(t, text, "| SQLite | keys below their limit | 10 | 10.0 |")
+}
+
+func TestAnInterruptedRunReportsWhatItHas(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	all := engines(t.TempDir(), Normal)
+	all["sqlite"] = &cancelingEngine{Engine: all["sqlite"], cancel: cancel}
+	b := &bench{engines: all, dir: t.TempDir(), rounds: 2, size: quickSize()}
+	text, err := b.run(ctx, "^sqlite/(raw|postroom)$", "^(enqueue-1|drain)$")
+	require.NoError(t, err)
+	require.Len(t, b.cells, 1)
+	require.Contains(t, text, "- the run was interrupted: what is missing above was not measured")
+	require.Error(t, b.failed(false))
+}
+
+// A cancelingEngine interrupts the run at the second store that it makes.
+type cancelingEngine struct {
+	Engine
+
+	cancel func()
+	made   int
+}
+
+func (e *cancelingEngine) Make(ctx context.Context) (Place, func() error, error) {
+	if e.made++; e.made == 2 {
+		e.cancel()
+	}
+	return e.Engine.Make(ctx)
+}
+
+func TestAReportKeepsWhatOthersMeasured(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.md")
+	require.NoError(t, writeReport(path, "# first\n"))
+	first, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "# first\n", string(first))
+
+	require.NoError(t, os.WriteFile(path, append(first, keptFrom+"\n## Mail\n"...), 0o600))
+	for _, text := range []string{"# second\n", "# third"} {
+		require.NoError(t, writeReport(path, text))
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, strings.TrimSpace(text)+"\n\n"+keptFrom+"\n## Mail\n", string(got))
+	}
+	require.ErrorContains(t, writeReport(t.TempDir(), "text"), "write report")
 }
 
 func TestAPeerFailsNoQuickRun(t *testing.T) {

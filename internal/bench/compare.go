@@ -148,8 +148,12 @@ func (s *starter) open(ctx context.Context) (err error) {
 	if s.contender.Elsewhere != nil {
 		return s.contender.Elsewhere.stage(ctx, errand{Contender: s.contender.String(), Workload: s.workload.Name, Place: s.place, Size: s.size})
 	}
-	if s.queue, err = s.contender.Open(ctx, s.place); err != nil || s.workload.Staged == nil {
-		return err
+	queue, err := s.contender.Open(ctx, s.place)
+	if err != nil {
+		return err // and queue may be a nil pointer in an interface
+	}
+	if s.queue = queue; s.workload.Staged == nil {
+		return nil
 	}
 	kind, n := s.workload.Staged(s.size)
 	if err := s.queue.Stage(ctx, kind, n); err != nil {

@@ -4,6 +4,8 @@
 //	go run . -quick                            the same with very few jobs: whether it works, not how fast
 //	go run . -only '^sqlite/(raw|postroom)' -workload drain
 //
+// Interrupted, it writes what it has measured until then, and fails.
+//
 // A contender is one file that implements [Queue]; a workload is one function from a Queue to a [Figure].
 package main
 
@@ -65,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if *out != "" {
-		err = os.WriteFile(*out, []byte(text), 0o644) //nolint:gosec // a document for all
+		err = writeReport(*out, text)
 	} else {
 		_, err = os.Stdout.WriteString(text)
 	}
@@ -107,8 +109,8 @@ func (b *bench) run(ctx context.Context, only, workload string) (_ string, err e
 	}
 	b.measureMachines(ctx, wanted)
 	b.measureGrowth(ctx, wanted)
-	if err := ctx.Err(); err != nil {
-		return "", fmt.Errorf("interrupted: %w", err)
+	if ctx.Err() != nil {
+		b.failf("the run was interrupted: what is missing above was not measured")
 	}
 	return b.report(machine, about, versions(ctx)), nil
 }
