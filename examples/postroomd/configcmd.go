@@ -93,10 +93,19 @@ func configCheck() *cobra.Command {
 		Short: "Check the configuration: every fault with its line, and what to write instead",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := from.load(cmd); err != nil {
+			l, err := from.load(cmd)
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no faults")
+			s := &site{folder: folder(l.Config.Paths.Data), cfg: l.Config}
+			if err := s.check(); err != nil {
+				return err
+			}
+			said := "no faults"
+			if err := s.checkAccess(); err != nil {
+				said += ", but nothing to work on: " + err.Error()
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 			return err
 		},
 	}

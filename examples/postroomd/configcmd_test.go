@@ -48,3 +48,37 @@ func TestConfigCommands(t *testing.T) {
 		require.Contains(t, r.stderr, other+":2:1: unknown key \"prot\" in [app]; did you mean port?")
 	}
 }
+
+// What is checked is what a run checks at its start.
+func TestConfigCheckSaysWhatARunWouldRefuse(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "conf"))
+	check := func(settings ...string) result {
+		args := []string{"config", "check"}
+		for _, s := range settings {
+			args = append(args, "--set", s)
+		}
+		return postroomd(t, args...)
+	}
+	r := check()
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "nothing to work on")
+	require.Contains(t, r.stdout, "gmail.client_id")
+
+	access := []string{"gmail.address=ada@example.org", "gmail.token=t", "gmail.endpoint=http://127.0.0.1:1"}
+	r = check(access...)
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Equal(t, "no faults\n", r.stdout)
+
+	for fault, says := range map[string]string{
+		"paths.rules=none.yaml":           "none.yaml",
+		"gmail.topic=projects/p/topics/t": "gmail.use_pubsub",
+		"gmail.address=":                  "gmail.address is not set",
+	} {
+		r = check(append(access, fault)...)
+		require.Equal(t, exitUsage, r.status, fault)
+		require.Contains(t, r.stderr, says)
+		require.Empty(t, r.stdout)
+	}
+}

@@ -46,6 +46,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:   "postroomd",
 		Short: "Sorts a mailbox by rules, safely, and takes it back when asked",
+		Args:  cobra.ArbitraryArgs, // so that RunE sees a word that is no command
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
 		// Errors are printed once, here; the usage of a command is for --help.
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -84,10 +91,20 @@ func programName() string {
 func group(use, short string, below ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usage("unknown command %q for %q; see %s --help", args[0], cmd.CommandPath(), cmd.CommandPath())
+			return unknownCommand(cmd, args[0])
 		}
 		return usage("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
 	}}
 	cmd.AddCommand(below...)
 	return cmd
+}
+
+// unknownCommand names the commands that the word may be meant for.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	meant := ""
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		meant = "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), meant, cmd.CommandPath())
 }

@@ -148,11 +148,25 @@ func (s *site) databaseName() string {
 	return s.database()
 }
 
-// checkGmail returns an error if there is no mailbox to work on.
+// checkAccess returns an error if there is no mailbox to work on.
+func (s *site) checkAccess() error {
+	if s.cfg.Gmail.ClientID == "" && s.cfg.Gmail.Token == "" {
+		return usage("there is no access to any mailbox: set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token")
+	}
+	return nil
+}
+
+// check returns an error for settings that do not go together, and for rules that cannot be read.
+func (s *site) check() error {
+	if err := errors.Join(s.checkGmail(), s.checkDiscord(), s.checkAPI(), s.checkWebhook()); err != nil {
+		return err
+	}
+	_, err := s.readRules()
+	return err
+}
+
 func (s *site) checkGmail() error {
 	switch g := s.cfg.Gmail; {
-	case g.ClientID == "" && g.Token == "":
-		return usage("there is no access to any mailbox: set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token")
 	case g.Token != "" && g.Address == "":
 		return usage("gmail.address is not set; name the mailbox of gmail.token, as in address = \"ada@example.org\" below [gmail]")
 	case g.Endpoint == "" && g.UnitsPerMinute == 0:

@@ -78,10 +78,7 @@ func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 	if err := s.folder.checkRun(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(s.checkGmail(), s.checkDiscord(), s.checkAPI(), s.checkWebhook()); err != nil {
-		return nil, err
-	}
-	if _, err := s.readRules(); err != nil {
+	if err := errors.Join(s.checkAccess(), s.check()); err != nil {
 		return nil, err
 	}
 	return s, s.prepare()
