@@ -36,6 +36,10 @@ type Event struct {
 	By        string          // the person or program
 	Why       string
 	At        time.Time
+
+	// Was has the settings that stood before those in Why, as JSON. It is empty the first time, for other kinds, and in what
+	// [Ledger.Events] returns.
+	Was string
 }
 
 type eventRow struct {
@@ -94,7 +98,7 @@ func (l *Ledger) RecordSettings(ctx context.Context, tx queue.Tx, by string) err
 	if text == last {
 		return nil
 	}
-	return l.event(ctx, tx, Event{Kind: EventSettings, By: dbvalue.Clean(by), Why: text})
+	return l.event(ctx, tx, Event{Kind: EventSettings, By: dbvalue.Clean(by), Why: text, Was: last})
 }
 
 func (l *Ledger) logEvent(ctx context.Context, tx queue.Tx, r *eventRow) error {

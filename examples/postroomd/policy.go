@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"time"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -49,10 +47,4 @@ func actionTypes(names []string) []postroom.ActionType {
 		types = append(types, postroom.ActionType(name))
 	}
 	return types
-}
-
-// logEvent tells of what has stopped, and what goes on.
-func (h *host) logEvent(ctx context.Context, _ queue.Tx, e safety.Event) error {
-	h.log.WarnContext(ctx, "what may be done has changed", "event", e.Kind, "account", e.AccountID, "source", e.Source, "by", e.By, "why", e.Why)
-	return nil
 }
