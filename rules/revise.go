@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom/internal/fields"
+)
+
+// A Revision is a change of the rules of a file, by their names.
+type Revision struct {
+	// Remove names rules that go.
+	Remove []string
+	// Rules replace those of the same names, in their places; the others are added at the end, in this order.
+	Rules []Rule
+	// Labels are added to those of the file, unless it has them.
+	Labels []string
+}
+
+// Revise returns the file with the change, in the canonical form of [Format]. What is not changed stays, comments included; those of a
+// removed rule go with it, and those within a replaced rule stand above it. The file is read again with the options, which must be those that f was
+// read with. A name in Remove that no rule of the file has, and a file that would be faulty, are errors; a fault of the file is a [*FileError].
+func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
+	if err := fields.Required("rules: Revise: f", f, "a file that was read by Parse"); err != nil {
+		return nil, err
+	}
+	text := f.Source
+	if text == "" {
+		text = string(Marshal(f))
+	}
+	s, err := sourceOf(f.Name, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	tree := s.tree(s.root())
+	if err := s.err(); err != nil {
+		return nil, err
+	}
+	tree.attach(s.comments())
+	preamble := tree.takePreamble()
+	if err := tree.revise(change); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	tree.arrange(&fileShape)
+	revised, err := Parse(f.Name, strings.NewReader(string(tree.format(preamble))), options...)
+	if err != nil {
+		return nil, err
+	}
+	if len(Differences(change.of(f.Rules), revised.Rules)) > 0 {
+		return nil, fmt.Errorf("%s: %w", f.Name, errRevisedDiffers)
+	}
+	return revised, nil
+}
+
+var errRevisedDiffers = errors.New("the changed text would say something else; the file stays as it is")
+
+// of is the rules after the change.
+func (c *Revision) of(before []Rule) []Rule {
+	after := slices.DeleteFunc(slices.Clone(before), func(r Rule) bool { return slices.Contains(c.Remove, r.Name) })
+	for _, r := range c.Rules {
+		r.normalize()
+		if i := slices.IndexFunc(after, func(old Rule) bool { return old.Name == r.Name }); i >= 0 {
+			after[i] = r
+		} else {
+			after = append(after, r)
+		}
+	}
+	return after
+}
+
+// revise changes the tree of a file.
+func (n *docNode) revise(change Revision) error {
+	list := n.collection("rules")
+	for _, name := range change.Remove {
+		i := list.named(name)
+		if i < 0 {
+			return fmt.Errorf("there is no rule %q to remove", name)
+		}
+		list.entries = slices.Delete(list.entries, i, i+1)
+	}
+	all := n.textOf("matching") == "all"
+	for _, r := range change.Rules {
+		r.normalize()
+		value := r.treeWithin(all)
+		if i := list.named(r.Name); i >= 0 {
+			list.entries[i].replace(value)
+		} else {
+			list.add("", value)
+		}
+	}
+	for _, label := range change.Labels {
+		labels := n.collection("labels")
+		if !slices.ContainsFunc(labels.entries, func(e *docEntry) bool { return strings.EqualFold(e.value.text, label) }) {
+			labels.add("", &docNode{kind: docText, text: label})
+		}
+	}
+	return nil
+}
+
+// treeWithin is the tree of the rule in a file whose rules do, or do not, let those after them be tried.
+func (r Rule) treeWithin(all bool) *docNode {
+	if !all {
+		return r.tree()
+	}
+	stops := !r.Continue
+	r.Continue = false
+	tree := r.tree()
+	if stops {
+		tree.addBool("stop", true)
+	}
+	return tree
+}
+
+// collection is the list below a key of the root, which is made if it is not there.
+func (n *docNode) collection(key string) *docNode {
+	for _, e := range n.entries {
+		if e.key != key {
+			continue
+		}
+		if e.value.kind != docList {
+			e.replace(&docNode{kind: docList})
+		}
+		return e.value
+	}
+	list := &docNode{kind: docList}
+	n.add(key, list)
+	return list
+}
+
+// textOf is the text below a key; empty without one.
+func (n *docNode) textOf(key string) string {
+	for _, e := range n.entries {
+		if e.key == key {
+			return e.value.text
+		}
+	}
+	return ""
+}
+
+// named is the place of the entry with the name; -1 if there is none.
+func (n *docNode) named(name string) int {
+	return slices.IndexFunc(n.entries, func(e *docEntry) bool { return e.value.textOf("name") == name })
+}
+
+// replace puts a value in the place of another, whose comments then stand above the entry.
+func (e *docEntry) replace(value *docNode) {
+	var left []docComment
+	for _, within := range e.value.all(nil) {
+		left = append(left, within.head...)
+		if within.tail != "" {
+			left = append(left, docComment{text: within.tail})
+		}
+		left = append(left, within.value.foot...)
+	}
+	e.addHead(append(left, e.value.foot...))
+	e.value, value.owner = value, e
+}
