@@ -17,21 +17,21 @@ var internalPackages = map[string]struct {
 }{
 	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo"}},
 	"internal/dbquery": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "safety", "safety/discord"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
 	},
-	"internal/dbvalue": {users: []string{"gmail", "llm", "rules", "safety", "safety/discord"}},
+	"internal/dbvalue": {users: []string{"gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord"}},
 	"internal/dbtime": {users: []string{
-		"gmail", "llm", "rules", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
+		"gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
-	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "safety", "safety/discord", "safety/webhook", "undo"}},
+	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "rules"},
 		imports: []string{"golang.org/x/text/"},
 	},
 	"internal/migrate": {
-		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "safety", "safety/discord"},
+		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx"},
 	},
 	// The words of the root, from a message that package mime has read.
@@ -39,7 +39,7 @@ var internalPackages = map[string]struct {
 	"internal/suggest":          {users: []string{"rules", "examples/postroomd/config"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
-		users:   []string{"gmail", "llm", "rules", "safety"},
+		users:   []string{"gmail", "llm", "rules", "rules/ruleschat", "safety"},
 		imports: []string{"github.com/google/uuid"},
 	},
 

@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"gmail/gmailtest/mailbox":       {"gmail/gmailtest/"},
 	"gmail/gmailtest/sample":        {"gmail/gmailtest/"},
 	"rules":                         {"", "queue", "mime"},
+	"rules/ruleschat":               {"", "queue", "rules", "llm"},
 	"llm":                           {"", "queue", "mime"},
 	"llm/openai":                    {"llm", "llm/internal/"},
 	"llm/anthropic":                 {"llm", "llm/internal/"},

@@ -1,0 +1,178 @@
+package ruleschat
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/internal/migrate"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// giveDB says where a database comes from.
+const giveDB = "a database opened with queue/sqlite or queue/postgres"
+
+// Migrate creates the tables of this package (rules_chat_sessions, rules_chat_messages) or brings them up to date. Call it at every
+// start; several processes may do so at once.
+func Migrate(ctx context.Context, db queue.DB) error {
+	if err := fields.Required("ruleschat: Migrate: db", db, giveDB); err != nil {
+		return err
+	}
+	return migrate.Up(ctx, db, string(db.Dialect()), "ruleschat", migrations)
+}
+
+var (
+	// ErrNoProposal reports that a session has no proposal that could be accepted: the model has made none, or it has been accepted.
+	ErrNoProposal = errors.New("there is no proposal to accept")
+	// ErrChanged reports that the rules are others than those that the proposal was made for.
+	ErrChanged = errors.New("the rules have changed since the proposal was made")
+	// ErrInvalidText reports that what a person said is blank or too long.
+	ErrInvalidText = errors.New("invalid text")
+)
+
+// Config configures a [Chat]. It is copied and checked once, by [New].
+type Config struct {
+	// DB holds the sessions. Required; [Migrate] must have prepared it.
+	DB queue.DB
+	// Client calls the model, which must be one that calls tools. Required.
+	Client llm.Client
+	// Kinds are the actions that rules may have. Default nil: those that package gmail carries out.
+	Kinds *postroom.Kinds
+	// Options are those that the rules files are read with, besides Kinds, such as [rules.WithFiles]. Default nil: none.
+	Options []rules.ParseOption
+	// Temperature is the randomness of the answers; nil leaves it to the provider. Some models refuse it.
+	Temperature *float64
+}
+
+// A Chat keeps sessions in which a person and a model write rules. It is safe for concurrent use. [New] makes one; the zero Chat is
+// unusable.
+type Chat struct {
+	cfg     Config
+	options []rules.ParseOption
+}
+
+// New makes a chat; a missing field is an error that names it.
+func New(cfg Config) (*Chat, error) {
+	err := errors.Join(fields.Required("ruleschat: Config.DB", cfg.DB, giveDB),
+		fields.Required("ruleschat: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"))
+	if err != nil {
+		return nil, err
+	}
+	return &Chat{cfg: cfg, options: append([]rules.ParseOption{rules.WithKinds(cfg.Kinds)}, cfg.Options...)}, nil
+}
+
+// A Session is a conversation about the rules of one account.
+type Session struct {
+	ID        string
+	AccountID string // empty: the rules that belong to no account
+	By        string // the person who began it
+	CreatedAt time.Time
+	UpdatedAt time.Time // when something was said last
+}
+
+// A Message is what a person or the model has said in a session.
+type Message struct {
+	SessionID string
+	Number    int      // within the session, from 1
+	Role      llm.Role // [llm.RoleUser] for the person, [llm.RoleAssistant] for the model
+	Text      string
+	Model     string    // that answered; empty for a person
+	Proposal  *Proposal // nil: none
+	At        time.Time
+}
+
+// A Proposal is a change of rules that a model suggests. It changes nothing before a person has accepted it.
+type Proposal struct {
+	Rules  string   // a rules file with the rules to add or to replace; empty: none
+	Remove []string // the names of rules that go
+
+	AcceptedBy string    // empty: nobody has
+	AcceptedAt time.Time // zero: it is not accepted
+
+	base string // the digest of the file that it is for
+}
+
+// Begin begins a session about the rules of an account. by names the person.
+func (c *Chat) Begin(ctx context.Context, tx queue.Tx, accountID, by string) (Session, error) {
+	id, err := uuid7.New()
+	if err != nil {
+		return Session{}, err
+	}
+	now := dbtime.Truncate(queue.Now(tx))
+	s := Session{ID: id, AccountID: accountID, By: dbvalue.Clean(by), CreatedAt: now, UpdatedAt: now}
+	_, err = tx.ExecContext(ctx, sqlInsertSession, s.ID, s.AccountID, s.By, dbtime.Of(now), dbtime.Of(now))
+	return s, failed("begin a session", err)
+}
+
+// Delete deletes a session with all that was said in it. The rules that were accepted stay.
+func (c *Chat) Delete(ctx context.Context, tx queue.Tx, sessionID string) error {
+	if err := c.touch(ctx, tx, sessionID); err != nil {
+		return err
+	}
+	_, said := tx.ExecContext(ctx, sqlDeleteMessages, sessionID)
+	_, err := tx.ExecContext(ctx, sqlDeleteSession, sessionID)
+	return failed("delete session "+sessionID, errors.Join(said, err))
+}
+
+// Accept returns the file with the latest proposal of the session and writes down that the person accepts it. current is the file
+// that the rules were read from, as it was given to [Chat.Say]. Store what is returned in the same transaction.
+//
+// A session without a proposal, or whose latest is accepted, is [ErrNoProposal]; rules that have changed since are [ErrChanged]: say something
+// more, and the model proposes anew.
+func (c *Chat) Accept(ctx context.Context, tx queue.Tx, sessionID, by string, current *rules.File) (*rules.File, error) {
+	if err := fields.Required("ruleschat: Accept: current", current, "the file that the rules were read from"); err != nil {
+		return nil, err
+	}
+	if err := c.touch(ctx, tx, sessionID); err != nil {
+		return nil, err
+	}
+	said, err := messages(ctx, tx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	m := latest(said)
+	switch {
+	case m == nil:
+		return nil, fmt.Errorf("session %s: %w", sessionID, ErrNoProposal)
+	case m.Proposal.base != digest(current):
+		return nil, fmt.Errorf("session %s: %w; say what you want once more", sessionID, ErrChanged)
+	}
+	file, err := c.apply(current, m.Proposal)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", sessionID, err)
+	}
+	_, err = tx.ExecContext(ctx, sqlAccept, dbvalue.Clean(by), dbtime.Of(queue.Now(tx)), sessionID, m.Number)
+	return file, failed("accept the proposal of session "+sessionID, err)
+}
+
+// latest is the message with the proposal that can be accepted; nil if there is none.
+func latest(said []Message) *Message {
+	for i := len(said) - 1; i >= 0; i-- {
+		if p := said[i].Proposal; p != nil {
+			if p.AcceptedBy == "" && p.AcceptedAt.IsZero() {
+				return &said[i]
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func failed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("ruleschat: %s: %w", what, err)
+}

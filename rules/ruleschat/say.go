@@ -1,0 +1,229 @@
+package ruleschat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/fields"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// The limits of a conversation.
+const (
+	maxText   = 4000      // characters of what a person says
+	maxTries  = 3         // the first answer, and two corrections
+	maxAnswer = 128 << 10 // bytes of one
+	maxFault  = 4000      // characters of what the model is told about a faulty one
+)
+
+// A Turn is what a person says, with what the model must know.
+type Turn struct {
+	SessionID string
+	Text      string // 1 to 4000 characters
+	// Rules is the file that the rules of the session's account were read from; one made of stored rules if there is none. Required.
+	Rules *rules.File
+	// Labels are those of the account. Default nil: those of the file only.
+	Labels []postroom.Label
+}
+
+// A Reply is the model's answer.
+type Reply struct {
+	Message
+	// File is the file as it would be with the proposal; nil without one.
+	File *rules.File
+}
+
+// Say stores what the person says, asks the model, and returns its answer, which is stored too. A proposal that is still faulty after two
+// corrections is none; the answer says so. The error is that of the client, when the model cannot be asked: what was said stays, and can be
+// said again. A session that is not there is [postroom.ErrNotFound], a blank or overlong text [ErrInvalidText].
+func (c *Chat) Say(ctx context.Context, turn Turn) (*Reply, error) {
+	if err := turn.check(); err != nil {
+		return nil, err
+	}
+	session, err := c.Session(ctx, turn.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	before, err := c.Messages(ctx, turn.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	said := Message{SessionID: turn.SessionID, Role: llm.RoleUser, Text: turn.Text}
+	if err := c.keep(ctx, &said); err != nil {
+		return nil, err
+	}
+	reply, err := c.ask(ctx, session, turn, append(before, said))
+	if err != nil {
+		return nil, failed("ask the model", err)
+	}
+	return reply, c.keep(ctx, &reply.Message)
+}
+
+func (t *Turn) check() error {
+	if err := fields.Required("ruleschat: Turn.Rules", t.Rules, "the file that the rules were read from"); err != nil {
+		return err
+	}
+	switch n := utf8.RuneCountInString(t.Text); {
+	case strings.TrimSpace(t.Text) == "":
+		return fmt.Errorf("%w: it is blank; say what should be done with which mail", ErrInvalidText)
+	case n > maxText:
+		return fmt.Errorf("%w: it has %d characters, and %d are allowed", ErrInvalidText, n, maxText)
+	}
+	return nil
+}
+
+// ask asks the model until it proposes something that could be accepted, or nothing.
+func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*Reply, error) {
+	conversation := c.conversation(turn, said)
+	var resp *llm.Response
+	var fault error
+	for range maxTries {
+		var err error
+		resp, err = c.cfg.Client.Complete(ctx, &llm.Request{
+			Messages: slices.Clone(conversation), Tools: []llm.Tool{proposeTool}, Temperature: c.cfg.Temperature,
+			AccountID: s.AccountID, About: s.ID, Purpose: "rules_chat",
+		})
+		if err != nil {
+			return nil, err
+		}
+		if resp == nil {
+			return nil, errors.New("the client returned neither an answer nor an error")
+		}
+		reply := &Reply{Message: Message{SessionID: s.ID, Role: llm.RoleAssistant, Text: resp.Text, Model: resp.Model}}
+		if fault = c.read(resp, turn.Rules, reply); fault == nil {
+			return reply, nil
+		}
+		conversation = append(conversation, correction(resp, fault)...)
+	}
+	text := fmt.Sprintf("The model proposed nothing that could be used, in %d tries. What was wrong with the last:\n%s", maxTries, cut(fault.Error()))
+	return &Reply{Message: Message{SessionID: s.ID, Role: llm.RoleAssistant, Text: text, Model: resp.Model}}, nil
+}
+
+// read takes the answer, and tries its proposal.
+func (c *Chat) read(resp *llm.Response, current *rules.File, reply *Reply) error {
+	switch {
+	case answerSize(resp) > maxAnswer:
+		return fmt.Errorf("the answer has %d bytes, and %d are allowed", answerSize(resp), maxAnswer)
+	case resp.Stop == llm.StopLength:
+		return errors.New("the answer was cut at its bound; write less")
+	case len(resp.ToolCalls) == 0 && strings.TrimSpace(resp.Text) == "":
+		return errors.New("the answer is empty")
+	case len(resp.ToolCalls) == 0:
+		return nil
+	case len(resp.ToolCalls) > 1 || resp.ToolCalls[0].Name != proposeRules:
+		return fmt.Errorf("call %s, once", proposeRules)
+	}
+	var given struct {
+		proposalJSON
+		Summary string `json:"summary"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(resp.ToolCalls[0].Arguments))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&given); err != nil {
+		return fmt.Errorf("the arguments of %s do not fit its schema: %w", proposeRules, err)
+	}
+	p := &Proposal{Rules: given.Rules, Remove: given.Remove, base: digest(current)}
+	file, err := c.apply(current, p)
+	if err != nil {
+		return err
+	}
+	if err := c.test(current, file); err != nil {
+		return err
+	}
+	reply.Text = strings.TrimSpace(strings.TrimSpace(resp.Text) + "\n\n" + given.Summary)
+	reply.Proposal, reply.File = p, file
+	return nil
+}
+
+// apply returns the file with the proposal.
+func (c *Chat) apply(current *rules.File, p *Proposal) (*rules.File, error) {
+	change := rules.Revision{Remove: p.Remove}
+	if strings.TrimSpace(p.Rules) != "" {
+		proposed, err := rules.Parse("proposal", strings.NewReader(p.Rules), c.options...)
+		if err != nil {
+			return nil, err
+		}
+		change.Rules, change.Labels = proposed.Rules, proposed.Labels
+	}
+	if len(change.Rules)+len(change.Remove) == 0 {
+		return nil, errors.New("the proposal changes nothing; give rules to add or replace, or names to remove, or answer without the tool")
+	}
+	for _, r := range change.Rules {
+		if r.SafeMode == postroom.SafeDangerousOverride {
+			return nil, fmt.Errorf("rule %q has safe_mode %s, which only a person may write; leave safe_mode out", r.Name, r.SafeMode)
+		}
+	}
+	return current.Revise(change, c.options...)
+}
+
+// test runs the tests of the file; those that fail already are not the model's to mend.
+func (c *Chat) test(current, file *rules.File) error {
+	failed := map[string]bool{}
+	for _, result := range current.Test(current.Tests, c.cfg.Kinds) {
+		failed[result.Test.Name] = !result.Passed()
+	}
+	var faults []string
+	for _, result := range file.Test(file.Tests, c.cfg.Kinds) {
+		if !result.Passed() && !failed[result.Test.Name] {
+			faults = append(faults, fmt.Sprintf("the test %q of the person's file would fail: %s", result.Test.Name, strings.Join(result.Failures, "; ")))
+		}
+	}
+	if len(faults) > 0 {
+		return errors.New(strings.Join(faults, "\n"))
+	}
+	return nil
+}
+
+// correction repeats the model's turn and answers it with the fault. Providers require an answer to each tool call.
+func correction(resp *llm.Response, fault error) []llm.Message {
+	text := "That cannot be used:\n" + cut(fault.Error())
+	if answerSize(resp) > maxAnswer {
+		// What was too long to read is too long to send back.
+		return []llm.Message{{Role: llm.RoleAssistant, Text: "(an answer that was too long)"}, {Role: llm.RoleUser, Text: text}}
+	}
+	turn := []llm.Message{resp.Message()}
+	if len(resp.ToolCalls) == 0 {
+		if strings.TrimSpace(resp.Text) == "" {
+			turn[0].Text = "(an empty answer)"
+		}
+		return append(turn, llm.Message{Role: llm.RoleUser, Text: text})
+	}
+	for _, call := range resp.ToolCalls {
+		turn = append(turn, llm.Message{Role: llm.RoleTool, Text: text, ToolCallID: call.ID})
+	}
+	return turn
+}
+
+func answerSize(resp *llm.Response) int {
+	n := len(resp.Text)
+	for _, call := range resp.ToolCalls {
+		n += len(call.Arguments)
+	}
+	return n
+}
+
+func cut(text string) string {
+	if utf8.RuneCountInString(text) <= maxFault {
+		return text
+	}
+	return string([]rune(text)[:maxFault]) + "…"
+}
+
+// digest tells files with other rules apart, also those that have no text.
+func digest(f *rules.File) string {
+	text := f.Source
+	if text == "" {
+		text = string(rules.Marshal(f))
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,54 @@
+package ruleschat
+
+// The statements. SQLite numbers parameters in the order in which they first appear.
+
+const (
+	sqlInsertSession = `
+INSERT INTO rules_chat_sessions (id, account_id, begun_by, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5)`
+
+	sessionColumns = `
+SELECT id, account_id, begun_by, created_at, updated_at
+FROM rules_chat_sessions`
+
+	sqlSession = sessionColumns + `
+WHERE id = $1`
+
+	sqlSessions = sessionColumns + `
+ORDER BY updated_at DESC, id DESC
+LIMIT $1`
+
+	// The row's lock also puts the messages of a session in one order.
+	sqlTouchSession = `
+UPDATE rules_chat_sessions
+SET updated_at = $1
+WHERE id = $2`
+
+	sqlDeleteSession = `
+DELETE FROM rules_chat_sessions
+WHERE id = $1`
+
+	sqlDeleteMessages = `
+DELETE FROM rules_chat_messages
+WHERE session_id = $1`
+
+	sqlNextNumber = `
+SELECT COALESCE(MAX(number), 0) + 1
+FROM rules_chat_messages
+WHERE session_id = $1`
+
+	sqlInsertMessage = `
+INSERT INTO rules_chat_messages (session_id, number, role, content, model, proposal, base, accepted_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8)`
+
+	sqlMessages = `
+SELECT session_id, number, role, content, model, proposal, base, accepted_by, accepted_at, created_at
+FROM rules_chat_messages
+WHERE session_id = $1
+ORDER BY number`
+
+	sqlAccept = `
+UPDATE rules_chat_messages
+SET accepted_by = $1, accepted_at = $2
+WHERE session_id = $3 AND number = $4`
+)
