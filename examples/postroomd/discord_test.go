@@ -37,7 +37,7 @@ func letterNamed(n int) string {
 func TestApprovalsAreAnsweredAtDiscord(t *testing.T) {
 	m, server := atDiscord(t, deleteTea, letterNamed(1), letterNamed(2), letterNamed(3), letterNamed(4))
 	r := start(t, m.where...)
-	r.eventually("all are asked", func() bool { return len(server.Messages()) == 4 && server.Connected() == 1 })
+	r.eventually("all are asked", func() bool { return statusOf(t, m.where...).Discord.Posted == 4 && server.Connected() == 1 })
 	messages := map[string]discordtest.Message{}
 	for _, message := range server.Messages() {
 		require.Contains(t, message.Text(), "Action: `delete in ")
@@ -117,7 +117,7 @@ func TestAForwardIsApprovedAtDiscord(t *testing.T) {
 	_, err := m.server.Account(t.Context(), colleague)
 	require.NoError(t, err)
 	r := start(t, m.where...)
-	r.eventually("it is asked", func() bool { return len(server.Messages()) == 1 && server.Connected() == 1 })
+	r.eventually("it is asked", func() bool { return statusOf(t, m.where...).Discord.Posted == 1 && server.Connected() == 1 })
 	message := server.Messages()[0]
 	require.Contains(t, message.Text(), colleague)
 	require.Contains(t, message.Text(), "| For you.")

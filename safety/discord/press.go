@@ -20,6 +20,7 @@ const pressTimeout = 2 * time.Minute
 const (
 	saidUnlisted = "You are not on the list of those who decide here. Nothing was done."
 	saidStale    = "This button is not one of the request as it is now. Nothing was done; the message is being brought up to date."
+	saidEarly    = "The message was posted only just now. Nothing was done; press again in a moment."
 	saidFailed   = "That did not work, and nothing was done. Press again in a moment."
 	saidApproved = "Approved. It is being carried out."
 	saidRejected = "Rejected. It is not done."
@@ -116,6 +117,8 @@ func (b *Bot) act(ctx context.Context, i *discordgo.Interaction, pressed button)
 	}
 	request, ok, err := b.shown(ctx, i, pressed)
 	switch {
+	case errors.Is(err, errNotRecorded):
+		return reply{text: saidEarly}, nil
 	case err != nil:
 		return reply{}, err
 	case !ok:
@@ -128,6 +131,9 @@ func (b *Bot) act(ctx context.Context, i *discordgo.Interaction, pressed button)
 	}
 	return b.approve(ctx, request, person)
 }
+
+// errNotRecorded is what a press of a message comes to whose id Discord has given, and the database has not got yet.
+var errNotRecorded = errors.New("the message is not recorded yet")
 
 // shown returns the request that the message showed, as it still is. It is false for a button that was forged, or is of another
 // message, or of the request as it was before.
@@ -143,7 +149,12 @@ func (b *Bot) shown(ctx context.Context, i *discordgo.Interaction, pressed butto
 	if err != nil {
 		return request, false, err
 	}
-	if i.Message == nil || row.MessageID == "" || i.Message.ID != row.MessageID || i.ChannelID != row.ChannelID {
+	switch {
+	case i.Message == nil || i.ChannelID != row.ChannelID:
+		return request, false, nil
+	case row.MessageID == "":
+		return request, false, errNotRecorded
+	case i.Message.ID != row.MessageID:
 		return request, false, nil
 	}
 	ok, err = b.genuine(ctx, pressed, request, row.ChannelID)

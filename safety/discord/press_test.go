@@ -118,13 +118,12 @@ func testForged(t *testing.T, f *fixture) {
 // What was altered since the message was posted is not approved, whoever alters what.
 func testAltered(t *testing.T, f *fixture) {
 	for name, statement := range map[string]string{
-		"the action":                 "UPDATE actions SET message_id = 'another' WHERE id = $1",
-		"the parameters":             `UPDATE actions SET parameters_json = '{"note":"x"}' WHERE id = $1`,
-		"the digest":                 "UPDATE approvals SET digest = 'x' WHERE action_id = $1",
-		"the expiry":                 "UPDATE approvals SET expires_at = '2999-01-01T00:00:00.000000Z' WHERE action_id = $1",
-		"the message of the row":     "UPDATE discord_messages SET message_id = '1' WHERE action_id = $1",
-		"the channel of the row":     "UPDATE discord_messages SET channel_id = '1' WHERE action_id = $1",
-		"the message, not yet known": "UPDATE discord_messages SET message_id = '' WHERE action_id = $1",
+		"the action":             "UPDATE actions SET message_id = 'another' WHERE id = $1",
+		"the parameters":         `UPDATE actions SET parameters_json = '{"note":"x"}' WHERE id = $1`,
+		"the digest":             "UPDATE approvals SET digest = 'x' WHERE action_id = $1",
+		"the expiry":             "UPDATE approvals SET expires_at = '2999-01-01T00:00:00.000000Z' WHERE action_id = $1",
+		"the message of the row": "UPDATE discord_messages SET message_id = '1' WHERE action_id = $1",
+		"the channel of the row": "UPDATE discord_messages SET channel_id = '1' WHERE action_id = $1",
 	} {
 		a, m := f.asked()
 		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
@@ -143,6 +142,26 @@ func testAltered(t *testing.T, f *fixture) {
 	for _, j := range jobs {
 		require.NoError(t, f.queue.Cancel(t.Context(), j.ID))
 	}
+}
+
+// A person may be quicker than the record of the message.
+func TestAPressOfAMessageThatIsNotRecordedYet(t *testing.T) {
+	each(t, func(t *testing.T, f *fixture) {
+		f.run()
+		a, m := f.asked()
+		record := func(messageID string) {
+			f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "UPDATE discord_messages SET message_id = $1 WHERE action_id = $2", messageID, a.ID)
+				return err
+			})
+		}
+		record("")
+		press := discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}
+		require.Contains(t, f.press(press), "press again in a moment")
+		require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
+		record(m.ID)
+		require.Equal(t, "Approved. It is being carried out.", f.press(press))
+	})
 }
 
 // The old message's button does not approve the new request.
