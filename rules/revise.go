@@ -40,6 +40,9 @@ func (f *File) Revise(change Revision, options ...ParseOption) (*File, error) {
 	}
 	tree.attach(s.comments())
 	preamble := tree.takePreamble()
+	if len(preamble) == 0 && len(change.Labels) > 0 && !tree.has("labels") {
+		preamble = tree.takeHead() // which else would stand below the labels
+	}
 	if err := tree.revise(change); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
@@ -127,6 +130,19 @@ func (n *docNode) collection(key string) *docNode {
 	list := &docNode{kind: docList}
 	n.add(key, list)
 	return list
+}
+
+func (n *docNode) has(key string) bool {
+	return slices.ContainsFunc(n.entries, func(e *docEntry) bool { return e.key == key })
+}
+
+// takeHead takes away the comments above the first entry.
+func (n *docNode) takeHead() (head []docComment) {
+	if len(n.entries) > 0 {
+		first := n.entries[0]
+		head, first.head = first.head, nil
+	}
+	return head
 }
 
 // textOf is the text below a key; empty without one.

@@ -82,6 +82,14 @@ func TestReviseRefuses(t *testing.T) {
 	require.ErrorAs(t, err, &faults)
 }
 
+// What stands at the top stays there.
+func TestReviseKeepsTheFirstCommentFirst(t *testing.T) {
+	f, err := parsed(t, "# Mine.\nrules: # all\n  - {name: Tea, condition: {type: starred}, action: archive}\n").
+		Revise(rules.Revision{Labels: []string{"Tea"}})
+	require.NoError(t, err)
+	require.Equal(t, "# Mine.\n\nlabels:\n  - Tea\n\nrules:  # all\n  - name: Tea\n    condition: {type: starred}\n    action: archive\n", f.Source)
+}
+
 // A file without text, as one that is made of stored rules, is revised as the text that Marshal makes of it.
 func TestReviseAFileWithoutText(t *testing.T) {
 	f, err := (&rules.File{Name: "stored"}).Revise(rules.Revision{Rules: []rules.Rule{labelRule("Tea", "Tea")}, Labels: []string{"Tea"}})

@@ -18,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/ruleschat"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/safety/discord"
 	"github.com/postroom-go/postroom/safety/webhook"
@@ -87,7 +88,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, discord.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, ruleschat.Migrate, discord.Migrate} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}

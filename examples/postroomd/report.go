@@ -66,6 +66,13 @@ func (r *report) line(text string) {
 	}
 }
 
+// verbatim writes the lines of a text as they stand, which are not broken.
+func (r *report) verbatim(text string) {
+	for line := range strings.Lines(text) {
+		r.b.WriteString(strings.TrimRight("  "+printable(strings.TrimSuffix(line, "\n")), " ") + "\n")
+	}
+}
+
 // quote writes a stranger's text: its lines are marked, so that none passes for one of ours.
 func (r *report) quote(text string) {
 	for _, line := range wrap(strings.TrimRight(text, "\r\n"), r.width-4) {

@@ -35,9 +35,9 @@ func readRules(path string) (*rules.File, error) {
 
 func rulesCommand() *cobra.Command {
 	return group("rules",
-		"Check, format, test, try and translate rules, do them to mail that is there, and go back to older ones",
+		"Check, format, test, try and translate rules, write them with a model, do them to mail that is there, and go back",
 		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport(),
-		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore())
+		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesChat())
 }
 
 func rulesCheck() *cobra.Command {

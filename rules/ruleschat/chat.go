@@ -46,7 +46,8 @@ var (
 type Config struct {
 	// DB holds the sessions. Required; [Migrate] must have prepared it.
 	DB queue.DB
-	// Client calls the model, which must be one that calls tools. Required.
+	// Client calls the model, which must be one that calls tools. Default nil: what was said can be read and accepted, and
+	// [Chat.Say] is an error.
 	Client llm.Client
 	// Kinds are the actions that rules may have. Default nil: those that package gmail carries out.
 	Kinds *postroom.Kinds
@@ -63,10 +64,9 @@ type Chat struct {
 	options []rules.ParseOption
 }
 
-// New makes a chat; a missing field is an error that names it.
+// New makes a chat; a bad field is an error that names it.
 func New(cfg Config) (*Chat, error) {
-	err := errors.Join(fields.Required("ruleschat: Config.DB", cfg.DB, giveDB),
-		fields.Required("ruleschat: Config.Client", cfg.Client, "the client of a provider; package llmtest has some for tests"))
+	err := errors.Join(fields.Required("ruleschat: Config.DB", cfg.DB, giveDB), fields.Optional("ruleschat: Config.Client", cfg.Client))
 	if err != nil {
 		return nil, err
 	}

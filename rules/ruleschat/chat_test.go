@@ -317,7 +317,12 @@ func TestWhatIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "within 1 and 1000")
 	_, err = ruleschat.New(ruleschat.Config{})
 	require.ErrorContains(t, err, "ruleschat: Config.DB")
+	_, err = ruleschat.New(ruleschat.Config{DB: s.db, Client: (*llmtest.Scripted)(nil)})
 	require.ErrorContains(t, err, "ruleschat: Config.Client")
+	reader, err := ruleschat.New(ruleschat.Config{DB: s.db})
+	require.NoError(t, err)
+	_, err = reader.Say(t.Context(), ruleschat.Turn{SessionID: s.session, Text: "x", Rules: f})
+	require.ErrorContains(t, err, "ruleschat: Config.Client is nil")
 	require.ErrorContains(t, ruleschat.Migrate(t.Context(), nil), "ruleschat: Migrate: db")
 
 	require.NoError(t, s.write(func(ctx context.Context, tx queue.Tx) error { return s.chat.Delete(ctx, tx, s.session) }))

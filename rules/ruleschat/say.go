@@ -22,6 +22,7 @@ const (
 	maxText   = 4000      // characters of what a person says
 	maxTries  = 3         // the first answer, and two corrections
 	maxAnswer = 128 << 10 // bytes of one
+	maxTokens = 8192      // of one, which has whole rules in it
 	maxFault  = 4000      // characters of what the model is told about a faulty one
 )
 
@@ -46,7 +47,8 @@ type Reply struct {
 // corrections is none; the answer says so. The error is that of the client, when the model cannot be asked: what was said stays, and can be
 // said again. A session that is not there is [postroom.ErrNotFound], a blank or overlong text [ErrInvalidText].
 func (c *Chat) Say(ctx context.Context, turn Turn) (*Reply, error) {
-	if err := turn.check(); err != nil {
+	give := "the client of a provider; package llmtest has some for tests"
+	if err := errors.Join(fields.Required("ruleschat: Config.Client", c.cfg.Client, give), turn.check()); err != nil {
 		return nil, err
 	}
 	session, err := c.Session(ctx, turn.SessionID)
@@ -89,7 +91,7 @@ func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*
 	for range maxTries {
 		var err error
 		resp, err = c.cfg.Client.Complete(ctx, &llm.Request{
-			Messages: slices.Clone(conversation), Tools: []llm.Tool{proposeTool}, Temperature: c.cfg.Temperature,
+			Messages: slices.Clone(conversation), Tools: []llm.Tool{proposeTool}, Temperature: c.cfg.Temperature, MaxOutputTokens: maxTokens,
 			AccountID: s.AccountID, About: s.ID, Purpose: "rules_chat",
 		})
 		if err != nil {

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/ruleschat"
+)
+
+func rulesChat() *cobra.Command {
+	cmd := group("chat", "Write rules together with the model: say what you want, and accept what it proposes",
+		rulesChatSay(), rulesChatList(), rulesChatShow(), rulesChatAccept())
+	cmd.Long = "Write rules together with the model: say what you want in your own words, and accept what it proposes.\n\n" +
+		"    postroomd rules chat say 'Receipts from shops go to a label Receipts, out of the inbox.'\n" +
+		"    postroomd rules chat say --session 01a2 'Only those of example.com.'\n" +
+		"    postroomd rules chat accept 01a2\n\n" +
+		"The model sees your rules and the names of your labels, and no mail. What it proposes is checked, tried on your stored mail, and changes\n" +
+		"nothing until you accept it."
+	return cmd
+}
+
+func rulesChatSay() *cobra.Command {
+	cmd := &cobra.Command{Use: "say TEXT", Short: "Say what you want; the model asks, or proposes rules", Args: cobra.ExactArgs(1)}
+	place, address := placeFlag(cmd), mailboxFlag(cmd)
+	session := cmd.Flags().String("session", "", "go on in this session; without it a new one begins")
+	since := cmd.Flags().String("since", "90d", "try what is proposed on the stored mail of this long; 0 tries nothing")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			if !h.cfg.LLM.Enabled() {
+				return usage("no model is configured: set llm.provider, llm.model and llm.api_key")
+			}
+			c, err := h.talkOrNew(ctx, *session, *address)
+			if err != nil {
+				return err
+			}
+			said, err := c.say(ctx, args[0], *since)
+			switch {
+			case errors.Is(err, ruleschat.ErrInvalidText):
+				return usageError{err}
+			case err != nil:
+				return err
+			case *asJSON:
+				return printJSON(cmd.OutOrStdout(), said)
+			}
+			r := newReport(cmd.OutOrStdout())
+			said.print(r)
+			return r.flush()
+		})
+	}
+	return cmd
+}
+
+// A rulesTalk is one session, with the rules that it is about.
+type rulesTalk struct {
+	*host
+	chat    *ruleschat.Chat
+	session ruleschat.Session
+	account gmail.Account
+	current *rules.File
+}
+
+// newTalk is a session about the rules of the mailbox, which begins when something is said.
+func (h *host) newTalk(ctx context.Context, address string) (*rulesTalk, error) {
+	account, err := h.mailbox(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return h.talkAbout(ctx, account, ruleschat.Session{AccountID: account.ID})
+}
+
+func (h *host) talkOrNew(ctx context.Context, session, address string) (*rulesTalk, error) {
+	if session == "" {
+		return h.newTalk(ctx, address)
+	}
+	return h.talk(ctx, session)
+}
+
+// talk is the session whose id begins so.
+func (h *host) talk(ctx context.Context, id string) (*rulesTalk, error) {
+	chat, err := h.rulesChat()
+	if err != nil {
+		return nil, err
+	}
+	list, err := chat.Sessions(ctx, 1000)
+	if err != nil {
+		return nil, err
+	}
+	prefix := strings.ToLower(strings.TrimSpace(id))
+	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool { return prefix == "" || !strings.HasPrefix(s.ID, prefix) })
+	if len(list) != 1 {
+		return nil, usage("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
+	}
+	account, err := h.mail.Account(ctx, list[0].AccountID)
+	if err != nil {
+		return nil, fmt.Errorf("the mailbox of session %s: %w", list[0].ID, err)
+	}
+	return h.talkAbout(ctx, account, list[0])
+}
+
+func (h *host) talkAbout(ctx context.Context, account gmail.Account, session ruleschat.Session) (*rulesTalk, error) {
+	chat, err := h.rulesChat()
+	if err != nil {
+		return nil, err
+	}
+	current, err := h.currentRules(ctx, account.ID)
+	return &rulesTalk{host: h, chat: chat, session: session, account: account, current: current}, err
+}
+
+// rulesChat is the chat with the better model, if there is one: rules are written seldom, and followed often. Without any model what
+// was said can be read.
+func (h *host) rulesChat() (*ruleschat.Chat, error) {
+	cfg := ruleschat.Config{DB: h.db, Kinds: kinds}
+	if path := string(h.cfg.Paths.Rules); path != "" {
+		cfg.Options = []rules.ParseOption{rules.WithFiles(os.DirFS(filepath.Dir(path)))}
+	}
+	if !h.cfg.LLM.Enabled() {
+		return ruleschat.New(cfg)
+	}
+	model := &h.cfg.LLM.Model
+	if h.cfg.Better.Enabled() {
+		model = &h.cfg.Better
+	}
+	client, err := h.modelClient(model)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Client = client
+	if t := h.cfg.LLM.Temperature; t != config.ProvidersTemperature {
+		cfg.Temperature = &t
+	}
+	return ruleschat.New(cfg)
+}
+
+// currentRules is the configured file, or without one a file of the rules that are stored for the mailbox.
+func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
+	if h.cfg.Paths.Rules != "" {
+		return readRules(string(h.cfg.Paths.Rules))
+	}
+	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return &rules.File{Name: "rules.yaml", Rules: []rules.Rule{}}, err
+	}
+	v, err := h.rules.Version(ctx, newest[0].Number)
+	if err != nil {
+		return nil, err
+	}
+	return rules.Parse(fmt.Sprintf("version %d", v.Number), strings.NewReader(v.Text()), rules.WithKinds(kinds))
+}
+
+// A saidView is what the model answered, as JSON.
+type saidView struct {
+	Session  string          `json:"session"`
+	Text     string          `json:"text"`
+	Model    string          `json:"model"`
+	Proposed []string        `json:"proposed,omitempty"` // the rules that would change, as the lines of a difference
+	File     string          `json:"file,omitempty"`     // the whole file as it would be
+	Tried    *rules.Backtest `json:"tried,omitempty"`
+}
+
+func (c *rulesTalk) say(ctx context.Context, text, since string) (*saidView, error) {
+	window, err := mailWindow(strings.TrimPrefix(since, "0"), "", time.Now())
+	if err != nil {
+		return nil, err
+	}
+	labels, err := c.mail.Labels(ctx, c.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	if c.session.ID == "" {
+		err := c.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+			c.session, err = c.chat.Begin(ctx, tx, c.account.ID, me())
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	reply, err := c.chat.Say(ctx, ruleschat.Turn{SessionID: c.session.ID, Text: text, Rules: c.current, Labels: labels})
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", c.session.ID, err)
+	}
+	v := &saidView{Session: c.session.ID, Text: reply.Text, Model: reply.Model}
+	if reply.File == nil {
+		return v, nil
+	}
+	v.File, v.Proposed = reply.File.Source, changedRules(c.current, reply.File)
+	if since != "0" {
+		v.Tried, err = c.try(ctx, reply.File, window)
+	}
+	return v, err
+}
+
+func changedRules(before, after *rules.File) []string {
+	list := rules.Differences(before.Rules, after.Rules)
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = list[i].String()
+	}
+	return texts
+}
+
+// try is what the proposal would have made of stored mail, compared with the rules as they are.
+func (c *rulesTalk) try(ctx context.Context, file *rules.File, window gmail.MessageRange) (*rules.Backtest, error) {
+	id, err := c.labelIDs(ctx, c.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	proposed, current := *file, *c.current
+	for _, f := range []*rules.File{&proposed, &current} {
+		f.Rules = slices.Clone(f.Rules)
+		f.ResolveLabels(id)
+		for i := range f.Rules {
+			f.Rules[i].AccountID = c.account.ID
+		}
+	}
+	cfg := rules.BacktestConfig{Rules: proposed.Rules, Against: current.Rules, Kinds: kinds, Samples: 3, Senders: c.mail}
+	return rules.RunBacktest(ctx, cfg, c.mail.AllMessages(ctx, c.account.ID, window))
+}
+
+func (v *saidView) print(r *report) {
+	r.heading(v.Model)
+	r.quote(v.Text)
+	if v.File == "" {
+		r.heading("Answer with")
+		r.verbatim("postroomd rules chat say --session " + v.Session + " TEXT")
+		return
+	}
+	r.heading("Proposed")
+	for _, text := range v.Proposed {
+		r.verbatim(text)
+	}
+	if v.Tried != nil {
+		r.heading("Tried on stored mail")
+		r.line(fmt.Sprintf("Of %d messages, %d would have been decided about differently.", v.Tried.Messages, v.Tried.Changed))
+		for _, c := range v.Tried.Changes {
+			r.line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
+		}
+	}
+	r.heading("Nothing is changed yet. Accept it with")
+	r.verbatim("postroomd rules chat accept " + v.Session)
+}
+
+func actionsOr(actions []string) string {
+	if len(actions) == 0 {
+		return "nothing"
+	}
+	return strings.Join(actions, ", ")
+}

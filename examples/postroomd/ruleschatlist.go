@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/rules/ruleschat"
+)
+
+func rulesChatList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List the sessions, the latest first", Args: cobra.NoArgs}
+	place := placeFlag(cmd)
+	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *limit < 1 || *limit > 1000 {
+			return usage("--limit is %d; it must be within 1 and 1000", *limit)
+		}
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			list, err := h.chatSessions(ctx, *limit)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			t := newTable(cmd.OutOrStdout(), "SESSION", "LAST", "FOR", "BY", "ABOUT")
+			for _, s := range list {
+				t.row(s.ID, clock(s.UpdatedAt), s.For, s.By, short(s.About, 60))
+			}
+			return t.flush("no sessions")
+		})
+	}
+	return cmd
+}
+
+// A sessionView is a session as JSON.
+type sessionView struct {
+	ID        string    `json:"id"`
+	For       string    `json:"for"` // the mailbox
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	About     string    `json:"about"` // what was said first
+}
+
+func (h *host) chatSessions(ctx context.Context, limit int) ([]sessionView, error) {
+	chat, err := h.rulesChat()
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := chat.Sessions(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]sessionView, len(sessions))
+	for i, s := range sessions {
+		said, err := chat.Messages(ctx, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = sessionView{ID: s.ID, For: emailOf(accounts, s.AccountID), By: s.By, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+		if len(said) > 0 {
+			list[i].About = said[0].Text
+		}
+	}
+	return list, nil
+}
+
+// A chatMessageView is a message of a session as JSON.
+type chatMessageView struct {
+	Number     int       `json:"number"`
+	Role       string    `json:"role"`
+	Model      string    `json:"model,omitempty"`
+	Text       string    `json:"text"`
+	At         time.Time `json:"at"`
+	Rules      string    `json:"rules,omitempty"`  // proposed
+	Remove     []string  `json:"remove,omitempty"` // proposed
+	AcceptedBy string    `json:"accepted_by,omitempty"`
+	AcceptedAt time.Time `json:"accepted_at,omitzero"`
+}
+
+func viewChatMessage(m ruleschat.Message) chatMessageView {
+	v := chatMessageView{Number: m.Number, Role: string(m.Role), Model: m.Model, Text: m.Text, At: m.At}
+	if p := m.Proposal; p != nil {
+		v.Rules, v.Remove, v.AcceptedBy, v.AcceptedAt = p.Rules, p.Remove, p.AcceptedBy, p.AcceptedAt
+	}
+	return v
+}
+
+func rulesChatShow() *cobra.Command {
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show what was said in a session, and what became of the proposals", Args: cobra.ExactArgs(1)}
+	place := placeFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			c, err := h.talk(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			said, err := c.chat.Messages(ctx, c.session.ID)
+			switch {
+			case err != nil:
+				return err
+			case *asJSON:
+				return printJSON(cmd.OutOrStdout(), listed(said, viewChatMessage))
+			}
+			r := newReport(cmd.OutOrStdout())
+			for _, m := range said {
+				viewChatMessage(m).print(r, c.session.By)
+			}
+			return r.flush()
+		})
+	}
+	return cmd
+}
+
+func (v chatMessageView) print(r *report, person string) {
+	who := v.Model
+	if who == "" {
+		who = person
+	}
+	r.heading(who + ", " + clock(v.At))
+	r.quote(v.Text)
+	if v.Rules != "" {
+		r.heading("Proposed")
+		r.verbatim(v.Rules)
+	}
+	for _, name := range v.Remove {
+		r.line("without the rule " + name)
+	}
+	if !v.AcceptedAt.IsZero() {
+		r.line(fmt.Sprintf("accepted by %s, %s", v.AcceptedBy, clock(v.AcceptedAt)))
+	}
+}
+
+func rulesChatAccept() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "accept SESSION", Short: "Make the latest proposal of a session the rules", Args: cobra.ExactArgs(1),
+		Long: "Make the latest proposal of a session the rules. The file that paths.rules names is written; its comments stay. 'postroomd rules\n" +
+			"restore' goes back.",
+	}
+	place := placeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			c, err := h.talk(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return c.accept(ctx, cmd.OutOrStdout())
+		})
+	}
+	return cmd
+}
+
+func (c *rulesTalk) accept(ctx context.Context, out io.Writer) error {
+	readers, err := c.readers(ctx)
+	if err != nil {
+		return err
+	}
+	var file *rules.File
+	var done rules.Imported
+	err = c.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if file, err = c.chat.Accept(ctx, tx, c.session.ID, me(), c.current); err != nil {
+			return err
+		}
+		done, err = c.store(ctx, tx, file, readers)
+		return err
+	})
+	if errors.Is(err, ruleschat.ErrNoProposal) || errors.Is(err, ruleschat.ErrChanged) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if path := string(c.cfg.Paths.Rules); path != "" {
+		if err := writeRules(path, file.Source); err != nil {
+			return fmt.Errorf("the rules are changed, but %s is not, and the next start reads it: %w; 'postroomd rules show' prints what it must hold", path, err)
+		}
+		if _, err := fmt.Fprintf(out, "%s is written\n", path); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(out, "%d rules are added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", done.Added, done.Changed, done.Removed)
+	return err
+}
+
+// A rulesReader is a mailbox that has its rules from the file.
+type rulesReader struct {
+	accountID string
+	labelID   func(name string) (string, bool)
+}
+
+// readers are all mailboxes where a file is configured, and else the one of the session.
+func (c *rulesTalk) readers(ctx context.Context) ([]rulesReader, error) {
+	accounts := []gmail.Account{c.account}
+	if c.cfg.Paths.Rules != "" {
+		var err error
+		if accounts, err = c.mail.Accounts(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var list []rulesReader
+	for _, a := range accounts {
+		id, err := c.labelIDs(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rulesReader{a.ID, id})
+	}
+	return list, nil
+}
+
+// store makes the file the rules of the mailboxes that read it, and has the labels made that it names. It counts what changes for the
+// mailbox of the session.
+func (c *rulesTalk) store(ctx context.Context, tx queue.Tx, file *rules.File, readers []rulesReader) (done rules.Imported, err error) {
+	for _, reader := range readers {
+		own := *file
+		own.Name = fmt.Sprintf("proposed in session %s: %s", c.session.ID, file.Name)
+		own.Rules = slices.Clone(file.Rules)
+		own.ResolveLabels(reader.labelID)
+		counted, err := c.rules.ImportFile(ctx, tx, reader.accountID, &own)
+		if err != nil {
+			return done, err
+		}
+		if reader.accountID == c.account.ID {
+			done = counted
+		}
+		if _, err := c.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.Labels...)); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
