@@ -117,7 +117,7 @@ func (p Person) DeleteLabel(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return removeLabel(ctx, tx, p.account.id, label.ID)
+		return removeLabel(ctx, tx, p.account, label.ID)
 	})
 }
 

@@ -1,6 +1,7 @@
 package gmailtest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -246,5 +247,40 @@ func TestSettingsThatThereIsOneOf(t *testing.T) {
 			require.NoError(t, after)
 			requireAPIError(t, refused, 400, "invalidArgument")
 		})
+	}
+}
+
+// All criteria of a filter count, and a label that is gone is put on nothing: the filter is gone with its last action.
+func TestFiltersInFull(t *testing.T) {
+	server, users := serve(t, nil)
+	filters := users.Settings.Filters
+	_, err := filters.Create("me", &gmail.Filter{
+		Criteria: &gmail.FilterCriteria{To: "team@example.com", Query: "tea", SizeComparison: "smaller", Size: 200},
+		Action:   &gmail.FilterAction{AddLabelIds: []string{"STARRED"}},
+	}).Do()
+	require.NoError(t, err)
+	starred := []string{"INBOX", "STARRED", "UNREAD"}
+	require.Equal(t, starred, deliver(t, server, "To: team@example.com\n\nTea?\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: ann@example.com\n\nTea?\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: team@example.com\n\nCoffee?\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: team@example.com\n\nTea? "+strings.Repeat("x", 200)+"\n"))
+
+	bills, err := users.Labels.Create("me", &gmail.Label{Name: "Bills"}).Do()
+	require.NoError(t, err)
+	for _, action := range []*gmail.FilterAction{
+		{AddLabelIds: []string{bills.Id}},
+		{AddLabelIds: []string{bills.Id}, RemoveLabelIds: []string{"UNREAD"}},
+	} {
+		_, err = filters.Create("me", &gmail.Filter{Criteria: &gmail.FilterCriteria{Subject: "invoice"}, Action: action}).Do()
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"Bills", "INBOX"}, deliver(t, server, "Subject: invoice\n\n"))
+	require.NoError(t, users.Labels.Delete("me", bills.Id).Do())
+	require.Equal(t, []string{"INBOX"}, deliver(t, server, "Subject: invoice\n\n"))
+	list, err := filters.List("me").Do()
+	require.NoError(t, err)
+	require.Len(t, list.Filter, 2)
+	for _, filter := range list.Filter {
+		require.NotContains(t, filter.Action.AddLabelIds, bills.Id)
 	}
 }
