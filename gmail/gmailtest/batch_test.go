@@ -148,5 +148,8 @@ func TestABatchWithoutContentIDs(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "HTTP/1.1 200 OK")
+	head, body, _ := strings.Cut(string(text)[strings.Index(string(text), "HTTP/1.1"):], "\r\n\r\n")
+	body, _, _ = strings.Cut(body, "\r\n--")
+	require.Contains(t, head, fmt.Sprintf("Content-Length: %d\r\n", len(body)))
 	require.NotContains(t, strings.ToLower(string(text)), "content-id")
 }

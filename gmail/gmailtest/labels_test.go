@@ -158,3 +158,19 @@ func TestTooManyLabels(t *testing.T) {
 	api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 	require.Contains(t, api.Message, "Too many labels")
 }
+
+// Labels on the wire: a label without colours has none, categories are hidden, and numbers that are zero are there.
+func TestLabelsOnTheWire(t *testing.T) {
+	server, users := serve(t, nil)
+	require.NoError(t, server.CreateLabels(t.Context(), "Plain"))
+	list, err := users.Labels.List("me").Do()
+	require.NoError(t, err)
+	for _, label := range list.Labels {
+		hidden := strings.HasPrefix(label.Id, "CATEGORY_") || label.Id == "CHAT" || label.Id == "IMPORTANT"
+		require.Equal(t, hidden, label.LabelListVisibility == "labelHide", label.Id)
+		require.Equal(t, hidden, label.MessageListVisibility == "hide", label.Id)
+	}
+	_, text := get(t, server, "/gmail/v1/users/me/labels/Label_1?prettyPrint=false")
+	require.JSONEq(t, `{"id": "Label_1", "name": "Plain", "type": "user", "labelListVisibility": "labelShow", "messageListVisibility": "show",
+		"messagesTotal": 0, "messagesUnread": 0, "threadsTotal": 0, "threadsUnread": 0}`, text)
+}

@@ -102,7 +102,6 @@ func (s *Server) PushTo(target PushTarget) error {
 	s.publisher.mu.Lock()
 	s.publisher.targets = append(s.publisher.targets, target)
 	s.publisher.mu.Unlock()
-	s.publisher.ring()
 	return nil
 }
 
