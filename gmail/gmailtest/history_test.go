@@ -172,3 +172,17 @@ func TestHistoryOfSomeTypes(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, full.NextPageToken, "a page that is full and the last")
 }
+
+// What one mailbox forgets, another remembers.
+func TestHistoryIsForgottenByOneMailbox(t *testing.T) {
+	server, users := serve(t, letters(1))
+	ann, herUsers := another(t, server, "ann@example.com")
+	_, err := ann.Deliver(t.Context(), []byte("Subject: Hi\n\n"))
+	require.NoError(t, err)
+	require.NoError(t, server.ForgetHistory(t.Context()))
+	_, err = users.History.List("me").StartHistoryId(1000).Do()
+	requireAPIError(t, err, 404, "notFound")
+	hers, err := herUsers.History.List("me").StartHistoryId(1000).Do()
+	require.NoError(t, err)
+	require.Equal(t, []string{"added"}, story(hers.History))
+}

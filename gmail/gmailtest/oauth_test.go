@@ -538,3 +538,78 @@ func TestOtherWaysToSignIn(t *testing.T) {
 	require.Equal(t, "text/html; charset=UTF-8", response.Header.Get("Content-Type"))
 	require.Equal(t, "DENY", response.Header.Get("X-Frame-Options"))
 }
+
+// What one owner takes back, or what expires, is that owner's alone; a program may revoke by its access token as well (RFC 7009).
+func TestGrantsAreOfOneOwner(t *testing.T) {
+	server := open(t, gmailtest.Config{})
+	ann, _ := another(t, server, "ann@example.com")
+	a := newApp(t, server, modifyScope)
+	grant := func(account *gmailtest.Account) *oauth2.Token {
+		t.Helper()
+		token, err := account.Grant(t.Context(), modifyScope)
+		require.NoError(t, err)
+		return token
+	}
+	requireGood := func(token *oauth2.Token) {
+		t.Helper()
+		_, err := a.service(token).GetProfile("me").Do()
+		require.NoError(t, err)
+		_, err = a.refreshed(token.RefreshToken)
+		require.NoError(t, err)
+	}
+	mine, hers := grant(mustAccount(t, server)), grant(ann)
+	require.NoError(t, ann.ExpireTokens(t.Context()))
+	requireGood(mine)
+	_, err := a.service(hers).GetProfile("me").Do()
+	requireAPIError(t, err, 401, "authError")
+	require.NoError(t, ann.RevokeGrants(t.Context()))
+	requireGood(mine)
+	_, err = a.refreshed(hers.RefreshToken)
+	requireOAuthError(t, err, "invalid_grant", "Token has been expired or revoked.")
+
+	other := grant(mustAccount(t, server))
+	response, err := noRedirect.PostForm(server.URL()+"revoke", url.Values{"token": {other.AccessToken}})
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, 200, response.StatusCode)
+	_, err = a.refreshed(other.RefreshToken)
+	requireOAuthError(t, err, "invalid_grant", "Token has been expired or revoked.")
+	requireGood(mine)
+}
+
+// A program gets a refresh token again when its owner has taken access back, and has its own beside those of other programs.
+func TestRefreshTokensAreOfOneProgram(t *testing.T) {
+	server := open(t, gmailtest.Config{})
+	a := newApp(t, server, modifyScope)
+	first, err := a.signIn(nil, oauth2.AccessTypeOffline)
+	require.NoError(t, err)
+	require.NotEmpty(t, first.RefreshToken)
+	b := newApp(t, server, modifyScope)
+	b.config.ClientID = "another"
+	for range 101 {
+		token, err := b.signIn(nil, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", "consent"))
+		require.NoError(t, err)
+		require.NotEmpty(t, token.RefreshToken)
+	}
+	_, err = a.refreshed(first.RefreshToken)
+	require.NoError(t, err, "another program's tokens void none of this one")
+	c := newApp(t, server, modifyScope)
+	c.config.ClientID = "third"
+	third, err := c.signIn(nil, oauth2.AccessTypeOffline)
+	require.NoError(t, err)
+	require.NotEmpty(t, third.RefreshToken, "others have one, and this program has none")
+
+	require.NoError(t, mustAccount(t, server).RevokeGrants(t.Context()))
+	again, err := a.signIn(nil, oauth2.AccessTypeOffline)
+	require.NoError(t, err)
+	require.NotEmpty(t, again.RefreshToken)
+}
+
+// The scope of metadata takes nothing away from a token that has another one.
+func TestMetadataBesideAnotherScope(t *testing.T) {
+	server, _ := serve(t, letters(1))
+	token, err := mustAccount(t, server).Grant(t.Context(), metadataScope, gmail.GmailReadonlyScope)
+	require.NoError(t, err)
+	users := newApp(t, server).service(token)
+	require.NotEmpty(t, only(t, users, "rfc822msgid:0@example.com").Payload)
+}

@@ -202,3 +202,28 @@ func TestKeysHaveNamesOfTheirOwn(t *testing.T) {
 	require.NotEmpty(t, names[0])
 	require.NotEqual(t, names[0], names[1])
 }
+
+// The journal of deliveries says where each went and what was answered, and one that was refused goes on until it is taken.
+func TestDeliveriesAreNoted(t *testing.T) {
+	published := make(chan bool, 10)
+	server := open(t, gmailtest.Config{Now: gmailtest.NewClock(noon).Now, Publish: func(context.Context, string, []byte) error {
+		published <- true
+		return nil
+	}})
+	receiver := newReceiver(t)
+	receiver.statuses = []int{300, 503, 200}
+	require.NoError(t, server.PushTo(gmailtest.PushTarget{Topic: topic, URL: receiver.URL, Retry: time.Nanosecond}))
+	began, err := watch(client(t, server))
+	require.NoError(t, err)
+	want := gmailtest.Push{Topic: topic, Email: server.Email(), HistoryID: began.HistoryId, MessageID: (<-receiver.got).messageID}
+	<-published
+	require.Eventually(t, func() bool { return len(server.Pushes()) == 4 }, 10*time.Second, time.Millisecond)
+	var statuses []int
+	for _, push := range server.Pushes() {
+		statuses = append(statuses, push.Status)
+		require.Equal(t, push.Status != 0, push.URL == receiver.URL)
+		push.Status, push.URL = 0, ""
+		require.Equal(t, want, push)
+	}
+	require.Equal(t, []int{300, 503, 200}, slices.DeleteFunc(statuses, func(status int) bool { return status == 0 }), "0 is that of Config.Publish")
+}

@@ -284,3 +284,37 @@ func TestFiltersInFull(t *testing.T) {
 		require.NotContains(t, filter.Action.AddLabelIds, bills.Id)
 	}
 }
+
+// What an address is sent through is checked, and its password is never shown; what a patch does not have stays, and an update empties it.
+func TestSendAsThroughAnotherServer(t *testing.T) {
+	_, users := serve(t, nil)
+	sendAs := users.Settings.SendAs
+	for _, server := range []*gmail.SmtpMsa{{Port: 587}, {Host: "smtp.example.com"}, {Host: "smtp.example.com", Port: -1}} {
+		_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", SmtpMsa: server}).Do()
+		requireAPIError(t, err, 400, "invalidArgument")
+	}
+	_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", TreatAsAlias: true, SmtpMsa: &gmail.SmtpMsa{
+		Host: "smtp.example.com", Port: 587, Username: "sales", Password: "secret",
+	}}).Do()
+	require.NoError(t, err)
+	got, err := sendAs.Get("me", "sales@example.com").Do()
+	require.NoError(t, err)
+	require.Equal(t, "pending", got.VerificationStatus, "of its own domain, and through a server of its own")
+	require.Equal(t, "smtp.example.com", got.SmtpMsa.Host)
+	require.Empty(t, got.SmtpMsa.Username+got.SmtpMsa.Password)
+	require.True(t, got.TreatAsAlias)
+	got, err = sendAs.Patch("me", "sales@example.com", &gmail.SendAs{DisplayName: "Sales"}).Do()
+	require.NoError(t, err)
+	require.True(t, got.TreatAsAlias)
+	got, err = sendAs.Patch("me", "sales@example.com", &gmail.SendAs{ForceSendFields: []string{"TreatAsAlias"}}).Do()
+	require.NoError(t, err)
+	require.False(t, got.TreatAsAlias)
+	require.Equal(t, "Sales", got.DisplayName)
+	got, err = sendAs.Update("me", "sales@example.com", &gmail.SendAs{TreatAsAlias: true}).Do()
+	require.NoError(t, err)
+	require.True(t, got.TreatAsAlias)
+	got, err = sendAs.Update("me", "sales@example.com", &gmail.SendAs{}).Do()
+	require.NoError(t, err)
+	require.False(t, got.TreatAsAlias)
+	require.Empty(t, got.DisplayName)
+}

@@ -96,6 +96,8 @@ func TestFormOfAnswers(t *testing.T) {
 	require.True(t, strings.HasPrefix(text, "{\n  \"emailAddress\": "), text)
 	_, text = get(t, server, profile+"?prettyPrint=false&fields=emailAddress")
 	require.Equal(t, `{"emailAddress":"you@example.com"}`, text)
+	_, text = get(t, server, profile+"?$prettyPrint=false&$fields=emailAddress")
+	require.Equal(t, `{"emailAddress":"you@example.com"}`, text)
 	_, text = get(t, server, profile+"?prettyPrint=false", "X-Goog-FieldMask", "emailAddress")
 	require.Equal(t, `{"emailAddress":"you@example.com"}`, text)
 
