@@ -314,3 +314,32 @@ func TestAnUploadKeepsItsParameters(t *testing.T) {
 	require.JSONEq(t, `{"id": "`+message.Id+`"}`, text)
 	require.Equal(t, time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC).UnixMilli(), message.InternalDate)
 }
+
+// Without uploadType the content says how the message comes.
+func TestUploadsOfNoNamedType(t *testing.T) {
+	server, _ := serve(t, nil)
+	u := &uploader{t: t, server: server}
+	address := server.URL() + "upload/gmail/v1/users/me/messages"
+	related := "--b\r\nContent-Type: application/json\r\n\r\n{\"labelIds\": [\"STARRED\"]}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\n"
+	for name, test := range map[string]struct {
+		contentType, body string
+		status            int
+		want              string
+	}{
+		"multipart":          {"multipart/related; boundary=b", related + "\r\n--b--\r\n", 200, "STARRED"},
+		"multipart, no end":  {"multipart/related; boundary=b", related, 400, "Missing end boundary"},
+		"no boundary":        {"multipart/related", related, 400, "Missing multipart boundary"},
+		"one part":           {"multipart/related; boundary=b", "--b\r\n\r\n{}\r\n--b--\r\n", 400, "Missing end boundary"},
+		"media":              {rfc822, "Subject: x\r\n\r\n", 200, `"id"`},
+		"media of some type": {"text/plain", "Subject: x\r\n\r\n", 400, "is not supported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response, text := u.do("POST", address, test.body, "Authorization", "Bearer gmailtest", "Content-Type", test.contentType)
+			require.Equal(t, test.status, response.StatusCode, text)
+			require.Contains(t, text, test.want)
+		})
+	}
+	count, err := server.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, count)
+}
