@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func TestASavedStateGoesOn(t *testing.T) {
 	require.Len(t, history.History, 1)
 	require.Equal(t, answer.ID, history.History[0].MessagesAdded[0].Message.Id)
 	require.Greater(t, history.History[0].Id, before.HistoryId)
-	for want := ""; !strings.Contains(want, fmt.Sprint(history.HistoryId)); {
+	for want := ""; !strings.Contains(want, strconv.FormatUint(history.HistoryId, 10)); {
 		want = <-published // the watch goes on; it may publish what it did before as well
 	}
 

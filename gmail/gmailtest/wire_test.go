@@ -1,9 +1,9 @@
 package gmailtest_test
 
 import (
-	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +134,6 @@ func TestErrorsOnTheWire(t *testing.T) {
 	} {
 		response, text := get(t, server, "/gmail/v1/users/me/"+test.path)
 		require.JSONEq(t, `{"error": `+test.want+`}`, text)
-		require.Contains(t, test.want, fmt.Sprint(response.StatusCode))
+		require.Contains(t, test.want, strconv.Itoa(response.StatusCode))
 	}
 }
