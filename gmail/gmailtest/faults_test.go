@@ -2,7 +2,6 @@ package gmailtest_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -235,26 +234,4 @@ func TestFaultsOfOAuth(t *testing.T) {
 	require.Equal(t, want, calls[1])
 	want.Cut = true
 	require.Equal(t, want, calls[0])
-}
-
-// The journal keeps the last calls, and counts all of them.
-func TestTheJournalIsBounded(t *testing.T) {
-	server, _ := serve(t, nil)
-	token := http.Header{"Authorization": {"Bearer gmailtest"}}
-	const calls = 10_100
-	var parts [][2]string
-	for i := range 100 {
-		parts = append(parts, [2]string{fmt.Sprint("<", i, ">"), "GET /nothing\r\n"})
-	}
-	for range calls/100 - 1 {
-		status, _ := postBatch(t, server, token, parts...)
-		require.Equal(t, 200, status)
-	}
-	parts[99][1] = "GET /gmail/v1/users/me/profile\r\n"
-	_, _ = postBatch(t, server, token, parts...)
-	kept := server.Calls()
-	require.GreaterOrEqual(t, len(kept), 5000)
-	require.LessOrEqual(t, len(kept), 10_000)
-	require.Equal(t, gmailtest.GetProfile, kept[len(kept)-1].Method)
-	require.Equal(t, map[gmailtest.Method]int{"": calls - 1, gmailtest.GetProfile: 1}, server.Counts())
 }
