@@ -186,3 +186,13 @@ func TestARCBroken(t *testing.T) {
 		})
 	}
 }
+
+// A method has its own result, whatever passed beside it; of several of its own, one that passed counts.
+func TestResultOfAMethod(t *testing.T) {
+	results, ok := mime.ParseAuthResults("x; spf=pass; dkim=fail; dkim=pass; dmarc=none; dmarc=fail; arc=fail")
+	require.True(t, ok)
+	a := mime.Authentication{Results: results.Results}
+	for method, want := range map[string]string{"spf": "pass", "dkim": "pass", "dmarc": "none", "arc": "fail", "iprev": ""} {
+		require.Equal(t, want, a.Result(method), method)
+	}
+}

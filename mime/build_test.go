@@ -214,3 +214,21 @@ func TestBuildLongName(t *testing.T) {
 func TestRawURL(t *testing.T) {
 	require.Equal(t, "-_8", mime.RawURL([]byte{0xfb, 0xff}))
 }
+
+// A group may be the last in its field, and an object in another charset is no calendar.
+func TestBuildGroupAtTheEnd(t *testing.T) {
+	o := mime.Outgoing{
+		From: []mime.Address{bob}, To: []mime.Address{bob, {Group: "Friends", Email: "a@example.org"}, {Group: "Friends", Email: "b@example.org"}}, Text: "x\n",
+	}
+	raw, err := o.Build()
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "Friends: a@example.org, b@example.org;\r\n")
+	m, err := mime.Parse(strings.NewReader(string(raw)), nil)
+	require.NoError(t, err)
+	require.Empty(t, m.Defects)
+	require.Equal(t, o.To, m.To)
+	o.Calendar = &mime.Calendar{Text: strings.Replace(invitation, "\u00e9", "\xe9", 1)}
+	_, err = o.Build()
+	require.ErrorIs(t, err, mime.ErrInvalid)
+	require.ErrorContains(t, err, "Calendar.Text")
+}

@@ -161,3 +161,69 @@ func parseHeader(t *testing.T, header string) *mime.Message {
 	require.NoError(t, err)
 	return m
 }
+
+func parsed(t *testing.T, raw string) *mime.Message {
+	t.Helper()
+	m, err := mime.Parse(strings.NewReader(raw), nil)
+	require.NoError(t, err)
+	return m
+}
+
+// Content whose end is missing is read as far as it goes.
+func TestContentThatEndsEarly(t *testing.T) {
+	for raw, want := range map[string]string{
+		"Content-Transfer-Encoding: base64\n\nSGVsbG8gd29ybGQ":                          "Hello world", // without its padding
+		"Content-Transfer-Encoding: base64\n\nSGVsbG8gd29ybG":                           "Hello worl",
+		"Content-Transfer-Encoding: base64\n\nSGVsbG8gd29ybGQa":                         "Hello world\x1a",
+		"Content-Type: text/plain; format=flowed\n\na \nb \n":                           "a b \n",
+		"Content-Type: text/plain; format=flowed; delsp=yes\n\na \nb \n":                "ab\n",
+		"Content-Type: text/plain; charset=utf-7\n\n+2D3eAA- +2D0-x +3gA- a+-b +AOQA-":  "\U0001f600 \ufffdx \ufffd a+b \u00e4",
+		"Content-Type: text/plain; charset=utf-7\n\n+2D0AYQ-":                           "\ufffda",
+		"Subject: x\nContent-Transfer-Encoding: quoted-printable\n\nGr=C3=BC=C3=9Fe=":   "Gr\u00fc\u00dfe",
+		"Subject: x\nContent-Transfer-Encoding: quoted-printable\n\nGr=C3=BC=C3=9Fe=4":  "Gr\u00fc\u00dfe=4",
+		"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nno end of the multipart\n": "no end of the multipart\n",
+		"Content-Type: multipart/mixed; boundary=b\n\nonly a preamble, and no part\n":   "only a preamble, and no part\n",
+	} {
+		require.Equal(t, want, parsed(t, raw).Text, "%q", raw)
+	}
+}
+
+// A notice with known words is a bounce if a mail server sent it: its name says so, it has no return path, or names whom it is about.
+func TestWhoSendsBounces(t *testing.T) {
+	const words = "Subject: failure notice\n\nHi. This is the qmail-send program at mx.example.org.\n" +
+		"I'm afraid I wasn't able to deliver your message to the following addresses.\nThis is a permanent error; I've given up. Sorry it didn't work out.\n\n" +
+		"<bob@example.org>:\nSorry, no mailbox here by that name. (#5.1.1)\n"
+	for header, want := range map[string]bool{
+		"From: MAILER-DAEMON@mx.example.org\n":                                         true,
+		"Return-Path: <>\nFrom: robot@mx.example.org\n":                                true,
+		"Return-Path: <ann@example.org>\nFrom: ann@example.org\n":                      false,
+		"From: ann@example.org\n":                                                      false,
+		"From: ann@example.org\nX-Failed-Recipients: bob@example.org\n":                true,
+		"Return-Path: <>\nFrom: MAILER-DAEMON@mx.example.org\nX-Failed-Recipients: \n": true,
+	} {
+		bounce := parsed(t, header+words).Bounce()
+		require.Equal(t, want, bounce != nil, header)
+		if want {
+			require.Len(t, bounce.Recipients, 1, header)
+			require.Equal(t, "bob@example.org", bounce.Recipients[0].Final)
+			require.Equal(t, "5.1.1", bounce.Recipients[0].Status)
+		}
+	}
+	sentence := parsed(t, "From: mailer-daemon@x.example\nSubject: failure\n\nYour message to bob@example.org could not be delivered: 550 5.1.1 no such user\n").Bounce()
+	require.Equal(t, "bob@example.org", sentence.Recipients[0].Final)
+	require.Equal(t, 550, sentence.Recipients[0].Code)
+	two := parsed(t, "From: a@x.example\nX-Failed-Recipients: bob@example.org, eve@example.org\nSubject: Mail delivery failed\n\nSorry.\n").Bounce()
+	require.Len(t, two.Recipients, 2)
+	long := parsed(t, "From: mailer-daemon@x.example\nSubject: failure\n\n"+strings.Repeat("\u00e9", 1<<20)+"\n<bob@example.org>: 550 5.1.1 no such user\n").Bounce()
+	require.Nil(t, long, "what stands behind megabytes of text is not looked for")
+}
+
+// Addresses of a mailto link may stand in it as a parameter, and what cannot be read of it is left out.
+func TestMailtoLinks(t *testing.T) {
+	list := parsed(t, "List-Unsubscribe: <mailto:?to=leave%40x.example&subject=a+b&body=%zz>, <mailto:>, <mailto:none?subject=x>,\n"+
+		" <mailto:a@x.example,b@x.example?subject=%zz&body=x>\n\n").Header.List()
+	require.Equal(t, []mime.Mailto{
+		{To: []string{"leave@x.example"}, Subject: "a+b"},
+		{To: []string{"a@x.example", "b@x.example"}, Body: "x"},
+	}, list.Unsubscribe.Mail)
+}

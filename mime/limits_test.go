@@ -423,3 +423,14 @@ func TestReadMemory(t *testing.T) {
 		require.Less(t, float64(n), c.times*float64(len(raw)), name)
 	}
 }
+
+// The texts of attached messages are shown in the message around them up to 1 MiB; what is more stays attached.
+func TestShownTextsAreBounded(t *testing.T) {
+	letter := "--b\nContent-Type: message/rfc822\nContent-Disposition: inline\n\nSubject: x\n\n" + strings.Repeat("x", 600<<10) + "\n"
+	raw := "Content-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat(letter, 3) + "--b--\n"
+	m, err := mime.Parse(strings.NewReader(raw), nil)
+	require.NoError(t, err)
+	require.Len(t, m.Text, 600<<10)
+	require.Len(t, m.Attachments, 2)
+	require.Len(t, m.Attachments[0].Message.Text, 600<<10, "nothing is lost")
+}

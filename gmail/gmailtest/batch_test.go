@@ -148,5 +148,9 @@ func TestABatchWithoutContentIDs(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "HTTP/1.1 200 OK")
+	_, answer, _ := strings.Cut(string(text), "HTTP/1.1 ")
+	head, body, _ := strings.Cut(answer, "\r\n\r\n")
+	body, _, _ = strings.Cut(body, "\r\n--")
+	require.Contains(t, head, fmt.Sprintf("Content-Length: %d\r\n", len(body)))
 	require.NotContains(t, strings.ToLower(string(text)), "content-id")
 }

@@ -1,7 +1,9 @@
 package gmailtest_test
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +69,36 @@ func TestDeleteAndBatches(t *testing.T) {
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 	err = users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{AddLabelIds: []string{"STARRED"}}).Do()
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+}
+
+// As many labels and messages as Gmail takes in one request are taken, and one more is not.
+func TestBoundsOfChanges(t *testing.T) {
+	server, users := serve(t, letters(1))
+	id := find(t, users, "0@example.com")
+	var names, more []string
+	for i := range 101 {
+		names = append(names, fmt.Sprint("L", i))
+	}
+	require.NoError(t, server.CreateLabels(t.Context(), names...))
+	for i := range names {
+		more = append(more, fmt.Sprintf("Label_%d", i+1))
+	}
+	_, err := modify(users, id, more, nil)
+	requireAPIError(t, err, 400, "invalidArgument")
+	_, err = modify(users, id, nil, more)
+	requireAPIError(t, err, 400, "invalidArgument")
+	changed, err := modify(users, id, more[:100], nil)
+	require.NoError(t, err)
+	require.Len(t, changed.LabelIds, 102)
+	changed, err = modify(users, id, nil, more[:100])
+	require.NoError(t, err)
+	require.Len(t, changed.LabelIds, 2)
+
+	ids := slices.Repeat([]string{"ffffffffffffffff"}, 1001)
+	ids[0] = id
+	err = users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{Ids: ids, AddLabelIds: []string{"STARRED"}}).Do()
+	requireAPIError(t, err, 400, "invalidArgument")
+	require.NotContains(t, labels(t, server, id), "STARRED")
+	require.NoError(t, users.Messages.BatchModify("me", &gmail.BatchModifyMessagesRequest{Ids: ids[:1000], AddLabelIds: []string{"STARRED"}}).Do())
+	require.Contains(t, labels(t, server, id), "STARRED")
 }

@@ -1,12 +1,14 @@
 package gmailtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -46,14 +48,22 @@ func (s *Server) controls() http.Handler {
 	onAccount("DELETE accounts/{email}/grants", func(r *http.Request, a *Account) (any, error) { return nil, a.RevokeGrants(r.Context()) })
 	onAccount("DELETE accounts/{email}/tokens", func(r *http.Request, a *Account) (any, error) { return nil, a.ExpireTokens(r.Context()) })
 	onAccount("DELETE accounts/{email}/history", func(r *http.Request, a *Account) (any, error) { return nil, a.ForgetHistory(r.Context()) })
+	mux.HandleFunc(controlPath, func(w http.ResponseWriter, r *http.Request) {
+		answerControl(w, r, func(r *http.Request) (any, error) {
+			return nil, fmt.Errorf("%w: %s %s", errNoControl, r.Method, r.URL.Path)
+		})
+	})
 	return mux
 }
 
-// errControl marks what is wrong with a request.
-var errControl = errors.New("gmailtest")
+// errControl marks what is wrong with a request, and errNoControl a request that there is not.
+var (
+	errControl   = errors.New("gmailtest")
+	errNoControl = errors.New("gmailtest: there is no such request")
+)
 
 func badControl(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", errControl, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", errControl, strings.TrimPrefix(fmt.Sprintf(format, args...), "gmailtest: "))
 }
 
 func answerControl(w http.ResponseWriter, r *http.Request, fn func(r *http.Request) (any, error)) {
@@ -63,7 +73,7 @@ func answerControl(w http.ResponseWriter, r *http.Request, fn func(r *http.Reque
 		w.WriteHeader(http.StatusNoContent)
 	case err == nil:
 		writeJSON(w, http.StatusOK, answer)
-	case errors.Is(err, ErrNoMessage), errors.Is(err, errNoAccount), errors.Is(err, errNothingAsked):
+	case errors.Is(err, ErrNoMessage), errors.Is(err, ErrNoLabel), errors.Is(err, errNoAccount), errors.Is(err, errNothingAsked), errors.Is(err, errNoControl):
 		writeJSON(w, http.StatusNotFound, map[string]string{"error": err.Error()})
 	case errors.Is(err, errControl):
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
@@ -77,9 +87,31 @@ func readControl(r *http.Request, into any) error {
 	decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return badControl("%s %s: %v", r.Method, r.URL.Path, err)
+		return badControl("%s %s: %v", r.Method, r.URL.Path, inWords(err))
 	}
 	return nil
+}
+
+// inWords says what is wrong with JSON to people who do not know the types of this package.
+func inWords(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the body is empty or ends too early")
+	}
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	article := "a "
+	if strings.ContainsAny(wrong.Value[:1], "ao") { // array and object
+		article = "an "
+	}
+	wanted, known := map[reflect.Kind]string{
+		reflect.Slice: "a list", reflect.Struct: "an object", reflect.Int: "a number", reflect.String: "a string", reflect.Bool: "true or false",
+	}[wrong.Type.Kind()]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("%s is %s and must be %s", cmp.Or(wrong.Field, "the body"), article+wrong.Value, wanted)
 }
 
 // A controlFault is a [Fault] as JSON.
@@ -233,16 +265,18 @@ func controlPerson(r *http.Request, a *Account) (any, error) {
 		"read": p.Read, "unread": p.Unread, "star": p.Star, "unstar": p.Unstar, "archive": p.Archive, "move_to_inbox": p.MoveToInbox,
 		"trash": p.Trash, "spam": p.Spam, "delete": p.Delete,
 	}
-	if do, ok := plain[asked.Does]; ok {
+	labeled := map[string]func(context.Context, string, ...string) error{"label": p.Label, "unlabel": p.Unlabel, "move_to": p.MoveTo}
+	do, isPlain := plain[asked.Does]
+	doLabeled, isLabeled := labeled[asked.Does]
+	switch {
+	case (isPlain || isLabeled) && asked.IDs == nil:
+		return nil, badControl("ids is missing; to %s needs the ids of messages", asked.Does)
+	case isPlain:
 		return nil, do(ctx, asked.IDs...)
+	case isLabeled:
+		return nil, doLabeled(ctx, asked.Label, asked.IDs...)
 	}
 	switch asked.Does {
-	case "label":
-		return nil, p.Label(ctx, asked.Label, asked.IDs...)
-	case "unlabel":
-		return nil, p.Unlabel(ctx, asked.Label, asked.IDs...)
-	case "move_to":
-		return nil, p.MoveTo(ctx, asked.Label, asked.IDs...)
 	case "rename_label":
 		return nil, p.RenameLabel(ctx, asked.Label, asked.Name)
 	case "delete_label":

@@ -51,10 +51,12 @@ func TestControl(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"INBOX", "Paid"}, labels(t, server, message.ID))
 
-	status, answer = control(t, server, "POST", "faults", `[{"method": "getProfile", "status": 429, "retry_after_seconds": 7}, {"method": "labels.list", "cut": "before"}]`)
+	status, answer = control(t, server, "POST", "faults", `[{"method": "getProfile", "status": 429, "retry_after_seconds": 7}, {"method": "labels.list", "times": -1, "status": 599}]`)
 	require.Equal(t, 204, status, string(answer))
 	_, err := users.GetProfile("me").Do()
 	require.Equal(t, "7", requireAPIError(t, err, 429, "rateLimitExceeded").Header.Get("Retry-After"))
+	_, err = users.Labels.List("me").Do()
+	requireAPIError(t, err, 599, "backendError")
 	status, _ = control(t, server, "DELETE", "faults", "")
 	require.Equal(t, 204, status)
 	_, err = users.Labels.List("me").Do()
@@ -128,28 +130,43 @@ func TestControlsThatAreRefused(t *testing.T) {
 		body, want string
 		status     int
 	}{
-		"faults":                                 {`[{"status": 200}]`, "within 400 and 599", 400},
-		"faults?":                                {`[{"cut": "half"}]`, "before or after", 400},
-		"faults?2":                               {`[{"stat": 500}]`, `unknown field \"stat\"`, 400},
-		"faults?3":                               {`[{"method": "messages.sned", "status": 500}]`, `faults[0].method is \"messages.sned\"`, 400},
-		"faults?4":                               {`[{"status": 500}, {"reason": "quotaExceeded"}]`, "faults[1].status is missing", 400},
-		"faults?5":                               {`[{"delay_ms": -1}]`, "cannot be negative", 400},
-		"clock":                                  {`{"move": "tomorrow"}`, "must be a duration", 400},
-		"push-targets":                           {`{"topic": "t"}`, "projects/PROJECT", 400},
-		"push-faults":                            {`{}`, "cannot unmarshal", 400},
-		"push-faults?2":                          {`[{"lose": true}, {"copies": -1}]`, "push-faults[1]: nth is 0 and copies -1; they cannot be negative", 400},
-		"accounts/nobody/grants":                 {`{}`, "no mailbox of this address: nobody", 404},
-		"accounts/nobody/messages":               {"Subject: Hi\n\n", "is no address", 400},
-		"accounts/ann+tag@example.com/messages":  {"Subject: Hi\n\n", "comes to ann@example.com", 400},
-		"accounts/you@example.com/grants":        {`{"scopes": ["x"]}`, "is no scope", 400},
-		"accounts/you@example.com/person":        {`{"does": "dance"}`, "a person can read", 400},
-		"accounts/you@example.com/person?":       {`{"does": "star", "ids": ["0"]}`, "no such message", 404},
-		"accounts/you@example.com/person?accept": {`{"does": "accept", "name": "a@b.example"}`, "nothing waits", 404},
+		"faults":                                  {`[{"status": 200}]`, "within 400 and 599", 400},
+		"faults?":                                 {`[{"cut": "half"}]`, "before or after", 400},
+		"faults?2":                                {`[{"stat": 500}]`, `unknown field \"stat\"`, 400},
+		"faults?3":                                {`[{"method": "messages.sned", "status": 500}]`, `faults[0].method is \"messages.sned\"`, 400},
+		"faults?4":                                {`[{"status": 500}, {"reason": "quotaExceeded"}]`, "faults[1].status is missing", 400},
+		"faults?5":                                {`[{"delay_ms": -1}]`, "cannot be negative", 400},
+		"clock":                                   {`{"move": "tomorrow"}`, "must be a duration", 400},
+		"push-targets":                            {`{"topic": "t"}`, "projects/PROJECT", 400},
+		"push-faults":                             {`{}`, "the body is an object and must be a list", 400},
+		"faults?6":                                {`[{"status": "500"}]`, "status is a string and must be a number", 400},
+		"faults?7":                                {`[{"status": 399}]`, "within 400 and 599", 400},
+		"faults?8":                                {`[{"status": 600}]`, "within 400 and 599", 400},
+		"faults?9":                                {`[{"status": 500}`, "ends too early", 400},
+		"push-faults?2":                           {`[{"lose": true}, {"copies": -1}]`, "push-faults[1]: nth is 0 and copies -1; they cannot be negative", 400},
+		"accounts/nobody/grants":                  {`{}`, "no mailbox of this address: nobody", 404},
+		"accounts/nobody/messages":                {"Subject: Hi\n\n", "is no address", 400},
+		"accounts/ann+tag@example.com/messages":   {"Subject: Hi\n\n", "comes to ann@example.com", 400},
+		"accounts/you@example.com/grants":         {`{"scopes": ["x"]}`, "is no scope", 400},
+		"accounts/you@example.com/person":         {`{"does": "dance"}`, "a person can read", 400},
+		"accounts/you@example.com/person?":        {`{"does": "star", "ids": ["0"]}`, "no such message", 404},
+		"accounts/you@example.com/person?accept":  {`{"does": "accept", "name": "a@b.example"}`, "nothing waits", 404},
+		"accounts/you@example.com/person?no_ids":  {`{"does": "archive"}`, "ids is missing", 400},
+		"accounts/you@example.com/person?delete":  {`{"does": "delete_label", "label": "Bills"}`, `no such label: \"Bills\"`, 404},
+		"accounts/you@example.com/person?rename":  {`{"does": "rename_label", "label": "Bills", "name": "Paid"}`, `no such label: \"Bills\"`, 404},
+		"accounts/you@example.com/person?unlabel": {`{"does": "unlabel", "label": "Bills", "ids": []}`, `no such label: \"Bills\"`, 404},
+		"no-such-thing":                           {`{}`, "POST /gmailtest/no-such-thing", 404},
 	} {
 		status, answer := control(t, server, "POST", path, test.body)
 		require.Equal(t, test.status, status, "%s: %s", path, answer)
 		require.Contains(t, string(answer), test.want)
+		require.NotContains(t, string(answer), "gmailtest: gmailtest:", "who speaks is said once")
+		var said struct{ Error string }
+		require.NoError(t, json.Unmarshal(answer, &said), "%s: %s", path, answer)
 	}
+	list, err := client(t, server).Labels.List("me").Do()
+	require.NoError(t, err)
+	require.Len(t, list.Labels, 14, "a label that is to be taken off is not made")
 	status, answer := control(t, server, "DELETE", "accounts/ypu@example.com/history", "")
 	require.Equal(t, 404, status, "a mistyped address makes no mailbox: %s", answer)
 	closed := open(t, gmailtest.Config{})

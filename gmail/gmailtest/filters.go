@@ -116,6 +116,30 @@ func (s *Server) deleteFilter(ctx context.Context, r *request) (any, error) {
 	})
 }
 
+// forgetLabelInFilters takes a label out of the actions of filters. A filter that did nothing else goes with it.
+func forgetLabelInFilters(ctx context.Context, tx queue.Tx, a *Account, label string) error {
+	filters, err := loadSettings[gmail.Filter](ctx, tx, a, kindFilter)
+	if err != nil {
+		return err
+	}
+	for _, f := range filters {
+		add, remove := without(f.Action.AddLabelIds, []string{label}), without(f.Action.RemoveLabelIds, []string{label})
+		switch {
+		case len(add) == len(f.Action.AddLabelIds) && len(remove) == len(f.Action.RemoveLabelIds):
+			continue
+		case len(add) == 0 && len(remove) == 0 && f.Action.Forward == "":
+			err = removeSetting(ctx, tx, a, kindFilter, f.Id)
+		default:
+			f.Action.AddLabelIds, f.Action.RemoveLabelIds = add, remove
+			err = saveSetting(ctx, tx, a, kindFilter, f.Id, f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // applyFilters does to a message that has come in what the filters say; all that match do. It returns the addresses that the
 // message is forwarded to.
 func (s *Server) applyFilters(ctx context.Context, tx queue.Tx, to *Account, m *messageRow) (forward []string, err error) {
@@ -138,8 +162,7 @@ func (s *Server) applyFilters(ctx context.Context, tx queue.Tx, to *Account, m *
 			forward = append(forward, f.Action.Forward)
 		}
 	}
-	*m, err = loadMessage(ctx, tx, to.id, m.ID)
-	return forward, err
+	return forward, nil
 }
 
 func (s *Server) filterMatches(ctx context.Context, tx queue.Tx, to *Account, f *gmail.Filter, seq int64) (bool, error) {

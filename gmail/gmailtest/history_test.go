@@ -132,3 +132,57 @@ func TestHistoryRefusesNonsense(t *testing.T) {
 	_, err = users.History.List("me").StartHistoryId(1000).PageToken("x").Do()
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 }
+
+// A history of some types has the records of those types alone, also on its pages.
+func TestHistoryOfSomeTypes(t *testing.T) {
+	_, users := serve(t, letters(3))
+	start := historyID(t, users)
+	for n := range 3 {
+		id := find(t, users, fmt.Sprint(n, "@example.com"))
+		_, err := modify(users, id, []string{"STARRED"}, []string{"SPAM"}) // where it is not
+		require.NoError(t, err)
+		_, err = modify(users, id, nil, []string{"UNREAD"})
+		require.NoError(t, err)
+		require.NoError(t, users.Messages.Delete("me", id).Do())
+		_, err = users.Messages.Insert("me", &gmail.Message{Raw: encoded("Subject: x\n\n")}).Do()
+		require.NoError(t, err)
+	}
+	for types, want := range map[string][]string{
+		"messageAdded":   {"added", "added", "added"},
+		"messageDeleted": {"deleted", "deleted", "deleted"},
+		"labelAdded":     {"+[STARRED]", "+[STARRED]", "+[STARRED]"},
+		"labelRemoved":   {"-[UNREAD]", "-[UNREAD]", "-[UNREAD]"},
+	} {
+		var got []string
+		list := users.History.List("me").StartHistoryId(start).HistoryTypes(types).MaxResults(2)
+		for _, size := range []int{2, 1} {
+			page, err := list.Do()
+			require.NoError(t, err)
+			require.Len(t, page.History, size, types)
+			require.Equal(t, size == 2, page.NextPageToken != "")
+			got = append(got, story(page.History)...)
+			list.PageToken(page.NextPageToken)
+		}
+		require.Equal(t, want, got)
+	}
+	both, err := users.History.List("me").StartHistoryId(start).HistoryTypes("labelAdded", "labelRemoved").Do()
+	require.NoError(t, err)
+	require.Len(t, both.History, 6)
+	full, err := users.History.List("me").StartHistoryId(start).HistoryTypes("messageAdded").MaxResults(3).Do()
+	require.NoError(t, err)
+	require.Empty(t, full.NextPageToken, "a page that is full and the last")
+}
+
+// What one mailbox forgets, another remembers.
+func TestHistoryIsForgottenByOneMailbox(t *testing.T) {
+	server, users := serve(t, letters(1))
+	ann, herUsers := another(t, server, "ann@example.com")
+	_, err := ann.Deliver(t.Context(), []byte("Subject: Hi\n\n"))
+	require.NoError(t, err)
+	require.NoError(t, server.ForgetHistory(t.Context()))
+	_, err = users.History.List("me").StartHistoryId(1000).Do()
+	requireAPIError(t, err, 404, "notFound")
+	hers, err := herUsers.History.List("me").StartHistoryId(1000).Do()
+	require.NoError(t, err)
+	require.Equal(t, []string{"added"}, story(hers.History))
+}

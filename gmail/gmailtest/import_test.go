@@ -3,6 +3,7 @@ package gmailtest_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,9 @@ func TestImportOfLabelsAndFlags(t *testing.T) {
 		"Takeout, spam":    {letter("\n", "Spam", "Unread"), []string{"SPAM", "UNREAD"}},
 		"archived":         {letter("\n", "Archived", "Starred", "Category Personal"), []string{"CATEGORY_PERSONAL", "STARRED"}},
 		"the same twice":   {letter("\n", "Work", "work", "INBOX", "Inbox"), []string{"INBOX", "Work"}},
+		"a reserved name":  {letter("\n", "Snoozed", "Opened"), []string{"_Snoozed"}},
+		"slashes at ends":  {letter("\n", "/a//b/", "Opened"), []string{"a/b"}},
+		"a long name":      {letter("\n", strings.Repeat("x", 224)+"/y", "Opened"), []string{strings.Repeat("x", 224)}},
 		"labels, but none": {mailbox.Message{Raw: []byte("\n"), Labeled: true, Received: noon}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,11 @@ import (
 	"github.com/postroom-go/postroom/internal/dbquery"
 )
 
-// ErrNoMessage reports that the mailbox has no message of this id.
-var ErrNoMessage = errors.New("gmailtest: no such message")
+// ErrNoMessage reports that the mailbox has no message of this id, and ErrNoLabel that it has no label of this name.
+var (
+	ErrNoMessage = errors.New("gmailtest: no such message")
+	ErrNoLabel   = errors.New("gmailtest: no such label")
+)
 
 // A Message describes a message in the mailbox.
 type Message struct {

@@ -307,13 +307,13 @@ func loadUserLabel(ctx context.Context, tx queue.Tx, account int64, id string) (
 
 func (s *Server) deleteLabel(ctx context.Context, r *request) (any, error) {
 	return nil, s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return removeLabel(ctx, tx, r.account.id, r.param("id"))
+		return removeLabel(ctx, tx, r.account, r.param("id"))
 	})
 }
 
-// removeLabel takes the label off its messages, one change of history each, and forgets it.
-func removeLabel(ctx context.Context, tx queue.Tx, account int64, id string) error {
-	label, err := loadUserLabel(ctx, tx, account, id)
+// removeLabel takes the label off its messages, one change of history each, and out of the filters, and forgets it.
+func removeLabel(ctx context.Context, tx queue.Tx, a *Account, id string) error {
+	label, err := loadUserLabel(ctx, tx, a.id, id)
 	if err != nil {
 		return err
 	}
@@ -325,6 +325,9 @@ func removeLabel(ctx context.Context, tx queue.Tx, account int64, id string) err
 		if _, err := changeLabels(ctx, tx, label.Account, id, nil, []string{label.ID}); err != nil {
 			return err
 		}
+	}
+	if err := forgetLabelInFilters(ctx, tx, a, label.ID); err != nil {
+		return err
 	}
 	_, err = tx.ExecContext(ctx, deleteLabel, label.Account, label.ID)
 	return err

@@ -55,6 +55,11 @@ func TestLabels(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, counted.MessagesTotal)
 	require.EqualValues(t, 1, counted.ThreadsUnread)
+	require.NoError(t, server.Person().Read(t.Context(), id))
+	counted, err = users.Labels.Get("me", created.Id).Do()
+	require.NoError(t, err)
+	require.NoError(t, server.Person().Unread(t.Context(), id))
+	require.Equal(t, []int64{1, 0, 1, 0}, []int64{counted.MessagesTotal, counted.MessagesUnread, counted.ThreadsTotal, counted.ThreadsUnread})
 
 	require.NoError(t, users.Labels.Delete("me", created.Id).Do())
 	require.Equal(t, []string{"INBOX", "UNREAD"}, labels(t, server, id))
@@ -157,4 +162,37 @@ func TestTooManyLabels(t *testing.T) {
 	_, err := users.Labels.Create("me", &gmail.Label{Name: "one more"}).Do()
 	api := requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
 	require.Contains(t, api.Message, "Too many labels")
+}
+
+// Messages of one thread are one thread of a label, and an unread one among them makes it unread.
+func TestLabelsCountThreads(t *testing.T) {
+	server, users := serve(t, nil)
+	first, err := server.Deliver(t.Context(), []byte("Subject: Tea\nMessage-ID: <tea@example.com>\n\n"))
+	require.NoError(t, err)
+	second, err := server.Deliver(t.Context(), []byte("Subject: Re: Tea\nReferences: <tea@example.com>\n\n"))
+	require.NoError(t, err)
+	require.NoError(t, server.Person().Read(t.Context(), first.ID))
+	inbox, err := users.Labels.Get("me", "INBOX").Do()
+	require.NoError(t, err)
+	require.Equal(t, []int64{2, 1, 1, 1}, []int64{inbox.MessagesTotal, inbox.MessagesUnread, inbox.ThreadsTotal, inbox.ThreadsUnread})
+	require.NoError(t, server.Person().Read(t.Context(), second.ID))
+	inbox, err = users.Labels.Get("me", "INBOX").Do()
+	require.NoError(t, err)
+	require.Equal(t, []int64{2, 0, 1, 0}, []int64{inbox.MessagesTotal, inbox.MessagesUnread, inbox.ThreadsTotal, inbox.ThreadsUnread})
+}
+
+// Labels on the wire: a label without colours has none, categories are hidden, and numbers that are zero are there.
+func TestLabelsOnTheWire(t *testing.T) {
+	server, users := serve(t, nil)
+	require.NoError(t, server.CreateLabels(t.Context(), "Plain"))
+	list, err := users.Labels.List("me").Do()
+	require.NoError(t, err)
+	for _, label := range list.Labels {
+		hidden := strings.HasPrefix(label.Id, "CATEGORY_") || label.Id == "CHAT" || label.Id == "IMPORTANT"
+		require.Equal(t, hidden, label.LabelListVisibility == "labelHide", label.Id)
+		require.Equal(t, hidden, label.MessageListVisibility == "hide", label.Id)
+	}
+	_, text := get(t, server, "/gmail/v1/users/me/labels/Label_1?prettyPrint=false")
+	require.JSONEq(t, `{"id": "Label_1", "name": "Plain", "type": "user", "labelListVisibility": "labelShow", "messageListVisibility": "show",
+		"messagesTotal": 0, "messagesUnread": 0, "threadsTotal": 0, "threadsUnread": 0}`, text)
 }

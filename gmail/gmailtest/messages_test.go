@@ -249,3 +249,20 @@ func TestInsertImportSend(t *testing.T) {
 	require.EqualValues(t, 4, profile.MessagesTotal)
 	require.EqualValues(t, 2, profile.ThreadsTotal)
 }
+
+// The last page has no token, also when it is full.
+func TestAFullPageMayBeTheLast(t *testing.T) {
+	_, users := serve(t, letters(2))
+	for range 2 {
+		_, err := users.Drafts.Create("me", draftOf("To: a@example.com\n\n", "")).Do()
+		require.NoError(t, err)
+	}
+	messages, err := users.Messages.List("me").Q("in:inbox").MaxResults(2).Do()
+	require.NoError(t, err)
+	threads, err := users.Threads.List("me").Q("in:inbox").MaxResults(2).Do()
+	require.NoError(t, err)
+	drafts, err := users.Drafts.List("me").MaxResults(2).Do()
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 2, 2}, []int{len(messages.Messages), len(threads.Threads), len(drafts.Drafts)})
+	require.Equal(t, []string{"", "", ""}, []string{messages.NextPageToken, threads.NextPageToken, drafts.NextPageToken})
+}

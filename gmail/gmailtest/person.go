@@ -2,6 +2,7 @@ package gmailtest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -64,9 +65,17 @@ func (p Person) Label(ctx context.Context, name string, ids ...string) error {
 	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, []string{label}, nil) })
 }
 
-// Unlabel takes a label off messages, by its name.
+// Unlabel takes a label off messages, by its name, or returns [ErrNoLabel].
 func (p Person) Unlabel(ctx context.Context, name string, ids ...string) error {
-	return p.withLabel(ctx, name, func(label string) error { return p.change(ctx, ids, nil, []string{label}) })
+	var label labelRow
+	err := p.write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		label, err = p.labelNamed(ctx, tx, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return p.change(ctx, ids, nil, []string{label.ID})
 }
 
 // MoveTo takes messages out of the inbox and puts a label on them, by its name.
@@ -86,12 +95,12 @@ func (p Person) Delete(ctx context.Context, ids ...string) error {
 	})
 }
 
-// RenameLabel gives a label another name.
+// RenameLabel gives a label another name, or returns [ErrNoLabel].
 func (p Person) RenameLabel(ctx context.Context, name, newName string) error {
 	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		label, err := labelNamed(ctx, tx, p.account.id, name)
+		label, err := p.labelNamed(ctx, tx, name)
 		if err != nil {
-			return fmt.Errorf("label %q: %w", name, err)
+			return err
 		}
 		label.Name = newName
 		if err := label.checkName(ctx, tx); err != nil {
@@ -101,14 +110,14 @@ func (p Person) RenameLabel(ctx context.Context, name, newName string) error {
 	})
 }
 
-// DeleteLabel deletes a label, by its name, and takes it off all messages.
+// DeleteLabel deletes a label, by its name, and takes it off all messages, or returns [ErrNoLabel].
 func (p Person) DeleteLabel(ctx context.Context, name string) error {
 	return p.write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		label, err := labelNamed(ctx, tx, p.account.id, name)
+		label, err := p.labelNamed(ctx, tx, name)
 		if err != nil {
-			return fmt.Errorf("label %q: %w", name, err)
+			return err
 		}
-		return removeLabel(ctx, tx, p.account.id, label.ID)
+		return removeLabel(ctx, tx, p.account, label.ID)
 	})
 }
 
@@ -124,6 +133,15 @@ func (p Person) change(ctx context.Context, ids, add, remove []string) error {
 		}
 		return nil
 	})
+}
+
+// labelNamed returns the label, or ErrNoLabel.
+func (p Person) labelNamed(ctx context.Context, tx queue.Tx, name string) (labelRow, error) {
+	label, err := labelNamed(ctx, tx, p.account.id, name)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: %q", ErrNoLabel, name)
+	}
+	return label, err
 }
 
 func (p Person) withLabel(ctx context.Context, name string, do func(label string) error) error {

@@ -85,7 +85,7 @@ func newPublisher(s *Server) *publisher {
 	return p
 }
 
-// PushTo delivers what is published from now on, and what has not been delivered yet, to the target as well.
+// PushTo delivers what is published under the topic from now on to the target as well.
 func (s *Server) PushTo(target PushTarget) error {
 	if !topicName.MatchString(target.Topic) {
 		return fmt.Errorf("gmailtest: PushTarget.Topic is %q; write projects/PROJECT/topics/TOPIC", target.Topic)
@@ -102,7 +102,6 @@ func (s *Server) PushTo(target PushTarget) error {
 	s.publisher.mu.Lock()
 	s.publisher.targets = append(s.publisher.targets, target)
 	s.publisher.mu.Unlock()
-	s.publisher.ring()
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Save writes the state of the server into a new folder, from which [Open] starts another one: a test prepares a mailbox once and
-// begins each case with a copy of it. A folder that has a mailbox already is refused.
+// begins each case with a copy of it. A folder that has a mailbox already is refused. When Save fails, or the process dies, the folder has none.
 func (s *Server) Save(ctx context.Context, dir string) error {
 	path := filepath.Join(dir, stateFile)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -20,9 +20,26 @@ func (s *Server) Save(ctx context.Context, dir string) error {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("gmailtest: save: %s has a mailbox already; give a new folder", dir)
 	}
-	conn, err := s.db.Reader().Connx(ctx)
+	// A copy that is not finished must not be taken for a mailbox.
+	unfinished, err := os.CreateTemp(dir, stateFile+".*")
 	if err != nil {
 		return fmt.Errorf("gmailtest: save: %w", err)
+	}
+	err = errors.Join(unfinished.Close(), s.copyInto(ctx, unfinished.Name()))
+	if err == nil {
+		err = os.Rename(unfinished.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("gmailtest: save: %w", errors.Join(err, os.Remove(unfinished.Name())))
+	}
+	return nil
+}
+
+// copyInto writes the state into an empty file.
+func (s *Server) copyInto(ctx context.Context, path string) error {
+	conn, err := s.db.Reader().Connx(ctx)
+	if err != nil {
+		return err
 	}
 	defer conn.Close()
 	// Reading connections refuse to write, also into another file.
@@ -30,10 +47,8 @@ func (s *Server) Save(ctx context.Context, dir string) error {
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "VACUUM INTO $1", onDisk(path))
 	}
-	if _, onlyErr := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = TRUE"); err != nil || onlyErr != nil {
-		return fmt.Errorf("gmailtest: save: %w", errors.Join(err, onlyErr))
-	}
-	return nil
+	_, onlyErr := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA query_only = TRUE")
+	return errors.Join(err, onlyErr)
 }
 
 // onDisk names a file to SQLite, also for a state in memory, which would else be saved there.

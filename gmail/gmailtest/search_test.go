@@ -204,3 +204,22 @@ func TestEstimateIsCutOff(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 201, threads.ResultSizeEstimate)
 }
+
+// A comma in quotes parts no names, and what stands in a part of a part is found, up to the first megabyte of a message.
+func TestWhereWordsStand(t *testing.T) {
+	server, users := serve(t, nil)
+	found := func(q string) int {
+		t.Helper()
+		list, err := users.Messages.List("me").Q(q).MaxResults(0).Do()
+		require.NoError(t, err)
+		return len(list.Messages)
+	}
+	deliver(t, server, "From: a@example.com\nTo: \"Lee, Ann \\\"Tea\\\" Mae\" <ann@example.com>, Bob Roe <bob@example.com>\n\n")
+	require.Equal(t, 1, found(`to:"lee ann tea mae"`))
+	require.Zero(t, found(`to:"com bob"`))
+
+	deliver(t, server, "Subject: nested\nContent-Type: multipart/mixed; boundary=o\n\n--o\nContent-Type: multipart/alternative; boundary=i\n\n"+
+		"--i\n\nrhubarb\n--i\nContent-Type: text/html\n\n<b>cus</b>tard\n--i--\n--o\n\n"+strings.Repeat("filler ", 150_000)+"\n--o\n\nmarzipan\n--o--\n")
+	require.Equal(t, 1, found("rhubarb custard filler"))
+	require.Zero(t, found("marzipan"))
+}

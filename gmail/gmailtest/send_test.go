@@ -217,3 +217,13 @@ func TestAddressesAsTheyAre(t *testing.T) {
 	_, err = server.Deliver(t.Context(), []byte(nobody))
 	require.NoError(t, err)
 }
+
+// A mailbox gets one copy, however often its addresses stand there.
+func TestOneCopyForEachMailbox(t *testing.T) {
+	server, users := serve(t, nil)
+	ann, _ := another(t, server, "ann@example.com")
+	send(t, users, "To: ann@example.com, ann+news@example.com, ANN@example.com\nCc: Ann <ann+tea@example.com>\nBcc: ann@example.com\n\nHi\n")
+	count, err := ann.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, count)
+}

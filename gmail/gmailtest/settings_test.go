@@ -1,6 +1,7 @@
 package gmailtest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -247,4 +248,73 @@ func TestSettingsThatThereIsOneOf(t *testing.T) {
 			requireAPIError(t, refused, 400, "invalidArgument")
 		})
 	}
+}
+
+// All criteria of a filter count, and a label that is gone is put on nothing: the filter is gone with its last action.
+func TestFiltersInFull(t *testing.T) {
+	server, users := serve(t, nil)
+	filters := users.Settings.Filters
+	_, err := filters.Create("me", &gmail.Filter{
+		Criteria: &gmail.FilterCriteria{To: "team@example.com", Query: "tea", SizeComparison: "smaller", Size: 200},
+		Action:   &gmail.FilterAction{AddLabelIds: []string{"STARRED"}},
+	}).Do()
+	require.NoError(t, err)
+	starred := []string{"INBOX", "STARRED", "UNREAD"}
+	require.Equal(t, starred, deliver(t, server, "To: team@example.com\n\nTea?\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: ann@example.com\n\nTea?\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: team@example.com\n\nCoffee?\n"))
+	require.Equal(t, []string{"INBOX", "UNREAD"}, deliver(t, server, "To: team@example.com\n\nTea? "+strings.Repeat("x", 200)+"\n"))
+
+	bills, err := users.Labels.Create("me", &gmail.Label{Name: "Bills"}).Do()
+	require.NoError(t, err)
+	for _, action := range []*gmail.FilterAction{
+		{AddLabelIds: []string{bills.Id}},
+		{AddLabelIds: []string{bills.Id}, RemoveLabelIds: []string{"UNREAD"}},
+	} {
+		_, err = filters.Create("me", &gmail.Filter{Criteria: &gmail.FilterCriteria{Subject: "invoice"}, Action: action}).Do()
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"Bills", "INBOX"}, deliver(t, server, "Subject: invoice\n\n"))
+	require.NoError(t, users.Labels.Delete("me", bills.Id).Do())
+	require.Equal(t, []string{"INBOX"}, deliver(t, server, "Subject: invoice\n\n"))
+	list, err := filters.List("me").Do()
+	require.NoError(t, err)
+	require.Len(t, list.Filter, 2)
+	for _, filter := range list.Filter {
+		require.NotContains(t, filter.Action.AddLabelIds, bills.Id)
+	}
+}
+
+// What an address is sent through is checked, and its password is never shown; what a patch does not have stays, and an update empties it.
+func TestSendAsThroughAnotherServer(t *testing.T) {
+	_, users := serve(t, nil)
+	sendAs := users.Settings.SendAs
+	for _, server := range []*gmail.SmtpMsa{{Port: 587}, {Host: "smtp.example.com"}, {Host: "smtp.example.com", Port: -1}} {
+		_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", SmtpMsa: server}).Do()
+		requireAPIError(t, err, 400, "invalidArgument")
+	}
+	_, err := sendAs.Create("me", &gmail.SendAs{SendAsEmail: "sales@example.com", TreatAsAlias: true, SmtpMsa: &gmail.SmtpMsa{
+		Host: "smtp.example.com", Port: 587, Username: "sales", Password: "secret",
+	}}).Do()
+	require.NoError(t, err)
+	got, err := sendAs.Get("me", "sales@example.com").Do()
+	require.NoError(t, err)
+	require.Equal(t, "pending", got.VerificationStatus, "of its own domain, and through a server of its own")
+	require.Equal(t, "smtp.example.com", got.SmtpMsa.Host)
+	require.Empty(t, got.SmtpMsa.Username+got.SmtpMsa.Password)
+	require.True(t, got.TreatAsAlias)
+	got, err = sendAs.Patch("me", "sales@example.com", &gmail.SendAs{DisplayName: "Sales"}).Do()
+	require.NoError(t, err)
+	require.True(t, got.TreatAsAlias)
+	got, err = sendAs.Patch("me", "sales@example.com", &gmail.SendAs{ForceSendFields: []string{"TreatAsAlias"}}).Do()
+	require.NoError(t, err)
+	require.False(t, got.TreatAsAlias)
+	require.Equal(t, "Sales", got.DisplayName)
+	got, err = sendAs.Update("me", "sales@example.com", &gmail.SendAs{TreatAsAlias: true}).Do()
+	require.NoError(t, err)
+	require.True(t, got.TreatAsAlias)
+	got, err = sendAs.Update("me", "sales@example.com", &gmail.SendAs{}).Do()
+	require.NoError(t, err)
+	require.False(t, got.TreatAsAlias)
+	require.Empty(t, got.DisplayName)
 }

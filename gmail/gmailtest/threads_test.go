@@ -1,6 +1,7 @@
 package gmailtest_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -119,4 +120,45 @@ func TestThreadFormats(t *testing.T) {
 	require.Len(t, metadata.Messages[1].Payload.Headers, 1)
 	_, err = users.Threads.Get("me", id).Format("raw").Do()
 	requireAPIError(t, err, http.StatusBadRequest, "invalidArgument")
+}
+
+// Threads come with the newest first, by their newest message, page by page; the history id of a thread is that of its last change.
+func TestThreadsComeNewestFirst(t *testing.T) {
+	clock := gmailtest.NewClock(noon)
+	server := open(t, gmailtest.Config{Now: clock.Now})
+	users := client(t, server)
+	var want []string
+	for i := range 9 {
+		clock.Move(time.Minute)
+		message, err := server.Deliver(t.Context(), fmt.Appendf(nil, "Subject: %d\nMessage-ID: <%d@example.com>\n\n", i, i))
+		require.NoError(t, err)
+		want = append([]string{message.ThreadID}, want...)
+	}
+	clock.Move(time.Minute)
+	answer, err := server.Deliver(t.Context(), []byte("Subject: Re: 0\nReferences: <0@example.com>\n\n"))
+	require.NoError(t, err)
+	want = append([]string{answer.ThreadID}, want[:8]...)
+	for _, q := range []string{"", "in:inbox", "is:unread in:inbox"} {
+		var got []string
+		list := users.Threads.List("me").Q(q).MaxResults(4)
+		for _, size := range []int{4, 4, 1} {
+			page, err := list.Do()
+			require.NoError(t, err)
+			require.Len(t, page.Threads, size)
+			for _, thread := range page.Threads {
+				got = append(got, thread.Id)
+			}
+			list.PageToken(page.NextPageToken)
+		}
+		require.Equal(t, want, got, q)
+	}
+
+	first := only(t, users, "rfc822msgid:0@example.com").Id
+	require.NoError(t, server.Person().Star(t.Context(), first))
+	thread, err := users.Threads.Get("me", answer.ThreadID).Do()
+	require.NoError(t, err)
+	require.Equal(t, profile(t, users).HistoryId, thread.HistoryId)
+	changed, err := users.Threads.Modify("me", answer.ThreadID, &gmail.ModifyThreadRequest{RemoveLabelIds: []string{"STARRED"}}).Do()
+	require.NoError(t, err)
+	require.Equal(t, profile(t, users).HistoryId, changed.HistoryId)
 }

@@ -4,11 +4,14 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -229,4 +232,114 @@ func TestAnUploadThatIsRepeatedAtOnce(t *testing.T) {
 	count, err := server.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, count)
+}
+
+// A chunk that is cut on its way counts as far as it came, and the client goes on from there.
+func TestAChunkThatIsCut(t *testing.T) {
+	server, users := serve(t, nil)
+	u := &uploader{t: t, server: server}
+	u.begin()
+	address, err := url.Parse(u.at)
+	require.NoError(t, err)
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address.Host)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nContent-Range: bytes 0-%d/%d\r\n\r\n%s",
+		address.RequestURI(), len(large), len(large)-1, len(large), large[:1000])
+	require.NoError(t, err)
+	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	_, err = io.ReadAll(conn)
+	require.NoError(t, err)
+
+	response, _ := u.do("PUT", u.at, "", "Content-Range", fmt.Sprintf("bytes */%d", len(large)))
+	require.Equal(t, 308, response.StatusCode)
+	require.Equal(t, "bytes=0-999", response.Header.Get("Range"))
+	count, err := server.Count(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, count, "nothing is sent of a part")
+	response, text := u.put(1000, len(large))
+	require.Equal(t, 200, response.StatusCode, text)
+	require.True(t, strings.HasSuffix(rawOf(t, users, only(t, users, "in:sent").Id), large))
+}
+
+// The size may be unknown until the last chunk, and a range that does not fit its body is refused.
+func TestRangesOfChunks(t *testing.T) {
+	server, _ := serve(t, nil)
+	const chunk = 256 << 10
+	for name, test := range map[string]struct {
+		rangeOf, body string
+		status        int
+	}{
+		"more than there is":  {fmt.Sprintf("bytes 0-%d/%d", chunk-1, 2*chunk), "short", 400},
+		"behind its total":    {"bytes 0-9/5", "0123456789", 400},
+		"backwards":           {"bytes 5-4/10", "", 400},
+		"negative":            {"bytes -1-4/10", "01234", 400},
+		"negative total":      {"bytes 0-4/-5", "01234", 400},
+		"no total":            {"bytes 0-4", "01234", 400},
+		"larger than allowed": {fmt.Sprintf("bytes 0-%d/%d", chunk-1, 35<<20+1), large[:chunk], 413},
+		"as large as allowed": {fmt.Sprintf("bytes 0-%d/%d", chunk-1, 35<<20), large[:chunk], 308},
+		"total not known":     {fmt.Sprintf("bytes 0-%d/*", chunk-1), large[:chunk], 308},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &uploader{t: t, server: server}
+			u.begin()
+			response, text := u.do("PUT", u.at, test.body, "Content-Range", test.rangeOf)
+			require.Equal(t, test.status, response.StatusCode, text)
+			response, _ = u.do("PUT", u.at, "", "Content-Range", "bytes */*", "X-Guploader-No-308", "yes")
+			require.Equal(t, 200, response.StatusCode)
+			require.Equal(t, "308", response.Header.Get("X-Http-Status-Code-Override"))
+		})
+	}
+	u := &uploader{t: t, server: server}
+	u.begin()
+	response, _ := u.do("PUT", u.at, large[:chunk], "Content-Range", fmt.Sprintf("bytes 0-%d/*", chunk-1))
+	require.Equal(t, 308, response.StatusCode)
+	response, text := u.put(chunk, len(large))
+	require.Equal(t, 200, response.StatusCode, text)
+	users := client(t, server)
+	require.True(t, strings.HasSuffix(rawOf(t, users, only(t, users, "in:sent").Id), large))
+}
+
+// An upload that goes on has the parameters that it began with.
+func TestAnUploadKeepsItsParameters(t *testing.T) {
+	server, users := serve(t, nil)
+	u := &uploader{t: t, server: server}
+	response, text := u.do("POST", server.URL()+"upload/gmail/v1/users/me/messages?uploadType=resumable&internalDateSource=dateHeader&fields=id", `{"labelIds": ["INBOX"]}`,
+		"Authorization", "Bearer gmailtest", "X-Upload-Content-Type", rfc822)
+	require.Equal(t, 200, response.StatusCode, text)
+	require.NotEmpty(t, response.Header.Get("X-Guploader-Uploadid"))
+	response, text = u.do("PUT", response.Header.Get("Location"), "Date: Sun, 01 Feb 2026 10:00:00 +0000\r\n\r\nHi\r\n")
+	require.Equal(t, 200, response.StatusCode, text)
+	message := only(t, users, "in:inbox")
+	require.JSONEq(t, `{"id": "`+message.Id+`"}`, text)
+	require.Equal(t, time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC).UnixMilli(), message.InternalDate)
+}
+
+// Without uploadType the content says how the message comes.
+func TestUploadsOfNoNamedType(t *testing.T) {
+	server, _ := serve(t, nil)
+	u := &uploader{t: t, server: server}
+	address := server.URL() + "upload/gmail/v1/users/me/messages"
+	related := "--b\r\nContent-Type: application/json\r\n\r\n{\"labelIds\": [\"STARRED\"]}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\n"
+	for name, test := range map[string]struct {
+		contentType, body string
+		status            int
+		want              string
+	}{
+		"multipart":          {"multipart/related; boundary=b", related + "\r\n--b--\r\n", 200, "STARRED"},
+		"multipart, no end":  {"multipart/related; boundary=b", related, 400, "Missing end boundary"},
+		"no boundary":        {"multipart/related", related, 400, "Missing multipart boundary"},
+		"one part":           {"multipart/related; boundary=b", "--b\r\n\r\n{}\r\n--b--\r\n", 400, "Missing end boundary"},
+		"media":              {rfc822, "Subject: x\r\n\r\n", 200, `"id"`},
+		"media of some type": {"text/plain", "Subject: x\r\n\r\n", 400, "is not supported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			response, text := u.do("POST", address, test.body, "Authorization", "Bearer gmailtest", "Content-Type", test.contentType)
+			require.Equal(t, test.status, response.StatusCode, text)
+			require.Contains(t, text, test.want)
+		})
+	}
+	count, err := server.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, count)
 }

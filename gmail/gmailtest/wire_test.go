@@ -3,8 +3,10 @@ package gmailtest_test
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/api/googleapi"
@@ -23,10 +25,12 @@ func TestFields(t *testing.T) {
 		"payload(parts/filename)": `{"payload":{"parts":[{"filename":""},{"filename":"a.csv"}]}}`,
 		"payload/parts(partId,parts/partId)": `{"payload":{"parts":[{"partId":"0","parts":[{"partId":"0.0"},{"partId":"0.1"}]},` +
 			`{"partId":"1"}]}}`,
-		"payload/parts/body(*)":                   `{"payload":{"parts":[{"body":{"size":0}},{"body":{"attachmentId":"ANGjcGFydCAx","size":4}}]}}`,
-		"payload/*/partId":                        `{"payload":{"body":{},"headers":[{},{},{}],"parts":[{"partId":"0"},{"partId":"1"}]}}`,
-		"payload/headers/name, id":                `{"id":"` + id + `","payload":{"headers":[{"name":"From"},{"name":"Message-ID"},{"name":"Content-Type"}]}}`,
-		"payload(mimeType),payload(headers/name)": `{"payload":{"headers":[{"name":"From"},{"name":"Message-ID"},{"name":"Content-Type"}],"mimeType":"multipart/mixed"}}`,
+		"payload/parts/body(*)":                      `{"payload":{"parts":[{"body":{"size":0}},{"body":{"attachmentId":"ANGjcGFydCAx","size":4}}]}}`,
+		"payload/*/partId":                           `{"payload":{"body":{},"headers":[{},{},{}],"parts":[{"partId":"0"},{"partId":"1"}]}}`,
+		"payload/headers/name, id":                   `{"id":"` + id + `","payload":{"headers":[{"name":"From"},{"name":"Message-ID"},{"name":"Content-Type"}]}}`,
+		"payload/parts/body/size,payload/parts/body": `{"payload":{"parts":[{"body":{"size":0}},{"body":{"attachmentId":"ANGjcGFydCAx","size":4}}]}}`,
+		"payload/parts/body,payload/parts/body/size": `{"payload":{"parts":[{"body":{"size":0}},{"body":{"attachmentId":"ANGjcGFydCAx","size":4}}]}}`,
+		"payload(mimeType),payload(headers/name)":    `{"payload":{"headers":[{"name":"From"},{"name":"Message-ID"},{"name":"Content-Type"}],"mimeType":"multipart/mixed"}}`,
 	} {
 		t.Run(fields, func(t *testing.T) {
 			path := "/gmail/v1/users/me/messages/" + id + "?prettyPrint=false&fields=" + strings.ReplaceAll(fields, " ", "%20")
@@ -92,6 +96,8 @@ func TestFormOfAnswers(t *testing.T) {
 	require.True(t, strings.HasPrefix(text, "{\n  \"emailAddress\": "), text)
 	_, text = get(t, server, profile+"?prettyPrint=false&fields=emailAddress")
 	require.Equal(t, `{"emailAddress":"you@example.com"}`, text)
+	_, text = get(t, server, profile+"?$prettyPrint=false&$fields=emailAddress")
+	require.Equal(t, `{"emailAddress":"you@example.com"}`, text)
 	_, text = get(t, server, profile+"?prettyPrint=false", "X-Goog-FieldMask", "emailAddress")
 	require.Equal(t, `{"emailAddress":"you@example.com"}`, text)
 
@@ -106,4 +112,28 @@ func TestFormOfAnswers(t *testing.T) {
 	require.Equal(t, 400, response.StatusCode, text)
 	response, text = get(t, server, profile+"?alt=json")
 	require.Equal(t, 200, response.StatusCode, text)
+}
+
+// The body of an error says what its status says, and has the names of the older and of the newer APIs.
+func TestErrorsOnTheWire(t *testing.T) {
+	server, _ := serve(t, nil)
+	server.Fault(
+		gmailtest.Fault{Status: 400, Reason: "failedPrecondition", Message: "Precondition check failed."},
+		gmailtest.Fault{Nth: 2, Status: 403, Reason: "dailyLimitExceeded", RetryAfter: time.Second},
+		gmailtest.Fault{Nth: 3, Status: 503},
+	)
+	for _, test := range []struct{ path, want string }{
+		{"profile", `{"code": 400, "message": "Precondition check failed.", "status": "FAILED_PRECONDITION",
+			"errors": [{"message": "Precondition check failed.", "domain": "global", "reason": "failedPrecondition"}]}`},
+		{"profile", `{"code": 403, "message": "Forbidden", "status": "PERMISSION_DENIED",
+			"errors": [{"message": "Forbidden", "domain": "usageLimits", "reason": "dailyLimitExceeded"}]}`},
+		{"profile", `{"code": 503, "message": "Service Unavailable", "status": "UNAVAILABLE",
+			"errors": [{"message": "Service Unavailable", "domain": "global", "reason": "backendError"}]}`},
+		{"messages/ffffffffffffffff", `{"code": 404, "message": "Requested entity was not found.", "status": "NOT_FOUND",
+			"errors": [{"message": "Requested entity was not found.", "domain": "global", "reason": "notFound"}]}`},
+	} {
+		response, text := get(t, server, "/gmail/v1/users/me/"+test.path)
+		require.JSONEq(t, `{"error": `+test.want+`}`, text)
+		require.Contains(t, test.want, strconv.Itoa(response.StatusCode))
+	}
 }

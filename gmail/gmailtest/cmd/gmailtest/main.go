@@ -50,9 +50,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w; see gmailtest --help", err) })
 	f.add(cmd)
 	if err := cmd.ExecuteContext(ctx); err != nil {
-		_, _ = fmt.Fprintln(stderr, "gmailtest:", err)
+		_, _ = fmt.Fprintln(stderr, "gmailtest:", strings.TrimPrefix(err.Error(), "gmailtest: "))
 		return 1
 	}
 	return 0
@@ -98,11 +99,49 @@ func (f *flags) sources() (sources []mailbox.Source, err error) {
 	return sources, nil
 }
 
+// check refuses flags that would do nothing.
+func (f *flags) check() error {
+	switch {
+	case f.clientID == "" && f.clientPassword != "":
+		return errors.New("--client-secret is set and --client-id is missing")
+	case f.pushTopic == "" && f.pushURL == "" && f.aud != "":
+		return errors.New("--push-audience is set, and --push-topic and --push-url are missing")
+	default:
+		return nil
+	}
+}
+
 func (f *flags) serve(ctx context.Context, stdout io.Writer) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
 	sources, err := f.sources()
 	if err != nil {
 		return err
 	}
+	server, err := gmailtest.Open(ctx, f.config())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	// Before anything comes in, since a mailbox of --dir may be watched.
+	if f.pushTopic != "" || f.pushURL != "" {
+		if err := server.PushTo(gmailtest.PushTarget{Topic: f.pushTopic, URL: f.pushURL, Audience: f.aud}); err != nil {
+			return err
+		}
+	}
+	emails, err := f.fill(ctx, server, sources, stdout)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "Gmail of %s at %s\n", strings.Join(emails, ", "), server.URL()); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (f *flags) config() gmailtest.Config {
 	cfg := gmailtest.Config{
 		Dir: f.dir, Email: f.email, Listen: f.listen, Control: true,
 		Quota: gmailtest.Quota{PerMinute: f.perMinute, Concurrent: f.concurrent},
@@ -111,36 +150,27 @@ func (f *flags) serve(ctx context.Context, stdout io.Writer) (err error) {
 	if f.clientID != "" {
 		cfg.OAuth.Clients = []gmailtest.OAuthClient{{ID: f.clientID, Secret: f.clientPassword}}
 	}
-	server, err := gmailtest.Open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
+	return cfg
+}
+
+// fill imports the mailboxes and creates the accounts, whose addresses it returns.
+func (f *flags) fill(ctx context.Context, server *gmailtest.Server, sources []mailbox.Source, stdout io.Writer) (emails []string, err error) {
 	for _, source := range sources {
 		added, err := server.Import(ctx, source, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := fmt.Fprintf(stdout, "imported %d messages of %s\n", added, source.Name()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	emails := []string{server.Email()}
+	emails = []string{server.Email()}
 	for _, email := range f.accounts {
 		account, err := server.Account(ctx, email)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		emails = append(emails, account.Email())
 	}
-	if f.pushTopic != "" || f.pushURL != "" {
-		if err := server.PushTo(gmailtest.PushTarget{Topic: f.pushTopic, URL: f.pushURL, Audience: f.aud}); err != nil {
-			return err
-		}
-	}
-	if _, err := fmt.Fprintf(stdout, "Gmail of %s at %s\n", strings.Join(emails, ", "), server.URL()); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return nil
+	return emails, nil
 }
