@@ -13,8 +13,8 @@
 //
 // A [Client] calls Gmail, a [Store] keeps the mail, and [Register] registers the handlers of the jobs with a
 // [queue.Dispatcher]. Each job calls Gmail first and then commits once: what it stores, the jobs that follow and its own
-// completion are one transaction. This package does not decide about mail: the host's OnMessage enqueues the next job, and
-// the decision comes back through a [Ledger] as an action to carry out. Package undo uses a [Mailbox] to undo actions.
+// completion are one transaction. This package does not decide about mail: the host's OnMessage enqueues the job that does, or its
+// Decide spares that job where rules alone decide. The decision comes back through a [Ledger] as an action to carry out. Package undo uses a [Mailbox] to undo actions.
 //
 // # Who owns what
 //

@@ -57,6 +57,7 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 	if err != nil {
 		return err
 	}
+	next := j.next(ctx, w.Attempt, msg)
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.overtaken(ctx, tx, account, raw); err != nil {
 			return err
@@ -65,15 +66,31 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 		if err == nil && isNew {
 			err = wakeOnReply(ctx, tx, w.Queue(), sleeping)
 		}
-		if err != nil || !isNew || j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
+		if err != nil || !isNew || next == nil {
 			return err
 		}
-		return j.OnMessage(ctx, tx, msg)
+		return next(ctx, tx)
 	})
 	if errors.Is(err, errOvertaken) {
 		return queue.Defer(err, 0)
 	}
 	return err
+}
+
+// next returns what follows a message in the transaction that stores it; nil if nothing does.
+func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message) func(ctx context.Context, tx queue.Tx) error {
+	if j.OnMessage == nil || slices.ContainsFunc(j.SkipLabels, msg.HasLabel) {
+		return nil
+	}
+	if j.Decide != nil && w.Job.Failures == 0 {
+		record, err := j.Decide(ctx, msg)
+		if err != nil {
+			j.Logger.WarnContext(ctx, "a message could not be decided about at once", "account_id", msg.AccountID, "message", msg.ProviderID, "error", err)
+		} else if record != nil {
+			return record
+		}
+	}
+	return func(ctx context.Context, tx queue.Tx) error { return j.OnMessage(ctx, tx, msg) }
 }
 
 // overtaken returns errOvertaken if a sync has moved the cursor since the account was read, and past what was read of the
@@ -121,5 +138,6 @@ func messageOf(accountID string, raw *RawMessage, m *mime.Message) *postroom.Mes
 	msg := readmail.Message(m)
 	msg.AccountID, msg.ProviderID, msg.ProviderThreadID = accountID, raw.ID, raw.ThreadID
 	msg.Snippet, msg.LabelIDs, msg.ReceivedAt = raw.Snippet, postroom.NewImage(raw.LabelIDs).LabelIDs, raw.ReceivedAt
+	clean(msg)
 	return msg
 }

@@ -36,6 +36,11 @@ type Config struct {
 	// SkipLabels, in the transaction that stores the message and completes the job; an error rolls that back, and the job
 	// is retried. Default nil: nothing follows.
 	OnMessage func(ctx context.Context, tx queue.Tx, msg *postroom.Message) error
+	// Decide decides about a message at once, in the place of the job that OnMessage enqueues. It is called before the message is
+	// stored, and before it has ids of ours; what it returns is called in the place of OnMessage, in its transaction, when msg has
+	// them. Where it returns nil or an error, which is logged, and after an attempt that has failed, OnMessage is called.
+	// *rules.Classifier has such a method. Default nil: OnMessage is called.
+	Decide func(ctx context.Context, msg *postroom.Message) (record func(ctx context.Context, tx queue.Tx) error, err error)
 
 	// OnLabelDeleted disables the rules that name a label. It is called for each label that Gmail no longer has, in the
 	// transaction that deletes the label here; an error rolls that back. Default nil: nothing follows.
@@ -78,7 +83,7 @@ type Config struct {
 	// defaults of package mime.
 	MailLimits *mime.Limits
 
-	// Logger logs lost history, lost grants, what a comparison with Gmail has found, and messages without a time. Default
+	// Logger logs lost history, lost grants, what a comparison with Gmail has found, messages without a time, and errors of Decide. Default
 	// [slog.Default]; a logger with [slog.DiscardHandler] logs nothing.
 	Logger *slog.Logger
 }
@@ -130,6 +135,9 @@ func (c *Config) validate() error {
 	}
 	if c.Outbox != nil && c.Ledger == nil {
 		faults = append(faults, errors.New("gmail: Config.Outbox is set and Config.Ledger is not; set both: a message is sent for an action"))
+	}
+	if c.Decide != nil && c.OnMessage == nil {
+		faults = append(faults, errors.New("gmail: Config.Decide is set and Config.OnMessage is not; set both: not every message can be decided about at once"))
 	}
 	if c.Topic != "" && !topicName.MatchString(c.Topic) {
 		faults = append(faults, fmt.Errorf("gmail: Config.Topic is %q; write projects/PROJECT/topics/TOPIC", c.Topic))

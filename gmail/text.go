@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/cases"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
@@ -35,6 +36,29 @@ func cleanEscapes(s string) string {
 		}
 	}
 	return out.String()
+}
+
+// clean makes a message what it will be when it is read from the store: what is decided about it before is decided about the same.
+func clean(m *postroom.Message) {
+	texts := []*string{&m.MessageID, &m.InReplyTo, &m.From.Name, &m.From.Email, &m.Subject, &m.Snippet, &m.BodyPlain, &m.BodyHTML}
+	for i := range m.References {
+		texts = append(texts, &m.References[i])
+	}
+	for _, list := range [][]postroom.Address{m.ReplyTo, m.To, m.Cc, m.Bcc} {
+		for i := range list {
+			texts = append(texts, &list[i].Name, &list[i].Email)
+		}
+	}
+	for i := range m.Headers {
+		texts = append(texts, &m.Headers[i].Name, &m.Headers[i].Value)
+	}
+	for i := range m.Attachments {
+		a := &m.Attachments[i]
+		texts = append(texts, &a.Filename, &a.ContentType, &a.ContentID)
+	}
+	for _, text := range texts {
+		*text = dbvalue.Clean(*text)
+	}
 }
 
 // nameKey is a label's name as Gmail compares names: without regard to case.

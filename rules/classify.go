@@ -64,21 +64,32 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 	if err != nil {
 		return fmt.Errorf("classify message %s: %w", msg.ID, err)
 	}
+	record, err := c.prepare(ctx, msg, decisions)
+	if err != nil {
+		return fmt.Errorf("classify message %s: %w", msg.ID, err)
+	}
+	return w.Complete(ctx, record)
+}
+
+// prepare returns what records the decisions about a message.
+func (c *classifier) prepare(
+	ctx context.Context, msg *postroom.Message, decisions []postroom.Decision,
+) (record func(ctx context.Context, tx queue.Tx) error, err error) {
 	missing := make([]string, len(decisions))
 	for i := range decisions {
 		decisions[i] = c.usable(decisions[i])
 		if missing[i], err = c.resolveLabels(ctx, msg, &decisions[i]); err != nil {
-			return fmt.Errorf("classify message %s: %w", msg.ID, err)
+			return nil, err
 		}
 	}
-	return w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
+	return func(ctx context.Context, tx queue.Tx) error {
 		for i, decision := range decisions {
 			if err := c.record(ctx, tx, msg, decision, missing[i]); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}, nil
 }
 
 // record records a decision, or the reason for which it cannot be executed.
@@ -107,19 +118,27 @@ func (c *classifier) decideByRules(ctx context.Context, msg *postroom.Message) (
 
 func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload], msg *postroom.Message) ([]postroom.Decision, error) {
 	decisions, err := c.decideByRules(ctx, msg)
-	if err != nil || len(decisions) > 0 && decisions[0].Source != postroom.SourceNone {
+	if err != nil || c.final(decisions) {
 		return decisions, err
-	}
-	if c.cfg.Fallback == nil {
-		for i := range decisions {
-			decisions[i].Rationale += ", and no model is configured"
-		}
-		return decisions, nil
 	}
 	decision, err := queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
 		return c.cfg.Fallback.Decide(ctx, msg)
 	})
 	return []postroom.Decision{byModel(decision)}, err
+}
+
+// final reports whether the rules have the last word: one has decided, or there is no fallback, which the decision says then.
+func (c *classifier) final(decisions []postroom.Decision) bool {
+	switch {
+	case len(decisions) > 0 && decisions[0].Source != postroom.SourceNone:
+		return true
+	case c.cfg.Fallback != nil:
+		return false
+	}
+	for i := range decisions {
+		decisions[i].Rationale += ", and no model is configured"
+	}
+	return true
 }
 
 // byModel stamps the decision of the fallback as a model's, whatever it says of itself: an answer that a mail has talked into

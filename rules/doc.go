@@ -6,7 +6,8 @@
 // A [JobClassify] names a message. Its handler, which [Register] registers, asks the [Engine]. The engine holds the stored
 // rules compiled as a [Set] and loads them again when the [Store] has changed; it disables a rule that cannot be evaluated,
 // and the others decide. If no rule matches, the handler asks [Config].Fallback, for instance a language model. It records
-// the decision, with label names replaced by ids, in the ledger, in the transaction that completes the job.
+// the decision, with label names replaced by ids, in the ledger, in the transaction that completes the job. A [Classifier] does so
+// in the transaction that stores the message, where rules alone decide, and spares the job.
 //
 // A [Rule] comes from a YAML file ([Parse], then [Store.Import]) or from a host's own pages ([Store.Create],
 // [Store.Patch]). Both are checked before they are stored, regular expressions included.

@@ -95,6 +95,16 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	return set.decide(msg, time.Now(), f), nil
 }
 
+// DecideAlone is [Engine.DecideAll] for a message that is not stored yet. Where a rule asks about other messages, which may be on
+// their way as well, ok is false: decide when they are stored.
+func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision, ok bool, err error) {
+	set, err := e.current(ctx)
+	if err != nil || set.asksSenders {
+		return nil, false, err
+	}
+	return set.decide(msg, time.Now(), &facts{server: e.server}), true, nil
+}
+
 // factsOf returns what the rules of the set need to know besides the message.
 func (e *Engine) factsOf(ctx context.Context, set *Set, msg *postroom.Message) (*facts, error) {
 	f := &facts{server: e.server}

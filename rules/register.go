@@ -50,5 +50,5 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	return nil
 }
 
-// A classifier is the handler of [JobClassify].
+// A classifier is the handler of [JobClassify], and what a [Classifier] has of it.
 type classifier struct{ cfg Config }

@@ -176,7 +176,7 @@ func (h *host) close() error {
 
 // These methods connect packages that do not import each other. Each enqueues the next job in the transaction of the last.
 
-// classify follows ingest.
+// classify follows ingest where the rules alone do not decide.
 func (h *host) classify(ctx context.Context, tx queue.Tx, msg *postroom.Message) error {
 	_, err := h.queue.EnqueueTx(ctx, tx, rules.NewClassifyJob(msg.AccountID, msg.ID))
 	return err
@@ -216,6 +216,11 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	classify := rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Fallback: model, Kinds: kinds}
+	classifier, err := rules.NewClassifier(classify)
+	if err != nil {
+		return nil, err
+	}
 	var asks error
 	if h.bot != nil {
 		asks = discord.Register(d, h.bot)
@@ -226,10 +231,11 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	return d, errors.Join(
 		asks,
 		gmail.Register(d, gmail.Config{
-			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox,
+			Decide: classifier.Decide, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
-		rules.Register(d, rules.Config{Messages: h.mail, Labels: h.mail, Ledger: h.ledger, Rules: engine, Fallback: model, Kinds: kinds}),
+		rules.Register(d, classify),
 		undo.Register(d, h.undoing),
 	)
 }

@@ -42,6 +42,17 @@ func TestRunOnceEndsWhileAllIsStopped(t *testing.T) {
 	require.Equal(t, 1, m.server.Counts()[gmailtest.MessagesDelete])
 }
 
+// What rules decide is recorded with the message, without a job in between.
+func TestRulesDecideWithoutAJob(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1), letterNamed(2))
+	runOnce(t, m.where...)
+	require.Len(t, m.actions(), 2)
+	r := m.postroomd("jobs", "list", "--type", "ingest.gmail,classify", "--json")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.Contains(t, r.stdout, "ingest.gmail")
+	require.NotContains(t, r.stdout, "classify")
+}
+
 // Nor does it wait for an address that is told of requests and does not answer.
 func TestRunOnceEndsThoughAWebhookIsDown(t *testing.T) {
 	receiver := httptest.NewServer(http.NotFoundHandler())

@@ -1,0 +1,46 @@
+package rules
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A Classifier decides about a message while it is being stored, as [JobClassify] does later, and spares that job. It decides where
+// rules alone can; where a rule asks about other messages or a model is to decide, the job does. It is safe for concurrent
+// use. [NewClassifier] makes one; the zero Classifier is unusable.
+type Classifier struct{ classifier }
+
+// NewClassifier makes a classifier with the configuration that [Register] is given; a missing field is an error that names it.
+func NewClassifier(cfg Config) (*Classifier, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &Classifier{classifier{cfg}}, nil
+}
+
+// An aloneDecider may decide about a message by what the message says alone, as [Engine] does.
+type aloneDecider interface {
+	DecideAlone(ctx context.Context, msg *postroom.Message) (decisions []postroom.Decision, ok bool, err error)
+}
+
+// Decide decides about a message that is not stored yet, and returns what records the decisions. Call that in the transaction that
+// stores the message, when it has its ids: the ledger checks there that the rules are still as they were. Where the decision must
+// wait for [JobClassify], which is then to be enqueued, record is nil. It is for the field Decide of the configuration of package
+// gmail. Do not call it inside a write transaction.
+func (c *Classifier) Decide(ctx context.Context, msg *postroom.Message) (record func(ctx context.Context, tx queue.Tx) error, err error) {
+	rules, ok := c.cfg.Rules.(aloneDecider)
+	if !ok {
+		return nil, nil
+	}
+	decisions, ok, err := rules.DecideAlone(ctx, msg)
+	if err == nil && ok && c.final(decisions) {
+		record, err = c.prepare(ctx, msg, decisions)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("classify: %w", err)
+	}
+	return record, nil
+}
