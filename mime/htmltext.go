@@ -19,8 +19,9 @@ type HTMLText struct {
 	// Links are the links, in the order of the source; the first 1000.
 	Links []Link
 
-	// Incomplete reports that the style sheets were too large or too intricate to be applied whole, so that Text may hold text
-	// that a person does not see. No page that was made to be read is.
+	// Incomplete reports that Text may hold text that a person does not see: the style sheets were too large or too intricate
+	// to be applied whole, or a rule that hides text applies or not depending on what is not read; see [ReadHTML]. Hardly any
+	// page that was made to be read is.
 	Incomplete bool
 }
 
@@ -101,6 +102,14 @@ const (
 // page's own style sheets and the styles of its elements, as a browser does in a window of 1280 by 800 pixels with scripts
 // turned off, pictures and sheets from elsewhere not loaded.
 //
+// A rule of which it is not known whether it applies shows what it shows and hides nothing; where it would hide, the text
+// counts as seen, and the reading is Incomplete. Such rules are those of @container and of @scope with a limit, those with
+// states that a person changes or that depend on what is filled in (:valid, :in-range, :checked of radio buttons in a group), with
+// :nth-child(… of …), with more than 64 different selectors before "+" or "~" or 31 different :has, and those under @supports for
+// properties that are not known. Animations are not run; what :hover, :focus, :target and :visited style is not applied.
+// The options of a select and the content of a closed details element are seen, since a person opens them with a click, and
+// mail clients that do not know the elements show it.
+//
 // Every input is accepted. Time grows linearly with its size, and all that is allocated stays under four times its size and
 // 256 KiB. What is not UTF-8 counts as the U+FFFD that it becomes.
 func ReadHTML(source string) HTMLText {
@@ -124,7 +133,7 @@ func (r *htmlReader) result() HTMLText {
 		l.End = min(l.End, len(text))
 		l.Start = min(l.Start, l.End)
 	}
-	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Links: r.links, Incomplete: r.sheet.overfull || r.matcher.budget < 0}
+	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Links: r.links, Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0}
 }
 
 func (r *htmlReader) hiddenTexts() []HiddenText {
