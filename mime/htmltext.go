@@ -102,13 +102,14 @@ const (
 // page's own style sheets and the styles of its elements, as a browser does in a window of 1280 by 800 pixels with scripts
 // turned off, pictures and sheets from elsewhere not loaded.
 //
-// A rule of which it is not known whether it applies shows what it shows and hides nothing; where it would hide, the text
-// counts as seen, and the reading is Incomplete. Such rules are those of @container and of @scope with a limit, those with
-// states that a person changes or that depend on what is filled in (:valid, :in-range, :checked of radio buttons in a group), with
-// :nth-child(… of …), with more than 64 different selectors before "+" or "~" or 31 different :has, and those under @supports for
-// properties that are not known. Animations are not run; what :hover, :focus, :target and :visited style is not applied.
-// The options of a select and the content of a closed details element are seen, since a person opens them with a click, and
-// mail clients that do not know the elements show it.
+// A rule that cannot be judged may reveal text and does not hide any: the text that it would hide counts as seen, and the
+// reading is Incomplete. Such rules are those of @container, of @scope with a limit, and under @supports for properties that
+// are not known; and those whose selectors ask for :valid and other states that depend on what is filled in, for :checked of
+// radio buttons in a group, for :nth-child with "of", for more than 64 different elements before "+" or "~", or for more than
+// 31 different :has. Animations are not run, and styles for :hover, :focus, :target and :visited are not applied.
+//
+// The options of a select and the content of a closed details element count as seen: a person opens them with a click, and
+// mail clients that do not know the elements show what they hold.
 //
 // Every input is accepted. Time grows linearly with its size, and all that is allocated stays under four times its size and
 // 256 KiB. What is not UTF-8 counts as the U+FFFD that it becomes.
