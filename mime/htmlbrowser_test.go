@@ -33,6 +33,9 @@ func TestBrowserSeesTheSame(t *testing.T) {
 	for name, html := range seenTexts {
 		pages["seen: "+name] = html
 	}
+	for page := range seenPages(t) {
+		pages["written: "+page] = page
+	}
 	files, err := filepath.Glob("testdata/html/*.html")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -84,7 +87,7 @@ func showPages(t *testing.T, pages map[string]string) map[string]string {
 		fmt.Fprintf(w, lookAtPages, len(names))
 	}))
 	defer server.Close()
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
@@ -109,7 +112,12 @@ func showPages(t *testing.T, pages map[string]string) map[string]string {
 // place on the page that nothing clips away, in a size, an opacity and a color that can be told from the background.
 const lookAtPages = `<!doctype html><body><script>
 const count = %d, frames = [], texts = [];
-const rgba = (color) => { const v = color.match(/[\d.]+/g).map(Number); return v.length > 3 ? v : [...v, 1]; };
+const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+const rgba = (color) => {
+  if (color.startsWith("rgb")) { const v = color.match(/[\d.]+/g).map(Number); return v.length > 3 ? v : [...v, 1]; }
+  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255];
+};
 const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
 const luminance = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -134,6 +142,7 @@ const isClipped = (style) => {
   const [top, right, bottom, left] = edges[1].split(", ").map(parseFloat); // auto is NaN
   return right - left <= 1 || bottom - top <= 1;
 };
+const isHit = (e, x, y) => e.ownerDocument.elementsFromPoint(x, y).some((hit) => e.contains(hit));
 const isSeen = (node, view) => {
   const e = node.parentElement, style = view.getComputedStyle(e);
   if (e.closest("script,style,title,iframe,template,noframes,noembed") || !e.checkVisibility()) return false;
@@ -143,11 +152,12 @@ const isSeen = (node, view) => {
   let boxes = [...range.getClientRects()].map((r) => ({ l: r.left, r: r.right, t: r.top, b: r.bottom })), opacity = 1, absolute = false;
   for (let p = e; p && p !== p.ownerDocument.body; p = p.parentElement) {
     const s = view.getComputedStyle(p), r = p.getBoundingClientRect();
-    opacity *= parseFloat(s.opacity) * (s.filter === "opacity(0)" ? 0 : 1);
+    opacity *= parseFloat(s.opacity) * parseFloat((s.filter.match(/opacity\((.*?)\)/) || [0, 1])[1]);
     const isOut = absolute && s.position === "static"; // such a box does not clip
     if (!isOut && s.display !== "inline" && s.overflowX !== "visible")
       boxes = boxes.map((q) => ({ l: Math.max(q.l, r.left), r: Math.min(q.r, r.right), t: Math.max(q.t, r.top), b: Math.min(q.b, r.bottom) }));
-    if (s.clipPath.startsWith("inset(50") || isClipped(s)) boxes = [];
+    if (isClipped(s)) boxes = [];
+    if (s.clipPath !== "none") boxes = boxes.filter((q) => isHit(p, (q.l + q.r) / 2, (q.t + q.b) / 2));
     absolute = (absolute && isOut) || s.position === "absolute" || s.position === "fixed";
   }
   boxes = boxes.filter((q) => q.r - q.l > 1 && q.b - q.t > 1 && q.r > 0 && q.b > 0 && q.l < 5000);

@@ -1,53 +1,110 @@
 package mime
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// styledBy are the attributes that style an element.
-const styledBy = 1<<attrStyle | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText | 1<<attrOpen
+// styledBy are the attributes that style an element as a sheet would.
+const styledBy = 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText
 
 // styleIn computes the style of an element: what browsers give it, then its attributes, the sheets and its style attribute.
-func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode, before *identity) textStyle {
-	around := rootStyle()
+func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode) textStyle {
+	if r.matcher.survey != nil {
+		if r.matcher.budget >= 0 {
+			r.matcher.find(self, ancestors)
+		}
+		return textStyle{}
+	}
+	around := &pageStyle
 	if len(ancestors) > 0 {
-		around = ancestors[len(ancestors)-1].style
+		around = &ancestors[len(ancestors)-1].style
 	}
 	element := &elements[self.tag]
 	c := &r.cascade
 	c.has = 0
 	r.defaults(self.tag, element, set)
+	c.keepDefaults()
 	if set.has&styledBy != 0 {
 		r.presentation(self.tag, set)
 	}
-	r.inline = r.inline[:0]
-	if set.has&(1<<attrStyle) != 0 {
-		r.inline = parseDeclarations(set.get(attrStyle), r.quirks, r.inline)
+	r.readInline(set)
+	var matched []cssMatch
+	if len(r.sheet.selectors) > 0 && r.matcher.budget >= 0 {
+		matched = r.matcher.find(self, ancestors)
 	}
-	if len(r.sheet.selectors) == 0 || r.matcher.budget < 0 {
-		c.add(r.inline, false)
-		c.add(r.inline, true)
-		return c.apply(&around, element.traits)
+	r.vars = around.vars
+	if r.sheet.asks&asksVariables != 0 || r.inlineAsks {
+		r.setVariables(around.vars, matched)
 	}
-	matched := r.matcher.find(self, ancestors, before)
-	for _, important := range []bool{false, true} {
-		for _, i := range matched {
-			r.addRule(&r.sheet.selectors[i], important)
-		}
-		c.add(r.inline, important)
-	}
-	return c.apply(&around, element.traits)
+	r.addAll(matched)
+	style := c.apply(around, element.traits)
+	style.vars = r.vars
+	return style
 }
 
-func (r *htmlReader) addRule(selector *cssSelector, important bool) {
-	rule := r.sheet.rules[selector.rule]
-	r.matcher.budget -= int(rule.count)
-	decls := r.sheet.decls[rule.first : rule.first+rule.count]
-	if selector.unsure {
-		r.cascade.addRevealing(decls, important)
-	} else {
-		r.cascade.add(decls, important)
+// readInline reads the style attribute.
+func (r *htmlReader) readInline(set *attrSet) {
+	r.inline, r.inlineTexts, r.inlineAsks = r.inline[:0], r.inlineTexts[:0], false
+	if set.has&(1<<attrStyle) == 0 {
+		return
+	}
+	p := declParser{quirks: r.quirks, out: r.inline, texts: r.inlineTexts, textRoom: variableTexts}
+	p.parse(set.get(attrStyle))
+	r.inline, r.inlineTexts, r.inlineAsks = p.out, p.texts, p.asksVariables
+	if p.asksLayerBelow {
+		r.sheet.asks |= asksLayerBelow
+	}
+}
+
+// addAll adds to the cascade what matched, and the style attribute. Layers of important declarations come in the opposite order.
+func (r *htmlReader) addAll(matched []cssMatch) {
+	r.addMatches(matched, false)
+	r.addDeclarations(r.inline, r.inlineTexts, false)
+	if len(r.sheet.layers) > 0 && len(matched) > 1 {
+		slices.SortStableFunc(matched, func(a, b cssMatch) int {
+			return int(r.sheet.rank(&r.sheet.selectors[b.selector]) - r.sheet.rank(&r.sheet.selectors[a.selector]))
+		})
+	}
+	r.addMatches(matched, true)
+	r.addDeclarations(r.inline, r.inlineTexts, true)
+}
+
+func (r *htmlReader) addMatches(matched []cssMatch, important bool) {
+	keepsBelow := r.sheet.asks&asksLayerBelow != 0
+	layer := int32(-1)
+	for _, match := range matched {
+		rule := &r.sheet.rules[r.sheet.selectors[match.selector].rule]
+		r.matcher.budget -= int(rule.count)
+		if keepsBelow && rule.layer != layer {
+			r.cascade.keepBelow()
+			layer = rule.layer
+		}
+		decls := r.sheet.decls[rule.first : rule.first+rule.count]
+		if match.unsure || rule.unsure {
+			r.cascade.addRevealing(decls, important)
+		} else {
+			r.addDeclarations(decls, r.sheet.texts, important)
+		}
+	}
+	if keepsBelow {
+		r.cascade.keepBelow()
+	}
+}
+
+// addDeclarations adds declarations that are important, or those that are not.
+func (r *htmlReader) addDeclarations(decls []cssDecl, texts []string, important bool) {
+	for i := range decls {
+		switch d := &decls[i]; {
+		case d.important != important || d.prop == propVariable:
+		case d.text > 0:
+			r.addWithVariables(d, texts)
+		case d.prop == propAll:
+			r.cascade.setAll(d.value)
+		default:
+			r.cascade.set(d.prop, d.value)
+		}
 	}
 }
 
@@ -90,6 +147,9 @@ func (r *htmlReader) defaults(tag htmlTag, element *htmlElement, set *attrSet) {
 		if set.has&(1<<attrOpen) == 0 {
 			c.set(propDisplay, cssValue{word: wordNone})
 		}
+	}
+	if set.has&(1<<attrPopover) != 0 {
+		c.set(propDisplay, cssValue{word: wordNone})
 	}
 }
 

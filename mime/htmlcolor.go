@@ -73,6 +73,10 @@ func parseColor(s string) (htmlColor, bool) {
 		c, ok := colorNames[s]
 		return htmlColor{uint8(c >> 16), uint8(c >> 8), uint8(c), uint8(c >> 24)}, ok
 	}
+	if name == "color" {
+		rest = strings.TrimPrefix(rest, "srgb ")
+		name = "srgb"
+	}
 	args := strings.FieldsFunc(strings.TrimSuffix(rest, ")"), func(r rune) bool {
 		return r == ',' || r == '/' || isHTMLSpace(byte(r))
 	})
@@ -91,6 +95,12 @@ func parseColor(s string) (htmlColor, bool) {
 		return rgbColor(args, alpha)
 	case "hsl", "hsla":
 		return hslColor(args, alpha)
+	case "hwb":
+		return hwbColor(args, alpha)
+	case "srgb":
+		return srgbColor(args, alpha)
+	case "lab", "lch", "oklab", "oklch":
+		return labColor(name, args, alpha)
 	default:
 		return htmlColor{}, false
 	}
@@ -142,17 +152,22 @@ func rgbColor(args []string, alpha float64) (htmlColor, bool) {
 }
 
 func hslColor(args []string, alpha float64) (htmlColor, bool) {
-	hue, err := strconv.ParseFloat(strings.TrimSuffix(args[0], "deg"), 64)
+	hue, ok0 := parseHue(args[0])
 	saturation, ok := parseChannel(args[1], 1)
 	lightness, ok2 := parseChannel(args[2], 1)
-	if err != nil || !ok || !ok2 || math.IsNaN(hue) || math.IsInf(hue, 0) {
+	if !ok0 || !ok || !ok2 {
 		return htmlColor{}, false
 	}
+	return colorOfHue(hue, saturation, lightness, alpha), true
+}
+
+// colorOfHue is the color of a hue in degrees, a saturation and a lightness.
+func colorOfHue(hue, saturation, lightness, alpha float64) htmlColor {
 	channel := func(n float64) uint8 {
 		k := math.Mod(math.Mod(n+hue/30, 12)+12, 12)
 		return toByte(255 * (lightness - saturation*min(lightness, 1-lightness)*max(-1, min(k-3, 9-k, 1))))
 	}
-	return htmlColor{channel(0), channel(8), channel(4), toByte(alpha * 255)}, true
+	return htmlColor{channel(0), channel(8), channel(4), toByte(alpha * 255)}
 }
 
 func toByte(v float64) uint8 { return uint8(max(0, min(math.Round(v), 255))) }

@@ -15,6 +15,7 @@ const (
 	propBottom
 	propClip
 	propColor
+	propContent
 	propContentVisibility
 	propDisplay
 	propFillColor
@@ -35,24 +36,44 @@ const (
 	propPaddingBottom
 	propPosition
 	propRight
+	propRotate
+	propScale
 	propTextIndent
 	propTop
 	propTransform
+	propTranslate
 	propVisibility
 	propWhiteSpace
 	propWidth
+	propZoom
 	propCount
 
 	// Those that set others.
+	propAll
 	propBackgroundAll
 	propClipPath
 	propFont
 	propInset
+	propInsetBlock
+	propInsetInline
 	propMargin
+	propMarginBlock
+	propMarginInline
 	propPadding
+
+	propVariable // one that the page makes up
 )
 
+// The sides of a text that runs from left to right are those of the page.
 var propsByName = map[string]cssProp{
+	"all": propAll, "block-size": propHeight, "content": propContent, "inline-size": propWidth, "inset-block": propInsetBlock,
+	"inset-block-end": propBottom, "inset-block-start": propTop, "inset-inline": propInsetInline, "inset-inline-end": propRight,
+	"inset-inline-start": propLeft, "margin-block": propMarginBlock, "margin-block-start": propMarginTop,
+	"margin-inline": propMarginInline, "margin-inline-start": propMarginLeft, "max-block-size": propMaxHeight,
+	"max-inline-size": propMaxWidth, "min-block-size": propMinHeight, "min-inline-size": propMinWidth, "overflow-block": propOverflow,
+	"overflow-inline": propOverflow, "padding-block-end": propPaddingBottom, "rotate": propRotate, "scale": propScale,
+	"translate": propTranslate, "-webkit-clip-path": propClipPath, "-webkit-filter": propFilter, "-webkit-opacity": propOpacity,
+	"-webkit-transform": propTransform, "zoom": propZoom,
 	"background": propBackgroundAll, "background-color": propBackground, "background-image": propBackgroundImage,
 	"bottom": propBottom, "clip": propClip, "clip-path": propClipPath, "color": propColor,
 	"content-visibility": propContentVisibility, "display": propDisplay, "-webkit-text-fill-color": propFillColor,
@@ -90,6 +111,12 @@ const (
 	wordRelative
 	wordKeep      // blanks and lines as they are
 	wordKeepLines // lines as they are
+	wordNoWrap    // lines are not broken
+
+	// What a property goes back to; see cascade.restore.
+	wordUnset
+	wordRevert
+	wordRevertLayer
 )
 
 // A cssUnit is what a number counts.
@@ -115,21 +142,20 @@ type cssDecl struct {
 	prop      cssProp
 	important bool
 	value     cssValue
+	// text is 1 + the place, among the texts, of a value that holds variables; of a variable, of its name, which its value follows.
+	text int32
 }
 
-// parseDeclarations appends the declarations of a block or a style attribute that matter and are valid. In quirks mode,
-// lengths need no unit.
-func parseDeclarations(text string, quirks bool, out []cssDecl) []cssDecl {
+// parse appends the declarations of a block or a style attribute that matter and are valid.
+func (p *declParser) parse(text string) {
 	if strings.Contains(text, "/*") {
 		text = removeCSSComments(text)
 	}
-	p := declParser{quirks: quirks, first: len(out), out: out}
 	for len(text) > 0 {
 		end := declarationEnd(text)
 		p.declaration(text[:end])
 		text = text[min(end+1, len(text)):]
 	}
-	return p.out
 }
 
 // declarationEnd returns the offset of the semicolon that ends the first declaration.
@@ -178,10 +204,14 @@ func quotedLength(text string) int {
 }
 
 type declParser struct {
-	quirks    bool
+	quirks    bool // lengths need no unit
 	important bool
 	first     int // of this block
 	out       []cssDecl
+	texts     []string
+	textRoom  int // how many more texts may be kept
+
+	asksVariables, asksLayerBelow bool
 }
 
 func (p *declParser) declaration(text string) {
@@ -189,27 +219,47 @@ func (p *declParser) declaration(text string) {
 	if !ok {
 		return
 	}
-	prop, ok := propOf(trimCSS(name))
+	name, value = trimCSS(name), trimCSS(value)
+	prop, ok := propOf(name)
 	if !ok {
 		return
 	}
-	value = lowerCSS(trimCSS(value))
 	p.important = false
 	if bang := strings.LastIndexByte(value, '!'); bang >= 0 {
-		if trimCSS(value[bang+1:]) != "important" {
+		if lowerCSS(trimCSS(value[bang+1:])) != "important" {
 			return
 		}
 		p.important = true
 		value = trimCSS(value[:bang])
 	}
-	if value != "" {
+	written := value
+	value = lowerCSS(value)
+	switch {
+	case prop == propVariable:
+		p.keepText(prop, unescapeCSS(name), written)
+	case hasVariable(value):
+		p.keepText(prop, written)
+	case value != "":
 		p.property(prop, value)
 	}
+}
+
+// keepText keeps what is only known with the variables of an element.
+func (p *declParser) keepText(prop cssProp, texts ...string) {
+	p.asksVariables = true
+	if p.textRoom -= len(texts); p.textRoom < 0 {
+		return
+	}
+	p.out = append(p.out, cssDecl{prop: prop, important: p.important, text: int32(len(p.texts) + 1)})
+	p.texts = append(p.texts, texts...)
 }
 
 func propOf(name string) (cssProp, bool) {
 	if strings.IndexByte(name, '\\') >= 0 {
 		name = unescapeCSS(name)
+	}
+	if strings.HasPrefix(name, "--") {
+		return propVariable, true
 	}
 	prop, ok := propNames.find(name)
 	return cssProp(prop), ok
@@ -236,6 +286,7 @@ func (p *declParser) property(prop cssProp, value string) {
 		}
 	}
 	switch prop {
+	case propAll: // takes words only
 	case propColor, propFillColor, propBackground:
 		if v, ok := colorValue(value); ok {
 			p.set(prop, v)
@@ -250,14 +301,20 @@ func (p *declParser) property(prop cssProp, value string) {
 		if v, ok := p.fontSize(value); ok {
 			p.set(prop, v)
 		}
-	case propMargin, propPadding, propInset:
+	case propMargin, propPadding, propInset, propInsetBlock, propInsetInline, propMarginBlock, propMarginInline:
 		p.sides(prop, value)
 	case propOpacity:
 		if v, ok := opacityValue(value); ok {
 			p.set(prop, v)
 		}
-	case propClip, propClipPath, propTransform, propFilter:
+	case propClip, propClipPath, propContent, propFilter:
 		p.set(propClipOf(prop), cssValue{word: shapeWord(prop, value)})
+	case propTransform, propRotate, propScale, propTranslate:
+		p.set(prop, transformValue(prop, value))
+	case propZoom:
+		if v, ok := zoomValue(value); ok {
+			p.set(prop, v)
+		}
 	default:
 		p.wordOrLength(prop, value)
 	}
@@ -272,11 +329,14 @@ func propClipOf(prop cssProp) cssProp {
 }
 
 var globalWords = map[string]cssWord{
-	"inherit": wordInherit, "initial": wordInitial, "unset": wordInitial, "revert": wordInitial, "revert-layer": wordInitial,
+	"inherit": wordInherit, "initial": wordInitial, "unset": wordUnset, "revert": wordRevert, "revert-layer": wordRevertLayer,
 }
 
 // global sets a property, or all that it stands for, to what is around it or to what it begins with.
 func (p *declParser) global(prop cssProp, v cssValue) {
+	if v.word == wordRevertLayer {
+		p.asksLayerBelow = true
+	}
 	switch prop {
 	case propBackgroundAll:
 		p.set(propBackground, v)
@@ -289,8 +349,12 @@ func (p *declParser) global(prop cssProp, v cssValue) {
 		p.set(propMarginTop, v)
 	case propPadding:
 		p.set(propPaddingBottom, v)
-	case propInset:
-		for _, side := range []cssProp{propLeft, propTop, propRight, propBottom} {
+	case propMarginBlock:
+		p.set(propMarginTop, v)
+	case propMarginInline:
+		p.set(propMarginLeft, v)
+	case propInset, propInsetBlock, propInsetInline:
+		for _, side := range insetSides[prop] {
 			p.set(side, v)
 		}
 	default:
@@ -316,7 +380,7 @@ func colorValue(value string) (cssValue, bool) {
 		}
 		value = trimCSS(value)
 	}
-	if value == "currentcolor" || strings.Contains(value, "var(") {
+	if value == "currentcolor" {
 		return cssValue{word: wordUnknown}, true
 	}
 	c, ok := parseColor(value)
@@ -324,8 +388,7 @@ func colorValue(value string) (cssValue, bool) {
 }
 
 func imageWord(value string) cssWord {
-	if strings.Contains(value, "url(") || strings.Contains(value, "gradient(") || strings.Contains(value, "image-set(") ||
-		strings.Contains(value, "var(") {
+	if strings.Contains(value, "url(") || strings.Contains(value, "gradient(") || strings.Contains(value, "image-set(") {
 		return wordUnknown
 	}
 	return wordNone
@@ -406,80 +469,20 @@ func (p *declParser) sides(prop cssProp, value string) {
 	case propMargin:
 		p.set(propMarginTop, sides[0])
 		p.set(propMarginLeft, sides[3])
-		return
+	case propMarginBlock:
+		p.set(propMarginTop, sides[0])
+	case propMarginInline:
+		p.set(propMarginLeft, sides[0])
 	case propPadding:
 		p.set(propPaddingBottom, sides[2])
-		return
-	}
-	for i, side := range []cssProp{propTop, propRight, propBottom, propLeft} {
-		p.set(side, sides[i])
-	}
-}
-
-// shapeWord returns wordHidden for a shape that leaves nothing to see.
-func shapeWord(prop cssProp, value string) cssWord {
-	value = strings.ReplaceAll(value, " ", "")
-	hides := false
-	switch prop {
-	case propClip: // only what lies between the edges is shown
-		hides = isEmptyRect(value)
-	case propClipPath:
-		hides = strings.HasPrefix(value, "inset(50%") || strings.HasPrefix(value, "inset(100%") ||
-			strings.HasPrefix(value, "circle(0)") || strings.HasPrefix(value, "circle(0px") || strings.HasPrefix(value, "circle(0%")
-	case propTransform:
-		for _, s := range []string{"scale(0)", "scale(0,", "scalex(0)", "scaley(0)", "scale3d(0,", "rotatex(90deg)", "rotatey(90deg)"} {
-			hides = hides || strings.Contains(value, s)
-		}
-		hides = hides || isFarTranslation(value)
-	case propFilter:
-		hides = strings.Contains(value, "opacity(0)") || strings.Contains(value, "opacity(0%)")
-	}
-	switch {
-	case !hides:
-		return wordNone
-	case prop == propClip:
-		return wordAbsolute // it needs a position
 	default:
-		return wordHidden
+		for i, side := range insetSides[prop] {
+			p.set(side, sides[i])
+		}
 	}
 }
 
-// isEmptyRect reports whether rect(top, right, bottom, left) is at most a pixel wide or high.
-func isEmptyRect(value string) bool {
-	inner, ok := strings.CutPrefix(value, "rect(")
-	if !ok {
-		return false
-	}
-	var edges [4]float64
-	fields := strings.FieldsFunc(strings.TrimSuffix(inner, ")"), func(r rune) bool { return r == ',' })
-	if len(fields) == 1 { // blanks stood between them, and no edge is far where all begin with 0 or 1
-		return strings.Trim(inner, "01px)") == ""
-	}
-	if len(fields) != len(edges) {
-		return false
-	}
-	for i, field := range fields {
-		v, err := strconv.ParseFloat(strings.TrimRight(field, "ceimnptx"), 64)
-		if err != nil {
-			return false
-		}
-		edges[i] = v
-	}
-	return edges[1]-edges[3] <= 1 || edges[2]-edges[0] <= 1
-}
-
-func isFarTranslation(value string) bool {
-	_, args, ok := strings.Cut(value, "translate")
-	if !ok {
-		return false
-	}
-	_, args, _ = strings.Cut(args, "(")
-	args, _, _ = strings.Cut(args, ")")
-	for arg := range strings.SplitSeq(args, ",") {
-		n, err := strconv.ParseFloat(strings.TrimSuffix(arg, "px"), 64)
-		if err == nil && n <= -farAway {
-			return true
-		}
-	}
-	return false
+// insetSides are the sides that the shorthands set, in their order where one value is given for each.
+var insetSides = map[cssProp][]cssProp{
+	propInset: {propTop, propRight, propBottom, propLeft}, propInsetBlock: {propTop, propBottom}, propInsetInline: {propLeft, propRight},
 }

@@ -165,6 +165,9 @@ func quantity(s string) (cssValue, bool) {
 	for digits < len(s) && (isDigit(s[digits]) || s[digits] == '.' || s[digits] == '-' || s[digits] == '+') {
 		digits++
 	}
+	if digits == 0 {
+		return cssValue{}, false
+	}
 	n, err := strconv.ParseFloat(s[:digits], 64)
 	if err != nil || math.IsInf(n, 0) {
 		return cssValue{}, false

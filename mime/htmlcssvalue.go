@@ -17,7 +17,8 @@ var cssWords = [propCount]map[string]cssWord{
 		"table-cell": wordTable, "table-row": wordTable, "table-row-group": wordTable, "table-header-group": wordTable,
 		"table-footer-group": wordTable, "table-caption": wordTable, "table-column": wordNone, "table-column-group": wordNone,
 		"run-in": wordInline, "-webkit-box": wordBlock, "-webkit-inline-box": wordInlineBlock, "-webkit-flex": wordBlock,
-		"-webkit-inline-flex": wordInlineBlock, "ruby": wordInline,
+		"-webkit-inline-flex": wordInlineBlock, "ruby": wordInline, "ruby-text": wordInline, "math": wordInline,
+		"grid-lanes": wordBlock, "inline-grid-lanes": wordInlineBlock,
 	},
 	propVisibility:        {"visible": wordVisible, "hidden": wordHidden, "collapse": wordHidden},
 	propContentVisibility: {"visible": wordVisible, "hidden": wordHidden, "auto": wordVisible},
@@ -28,7 +29,7 @@ var cssWords = [propCount]map[string]cssWord{
 	propFloat:    {"left": wordBlock, "right": wordBlock, "none": wordNone, "inline-start": wordBlock, "inline-end": wordBlock},
 	propOverflow: {"visible": wordVisible, "hidden": wordHidden, "clip": wordHidden, "scroll": wordHidden, "auto": wordHidden, "overlay": wordHidden},
 	propWhiteSpace: {
-		"normal": wordNone, "nowrap": wordNone, "pre": wordKeep, "pre-wrap": wordKeep, "break-spaces": wordKeep,
+		"normal": wordNone, "nowrap": wordNoWrap, "pre": wordKeep, "pre-wrap": wordKeep, "break-spaces": wordKeep,
 		"pre-line": wordKeepLines,
 	},
 	propLineHeight: {"normal": wordNone},
@@ -49,6 +50,11 @@ func (p *declParser) wordOrLength(prop cssProp, value string) {
 		p.set(prop, cssValue{word: word})
 		return
 	}
+	if prop == propDisplay {
+		if word := displayPair(value); word != 0 {
+			p.set(prop, cssValue{word: word})
+		}
+	}
 	switch prop {
 	case propDisplay, propVisibility, propContentVisibility, propPosition, propFloat, propOverflow, propWhiteSpace:
 		return
@@ -56,6 +62,30 @@ func (p *declParser) wordOrLength(prop cssProp, value string) {
 	if v, ok := p.length(value, prop == propLineHeight); ok {
 		p.set(prop, v)
 	}
+}
+
+// displayPair reads a display of two or three words: how the box stands among others, and how what it holds stands in it.
+func displayPair(value string) (word cssWord) {
+	for part := range strings.FieldsSeq(value) {
+		switch part {
+		case "block", "inline":
+			word = max(word, cssWords[propDisplay][part])
+		case "flow", "list-item", "ruby", "math":
+			word = max(word, wordInline)
+		case "flow-root", "flex", "grid", "table":
+			if strings.Contains(value, "inline") {
+				word = max(word, wordInlineBlock)
+			} else {
+				word = max(word, wordBlock)
+			}
+		default:
+			return 0
+		}
+	}
+	if strings.IndexByte(value, ' ') < 0 {
+		return 0
+	}
+	return word
 }
 
 // pixels are the units of a fixed size, and those that depend on a window, of 1280 by 800 pixels.
@@ -122,7 +152,8 @@ func cssParts(value string) iter.Seq[string] {
 	}
 }
 
-// removeCSSComments replaces each comment by a blank. In quotes there are none.
+// removeCSSComments replaces each comment by a blank, but for one before a test of a selector, which it does not part from those before.
+// In quotes there are none.
 func removeCSSComments(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
@@ -138,13 +169,15 @@ func removeCSSComments(text string) string {
 				continue
 			}
 			out.WriteString(text[begin:i])
-			out.WriteByte(' ')
 			end := strings.Index(text[i+2:], "*/")
 			if end < 0 {
 				return out.String()
 			}
-			i += end + 3
-			begin = i + 1
+			begin = i + end + 4
+			if begin == len(text) || strings.IndexByte(".#[:", text[begin]) < 0 || i > 0 && isDigit(text[i-1]) {
+				out.WriteByte(' ')
+			}
+			i = begin - 1
 		}
 	}
 	out.WriteString(text[min(begin, len(text)):])
@@ -194,24 +227,34 @@ func unescapeCSS(s string) string {
 			out.WriteByte(s[i])
 			continue
 		}
-		end := i + 1
-		for end < len(s) && end <= i+6 && isHexDigit(s[end]) {
-			end++
-		}
-		if end == i+1 {
+		end := i + escapeLength(s[i:])
+		digits := strings.TrimRight(s[i+1:end], " \t\r\n\f")
+		if digits == "" || !isHexDigit(digits[0]) {
 			i++ // the next character stands for itself
 			out.WriteByte(s[i])
 			continue
 		}
-		code, err := strconv.ParseUint(s[i+1:end], 16, 32)
+		code, err := strconv.ParseUint(digits, 16, 32)
 		if err != nil || code == 0 || !utf8.ValidRune(rune(code)) {
 			code = utf8.RuneError
 		}
 		out.WriteRune(rune(code))
-		if end < len(s) && isHTMLSpace(s[end]) {
-			end++
-		}
 		i = end - 1
 	}
 	return out.String()
+}
+
+// escapeLength is the length of the escape that s begins with.
+func escapeLength(s string) int {
+	end := 1
+	for end < len(s) && end <= 6 && isHexDigit(s[end]) {
+		end++
+	}
+	if end == 1 {
+		return min(2, len(s))
+	}
+	if end < len(s) && isHTMLSpace(s[end]) {
+		end++
+	}
+	return end
 }

@@ -135,6 +135,8 @@ const (
 	tagVideo
 	tagWbr
 	tagXmp
+	tagMeter
+	tagProgress
 	// The rest are blocks without rules of their own.
 	tagAddress
 	tagArticle
@@ -175,7 +177,7 @@ var elements = [tagCount]htmlElement{
 	tagBody:          {name: "body", traits: block | special | breaksOut},
 	tagBr:            {name: "br", traits: void | special | breaksOut},
 	tagButton:        {name: "button", traits: special | limitsScope},
-	tagCanvas:        {name: "canvas", traits: unseen},
+	tagCanvas:        {name: "canvas"}, // without scripts it shows what it holds
 	tagCaption:       {name: "caption", traits: block | special | limitsScope | tableContent | marksFormats},
 	tagCenter:        {name: "center", traits: plainBlock | breaksOut},
 	tagCode:          {name: "code", traits: format},
@@ -261,6 +263,8 @@ var elements = [tagCount]htmlElement{
 	tagVideo:         {name: "video", traits: unseen},
 	tagWbr:           {name: "wbr", traits: void | special},
 	tagXmp:           {name: "xmp", traits: apartBlock | rawContent},
+	tagMeter:         {name: "meter", traits: unseen},
+	tagProgress:      {name: "progress", traits: unseen},
 	tagAddress:       {name: "address", traits: plainBlock},
 	tagArticle:       {name: "article", traits: plainBlock},
 	tagAside:         {name: "aside", traits: plainBlock},
@@ -291,6 +295,7 @@ const (
 	attrLink
 	attrMedia
 	attrOpen
+	attrPopover
 	attrSize
 	attrStart
 	attrStyle
@@ -301,7 +306,7 @@ const (
 )
 
 var attrNames = [attrCount]string{
-	"alt", "background", "bgcolor", "class", "color", "hidden", "href", "id", "link", "media", "open", "size", "start", "style", "text",
+	"alt", "background", "bgcolor", "class", "color", "hidden", "href", "id", "link", "media", "open", "popover", "size", "start", "style", "text",
 	"type", "value",
 }
 

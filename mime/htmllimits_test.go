@@ -3,6 +3,7 @@ package mime_test
 import (
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,71 @@ var hostileHTML = map[string]func(n int) string{
 	"matching ancestors":  matchingHTML("p>* ", "<div><p>"),
 	"matching classes":    matchingHTML(".a.a ", "<p class='a b c d e f g h'>"),
 	"matching attributes": matchingHTML("[a*=b] ", "<p a=aaaaaaaaaaaaaaaa>"),
+	"places":              matchingHTML("p:nth-child(3n+1):nth-of-type(n):not(:first-child) ", "<div><p>"),
+	"places from the end": matchingHTML("p:nth-last-child(2n):nth-last-child(2n) ", "<b><p>"),
+	"places, different names": func(n int) string {
+		var out strings.Builder
+		out.WriteString("<style>*:nth-last-of-type(2){top:0}</style>")
+		for i := 0; out.Len() < n; i++ {
+			out.WriteString("<x" + strconv.Itoa(i) + "></x>")
+		}
+		return out.String()
+	},
+	"siblings":      matchingHTML("p ~ p + p ", "<p>"),
+	"siblings, all": matchingHTML("* ~ * + ", "<p><b>"),
+	"different siblings": func(n int) string {
+		var out strings.Builder
+		out.WriteString("<style>")
+		for i := 0; out.Len() < n/2; i++ {
+			out.WriteString(".a" + strconv.Itoa(i) + "+p~b{top:0}")
+		}
+		return out.String() + "</style>" + strings.Repeat("<p>", n/6)
+	},
+	"relations":           matchingHTML(":has(p p) ", "<p><div>"),
+	"relations, siblings": func(n int) string { return "<style>:has(~ p){top:0}</style>" + strings.Repeat("<p>", n/3) },
+	"relations, deep": func(n int) string {
+		return "<style>:has(b * p){top:0}</style>" + strings.Repeat("<b><div>", 200) + strings.Repeat("<p>", n/3)
+	},
+	"lists":           matchingHTML(":is(:is(p,b),:not(i,u)) ", "<p>"),
+	"lists of lists":  func(n int) string { return "<style>" + strings.Repeat(":is(p,", n/6) + "{top:0}</style><p>" },
+	"empty":           func(n int) string { return "<style>:empty{top:0}</style>" + strings.Repeat("<p></p>", n/7) },
+	"nested rules":    func(n int) string { return "<style>" + strings.Repeat("a,b{c{top:0}", n/12) },
+	"rules in a rule": func(n int) string { return "<style>p{" + strings.Repeat("&{top:0}", n/8) + "}</style><p>" },
+	"lists of rules": func(n int) string {
+		return "<style>" + strings.Repeat("a,b,c,d,e,f{&,&{&,&{&,&{top:0}}}}", n/33) + "</style><f>"
+	},
+	"layers": func(n int) string {
+		return "<style>" + strings.Repeat("@layer{p{top:0}}", n/32) + "</style>" + strings.Repeat("<p>", n/6)
+	},
+	"layers, names": func(n int) string {
+		return "<style>@layer " + strings.Repeat("a.b.c,d,", n/8) + "{p{top:0}}</style><p>"
+	},
+	"variables": func(n int) string {
+		return "<style>" + strings.Repeat("p{--a:b}", n/16) + "</style>" + strings.Repeat("<p>", n/6)
+	},
+	"variables everywhere":  func(n int) string { return "<style>*{--a:b;--c:d;top:var(--c)}</style>" + strings.Repeat("<p>", n/3) },
+	"variables, attributes": func(n int) string { return strings.Repeat("<p style=--a:b>", n/15) },
+	"variables of one":      func(n int) string { return "<p style='" + strings.Repeat("--a:b;", n/6) + "top:var(--a)'>x" },
+	"variables, missing": func(n int) string {
+		return "<style>p{top:var(--a)}</style><div style='--b:c'>" + strings.Repeat("<p>", n/3)
+	},
+	"variables that grow": func(n int) string {
+		return "<style>p{--a:xxxxxxxx;--b:var(--a)var(--a)var(--a)var(--a);--c:var(--b)var(--b)var(--b)var(--b);--d:var(--c)var(--c)var(--c)var(--c);" +
+			"--e:var(--d)var(--d)var(--d)var(--d);--f:var(--e)var(--e)var(--e)var(--e);top:var(--f)}</style>" + strings.Repeat("<p>", n/3)
+	},
+	"variables, fallbacks": func(n int) string { return "<p style='top:" + strings.Repeat("var(--a,", n/8) + "'>x" },
+	"variables of circles": func(n int) string {
+		return "<style>p{--a:var(--b,var(--b));--b:var(--a,var(--a));top:var(--a)}</style>" + strings.Repeat("<p>", n/3)
+	},
+	"conditions": func(n int) string { return "<style>@supports " + strings.Repeat("(not (", n/6) + "{p{top:0}}" },
+	"conditions, and": func(n int) string {
+		return "<style>@supports " + strings.Repeat("(top:0) and ", n/12) + "(top:0){p{top:0}}"
+	},
+	"all of a style":      func(n int) string { return strings.Repeat("<p style=all:unset>", n/19) },
+	"all of a sheet":      func(n int) string { return "<style>" + strings.Repeat("p{all:unset}", n/12) + "</style><p>" },
+	"comments in a sheet": func(n int) string { return "<style>" + strings.Repeat("/**/.a", n/6) + "{top:0}" },
+	"transformations":     func(n int) string { return "<p style='transform:" + strings.Repeat("scale(1) ", n/9) + "'>x" },
+	"polygon":             func(n int) string { return "<p style='clip-path:polygon(" + strings.Repeat("0 0,", n/4) + "0 0)'>x" },
 	"one bucket": func(n int) string {
 		return "<style>" + strings.Repeat("p{top:0}", n/16) + "</style>" + strings.Repeat("<p>", n/6)
 	},
@@ -141,6 +207,7 @@ func FuzzReadHTML(f *testing.F) {
 		f.Add(build(400))
 	}
 	for _, source := range []string{
+		"<style>@layer b,a;p:not(.a,:is(b *)):nth-child(2n+1 of p):has(> b,+i){&.a,u~&{--x:var(--y,none);display:var(--x)!important;all:revert-layer}@scope(.a)to(p){b:last-child{zoom:.1}}}@supports not ((a:b) or selector(:c)){p{d:e}}</style><p>a<b>c</b></p><i>d",
 		"<style>p:not(.a)>b~i,[x|='y' i]{display:none!important}@media print{a{b:c}}</style><p class=a><b>c</b>",
 		"<table><tr><td>a<p><font color=white>b</table>c", "<svg><title>a</title><p>b", "<ol start=3><li value=9>a<ul><li>b",
 		"<pre>\n a\r\n b</pre><textarea>\n&lt;</textarea><xmp><b></xmp><plaintext><b>", "a\U000E0041\u200d\u2764\ufe0f",

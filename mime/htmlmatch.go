@@ -7,32 +7,70 @@ type identity struct {
 	tag             htmlTag
 	name, id, class string
 	attrs           string // as written
-	first           bool   // among the children of its parent
+	place           place
+}
+
+// A place is where an element stands among the children of its parent. It is known as far as the sheet asks.
+type place struct {
+	index, typeIndex     int32 // counted from 1; the second among those of the same name
+	fromEnd, typeFromEnd int32 // counted from the last, which is 1; 0 where that is not known
+	element              int32 // its number among the elements of the page, from 1
+	probes               probes
+}
+
+// probes are those that elements before another match, in bits.
+type probes struct{ next, all uint64 }
+
+// A truth is what a test says of an element.
+type truth uint8
+
+const (
+	no truth = iota
+	yes
+	unsure // it may be either
+)
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// A cssMatch is a selector that matches; unsure says that it may.
+type cssMatch struct {
+	selector int32
+	unsure   bool
 }
 
 // A matcher finds the rules of a sheet that apply to an element.
 type matcher struct {
 	sheet   *cssSheet
-	matched []int32
+	shape   *pageShape // nil while it is found out, and where no selector asks for it
+	survey  *pageShape // what is found out
+	matched []cssMatch
+	probes  uint64 // that the element matches
+	doubts  uint64 // probes of which that was ever unsure
+	unsure  bool   // the match that is looked for
 	// budget is how many tests may still be made. It is far beyond what pages need, and bounds what hostile ones cost.
 	budget int
 }
 
 // find collects the selectors that match the element, the weakest first.
-func (m *matcher) find(element *identity, ancestors []htmlNode, before *identity) []int32 {
-	m.matched = m.matched[:0]
-	m.look('<', element.nameLower(), element, ancestors, before)
+func (m *matcher) find(element *identity, ancestors []htmlNode) []cssMatch {
+	m.matched, m.probes = m.matched[:0], 0
+	m.look('<', element.nameLower(), element, ancestors)
 	if element.id != "" {
-		m.look('#', element.id, element, ancestors, before)
+		m.look('#', element.id, element, ancestors)
 	}
 	for rest := element.class; rest != ""; {
 		var class string
 		if class, rest = nextWord(rest); class != "" {
-			m.look('.', class, element, ancestors, before)
+			m.look('.', class, element, ancestors)
 		}
 	}
 	for _, i := range m.sheet.universal {
-		m.try(i, element, ancestors, before)
+		m.try(i, element, ancestors)
 	}
 	if len(m.matched) > 1 {
 		m.sheet.sort(m.matched)
@@ -53,20 +91,37 @@ func nextWord(s string) (word, rest string) {
 	return s[begin:i], s[i:]
 }
 
-func (m *matcher) look(mark byte, name string, element *identity, ancestors []htmlNode, before *identity) {
-	for i := m.sheet.buckets[m.sheet.bucket(mark, name)]; i >= 0; i = m.sheet.selectors[i].next {
+func (m *matcher) look(mark byte, name string, element *identity, ancestors []htmlNode) {
+	for i := m.sheet.buckets[m.sheet.bucket(mark, name)]; i >= 0 && m.budget >= 0; i = m.sheet.selectors[i].next {
+		m.budget--
 		if keyMark, keyName := m.sheet.key(&m.sheet.selectors[i]); keyMark == mark && len(keyName) == len(name) {
-			m.try(i, element, ancestors, before)
+			m.try(i, element, ancestors)
 		}
 	}
 }
 
-func (m *matcher) try(i int32, element *identity, ancestors []htmlNode, before *identity) {
+func (m *matcher) try(i int32, element *identity, ancestors []htmlNode) {
 	selector := &m.sheet.selectors[i]
-	tests := m.sheet.simples[selector.first : selector.first+selector.count]
-	if m.match(tests, element, ancestors, before) == matchYes {
-		m.matched = append(m.matched, i)
+	if (selector.rule == isRelation) != (m.survey != nil) && selector.rule != isProbe {
+		return
 	}
+	m.unsure = false
+	if m.match(m.tests(selector), element, ancestors) != matchYes {
+		return
+	}
+	if selector.rule == isProbe {
+		bit := uint64(1) << (selector.probe - 1)
+		m.probes |= bit
+		if m.unsure {
+			m.doubts |= bit
+		}
+		return
+	}
+	m.matched = append(m.matched, cssMatch{i, m.unsure})
+}
+
+func (m *matcher) tests(selector *cssSelector) []cssSimple {
+	return m.sheet.simples[selector.first : selector.first+selector.count]
 }
 
 type matchResult uint8
@@ -78,34 +133,39 @@ const (
 )
 
 // match reports whether the tests hold, of the element and of those around it.
-func (m *matcher) match(tests []cssSimple, element *identity, ancestors []htmlNode, before *identity) matchResult {
+func (m *matcher) match(tests []cssSimple, element *identity, ancestors []htmlNode) matchResult {
 	for i := range tests {
-		if tests[i].isStep() {
-			return m.step(tests[i].kind, tests[i+1:], ancestors, before)
+		test := &tests[i]
+		if test.isStep() {
+			return m.step(test.kind, tests[i+1:], ancestors)
 		}
 		m.budget -= 1 + len(element.class)>>4
-		if m.budget < 0 || m.holds(&tests[i], element) == tests[i].negated {
+		if m.budget < 0 {
+			return matchNo
+		}
+		if test.kind == simpleAnchor {
+			return m.relate(test, element)
+		}
+		switch found := m.holds(test, element, ancestors); {
+		case found == unsure:
+			m.unsure = true
+		case (found == yes) == test.negated:
 			return matchNo
 		}
 	}
 	return matchYes
 }
 
-func (m *matcher) step(kind simpleKind, tests []cssSimple, ancestors []htmlNode, before *identity) matchResult {
+func (m *matcher) step(kind simpleKind, tests []cssSimple, ancestors []htmlNode) matchResult {
 	last := len(ancestors) - 1
 	switch {
-	case kind == toSibling:
-		if before == nil {
-			return matchNo
-		}
-		return m.match(tests, before, ancestors, nil)
 	case last < 0:
 		return matchNever
 	case kind == toParent:
-		return m.match(tests, &ancestors[last].self, ancestors[:last], ancestors[last].before)
+		return m.match(tests, &ancestors[last].self, ancestors[:last])
 	}
 	for ; last >= 0; last-- {
-		switch m.match(tests, &ancestors[last].self, ancestors[:last], ancestors[last].before) {
+		switch m.match(tests, &ancestors[last].self, ancestors[:last]) {
 		case matchYes:
 			return matchYes
 		case matchNever:
@@ -118,28 +178,74 @@ func (m *matcher) step(kind simpleKind, tests []cssSimple, ancestors []htmlNode,
 	return matchNever
 }
 
-func (m *matcher) holds(test *cssSimple, element *identity) bool {
+func (m *matcher) holds(test *cssSimple, element *identity, ancestors []htmlNode) truth {
 	switch test.kind {
 	case simpleTag:
-		return strings.EqualFold(test.name, element.name)
+		return truthOf(strings.EqualFold(test.name, element.name))
 	case simpleClass:
-		return m.hasWord(element.class, test.name)
+		return truthOf(m.hasWord(element.class, test.name))
 	case simpleID:
-		return m.same(element.id, test.name)
-	case simpleFirstChild:
-		return element.first
+		return truthOf(m.same(element.id, test.name))
 	case simpleRoot:
-		return element.tag == tagHTML
+		return truthOf(element.tag == tagHTML)
 	case simpleLink:
-		_, ok := element.attribute("href")
-		return ok && element.tag == tagA
+		return truthOf(element.tag == tagA && m.has(element, "href"))
 	case simpleAttr:
 		m.budget -= len(element.attrs) >> 3
 		value, ok := element.attribute(test.name)
-		return ok && test.compares(value)
+		return truthOf(ok && test.compares(value))
+	case simpleNth:
+		return m.sheet.nths[test.n].includes(element.place)
+	case simpleState:
+		return m.state(test.op, element, ancestors)
+	case simpleLang:
+		return m.speaks(test.value, element, ancestors)
+	case simpleList:
+		return m.any(m.sheet.lists[test.n], element, ancestors)
+	case simpleBefore:
+		return m.isBefore(test, element)
+	case simpleEmpty:
+		return m.shape.isEmpty(element)
+	case simpleHas:
+		return m.shape.has(element, test.n)
 	default:
-		return false
+		return unsure
 	}
+}
+
+// any reports whether one of the selectors of a list matches.
+func (m *matcher) any(list cssList, element *identity, ancestors []htmlNode) truth {
+	around, found := m.unsure, no
+	for i := list.first; i < list.first+list.count && found != yes && m.budget >= 0; i++ {
+		m.unsure = false
+		if m.match(m.tests(&m.sheet.nested[i]), element, ancestors) != matchYes {
+			continue
+		}
+		found = yes
+		if m.unsure {
+			found = unsure
+		}
+	}
+	m.unsure = around
+	return found
+}
+
+func (m *matcher) isBefore(test *cssSimple, element *identity) truth {
+	bit := uint64(1) << test.n
+	if m.doubts&bit != 0 {
+		return unsure
+	}
+	before := element.place.probes.all
+	if test.op == '+' {
+		before = element.place.probes.next
+	}
+	return truthOf(before&bit != 0)
+}
+
+func (m *matcher) has(element *identity, name string) bool {
+	m.budget -= len(element.attrs) >> 3
+	_, ok := element.attribute(name)
+	return ok
 }
 
 // same compares names: in quirks mode without regard to case.

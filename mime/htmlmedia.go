@@ -11,35 +11,6 @@ const (
 	windowHeight = 800
 )
 
-// atRuleApplies reports whether the rules in the block of an at-rule count.
-func atRuleApplies(prelude string) bool {
-	end := 1
-	for end < len(prelude) && (isLetter(prelude[end]) || prelude[end] == '-') {
-		end++
-	}
-	name, condition := lowerASCII(prelude[1:end]), trimCSS(lowerCSS(prelude[end:]))
-	switch name {
-	case "media":
-		return mediaApplies(condition)
-	case "supports":
-		return isSupported(condition)
-	case "layer":
-		return true
-	default: // @font-face, @keyframes, @page and what else is no rule for elements
-		return false
-	}
-}
-
-// isSupported guesses: browsers support what a sheet asks for, but for what belongs to others.
-func isSupported(condition string) bool {
-	for _, other := range []string{"-ms-", "-moz-", "-o-", "overflow-scrolling", "touch-callout", "not "} {
-		if strings.Contains(condition, other) {
-			return false
-		}
-	}
-	return true
-}
-
 // mediaApplies reports whether one of the queries is that of a screen; an empty list is.
 func mediaApplies(list string) bool {
 	if trimCSS(list) == "" {
@@ -55,36 +26,47 @@ func mediaApplies(list string) bool {
 
 func queryApplies(query string) bool {
 	wanted := true
-	for i, part := range strings.Split(strings.ReplaceAll(query, ")and", ") and"), " and ") {
-		part = trimCSS(part)
-		if i == 0 {
-			if rest, ok := strings.CutPrefix(part, "not "); ok {
-				wanted, part = false, trimCSS(rest)
-			} else if rest, ok := strings.CutPrefix(part, "only "); ok {
-				part = trimCSS(rest)
-			}
-		}
-		applies, known := featureApplies(part)
-		if !known {
-			return false
-		}
-		if !applies {
-			return !wanted
-		}
+	rest, isNot := strings.CutPrefix(query, "not ")
+	if !isNot {
+		rest, _ = strings.CutPrefix(query, "only ")
 	}
-	return wanted
+	if rest = trimCSS(rest); isNot && !strings.HasPrefix(rest, "(") {
+		wanted = false
+	} else if isNot {
+		rest = query
+	}
+	if rest == "" || rest[0] == '(' || isNot && wanted {
+		return conditionHolds(rest, mediaFeature, 0) == yes
+	}
+	kind, condition, _ := strings.Cut(rest, " and ")
+	kind, bracket, isClose := strings.Cut(kind, " and(")
+	if isClose {
+		condition = "(" + bracket + " and " + condition
+	}
+	found := no
+	switch kind = trimCSS(kind); {
+	case kind == "all" || kind == "screen":
+		found = yes
+		if condition != "" {
+			found = conditionHolds(condition, mediaFeature, 0)
+		}
+	case kind == "" || strings.ContainsAny(kind, "({; "):
+		found = unsure
+	}
+	return found != unsure && (found == yes) == wanted
 }
 
-// featureApplies reports whether a type of media or a feature in brackets is that of the window, and whether it is known.
-func featureApplies(part string) (applies, known bool) {
-	if !strings.HasPrefix(part, "(") {
-		switch part {
-		case "all", "screen":
-			return true, true
-		default:
-			return false, part != "" && !strings.ContainsAny(part, "({;")
-		}
+// mediaFeature reports whether a feature is that of the window. What is not known makes a query not apply, whatever it asks.
+func mediaFeature(feature string) truth {
+	applies, known := featureApplies("(" + feature + ")")
+	if !known {
+		return unsure
 	}
+	return truthOf(applies)
+}
+
+// featureApplies reports whether a feature in brackets is that of the window, and whether it is known.
+func featureApplies(part string) (applies, known bool) {
 	if strings.ContainsAny(part, "<>=") {
 		return comparisonApplies(strings.TrimSuffix(part[1:], ")"))
 	}
@@ -105,7 +87,9 @@ var windowFeatures = map[string]string{
 	"orientation": "landscape", "prefers-color-scheme": "light", "prefers-reduced-motion": "no-preference", "hover": "hover",
 	"any-hover": "hover", "pointer": "fine", "any-pointer": "fine", "color": "8", "monochrome": "none", "grid": "0",
 	"forced-colors": "none", "prefers-contrast": "no-preference", "scripting": "none", "display-mode": "browser",
-	"inverted-colors": "none",
+	"inverted-colors": "none", "update": "fast", "overflow-block": "scroll", "overflow-inline": "scroll", "dynamic-range": "standard",
+	"color-gamut": "srgb", "scan": "progressive", "prefers-reduced-transparency": "no-preference", "prefers-reduced-data": "no-preference",
+	"video-dynamic-range": "standard",
 }
 
 // comparisonApplies reads "width >= 600px", "600px <= width", and both in one (Media Queries, section 2.4.3).
@@ -157,6 +141,14 @@ func compareFeature(feature, sign, value string) (holds, known bool) {
 		p := declParser{}
 		v, ok := p.length(value, false)
 		theirs, known = float64(v.inPixels(defaultFontSize, 0)), ok
+	case "aspect-ratio", "device-aspect-ratio":
+		over, under, isRatio := strings.Cut(value, "/")
+		a, err := strconv.ParseFloat(trimCSS(over), 64)
+		b := 1.
+		if isRatio && err == nil {
+			b, err = strconv.ParseFloat(trimCSS(under), 64)
+		}
+		ours, theirs, known = windowWidth*b, windowHeight*a, err == nil
 	case "device-pixel-ratio", "resolution", "color":
 		ours = 1
 		if feature == "color" {

@@ -15,9 +15,15 @@ type htmlReader struct {
 	sheet   cssSheet
 	matcher matcher
 	cascade cascade
-	inline  []cssDecl // of a style attribute; for reuse
-	set     attrSet   // of an element that is styled anew
-	decoded []byte    // a text with its references decoded; for reuse
+	// inline and inlineTexts are those of a style attribute, and inlineAsks says that it is about variables; for reuse.
+	inline      []cssDecl
+	inlineTexts []string
+	inlineAsks  bool
+	frames      []variableFrame
+	vars        int32     // 1 + the place of the last frame of the element that is styled
+	replaced    []cssDecl // with variables; for reuse
+	set         attrSet   // of an element that is styled anew
+	decoded     []byte    // a text with its references decoded; for reuse
 
 	stack   []htmlNode
 	open    [tagCount]uint16 // how many of each element are in the stack
@@ -27,6 +33,9 @@ type htmlReader struct {
 	// dropNewline says that a line break that comes next is part of the tag before it.
 	dropNewline bool
 	formOpen    bool
+	inBody      bool // an element has come that does not belong to the head
+	elements    int32
+	types       []typeCount
 	linkColor   htmlColor
 
 	seen, lost textWriter
@@ -43,22 +52,33 @@ func newHTMLReader(source string) *htmlReader {
 	r := &htmlReader{scanner: htmlScanner{source: source}, linkColor: linkColor}
 	r.quirks = isQuirky(source)
 	r.sheet = cssSheet{quirks: r.quirks, room: max(1024, len(source)/64)}
-	r.readSheets()
+	lastPage, lastStyle := lastTags(source)
+	r.readSheets(lastStyle)
 	r.matcher = matcher{sheet: &r.sheet, budget: 100_000 + 4*len(source)}
-	r.stack = make([]htmlNode, 0, 24)
 	r.seen = textWriter{out: make([]byte, 0, len(source)/4+64), expected: len(source), room: len(source)/8 + 256}
 	r.lost.expected = len(source)
-	for _, tag := range []htmlTag{tagHTML, tagBody} {
-		r.set.has = 0
-		r.push(identity{tag: tag, name: elements[tag].name}, &r.set)
+	if r.sheet.asks&asksAhead != 0 {
+		r.matcher.shape = surveyPage(r)
+	} else {
+		r.stack = make([]htmlNode, 0, 24)
 	}
-	r.readPage()
+	r.begin()
+	r.readPage(lastPage)
 	return r
 }
 
-// readPage takes the attributes of the html and body elements before all else, since they count for the text before them, too.
-func (r *htmlReader) readPage() {
-	last := max(lastTag(r.scanner.source, "body"), lastTag(r.scanner.source, "html"))
+// begin opens the page.
+func (r *htmlReader) begin() {
+	r.set.has = 0
+	r.push(identity{tag: tagHTML, name: "html"}, &r.set)
+	r.pass(identity{tag: tagHead, name: "head"}, &r.set)
+	r.push(identity{tag: tagBody, name: "body"}, &r.set)
+	r.inBody = false
+}
+
+// readPage takes the attributes of the html and body elements before all else, since they count for the text before them, too. The last
+// such tag begins at last.
+func (r *htmlReader) readPage(last int) {
 	templates := 0
 	for s := (htmlScanner{source: r.scanner.source}); s.pos <= last; {
 		switch token := s.next(); {
@@ -81,9 +101,8 @@ func (r *htmlReader) readPage() {
 	}
 }
 
-// readSheets reads all style elements, since those at the end of a page count for its beginning, too.
-func (r *htmlReader) readSheets() {
-	last := lastTag(r.scanner.source, "style")
+// readSheets reads all style elements, the last of which begins at last, since those at the end of a page count for its beginning, too.
+func (r *htmlReader) readSheets(last int) {
 	if last < 0 {
 		return
 	}
@@ -104,21 +123,35 @@ func (r *htmlReader) readSheets() {
 			}
 		}
 	}
-	if len(r.sheet.selectors) > 0 {
-		r.sheet.index()
+	if len(r.sheet.selectors) == 0 {
+		r.sheet.asks = 0 // what asked was not valid
+		return
 	}
+	r.sheet.index()
 }
 
-// lastTag is the offset of the last tag that looks like the element's; negative when there is none.
-func lastTag(source, name string) int {
-	last := -1
+// lastTags are the offsets of the last tags that look like those of html or body, and of style; negative when there is none.
+func lastTags(source string) (page, style int) {
+	page, style = -1, -1
 	for i := 0; ; i++ {
 		next := strings.IndexByte(source[i:], '<')
-		if next < 0 {
-			return last
+		if next < 0 || i+next+1 == len(source) {
+			return page, style
 		}
-		if i += next; isTagAt(source[i+1:], name) {
-			last = i
+		i += next
+		switch rest := source[i+1:]; rest[0] | 0x20 {
+		case 'b':
+			if isTagAt(rest, "body") {
+				page = i
+			}
+		case 'h':
+			if isTagAt(rest, "html") {
+				page = i
+			}
+		case 's':
+			if isTagAt(rest, "style") {
+				style = i
+			}
 		}
 	}
 }
@@ -144,6 +177,9 @@ func (r *htmlReader) read() {
 
 // textNode reads a text between tags.
 func (r *htmlReader) textNode(text string, at int) {
+	if r.sheet.asks != 0 {
+		r.noteText(text)
+	}
 	if r.scanner.isRaw {
 		r.rawContent(text, at)
 		return
@@ -154,6 +190,9 @@ func (r *htmlReader) textNode(text string, at int) {
 	}
 	if r.anyToReopen() && !isBlankText(text) {
 		r.reopenFormats()
+	}
+	if r.matcher.survey != nil {
+		return
 	}
 	style := r.textStyle()
 	if r.open[tagSVG] > 0 && !r.isDrawn() {
@@ -226,6 +265,7 @@ func chunkLength(text string) int {
 // rawContent reads the content of an element that holds no markup. Sheets and scripts are no text at all.
 func (r *htmlReader) rawContent(text string, at int) {
 	switch tag := r.scanner.tag; {
+	case r.matcher.survey != nil:
 	case tag == tagStyle || tag == tagScript:
 	case elements[tag].is(unseen):
 		r.hide(hiddenByElement, text, at)
@@ -243,6 +283,9 @@ func (r *htmlReader) textStyle() *textStyle {
 
 // flow gives a text to the person or to those who look for what is hidden.
 func (r *htmlReader) flow(text string, style *textStyle, at int) {
+	if r.matcher.survey != nil {
+		return
+	}
 	if style.why != notHidden && r.hide(style.why, text, at) {
 		return
 	}
@@ -323,7 +366,7 @@ func (r *htmlReader) comment(text string, at int) {
 		inner = strings.TrimSuffix(strings.TrimRight(inner, " \t\r\n"), "<![endif]")
 		by = hiddenByCondition
 	}
-	if inner == "" || inner == "<!" || inner == "[endif]" || inner == "<![endif]" {
+	if r.matcher.survey != nil || inner == "" || inner == "<!" || inner == "[endif]" || inner == "<![endif]" {
 		return
 	}
 	r.pieceOpen = false
@@ -360,10 +403,10 @@ func (r *htmlReader) image(self identity) {
 
 // input writes the label of a button, or the text of a field.
 func (r *htmlReader) input(self identity) {
+	style := r.style(&self, &r.scanner.set, r.parent(false))
 	switch kind := lowerASCII(r.scanner.set.get(attrType)); kind {
 	case "hidden", "checkbox", "radio", "image", "file", "password", "range", "color":
 	default:
-		style := r.style(&self, &r.scanner.set, r.parent(false))
 		r.label(r.scanner.set.get(attrValue), &style)
 	}
 }

@@ -5,9 +5,10 @@ import "strings"
 // A cssSimple is one test of a selector on one element, or the way from its element to the one that the next tests are about.
 type cssSimple struct {
 	kind        simpleKind
-	op          byte // of an attribute: 0, or the character before "="
+	op          byte // of an attribute: 0, or the character before "="; of simpleBefore and simpleAnchor: the combinator; of a state: which
 	negated     bool
-	fold        bool // the value is in lower case, and an attribute's is compared without regard to case
+	fold        bool  // the value is in lower case, and an attribute's is compared without regard to case
+	n           int32 // the place of what the test asks: among the lists, the counts, the probes or the relations of the sheet
 	name, value string
 }
 
@@ -18,12 +19,19 @@ const (
 	simpleClass
 	simpleID
 	simpleAttr
-	simpleFirstChild
 	simpleRoot
 	simpleLink
+	simpleLang
+	simpleState
+	simpleNth    // the place among the children of the parent
+	simpleEmpty  // no element and no text stands in it
+	simpleList   // one of the selectors of a list matches
+	simpleHas    // what :has asks for stands in it or behind it
+	simpleBefore // what a probe asks for stands before it in its parent
+	simpleAnchor // the element that :has is about
+	simpleUnsure // a test that is not made
 	toAncestor
 	toParent
-	toSibling // the one just before
 )
 
 // isStep reports whether the tests that follow are about another element.
@@ -32,12 +40,22 @@ func (s *cssSimple) isStep() bool { return s.kind >= toAncestor }
 // A cssSelector is one of the selectors of a rule: tests from the element that it is about to the outermost.
 type cssSelector struct {
 	first, count int32 // in cssSheet.simples
-	rule         int32
+	rule         int32 // or one of those below
 	next         int32 // the next selector in the same bucket
 	specificity  uint32
-	// unsure says that a test is left out, since one look at each element does not answer it: the selector may match less
-	// than it seems to. It can reveal, and does not hide.
-	unsure bool
+	probe        uint8 // 1 + its number, where rule is isProbe
+}
+
+// The rule of selectors that are only asked about by others.
+const (
+	isProbe    = -1 // the part of a selector before "+" or "~"
+	isRelation = -2 // the argument of :has
+)
+
+// A cssList is a list of selectors within another, as that of :is.
+type cssList struct {
+	first, count int32 // in cssSheet.nested
+	specificity  uint32
 }
 
 // The outcome of reading a selector.
@@ -50,17 +68,25 @@ const (
 	selectorTooLong               // it is left out
 )
 
-// maxTests bounds the tests of a selector.
-const maxTests = 64
+const (
+	// maxTests bounds the tests of a selector.
+	maxTests = 64
+	// maxSelectorDepth is how deep lists of selectors are read within each other; deeper ones are tests that are not made.
+	maxSelectorDepth = 4
+)
 
 // A selectorParser reads one selector from left to right.
 type selectorParser struct {
+	sheet    *cssSheet
 	text     string
 	pos      int
 	parsed   []cssSimple // in the order of the text
 	selector cssSelector
 	never    bool
-	nested   bool // the argument of :not
+	parent   int32 // the list that & stands for; negative for none
+	depth    int   // of lists within each other
+	relation bool  // the argument of :has
+	anyTest  bool  // the compound holds something
 }
 
 func (p *selectorParser) parse() selectorFault {
@@ -68,6 +94,7 @@ func (p *selectorParser) parse() selectorFault {
 	if p.text == "" {
 		return selectorInvalid
 	}
+	p.begin()
 	for p.pos < len(p.text) {
 		if len(p.parsed) == maxTests {
 			return selectorTooLong
@@ -76,64 +103,147 @@ func (p *selectorParser) parse() selectorFault {
 			return selectorInvalid
 		}
 	}
-	switch last := len(p.parsed) - 1; {
+	switch {
+	case !p.anyTest:
+		return selectorInvalid
 	case p.never:
 		return selectorNever
-	case last >= 0 && p.parsed[last].isStep():
-		return selectorInvalid
 	default:
 		return selectorGood
 	}
 }
 
+// begin adds what is left out before a selector in the block of a rule, and before the argument of :has.
+func (p *selectorParser) begin() {
+	isRelative := p.depth == 0 && p.parent >= 0
+	startsAtStep := strings.IndexByte(">+~", p.text[0]) >= 0
+	switch {
+	case p.relation:
+		mark := byte(' ')
+		if startsAtStep {
+			mark = p.text[0]
+			p.pos++
+		}
+		p.parsed = append(p.parsed, cssSimple{kind: simpleAnchor, op: mark, n: int32(len(p.sheet.relations))})
+		switch mark {
+		case ' ':
+			p.parsed = append(p.parsed, cssSimple{kind: toAncestor})
+		case '>':
+			p.parsed = append(p.parsed, cssSimple{kind: toParent})
+		}
+		for p.pos < len(p.text) && isHTMLSpace(p.text[p.pos]) {
+			p.pos++
+		}
+	case isRelative && startsAtStep:
+		p.nesting()
+	case isRelative && strings.IndexByte(p.text, '&') < 0:
+		p.nesting()
+		p.step(' ')
+	}
+}
+
 // part reads a combinator or a simple selector; it returns false for what is neither.
 func (p *selectorParser) part() bool {
-	switch c := p.text[p.pos]; {
-	case isHTMLSpace(c) || c == '>' || c == '+' || c == '~':
+	c := p.text[p.pos]
+	if isHTMLSpace(c) || c == '>' || c == '+' || c == '~' {
 		return p.combinator()
-	case c == '*' || c == '|':
+	}
+	isFirst := !p.anyTest
+	p.anyTest = true
+	switch c {
+	case '*', '|':
+		return isFirst && p.universal()
+	case '&':
 		p.pos++
+		p.nesting()
 		return true
-	case c == '.' || c == '#':
+	case '.', '#':
 		p.pos++
 		return p.named(c)
-	case c == '[':
+	case '[':
 		return p.attribute()
-	case c == ':':
+	case ':':
 		return p.pseudo()
 	default:
 		name := p.identifier()
 		p.selector.specificity++
 		p.parsed = append(p.parsed, cssSimple{kind: simpleTag, name: name})
-		return name != ""
+		return name != "" && isFirst
 	}
 }
 
-func (p *selectorParser) combinator() bool {
-	step := cssSimple{kind: toAncestor}
-	explicit := 0
-	for ; p.pos < len(p.text); p.pos++ {
-		switch c := p.text[p.pos]; {
-		case isHTMLSpace(c):
-			continue
-		case c == '>':
-			step.kind = toParent
-		case c == '+':
-			step.kind = toSibling
-		case c == '~':
-			p.selector.unsure = true
-			// What is before it is left out: the selector matches too much, and reveals only.
-			p.parsed = p.parsed[:0]
-			p.pos++
-			return true
-		default:
-			p.parsed = append(p.parsed, step)
-			return explicit < 2
-		}
-		explicit++
+// universal reads "*", or the namespace before a name: any, or none, of which no element is.
+func (p *selectorParser) universal() bool {
+	if p.text[p.pos] == '|' {
+		p.never = true
+	} else if p.pos++; !strings.HasPrefix(p.text[p.pos:], "|") {
+		return true
 	}
-	p.parsed = append(p.parsed, step)
+	p.pos++
+	p.anyTest = strings.HasPrefix(p.text[min(p.pos, len(p.text)):], "*")
+	if p.anyTest {
+		p.pos++
+	}
+	return p.pos == len(p.text) || p.text[p.pos] != '|'
+}
+
+// nesting adds the element of the rule around; outside of rules it is that of the page.
+func (p *selectorParser) nesting() {
+	p.anyTest = true
+	if p.parent < 0 {
+		p.parsed = append(p.parsed, cssSimple{kind: simpleRoot})
+		return
+	}
+	p.selector.specificity += p.sheet.lists[p.parent].specificity
+	p.parsed = append(p.parsed, cssSimple{kind: simpleList, n: p.parent})
+}
+
+func (p *selectorParser) combinator() bool {
+	mark := byte(' ')
+	end := p.pos
+	for ; p.pos < len(p.text); p.pos++ {
+		c := p.text[p.pos]
+		if isHTMLSpace(c) {
+			continue
+		}
+		if c != '>' && c != '+' && c != '~' {
+			break
+		}
+		if mark != ' ' {
+			return false
+		}
+		mark = c
+	}
+	if !p.anyTest {
+		return false
+	}
+	if mark == '+' || mark == '~' {
+		p.before(mark, p.text[:end])
+		return true
+	}
+	p.step(mark)
 	return true
+}
+
+func (p *selectorParser) step(mark byte) {
+	kind := toAncestor
+	if mark == '>' {
+		kind = toParent
+	}
+	p.parsed = append(p.parsed, cssSimple{kind: kind})
+	p.anyTest = false
+}
+
+// before makes what was read a probe: whether an element matches it is remembered for those behind it in its parent.
+func (p *selectorParser) before(mark byte, text string) {
+	test := cssSimple{kind: simpleUnsure}
+	if !p.relation {
+		if n, ok := p.sheet.probe(text, p); ok {
+			test = cssSimple{kind: simpleBefore, op: mark, n: n}
+		}
+	}
+	p.parsed = append(p.parsed[:0], test)
+	p.anyTest = false
 }
 
 func (p *selectorParser) named(mark byte) bool {
@@ -150,17 +260,17 @@ func (p *selectorParser) named(mark byte) bool {
 
 func (p *selectorParser) identifier() string {
 	begin := p.pos
-	for ; p.pos < len(p.text); p.pos++ {
+	for p.pos < len(p.text) {
 		c := p.text[p.pos]
 		if c == '\\' {
-			p.pos++
+			p.pos += escapeLength(p.text[p.pos:])
 			continue
 		}
 		if !isLetter(c) && !isDigit(c) && c != '-' && c != '_' && c < 0x80 {
 			break
 		}
+		p.pos++
 	}
-	p.pos = min(p.pos, len(p.text))
 	if begin < p.pos && isDigit(p.text[begin]) {
 		return "" // an identifier does not begin with a digit
 	}
@@ -189,78 +299,43 @@ func (p *selectorParser) attribute() bool {
 		if last := len(name) - 1; last > 0 && strings.IndexByte("~|^$*", name[last]) >= 0 {
 			test.op, name = name[last], name[:last]
 		}
-		value, test.fold = attributeValue(trimCSS(value))
+	}
+	name = trimCSS(name)
+	test.name = lowerCSS(strings.TrimPrefix(strings.TrimPrefix(name, "*"), "|"))
+	if hasValue {
+		var flag string
+		value, flag = attributeValue(trimCSS(value))
+		test.fold = flag == "i" || flag == "I" || flag == "" && isFoldedAttribute(test.name)
 		if test.value = unescapeCSS(value); test.fold {
 			test.value = lowerASCII(test.value)
 		}
 	}
-	test.name = lowerCSS(trimCSS(name))
 	p.selector.specificity += 1 << 10
 	p.parsed = append(p.parsed, test)
 	return test.name != ""
 }
 
-// attributeValue takes the quotes off, and the flag that may follow: i for comparing without regard to case.
-func attributeValue(text string) (value string, fold bool) {
-	var flag string
+// attributeValue takes the quotes off, and the flag that may follow: i for comparing without regard to case, s for comparing with it.
+func attributeValue(text string) (value, flag string) {
 	if text != "" && (text[0] == '"' || text[0] == '\'') {
 		length := quotedLength(text)
-		value, flag = strings.Trim(text[:length], text[:1]), trimCSS(text[length:])
-	} else {
-		value, flag = nextWord(text)
-		flag = trimCSS(flag)
+		return strings.Trim(text[:length], text[:1]), trimCSS(text[length:])
 	}
-	return value, flag == "i" || flag == "I"
+	value, flag = nextWord(text)
+	return value, trimCSS(flag)
 }
 
-// pseudo reads a pseudo-class or a pseudo-element.
-func (p *selectorParser) pseudo() bool {
-	p.pos++
-	isElement := p.pos < len(p.text) && p.text[p.pos] == ':'
-	if isElement {
-		p.pos++
-	}
-	name := strings.ToLower(p.identifier())
-	args := ""
-	if p.pos < len(p.text) && p.text[p.pos] == '(' {
-		length := bracketLength(p.text[p.pos:])
-		args = strings.TrimSuffix(p.text[p.pos+1:p.pos+length], ")")
-		p.pos += length
-	}
-	meaning, known := pseudoClasses[name]
-	switch {
-	case isElement || meaning == pseudoNever:
-		p.never = true
-		return known || strings.HasPrefix(name, "-webkit-")
-	case !known:
+// isFoldedAttribute reports whether an attribute's values are compared without regard to case (WHATWG HTML, section 4.17.2).
+func isFoldedAttribute(name string) bool {
+	switch name {
+	case "accept", "accept-charset", "align", "alink", "axis", "bgcolor", "charset", "checked", "clear", "codetype", "color", "compact",
+		"declare", "defer", "dir", "direction", "disabled", "enctype", "face", "frame", "hreflang", "http-equiv", "lang", "language",
+		"link", "media", "method", "multiple", "nohref", "noresize", "noshade", "nowrap", "readonly", "rel", "rev", "rules", "scope",
+		"scrolling", "selected", "shape", "target", "text", "type", "valign", "valuetype", "vlink":
+		return true
+	default:
 		return false
 	}
-	p.selector.specificity += 1 << 10
-	switch meaning {
-	case pseudoUnsure:
-		p.selector.unsure = true
-	case pseudoFirstChild:
-		p.parsed = append(p.parsed, cssSimple{kind: simpleFirstChild})
-	case pseudoRoot:
-		p.parsed = append(p.parsed, cssSimple{kind: simpleRoot})
-	case pseudoLink:
-		p.parsed = append(p.parsed, cssSimple{kind: simpleLink})
-	case pseudoNot:
-		return p.not(args)
-	}
-	return true
-}
-
-// not reads the argument of :not, when it is a single test.
-func (p *selectorParser) not(args string) bool {
-	inner := selectorParser{text: args, nested: true}
-	if p.nested || inner.parse() != selectorGood || len(inner.parsed) != 1 || strings.Contains(args, ",") {
-		p.selector.unsure = true
-		return true
-	}
-	inner.parsed[0].negated = true
-	p.parsed = append(p.parsed, inner.parsed[0])
-	return true
 }
 
 // bracketLength is the length of what is in brackets, with them.
@@ -274,35 +349,11 @@ func bracketLength(text string) int {
 			if depth--; depth == 0 {
 				return i + 1
 			}
+		case '\\':
+			i++
 		case '"', '\'':
 			i += quotedLength(text[i:]) - 1
 		}
 	}
 	return len(text)
-}
-
-type pseudoMeaning uint8
-
-const (
-	pseudoUnsure pseudoMeaning = iota
-	pseudoNever
-	pseudoFirstChild
-	pseudoRoot
-	pseudoLink
-	pseudoNot
-)
-
-var pseudoClasses = map[string]pseudoMeaning{
-	"active": pseudoNever, "focus": pseudoNever, "focus-visible": pseudoNever, "focus-within": pseudoNever, "hover": pseudoNever,
-	"target": pseudoNever, "visited": pseudoNever, "after": pseudoNever, "before": pseudoNever, "first-letter": pseudoNever,
-	"first-line": pseudoNever, "selection": pseudoNever, "placeholder": pseudoNever, "marker": pseudoNever, "backdrop": pseudoNever,
-
-	"first-child": pseudoFirstChild, "root": pseudoRoot, "link": pseudoLink, "any-link": pseudoLink, "not": pseudoNot,
-
-	"checked": pseudoUnsure, "disabled": pseudoUnsure, "empty": pseudoUnsure, "enabled": pseudoUnsure,
-	"first-of-type": pseudoUnsure, "has": pseudoUnsure, "is": pseudoUnsure, "lang": pseudoUnsure, "last-child": pseudoUnsure,
-	"last-of-type": pseudoUnsure, "nth-child": pseudoUnsure, "nth-last-child": pseudoUnsure, "nth-last-of-type": pseudoUnsure,
-	"nth-of-type": pseudoUnsure, "only-child": pseudoUnsure, "only-of-type": pseudoUnsure, "optional": pseudoUnsure,
-	"placeholder-shown": pseudoUnsure, "read-only": pseudoUnsure, "read-write": pseudoUnsure, "required": pseudoUnsure,
-	"valid": pseudoUnsure, "where": pseudoUnsure, "-webkit-any": pseudoUnsure,
 }

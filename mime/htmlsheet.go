@@ -9,6 +9,7 @@ import (
 type cssSheet struct {
 	quirks    bool
 	decls     []cssDecl
+	texts     []string // of declarations that hold variables
 	rules     []cssRule
 	selectors []cssSelector
 	simples   []cssSimple
@@ -16,16 +17,47 @@ type cssSheet struct {
 	// buckets hold the first selector for each hash of an id, class or element name; -1 for none.
 	buckets   []int32
 	universal []int32
-	// asksSiblings reports whether a selector is about the element before another.
-	asksSiblings bool
+	asks      sheetAsks
+	nths      []cssNth
+	nested    []cssSelector // of lists
+	lists     []cssList
+	relations []cssList // the arguments of :has
+	probes    []cssProbe
+	layers    []cssLayer
+	// foreign reports that the names of elements are not those of HTML.
+	foreign bool
 	// room is how many tests may still be kept. Sheets that hold more are cut, and overfull says so.
 	room     int
 	overfull bool
 }
 
-type cssRule struct{ first, count int32 }
+// sheetAsks are what selectors ask of an element beyond itself and those around it.
+type sheetAsks uint8
 
-// maxNesting is how deep at-rules are read within each other.
+const (
+	asksPlace  sheetAsks = 1 << iota // its place among the children of its parent
+	asksTypes                        // and among those of the same name
+	asksBefore                       // what stands before it
+	asksAhead                        // what stands in it and behind it
+	asksVariables
+	asksLayerBelow // for the values of the layer below
+)
+
+type cssRule struct {
+	first, count int32
+	layer        int32
+	unsure       bool // it is not known whether the rule applies
+}
+
+// A ruleContext is where a rule stands.
+type ruleContext struct {
+	parent int32 // the list of selectors of the rule around; negative for none
+	layer  int32
+	depth  int
+	unsure bool
+}
+
+// maxNesting is how deep at-rules and rules are read within each other.
 const maxNesting = 8
 
 // add reads a sheet.
@@ -38,13 +70,13 @@ func (s *cssSheet) add(text string) {
 		s.selectors = make([]cssSelector, 0, 8+len(text)/128)
 		s.simples = make([]cssSimple, 0, 8+len(text)/128)
 	}
-	s.read(text, 0)
+	s.read(text, ruleContext{parent: -1})
 }
 
-func (s *cssSheet) read(text string, depth int) {
+func (s *cssSheet) read(text string, at ruleContext) {
 	for {
 		text = trimSheet(text)
-		if text == "" {
+		if text == "" || s.room < 0 {
 			return
 		}
 		end := preludeEnd(text)
@@ -53,6 +85,7 @@ func (s *cssSheet) read(text string, depth int) {
 			return
 		}
 		if text[end] == ';' { // as of @import and @charset, which bring nothing
+			s.statement(prelude, at)
 			text = text[end+1:]
 			continue
 		}
@@ -60,11 +93,62 @@ func (s *cssSheet) read(text string, depth int) {
 		content := strings.TrimSuffix(text[end+1:end+length], "}")
 		text = text[end+length:]
 		if !strings.HasPrefix(prelude, "@") {
-			s.rule(prelude, content)
-		} else if depth < maxNesting && atRuleApplies(prelude) {
-			s.read(content, depth+1)
+			s.rule(prelude, content, at)
+		} else if inner, ok := s.atRule(prelude, at); ok {
+			s.read(content, inner)
 		}
 	}
+}
+
+// statement reads an at-rule without a block. Those that set the order of layers, and the namespace, are the only ones that matter.
+func (s *cssSheet) statement(prelude string, at ruleContext) {
+	lower := lowerASCII(prelude)
+	if space, ok := strings.CutPrefix(lower, "@namespace"); ok {
+		s.foreign = s.foreign || !strings.Contains(space, "xhtml")
+	}
+	if names, ok := strings.CutPrefix(lower, "@layer"); ok {
+		for name := range strings.SplitSeq(prelude[len(prelude)-len(names):], ",") {
+			s.layer(trimCSS(name), at.layer)
+		}
+	}
+}
+
+// atRule returns where the rules in the block of an at-rule stand, if they count.
+func (s *cssSheet) atRule(prelude string, at ruleContext) (inner ruleContext, ok bool) {
+	end := 1
+	for end < len(prelude) && (isLetter(prelude[end]) || prelude[end] == '-') {
+		end++
+	}
+	at.depth++
+	name, condition := lowerASCII(prelude[1:end]), trimCSS(prelude[end:])
+	applies := no
+	switch name {
+	case "media":
+		applies = truthOf(mediaApplies(lowerCSS(condition)))
+	case "supports":
+		applies = isSupported(condition)
+	case "layer":
+		at.layer = s.layer(condition, at.layer)
+		applies = yes
+	case "container": // depends on how the page is laid out
+		applies = unsure
+	case "scope":
+		return s.scope(condition, at)
+	}
+	at.unsure = at.unsure || applies == unsure
+	return at, applies != no && at.depth <= maxNesting // @font-face, @keyframes, @page and what else is no rule for elements
+}
+
+// scope reads the root of @scope. Rules with a limit below it may match less than they seem to.
+func (s *cssSheet) scope(condition string, at ruleContext) (inner ruleContext, ok bool) {
+	if condition == "" || condition[0] != '(' {
+		at.unsure = true
+		return at, at.depth <= maxNesting
+	}
+	length := bracketLength(condition)
+	at.unsure = at.unsure || trimCSS(condition[length:]) != ""
+	at.parent = s.parent(strings.TrimSuffix(condition[1:length], ")"), at)
+	return at, at.parent >= 0 && at.depth <= maxNesting
 }
 
 func trimSheet(text string) string {
@@ -122,36 +206,6 @@ func blockLength(text string) int {
 	return len(text)
 }
 
-// rule keeps a rule, unless it has nothing to say about what is seen, or one of its selectors is not valid.
-func (s *cssSheet) rule(prelude, content string) {
-	first := len(s.decls)
-	s.decls = parseDeclarations(content, s.quirks, s.decls)
-	if len(s.decls) == first {
-		return
-	}
-	selectors, simples := len(s.selectors), len(s.simples)
-	number := int32(len(s.rules))
-	for text := range splitSelectors(prelude) {
-		p := selectorParser{text: text, parsed: s.scratch[:0]}
-		fault := p.parse()
-		s.scratch = p.parsed
-		switch fault {
-		case selectorGood:
-			s.keep(&p, number)
-		case selectorTooLong:
-			s.overfull = true
-		case selectorInvalid:
-			s.decls, s.selectors, s.simples = s.decls[:first], s.selectors[:selectors], s.simples[:simples]
-			return
-		}
-	}
-	if len(s.selectors) == selectors {
-		s.decls = s.decls[:first]
-		return
-	}
-	s.rules = append(s.rules, cssRule{int32(first), int32(len(s.decls) - first)})
-}
-
 // splitSelectors yields the selectors of a list.
 func splitSelectors(list string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
@@ -175,31 +229,40 @@ func splitSelectors(list string) func(yield func(string) bool) {
 	}
 }
 
-// keep stores a selector with its compounds turned round.
-func (s *cssSheet) keep(p *selectorParser, rule int32) {
+// keep stores a selector with its compounds turned round; it reports whether there was room.
+func (s *cssSheet) keep(p *selectorParser, to *[]cssSelector) bool {
 	const selectorCost = 2 // a selector takes about as much memory as that many tests
 	if s.room -= len(p.parsed) + selectorCost; s.room < 0 {
 		s.overfull = true
-		return
+		return false
 	}
 	selector := p.selector
-	selector.rule, selector.next = rule, -1
+	selector.next = -1
 	selector.first, selector.count = int32(len(s.simples)), int32(len(p.parsed))
 	end := len(p.parsed)
 	for i := len(p.parsed) - 1; i >= 0; i-- {
 		if p.parsed[i].isStep() {
-			s.asksSiblings = s.asksSiblings || p.parsed[i].kind == toSibling
 			s.simples = append(s.simples, p.parsed[i+1:end]...)
 			s.simples = append(s.simples, p.parsed[i])
 			end = i
 		}
 	}
 	s.simples = append(s.simples, p.parsed[:end]...)
-	s.selectors = append(s.selectors, selector)
+	*to = append(*to, selector)
+	return true
 }
 
 // index makes the buckets, once all sheets are read.
 func (s *cssSheet) index() {
+	for i := range s.probes {
+		s.selectors = append(s.selectors, s.probes[i].selector)
+	}
+	for _, list := range s.relations {
+		for _, selector := range s.nested[list.first : list.first+list.count] {
+			selector.rule = isRelation
+			s.selectors = append(s.selectors, selector)
+		}
+	}
 	size := 16
 	for size < len(s.selectors) {
 		size *= 2
@@ -219,6 +282,7 @@ func (s *cssSheet) index() {
 		selector.next = s.buckets[bucket]
 		s.buckets[bucket] = int32(i)
 	}
+	s.orderLayers()
 }
 
 // key is the test on the element itself that the fewest elements pass.
@@ -249,12 +313,16 @@ func (s *cssSheet) bucket(mark byte, name string) uint32 {
 	return (h ^ h>>15) & uint32(len(s.buckets)-1)
 }
 
-// sort orders selectors as the cascade does: by specificity, then by place.
-func (s *cssSheet) sort(matched []int32) {
-	slices.SortFunc(matched, func(a, b int32) int {
-		if x, y := s.selectors[a].specificity, s.selectors[b].specificity; x != y {
-			return int(x) - int(y)
+// sort orders what matched as the cascade does: by layer, by specificity, then by place.
+func (s *cssSheet) sort(matched []cssMatch) {
+	slices.SortFunc(matched, func(a, b cssMatch) int {
+		x, y := &s.selectors[a.selector], &s.selectors[b.selector]
+		if d := s.rank(x) - s.rank(y); d != 0 {
+			return int(d)
 		}
-		return int(a - b)
+		if x.specificity != y.specificity {
+			return int(x.specificity) - int(y.specificity)
+		}
+		return int(a.selector - b.selector)
 	})
 }

@@ -1,5 +1,7 @@
 package mime
 
+import "math/bits"
+
 const (
 	defaultFontSize = 16
 	// minFontSize is the size in pixels up to which text is taken for hidden. Sizes that are relative to the default size are not
@@ -27,7 +29,11 @@ type textStyle struct {
 	lineHeight float32 // in pixels; negative when it is that of the font
 	indent     float32 // of the first line of a block
 	opacity    float32
+	zoom       float32
+	fill       htmlColor // in place of the color
+	isFilled   bool
 	keep       cssWord
+	vars       int32 // 1 + the place of the last frame of variables
 	// boxed is why all that the element holds is hidden, whatever is said within.
 	boxed hiding
 
@@ -38,29 +44,77 @@ type textStyle struct {
 	why hiding
 }
 
-// rootStyle is that of a page without styles.
-func rootStyle() textStyle {
-	return textStyle{
-		color: black, background: white, fontSize: defaultFontSize, lineHeight: -1, opacity: 1, keep: wordNone, display: wordBlock,
-	}
+// pageStyle is that of a page without styles.
+var pageStyle = textStyle{
+	color: black, background: white, fontSize: defaultFontSize, lineHeight: -1, opacity: 1, zoom: 1, keep: wordNone, display: wordBlock,
 }
 
 // A cascade collects what counts for one element, the weakest first.
 type cascade struct {
-	has    uint32
+	has    uint64
 	values [propCount]cssValue
+	// defaults are what browsers give the element, and below what the layers below say, where a sheet asks for it.
+	defaults []cssDecl
+	below    *cascade
+	// doubtful reports that a rule which may hide something was left out, since it is not known whether it applies.
+	doubtful bool
 }
 
 func (c *cascade) set(prop cssProp, v cssValue) {
+	if v.word >= wordUnset {
+		c.restore(prop, v.word)
+		return
+	}
 	c.has |= 1 << prop
 	c.values[prop] = v
 }
 
-// add adds declarations that are important, or those that are not.
-func (c *cascade) add(decls []cssDecl, important bool) {
-	for i := range decls {
-		if decls[i].important == important {
-			c.set(decls[i].prop, decls[i].value)
+func (c *cascade) setAll(v cssValue) {
+	for prop := range propCount {
+		c.set(prop, v)
+	}
+}
+
+// keepDefaults remembers what has been said for reverting to it.
+func (c *cascade) keepDefaults() {
+	c.defaults = c.defaults[:0]
+	for rest := c.has; rest != 0; rest &= rest - 1 {
+		prop := cssProp(bits.TrailingZeros64(rest))
+		c.defaults = append(c.defaults, cssDecl{prop: prop, value: c.values[prop]})
+	}
+}
+
+// keepBelow remembers what has been said for reverting to it in the next layer.
+func (c *cascade) keepBelow() {
+	if c.below == nil {
+		c.below = new(cascade)
+	}
+	c.below.has, c.below.values = c.has, c.values
+}
+
+// inherited holds the properties that are as around the element where nothing is said.
+const inherited = 1<<propColor | 1<<propFillColor | 1<<propFontSize | 1<<propLineHeight | 1<<propTextIndent | 1<<propVisibility |
+	1<<propWhiteSpace
+
+// restore takes back what has been said of a property: all of it, what sheets say, or what the sheet's layer says.
+func (c *cascade) restore(prop cssProp, word cssWord) {
+	bit := uint64(1) << prop
+	switch {
+	case word == wordUnset && inherited&bit != 0:
+		c.set(prop, cssValue{word: wordInherit})
+		return
+	case word == wordUnset:
+		c.set(prop, cssValue{word: wordInitial})
+		return
+	case word == wordRevertLayer && c.below != nil:
+		c.has = c.has&^bit | c.below.has&bit
+		c.values[prop] = c.below.values[prop]
+		return
+	}
+	c.has &^= bit
+	for _, d := range c.defaults {
+		if d.prop == prop {
+			c.set(prop, d.value)
 		}
 	}
 }
@@ -69,18 +123,25 @@ func (c *cascade) add(decls []cssDecl, important bool) {
 func (c *cascade) addRevealing(decls []cssDecl, important bool) {
 	for i := range decls {
 		d := &decls[i]
-		shows := false
+		if d.important != important {
+			continue
+		}
+		shows, hides := false, false
 		switch d.prop {
 		case propDisplay:
-			shows = d.value.word != wordNone
+			hides = d.value.word == wordNone
+			shows = !hides
 		case propVisibility:
-			shows = d.value.word == wordVisible
+			shows, hides = d.value.word == wordVisible, d.value.word == wordHidden
 		case propOpacity:
-			shows = d.value.number >= minOpacity
+			shows = d.value.word != 0 || d.value.number >= minOpacity
+			hides = !shows
 		case propFontSize, propMaxHeight, propHeight, propMaxWidth, propWidth:
 			shows = d.value.word == wordNone || d.value.number > minFontSize
+			hides = d.prop == propFontSize && d.value.word == 0 && !shows
 		}
-		if shows && d.important == important {
+		c.doubtful = c.doubtful || hides || d.text > 0 && d.prop != propVariable
+		if shows && d.text == 0 {
 			c.set(d.prop, d.value)
 		}
 	}
@@ -132,15 +193,23 @@ func (s *textStyle) reason() hiding {
 		return s.boxed
 	case s.invisible:
 		return hiddenByVisibility
-	case s.fontSize <= minFontSize && (s.isFixed || s.fontSize < noFontSize):
+	case s.fontSize <= minFontSize && (s.isFixed || s.fontSize < noFontSize), s.zoom < 1 && s.fontSize*s.zoom <= minFontSize:
 		return hiddenBySize
 	case s.shift <= -farAway:
 		return hiddenByPosition
-	case !s.anyColor && !s.isPicture && s.color.isLost(s.background):
+	case !s.isPicture && s.isLost():
 		return hiddenByColor
 	default:
 		return notHidden
 	}
+}
+
+// isLost reports whether the text has the color of its background.
+func (s *textStyle) isLost() bool {
+	if s.isFilled {
+		return s.fill.isLost(s.background)
+	}
+	return !s.anyColor && s.color.isLost(s.background)
 }
 
 func (c *cascade) applyDisplay(s, around *textStyle) {
@@ -176,15 +245,24 @@ func (c *cascade) applyText(s, around *textStyle) {
 		} else if v.word == 0 {
 			s.lineHeight = v.inPixels(s.fontSize, 0)
 		}
+	} else if c.is(propLineHeight, wordInitial) {
+		s.lineHeight = -1
 	}
 	if v, ok := c.get(propTextIndent); ok {
 		s.indent = v.inPixels(s.fontSize, windowWidth)
+	} else if c.is(propTextIndent, wordInitial) {
+		s.indent = 0
 	}
 	if v, ok := c.get(propWhiteSpace); ok {
 		s.keep = v.word
+	} else if c.is(propWhiteSpace, wordInitial) {
+		s.keep = wordNone
 	}
 	if v, ok := c.get(propOpacity); ok {
 		s.opacity *= v.number
+	}
+	if v, ok := c.get(propZoom); ok {
+		s.zoom *= v.number
 	}
 }
 
@@ -200,13 +278,15 @@ func (c *cascade) applyColors(s *textStyle) {
 	if v, ok := c.get(propBackgroundImage); ok && v.word == wordUnknown {
 		s.isPicture = true
 	}
-	for _, prop := range []cssProp{propColor, propFillColor} {
-		if v, ok := c.get(prop); ok {
-			s.anyColor = v.word == wordUnknown
-			s.color = v.color
-		} else if c.is(prop, wordInitial) && prop == propColor {
-			s.color, s.anyColor = black, false
-		}
+	if v, ok := c.get(propColor); ok && v.word != wordUnknown { // currentcolor is the color around
+		s.color, s.anyColor = v.color, false
+	} else if c.is(propColor, wordInitial) {
+		s.color, s.anyColor = black, false
+	}
+	if v, ok := c.get(propFillColor); ok {
+		s.fill, s.isFilled = v.color, v.word != wordUnknown
+	} else if c.is(propFillColor, wordInitial) {
+		s.isFilled = false
 	}
 }
 
@@ -225,13 +305,23 @@ func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
 		s.boxed = hiddenByVisibility
 	case c.is(propClip, wordHidden), c.is(propClip, wordAbsolute) && c.is(propPosition, wordAbsolute):
 		s.boxed = hiddenByClipping
-	case c.is(propTransform, wordHidden) && s.display != wordInline:
+	case s.display != wordInline && c.isTransformed(), c.is(propContent, wordHidden):
 		s.boxed = hiddenByClipping
 	case c.isOffScreen(s):
 		s.boxed = hiddenByPosition
-	case isBox && c.is(propOverflow, wordHidden) && c.isFlat(s):
+	case isBox && c.is(propOverflow, wordHidden) && (c.isFlat(s) || c.isPushedOut(s)):
 		s.boxed = hiddenByClipping
 	}
+}
+
+func (c *cascade) isTransformed() bool {
+	return c.is(propTransform, wordHidden) || c.is(propScale, wordHidden) || c.is(propTranslate, wordHidden) || c.is(propRotate, wordHidden)
+}
+
+// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as where a picture takes the place of a text.
+func (c *cascade) isPushedOut(s *textStyle) bool {
+	v, ok := c.get(propTextIndent)
+	return ok && c.is(propWhiteSpace, wordNoWrap) && (v.unit == unitPercent && v.number >= 1 || v.inPixels(s.fontSize, 0) >= farRight)
 }
 
 // isOffScreen reports whether the element is moved to where nobody looks.
@@ -246,7 +336,7 @@ func (c *cascade) isOffScreen(s *textStyle) bool {
 		if moved(propLeft) <= -farAway || moved(propTop) <= -farAway || moved(propLeft) >= farRight || moved(propRight) <= -farRight {
 			return true
 		}
-		if c.is(propPosition, wordRelative) && (moved(propRight) >= farRight || moved(propBottom) >= farRight) {
+		if moved(propRight) >= farRight || moved(propBottom) >= farRight {
 			return true
 		}
 	}

@@ -84,6 +84,7 @@ func (r *htmlReader) startSpecial(self identity, set *attrSet, traits elementTra
 		}
 		r.formOpen = true
 		if elements[r.top().self.tag].is(clearsTable) {
+			r.pass(self, set)
 			return // in a table and in no cell it holds nothing
 		}
 	case tagOption, tagOptgroup:
@@ -106,6 +107,7 @@ func (r *htmlReader) openSpecial(self identity, set *attrSet, traits elementTrai
 		return
 	}
 	if self.tag == tagStyle || self.tag == tagScript {
+		r.pass(self, set)
 		return // what they hold is no text, and ends with them
 	}
 	node := r.push(self, set)
@@ -135,15 +137,18 @@ func (r *htmlReader) voidElement(self identity) {
 		if style := r.style(&self, &r.scanner.set, r.parent(false)); style.boxed == notHidden && !style.invisible {
 			r.breakLine(1)
 			r.pieceOpen = false
-			r.seen.text("---", wordNone)
+			if r.matcher.survey == nil {
+				r.seen.text("---", wordNone)
+			}
 			r.breakLine(1)
 		}
 	case tagImg, tagImage:
 		r.image(self)
 	case tagInput:
 		r.input(self)
+	default:
+		r.pass(self, &r.scanner.set)
 	}
-	r.addChild(r.parent(false), &self)
 }
 
 // lineEnd ends a line; text that an indent moved out of sight goes on in sight on the next.
@@ -166,22 +171,23 @@ func (r *htmlReader) firstLineEnds() {
 
 // page takes the attributes of html and body elements; those that come again add what was not said.
 func (r *htmlReader) page(self identity, set *attrSet) {
-	place := 1
+	i := 1
 	switch {
 	case self.tag == tagHTML:
-		place = 0
+		i = 0
 	case self.tag != tagBody:
 		return
 	}
-	node := &r.stack[place]
+	node := &r.stack[i]
 	if node.self.attrs != "" || self.attrs == "" {
 		return
 	}
+	self.place = node.self.place
 	node.self = self
-	if link, ok := parseLegacyColor(set.get(attrLink)); ok && place == 1 {
+	if link, ok := parseLegacyColor(set.get(attrLink)); ok && i == 1 {
 		r.linkColor = link
 	}
-	for i := place; i < len(r.stack); i++ {
+	for ; i < len(r.stack); i++ {
 		r.restyle(i)
 	}
 }
@@ -249,6 +255,7 @@ func (r *htmlReader) tablePart(self identity, set *attrSet) {
 		r.clearTo(tagTable)
 	}
 	if elements[self.tag].is(void) {
+		r.pass(self, set)
 		return
 	}
 	node := r.push(self, set)
@@ -291,12 +298,28 @@ func (r *htmlReader) embedded(self identity) bool {
 				return false
 			}
 			r.scanner.raw = 0
-			if !r.scanner.selfClosing {
+			if r.scanner.selfClosing {
+				r.pass(self, &r.scanner.set)
+			} else {
 				node := r.push(self, &r.scanner.set)
-				if self.tag == tagTitle || strings.EqualFold(self.name, "desc") || self.tag == tagStyle || self.tag == tagScript {
+				if isUndrawn(self) {
 					node.style.boxed, node.style.why = hiddenByElement, hiddenByElement
 				}
 			}
+			return true
+		}
+	}
+	return false
+}
+
+// isUndrawn reports whether an element of a picture or a formula shows nothing of what it holds.
+func isUndrawn(self identity) bool {
+	switch self.tag {
+	case tagTitle, tagStyle, tagScript:
+		return true
+	case 0:
+		switch lowerASCII(self.name) {
+		case "desc", "metadata", "annotation", "annotation-xml":
 			return true
 		}
 	}
@@ -313,6 +336,8 @@ func (r *htmlReader) endTag(tag htmlTag, name string) {
 		r.lineEnd(identity{tag: tagBr, name: "br"})
 	case tag == tagP:
 		if !r.closeElement(tagP, inButtonScope) {
+			r.scanner.set.has = 0
+			r.pass(identity{tag: tagP, name: "p"}, &r.scanner.set)
 			r.breakLine(2)
 		}
 	case traits&heading != 0:

@@ -19,8 +19,9 @@ type HTMLText struct {
 	// Links are the links, in the order of the source; the first 1000.
 	Links []Link
 
-	// Incomplete reports that the style sheets were too large or too intricate to be applied whole, so that Text may hold text
-	// that a person does not see. No page that was made to be read is.
+	// Incomplete reports that Text may hold text that a person does not see: the style sheets were too large or too intricate
+	// to be applied whole, or a rule that hides text applies or not depending on what is not read; see [ReadHTML]. Hardly any
+	// page that was made to be read is.
 	Incomplete bool
 }
 
@@ -101,6 +102,15 @@ const (
 // page's own style sheets and the styles of its elements, as a browser does in a window of 1280 by 800 pixels with scripts
 // turned off, pictures and sheets from elsewhere not loaded.
 //
+// A rule that cannot be judged may reveal text and does not hide any: the text that it would hide counts as seen, and the
+// reading is Incomplete. Such rules are those of @container, of @scope with a limit, and under @supports for properties that
+// are not known; and those whose selectors ask for :valid and other states that depend on what is filled in, for :checked of
+// radio buttons in a group, for :nth-child with "of", for more than 64 different elements before "+" or "~", or for more than
+// 31 different :has. Animations are not run, and styles for :hover, :focus, :target and :visited are not applied.
+//
+// The options of a select and the content of a closed details element count as seen: a person opens them with a click, and
+// mail clients that do not know the elements show what they hold.
+//
 // Every input is accepted. Time grows linearly with its size, and all that is allocated stays under four times its size and
 // 256 KiB. What is not UTF-8 counts as the U+FFFD that it becomes.
 func ReadHTML(source string) HTMLText {
@@ -124,7 +134,7 @@ func (r *htmlReader) result() HTMLText {
 		l.End = min(l.End, len(text))
 		l.Start = min(l.Start, l.End)
 	}
-	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Links: r.links, Incomplete: r.sheet.overfull || r.matcher.budget < 0}
+	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Links: r.links, Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0}
 }
 
 func (r *htmlReader) hiddenTexts() []HiddenText {

@@ -4,15 +4,16 @@ import "slices"
 
 // An htmlNode is an open element.
 type htmlNode struct {
-	self identity
-	// before is the element just before it in its parent, and last that which was opened in it last; both are kept only where a
-	// sheet asks for them.
-	before, last *identity
-	hasChild     bool
-	style        textStyle
-	serial       int32 // not 0: the element is in the list of formats
-	number       int   // of the next item of an ordered list
-	link         int   // 1 + its place among the links; 0 for none
+	self  identity
+	style textStyle
+	// What the children are told of those before them, where a sheet asks for it.
+	probes   probes
+	children int32
+	last     int32 // the number of the last
+	types    int32 // 1 + the place of what counts their names; 0 for none
+	serial   int32 // not 0: the element is in the list of formats
+	number   int   // of the next item of an ordered list
+	link     int   // 1 + its place among the links; 0 for none
 }
 
 // An htmlFormat is an element that goes on behind the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a mark
@@ -52,33 +53,36 @@ func (r *htmlReader) push(self identity, set *attrSet) *htmlNode {
 	if len(r.stack) == maxOpen {
 		r.pop()
 	}
-	node := htmlNode{self: self}
-	if len(r.stack) == 0 {
-		node.style = r.styleIn(&node.self, set, nil, nil)
-	} else {
-		parent := r.parent(elements[self.tag].is(tableContent))
-		node.style = r.style(&node.self, set, parent)
-		node.before = r.stack[parent].last
-		r.addChild(parent, &self)
+	parent := len(r.stack) - 1
+	if parent >= 0 {
+		parent = r.parent(elements[self.tag].is(tableContent))
 	}
-	r.stack = append(r.stack, node)
+	r.stack = append(r.stack, htmlNode{self: self})
+	node := r.top()
+	if parent < 0 {
+		r.enterRoot(&node.self)
+		node.style = r.styleIn(&node.self, set, nil)
+	} else {
+		node.style = r.style(&node.self, set, parent)
+	}
 	r.open[self.tag]++
-	return r.top()
+	return node
 }
 
-// style computes the style of an element in the parent; it says whether it is the first there.
+// style gives an element its place in the parent, and computes its style.
 func (r *htmlReader) style(self *identity, set *attrSet, parent int) textStyle {
-	self.first = !r.stack[parent].hasChild
-	return r.styleIn(self, set, r.stack[:parent+1], r.stack[parent].last)
+	r.enter(parent, self)
+	style := r.styleIn(self, set, r.stack[:parent+1])
+	if self.place.index > 0 {
+		r.leave(parent)
+	}
+	return style
 }
 
-// addChild remembers the last element that was opened in another.
-func (r *htmlReader) addChild(parent int, self *identity) {
-	node := &r.stack[parent]
-	node.hasChild = true
-	if r.sheet.asksSiblings {
-		last := *self
-		node.last = &last
+// pass tells an element without text of its own to those behind it.
+func (r *htmlReader) pass(self identity, set *attrSet) {
+	if r.sheet.asks != 0 {
+		r.style(&self, set, r.parent(false))
 	}
 }
 
@@ -302,6 +306,7 @@ func (r *htmlReader) takeOut(i int) {
 		kept++
 	}
 	r.stack = r.stack[:kept]
+	r.enter(i-1, &r.stack[i].self) // it stands behind the element that has ended
 	for j := i; j < kept; j++ {
 		r.restyle(j)
 	}
@@ -310,10 +315,13 @@ func (r *htmlReader) takeOut(i int) {
 // restyle computes the style of an open element again, when those around it have changed.
 func (r *htmlReader) restyle(i int) {
 	node := &r.stack[i]
+	if r.matcher.survey != nil {
+		return
+	}
 	r.matcher.budget -= 4 + len(node.self.attrs)
 	if r.matcher.budget < 0 {
 		return
 	}
 	r.set.read(node.self.attrs)
-	node.style = r.styleIn(&node.self, &r.set, r.stack[:i], node.before)
+	node.style = r.styleIn(&node.self, &r.set, r.stack[:i])
 }
