@@ -123,7 +123,7 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	names, capacities := columns(c.open)
 	marks, fronts := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
 	ofType := max(10, min(fronts, 4*fronts/max(1, len(names))))
-	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts, []string{})
+	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts)
 	if err != nil {
 		return nil, err
 	}

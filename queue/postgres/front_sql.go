@@ -47,8 +47,8 @@ WITH RECURSIVE heads AS (
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM heads`
 
-	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type, and the keys
-	// $6: all fronts of these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
+	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type: all fronts of
+	// these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
 	// others, a row tells how far this goes. Of each lane the first front is enough, however many have been written since the
 	// key was looked at last.
 	//
@@ -89,9 +89,24 @@ wanted AS MATERIALIZED (
   FROM marks
   UNION
   SELECT limit_key
-  FROM first
-  UNION
-  SELECT unnest($6::text[])),
+  FROM first),` + lockWanted + `
+SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL
+FROM marks
+UNION ALL
+(SELECT '` + foundEnd + `', NULL, NULL, priority, not_before, id
+FROM first
+WHERE cut
+ORDER BY nth DESC
+LIMIT 1)
+UNION ALL
+` + answerWanted
+
+	// The same of the keys $1 alone.
+	lockFreedFronts = `
+WITH wanted AS (
+  SELECT unnest($1::text[]) AS limit_key),` + lockWanted + answerWanted
+
+	lockWanted = `
 visible AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id
   FROM job_fronts
@@ -110,18 +125,10 @@ found AS MATERIALIZED (
 spare AS (
   DELETE FROM job_fronts
   WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1)))
-SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL
-FROM marks
-UNION ALL
-SELECT DISTINCT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
+`
+	answerWanted = `SELECT DISTINCT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
 FROM found
 WHERE NOT mine
-UNION ALL
-(SELECT '` + foundEnd + `', NULL, NULL, priority, not_before, id
-FROM first
-WHERE cut
-ORDER BY nth DESC
-LIMIT 1)
 UNION ALL
 SELECT '` + foundTypes + `', NULL, NULL, NULL, NULL, NULL
 WHERE EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
