@@ -122,13 +122,16 @@ func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*e
 	}
 	slices.SortFunc(order, func(a, b *driver.Outcome) int { return cmp.Compare(a.Lease.JobID, b.Lease.JobID) })
 	var r outcomeRows
-	plain := true
+	completed, plain := true, true
 	for _, out := range order {
 		r.add(out, tx.Now())
-		plain = plain && out.Plain && out.Kind == driver.KindCompleted
+		completed, plain = completed && out.Kind == driver.KindCompleted, plain && out.Plain
 	}
-	if plain {
-		return f, laterInto(ctx, tx, &f.ended, scanEnded, completeJobs, r.ids, r.attempts, r.results, r.at)
+	switch {
+	case completed && plain:
+		return f, laterInto(ctx, tx, &f.ended, scanEnded, completePlain, r.ids, r.attempts, r.results, r.at)
+	case completed:
+		return f, laterInto(ctx, tx, &f.ended, scanEnded, completeHolding, r.ids, r.attempts, r.results, r.at)
 	}
 	return f, laterInto(ctx, tx, &f.ended, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
 }

@@ -114,7 +114,11 @@ func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if c.refused = !c.begun[0] || c.keys.typed; c.refused {
 		return nil
 	}
-	places := c.keys.have(c.lanes, c.capacities(), c.req.Limit)
+	lanes, err := c.pastLanesHeld(ctx, tx, c.lanes)
+	if err != nil {
+		return err
+	}
+	places := c.keys.have(lanes, c.capacities(), c.req.Limit)
 	slices.SortFunc(places, comparePlaces)
 	taken := c.take(places)
 	if len(taken) > 0 {
