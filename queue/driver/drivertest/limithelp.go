@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/stretchr/testify/require"
@@ -175,7 +176,7 @@ func (s *suite) endAndClaim(d driver.FinishClaimer, known bool) {
 	got := end(&holder, nil, nil)
 	require.Equal(s, high.ID, got[0].ID)
 	require.Equal(s, driver.StateCompleted, s.state(holder.ID))
-	rest := append(got[1:], s.claim(5)...)
+	rest := slices.Concat(got[1:], s.claim(5))
 	require.Equal(s, []string{other.ID}, ids(rest), "what else may run is claimed with it or next, and the key is full again")
 	require.Empty(s, end(&rest[0], nil, nil), "the end of another job frees nothing of the key")
 	require.Empty(s, end(&holder, driver.ErrNotRunning, nil), "what has not ended frees nothing")
