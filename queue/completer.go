@@ -27,6 +27,7 @@ type ending struct {
 }
 
 func newEnding(a *Attempt, out driver.Outcome) *ending {
+	out.LimitKey = a.job.LimitKey
 	e := &ending{attempt: a, outcome: out, lines: a.logLines()}
 	e.stored = a.q.stored(&e.outcome)
 	return e

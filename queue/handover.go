@@ -14,7 +14,7 @@ type handover struct {
 	driver  driver.FinishClaimer
 	claimer *claimer
 	request driver.ClaimRequest
-	result  driver.ClaimResult
+	claimed func() driver.ClaimResult
 }
 
 // handover returns nil where the completer is not to claim: no job of the batch has a limit key, the engine cannot, or the
@@ -36,7 +36,7 @@ func (h *handover) finish(ctx context.Context, d driver.Finisher, tx *driver.Wri
 	if h == nil {
 		return d.Finish(ctx, tx, outcomes)
 	}
-	answers, h.result, err = h.driver.FinishAndClaim(ctx, tx, outcomes, h.request)
+	answers, h.claimed, err = h.driver.FinishAndClaim(ctx, tx, outcomes, h.request)
 	return answers, err
 }
 
@@ -45,13 +45,14 @@ func (h *handover) start(ctx context.Context) {
 	if h == nil {
 		return
 	}
-	c, next := h.claimer, h.result.NextDue
-	c.start(ctx, h.request.WorkerID, h.result.Jobs)
+	c, result := h.claimer, h.claimed()
+	next := result.NextDue
+	c.start(ctx, h.request.WorkerID, result.Jobs)
 	sooner := !next.IsZero() && (c.due.IsZero() || next.Before(c.due))
 	if sooner {
 		c.due = next
 	}
-	if sooner || h.result.More {
+	if sooner || result.More {
 		c.wake()
 	}
 }

@@ -18,10 +18,13 @@ type handoverDriver struct {
 	handed atomic.Int64
 }
 
-func (d *handoverDriver) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) ([]error, driver.ClaimResult, error) {
-	answers, result, err := d.Driver.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, req)
-	d.handed.Add(int64(len(result.Jobs)))
-	return answers, result, err
+func (d *handoverDriver) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) ([]error, func() driver.ClaimResult, error) {
+	answers, claimed, err := d.Driver.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, req)
+	return answers, func() driver.ClaimResult {
+		result := claimed()
+		d.handed.Add(int64(len(result.Jobs)))
+		return result
+	}, err
 }
 
 func TestJobsThatWaitForOneAnotherAreClaimedWithTheEndOfTheOneBefore(t *testing.T) {

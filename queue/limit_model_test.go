@@ -191,6 +191,9 @@ func (l *limited) end(t *rapid.T) {
 	job := l.running[i]
 	l.running = slices.Delete(l.running, i, i+1)
 	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
+	if rapid.Bool().Draw(t, "name its limit key") {
+		out.LimitKey = job.LimitKey
+	}
 	switch kind := rapid.SampledFrom([]string{queue.KindCompleted, queue.KindFailed, driver.KindReleased, queue.KindInterrupted}).Draw(t, "how"); kind {
 	case queue.KindCompleted:
 	case queue.KindInterrupted:
@@ -207,13 +210,14 @@ func (l *limited) end(t *rapid.T) {
 
 // handOver claims in the transaction that ends a job.
 func (l *limited) handOver(t *rapid.T, out driver.Outcome) {
-	var result driver.ClaimResult
+	var claimed func() driver.ClaimResult
 	require.NoError(t, l.q.DB().Write(context.Background(), func(ctx context.Context, tx queue.Tx) (err error) {
 		var answers []error
-		answers, result, err = l.q.DB().Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx.(*driver.WriteTx), []driver.Outcome{out}, l.draw(t))
+		answers, claimed, err = l.q.DB().Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx.(*driver.WriteTx), []driver.Outcome{out}, l.draw(t))
 		require.Equal(t, []error{nil}, answers)
 		return err
 	}))
+	result := claimed()
 	l.take(t, &result)
 }
 

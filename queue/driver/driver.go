@@ -216,8 +216,8 @@ type FinishClaimer interface {
 	// claim others, as Claim does. Where it does not look for others, it claims fewer jobs than are asked for, so that a Claim
 	// finds those that come before them. More reports whether a Claim is due at once, NextDue when the keys are to be looked at
 	// again. It notifies listeners unless all that the ends have made capacity for is claimed. Nothing is claimed before the
-	// transaction has committed.
-	FinishAndClaim(ctx context.Context, tx *WriteTx, outcomes []Outcome, req ClaimRequest) ([]error, ClaimResult, error)
+	// transaction has committed, and claimed is called only then: what it returns may come with the answer to the commit.
+	FinishAndClaim(ctx context.Context, tx *WriteTx, outcomes []Outcome, req ClaimRequest) (answers []error, claimed func() ClaimResult, err error)
 }
 
 // A WriteChecker is a [Driver] that recognises a caller which is inside the function of a write already, by its context or

@@ -58,6 +58,8 @@ type Outcome struct {
 	Error     string
 	Stack     string
 	At        time.Time
+	// LimitKey is that of the job. Empty: it has none, or the caller does not know.
+	LimitKey string
 	// Plain: the job is known to hold no idempotency key that its end frees, and no capacity under a limit key.
 	Plain bool
 }

@@ -123,7 +123,7 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	names, capacities := columns(c.open)
 	marks, fronts := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
 	ofType := max(10, min(fronts, 4*fronts/max(1, len(names))))
-	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts, []string{})
+	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +138,9 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	if err != nil {
 		return nil, err
 	}
+	if lanes, err = c.pastLanesHeld(ctx, tx, lanes); err != nil {
+		return nil, err
+	}
 	c.keys = newKeyLooks(found, c.req.Now)
 	c.more = c.more || c.keys.marks == marks
 	slices.SortFunc(places, comparePlaces)
@@ -147,6 +150,17 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	places = append(places, c.keys.have(lanes, c.capacities(), c.req.Limit)...)
 	slices.SortFunc(places, comparePlaces)
 	return places, nil
+}
+
+// pastLanesHeld returns the lanes as they are past the jobs that other transactions hold.
+func (c *carefulClaim) pastLanesHeld(ctx context.Context, tx *driver.WriteTx, lanes []laneRow) ([]laneRow, error) {
+	for i := range lanes {
+		if lanes[i].held() {
+			names, capacities := columns(c.open)
+			return query(ctx, tx, scanLaneRow, readLanesPastLocks, c.req.Now, names, capacities, c.req.Limit)
+		}
+	}
+	return lanes, nil
 }
 
 func comparePlaces(p, q place) int { return p.at.compare(&q.at) }

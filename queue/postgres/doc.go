@@ -22,7 +22,7 @@
 // which others pass over meanwhile, and the types that are limited, for which others wait. What runs is counted under these
 // locks, and never stored. All claims share an advisory lock, so that a limit is set when those under way have ended and is
 // seen by all that come later. The transaction that ends jobs with limit keys also claims what waits for these keys, and looks for
-// nothing else.
+// nothing else: together they take two round trips.
 //
 // Every other claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
 // millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.

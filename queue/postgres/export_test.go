@@ -14,7 +14,7 @@ const PlanOurs = planOurs
 var Planned = map[string]string{
 	"claimOfType": claimOfType, "claimOfTypeAfter": claimOfTypeAfter,
 	"claimOfTypes": claimOfTypes, "claimOfTypesAfter": claimOfTypesAfter, "lookAhead": lookAhead,
-	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockFronts": lockFronts, "readLanes": readLanes, "insertFrontsOf": insertFrontsOf, "insertFrontsOfKeys": insertFrontsOfKeys, "finishJobs": finishJobs,
+	"promoteJobs": promoteJobs, "expireJobs": expireJobs, "lockFronts": lockFronts, "lockFreedFronts": lockFreedFronts, "readLanes": readLanes, "readLanesPastLocks": readLanesPastLocks, "insertFrontsOf": insertFrontsOf, "insertFrontsOfKeys": insertFrontsOfKeys, "finishJobs": finishJobs, "completeHolding": completeHolding,
 	"lockLease": lockLease, "cancelJob": cancelJob, "retryJob": retryJob, "deleteKeys": deleteKeys,
 	"lockTypeLimits": lockTypeLimits, "selectTypeLimits": selectTypeLimits, "countRunning": countRunning, "selectPlaces": selectPlaces, "selectPlacesPastLocks": selectPlacesPastLocks,
 }

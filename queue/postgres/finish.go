@@ -16,7 +16,14 @@ import (
 // Finish implements [driver.Finisher]: one statement for all outcomes, and one each for freed keys, marked limit keys and
 // attempt records where there are any, which wait for the commit.
 func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]error, error) {
-	answers, after, err := finish(ctx, tx, outcomes)
+	f, err := end(ctx, tx, outcomes)
+	if err != nil {
+		return nil, err
+	}
+	if err := flush(ctx, tx); err != nil {
+		return nil, err
+	}
+	answers, after, err := f.finish(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -26,24 +33,24 @@ func (db *engine) Finish(ctx context.Context, tx *driver.WriteTx, outcomes []dri
 	return answers, db.Notify(ctx, tx)
 }
 
-// finish ends the jobs, and marks none of the limit keys that may have capacity by that.
-func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (answers []error, after aftermath, err error) {
-	if err := driver.CheckOutcomes(outcomes); err != nil {
-		return nil, after, err
-	}
-	ended, err := end(ctx, tx, outcomes)
-	if err != nil {
-		return nil, after, err
-	}
+// An ending is the outcomes that a transaction writes.
+type ending struct {
+	outcomes []driver.Outcome
+	ended    []endedJob // of the leases that were held
+}
+
+// finish frees what the jobs have held, once it is known which have ended. It marks none of the limit keys that may have capacity
+// by that.
+func (f *ending) finish(ctx context.Context, tx *driver.WriteTx) (answers []error, after aftermath, err error) {
 	// By lease: a batch may hold two attempts of one job, of which the earlier is refused.
-	done := make(map[driver.Lease]*endedJob, len(ended))
-	for i := range ended {
-		done[driver.Lease{JobID: ended[i].id, Attempt: ended[i].attempt}] = &ended[i]
+	done := make(map[driver.Lease]*endedJob, len(f.ended))
+	for i := range f.ended {
+		done[driver.Lease{JobID: f.ended[i].id, Attempt: f.ended[i].attempt}] = &f.ended[i]
 	}
 	var records attemptRows
 	refused := false
-	for i := range outcomes {
-		out := &outcomes[i]
+	for i := range f.outcomes {
+		out := &f.outcomes[i]
 		job, ok := done[out.Lease]
 		if !ok {
 			refused = true
@@ -60,9 +67,9 @@ func finish(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) 
 	if err := records.insert(ctx, tx); err != nil {
 		return nil, after, err
 	}
-	answers = make([]error, len(outcomes))
+	answers = make([]error, len(f.outcomes))
 	if refused {
-		err = refusals(ctx, tx, outcomes, done, answers)
+		err = refusals(ctx, tx, f.outcomes, done, answers)
 	}
 	return answers, after, err
 }
@@ -102,24 +109,31 @@ func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	return e, err
 }
 
-// end writes the jobs' own rows and returns those whose leases were held. Rows are locked in the order of ids, so that two
-// transactions that end the same jobs do not wait for each other.
-func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) ([]endedJob, error) {
+// end writes the jobs' own rows; which of them have ended is known when what comes after it has run. Rows are locked in the order
+// of ids, so that two transactions that end the same jobs do not wait for each other.
+func end(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome) (*ending, error) {
+	if err := driver.CheckOutcomes(outcomes); err != nil {
+		return nil, err
+	}
+	f := &ending{outcomes: outcomes}
 	order := make([]*driver.Outcome, len(outcomes))
 	for i := range outcomes {
 		order[i] = &outcomes[i]
 	}
 	slices.SortFunc(order, func(a, b *driver.Outcome) int { return cmp.Compare(a.Lease.JobID, b.Lease.JobID) })
 	var r outcomeRows
-	plain := true
+	completed, plain := true, true
 	for _, out := range order {
 		r.add(out, tx.Now())
-		plain = plain && out.Plain && out.Kind == driver.KindCompleted
+		completed, plain = completed && out.Kind == driver.KindCompleted, plain && out.Plain
 	}
-	if plain {
-		return query(ctx, tx, scanEnded, completeJobs, r.ids, r.attempts, r.results, r.at)
+	switch {
+	case completed && plain:
+		return f, laterInto(ctx, tx, &f.ended, scanEnded, completePlain, r.ids, r.attempts, r.results, r.at)
+	case completed:
+		return f, laterInto(ctx, tx, &f.ended, scanEnded, completeHolding, r.ids, r.attempts, r.results, r.at)
 	}
-	return query(ctx, tx, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
+	return f, laterInto(ctx, tx, &f.ended, scanEnded, finishJobs, r.ids, r.attempts, r.states, r.kinds, r.holds, r.notBefore, r.results, r.failures, r.at, r.finished)
 }
 
 // outcomeRows are outcomes as the columns of one statement.

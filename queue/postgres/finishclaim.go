@@ -16,34 +16,61 @@ var _ driver.FinishClaimer = (*engine)(nil)
 // nothing else: to look for other jobs would cost more than the claim itself. One of the jobs asked for is left to
 // [driver.Claimer], so that jobs that come before those of the keys are not kept waiting, and so is all where the claim would
 // wait, for the claims of types that are limited or for who sets a limit.
+//
+// Where the keys are known before the jobs have ended it takes two round trips: the ends, and what may be claimed after them;
+// the claim and the commit.
 func (db *engine) FinishAndClaim(
 	ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest,
-) (answers []error, result driver.ClaimResult, err error) {
-	answers, after, err := finish(ctx, tx, outcomes)
+) (answers []error, claimed func() driver.ClaimResult, err error) {
+	f, err := end(ctx, tx, outcomes)
 	if err != nil {
-		return nil, result, err
+		return nil, nil, err
 	}
-	marked := &after.limited
-	switch keys := marked.keys; {
-	case len(keys) == 0:
-	case len(keys) >= req.Limit || db.typed.Load():
-		result.More = true
-	default:
-		req.Now = dbtime.Truncate(req.Now) // limits reckon in what is stored
-		req.Limit--
-		c := freedClaim{carefulClaim: carefulClaim{req: req, open: req.Types}, freed: keys}
-		if err := c.run(ctx, tx); err != nil {
-			return nil, result, err
-		}
-		result, marked = c.answer(), c.unseen()
+	req.Now = dbtime.Truncate(req.Now) // limits reckon in what is stored
+	req.Limit--
+	c := &freedClaim{carefulClaim: carefulClaim{req: req, open: req.Types, typed: db.typed.Load()}}
+	keys, known := limitKeysOf(outcomes)
+	if known {
+		err = c.look(ctx, tx, keys)
 	}
+	if err == nil {
+		err = flush(ctx, tx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, after, err := f.finish(ctx, tx)
+	if err == nil && !known {
+		err = c.look(ctx, tx, after.limited.keys)
+	}
+	if err == nil {
+		err = c.run(ctx, tx)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	marked := c.unseen()
 	if err := marked.write(ctx, tx); err != nil {
-		return nil, result, err
+		return nil, nil, err
 	}
-	if after.freed && (result.More || len(marked.keys) > 0 || len(after.limited.keys) == 0) {
+	if after.freed && (c.left() || len(marked.keys) > 0 || len(after.limited.keys) == 0) {
 		err = db.Notify(ctx, tx)
 	}
-	return answers, result, err
+	return answers, c.answer, err
+}
+
+// limitKeysOf returns the limit keys that the ends free. They are not known where a job may be queued again, since it may then
+// wait for its key.
+func limitKeysOf(outcomes []driver.Outcome) (keys []string, known bool) {
+	var freed marks
+	for i := range outcomes {
+		out := &outcomes[i]
+		if !out.State.Finished() || (out.LimitKey == "" && !out.Plain) {
+			return nil, false
+		}
+		freed.add(out.LimitKey, joblimit.AtOnce)
+	}
+	return freed.keys, true
 }
 
 // A freedClaim claims what waits for limit keys of which jobs have ended in the same transaction.
@@ -51,26 +78,45 @@ type freedClaim struct {
 	carefulClaim
 
 	freed   []string
-	refused bool // it would have had to wait
+	refused bool // it would have to wait, or there is no place for it
+	begun   []bool
+	found   []foundRow
+	lanes   []laneRow
 }
 
-func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
-	var begun []bool
-	if err := laterInto(ctx, tx, &begun, scanBegun, tryBeginClaims); err != nil {
+// look locks the keys, and what may be claimed of them. What it finds is known when what comes after it has run.
+func (c *freedClaim) look(ctx context.Context, tx *driver.WriteTx, keys []string) error {
+	c.freed = keys
+	if c.refused = len(keys) > c.req.Limit || c.typed; c.refused || len(keys) == 0 {
+		return nil
+	}
+	if err := laterInto(ctx, tx, &c.begun, scanBegun, tryBeginClaims); err != nil {
 		return err
 	}
-	var found []foundRow
-	if err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, 0, []string{}, 0, 0, c.freed); err != nil {
+	if err := laterInto(ctx, tx, &c.found, scanFound, lockFreedFronts, c.freed); err != nil {
 		return err
 	}
 	names, capacities := columns(c.open)
-	lanes, err := query(ctx, tx, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
+	return laterInto(ctx, tx, &c.lanes, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
+}
+
+// run claims what look has found.
+func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
+	if c.refused || len(c.freed) == 0 {
+		return nil
+	}
+	if c.begun == nil { // it waits yet
+		if err := flush(ctx, tx); err != nil {
+			return err
+		}
+	}
+	c.keys = newKeyLooks(c.found, c.req.Now)
+	if c.refused = !c.begun[0] || c.keys.typed; c.refused {
+		return nil
+	}
+	lanes, err := c.pastLanesHeld(ctx, tx, c.lanes)
 	if err != nil {
 		return err
-	}
-	c.keys = newKeyLooks(found, c.req.Now)
-	if c.refused = !begun[0] || c.keys.typed; c.refused {
-		return nil
 	}
 	places := c.keys.have(lanes, c.capacities(), c.req.Limit)
 	slices.SortFunc(places, comparePlaces)
@@ -80,10 +126,7 @@ func (c *freedClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 			return err
 		}
 	}
-	if err := c.claim(ctx, tx, taken); err != nil {
-		return err
-	}
-	return flush(ctx, tx)
+	return c.claim(ctx, tx, taken)
 }
 
 func scanBegun(row jobsql.Scanner) (begun bool, err error) {
@@ -91,10 +134,15 @@ func scanBegun(row jobsql.Scanner) (begun bool, err error) {
 	return begun, err
 }
 
+// left reports whether another claim is to look for what the ends have made capacity for.
+func (c *freedClaim) left() bool {
+	return c.refused || c.keys != nil && (c.more || c.keys.left)
+}
+
 func (c *freedClaim) answer() driver.ClaimResult {
 	order(c.jobs)
-	if c.refused || c.more || c.keys.left {
-		return driver.ClaimResult{Jobs: c.jobs, More: true}
+	if c.left() || c.keys == nil {
+		return driver.ClaimResult{Jobs: c.jobs, More: c.left()}
 	}
 	return driver.ClaimResult{Jobs: c.jobs, NextDue: c.keys.again}
 }
@@ -105,7 +153,7 @@ func (c *freedClaim) answer() driver.ClaimResult {
 func (c *freedClaim) unseen() *marks {
 	var m marks
 	for _, key := range c.freed {
-		if look := c.keys.byName[key]; c.refused || look == nil || look.busy {
+		if c.refused || c.keys.byName[key] == nil || c.keys.byName[key].busy {
 			m.add(key, joblimit.AtOnce)
 		}
 	}

@@ -67,13 +67,25 @@ func (f *fronts) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(f.lanes) == 0 {
 		return nil
 	}
+	return store(ctx, tx, insertFronts, f.columns()...)
+}
+
+// replace writes them in place of those at the ctids.
+func (f *fronts) replace(ctx context.Context, tx *driver.WriteTx, spent []string) error {
+	if len(spent) == 0 {
+		return f.write(ctx, tx)
+	}
+	return later(ctx, tx, moveFronts, append(f.columns(), spent)...)
+}
+
+func (f *fronts) columns() []any {
 	var rows positions
 	open := make([]bool, len(f.lanes))
 	for i, name := range f.lanes {
 		rows.add(name, f.at[name])
 		open[i] = f.open[name]
 	}
-	return store(ctx, tx, insertFronts, rows.keys, rows.types, rows.priorities, rows.notBefore, rows.ids, open)
+	return []any{rows.keys, rows.types, rows.priorities, rows.notBefore, rows.ids, open}
 }
 
 // positions are lanes and a position in each, as the columns of one statement.

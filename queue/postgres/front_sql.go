@@ -47,8 +47,8 @@ WITH RECURSIVE heads AS (
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM heads`
 
-	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type, and the keys
-	// $6: all fronts of these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
+	// Up to $2 due marks, and with their keys those of the first $5 open fronts of the types $3, up to $4 of a type: all fronts of
+	// these keys, locked unless another claim has locked them. What another has locked is not first. Where there may be
 	// others, a row tells how far this goes. Of each lane the first front is enough, however many have been written since the
 	// key was looked at last.
 	//
@@ -89,9 +89,24 @@ wanted AS MATERIALIZED (
   FROM marks
   UNION
   SELECT limit_key
-  FROM first
-  UNION
-  SELECT unnest($6::text[])),
+  FROM first),` + lockWanted + `
+SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL
+FROM marks
+UNION ALL
+(SELECT '` + foundEnd + `', NULL, NULL, priority, not_before, id
+FROM first
+WHERE cut
+ORDER BY nth DESC
+LIMIT 1)
+UNION ALL
+` + answerWanted
+
+	// The same of the keys $1 alone.
+	lockFreedFronts = `
+WITH wanted AS (
+  SELECT unnest($1::text[]) AS limit_key),` + lockWanted + answerWanted
+
+	lockWanted = `
 visible AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id
   FROM job_fronts
@@ -110,18 +125,10 @@ found AS MATERIALIZED (
 spare AS (
   DELETE FROM job_fronts
   WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1)))
-SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL
-FROM marks
-UNION ALL
-SELECT DISTINCT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
+`
+	answerWanted = `SELECT DISTINCT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
 FROM found
 WHERE NOT mine
-UNION ALL
-(SELECT '` + foundEnd + `', NULL, NULL, priority, not_before, id
-FROM first
-WHERE cut
-ORDER BY nth DESC
-LIMIT 1)
 UNION ALL
 SELECT '` + foundTypes + `', NULL, NULL, NULL, NULL, NULL
 WHERE EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
@@ -129,11 +136,38 @@ UNION ALL
 SELECT '` + foundLanes + `', NULL, NULL, NULL, NULL, NULL
 WHERE set_config('postroom.fronts', ARRAY(SELECT place FROM found WHERE mine AND nth = 1)::text, TRUE) = ''`
 
-	// The lanes whose fronts lockFronts has found, each with how its key stands, and the jobs to take of it: as many as there is
-	// capacity of its type ($2, $3), no more than are wanted ($4) and of very many lanes a few, and as the limit, but for its rate,
-	// allows; locked. What others hold is passed over, but counts as seen: of what can be seen the first, and how many there are,
-	// no more counted than one beyond those to take.
-	readLanes = `
+	// The lanes whose fronts lockFronts has found, each with how its key stands, and its first jobs: as many as there is capacity of
+	// its type ($2, $3), no more than are wanted ($4) and of very many lanes a few, and as the limit, but for its rate, allows; and
+	// one beyond those. All but that one are to be taken, and are locked. Where one has no place, another holds it: then
+	// readLanesPastLocks is to be asked instead.
+	readLanes = lanesOfFronts + `
+  seen.nth, job.place::text, seen.priority, seen.not_before, seen.id` + eachLane + `
+LEFT JOIN LATERAL (
+  SELECT place, priority, not_before, id, ROW_NUMBER() OVER () AS nth
+  FROM (` + visibleOfLane + `) AS visible) AS seen ON TRUE
+LEFT JOIN LATERAL (
+  SELECT ctid AS place
+  FROM jobs
+  WHERE ctid = seen.place
+    AND seen.nth <= most.n
+    AND state IS NOT DISTINCT FROM 'queued'
+    AND hold IS NOT DISTINCT FROM ` + jobsql.Limited + `
+    AND (expires_at IS NULL OR expires_at > $1)
+  FOR UPDATE SKIP LOCKED) AS job ON TRUE`
+
+	// The same, but what others hold is passed over. It counts as seen: of each lane there are the first jobs that can be seen, and
+	// then those to take, which are not numbered.
+	readLanesPastLocks = lanesOfFronts + `
+  job.nth, job.place, job.priority, job.not_before, job.id` + eachLane + `
+LEFT JOIN LATERAL (
+  SELECT ROW_NUMBER() OVER () AS nth, NULL AS place, priority, not_before, id
+  FROM (` + visibleOfLane + `) AS visible
+  UNION ALL
+  SELECT NULL, place::text, priority, not_before, id
+  FROM (` + ofLane + samePriority + notExpired + inSamePriority + toTake + orOfLane + lowerPriority + notExpired + inLane + toTake + endOfLane + `
+    LIMIT most.n) AS free) AS job ON TRUE`
+
+	lanesOfFronts = `
 WITH front AS MATERIALIZED (
   SELECT ctid AS place, limit_key, type, priority, not_before, id, open
   FROM job_fronts
@@ -145,27 +179,19 @@ lane AS MATERIALIZED (
   SELECT place, limit_key, type, priority, not_before, id, open, LEAST(COALESCE(capacity, 0), size) AS capacity
   FROM front
   LEFT JOIN unnest($2::text[], $3::int[]) AS asked (name, capacity) ON asked.name = type
-  CROSS JOIN portion),
-standing AS MATERIALIZED (` + standingOf + `
-  FROM (SELECT DISTINCT limit_key FROM front) AS m` + limitOf + `)
+  CROSS JOIN portion),` + standingOfFronts + `
 SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lane.open,
-  s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running,
-  most.n, seen.n, seen.priority, seen.not_before, seen.id, job.place::text, job.priority, job.not_before, job.id
+  s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running, most.n,`
+	eachLane = `
 FROM lane
 JOIN standing AS s ON s.limit_key = lane.limit_key
 CROSS JOIN LATERAL (
-  SELECT CASE WHEN s.paused THEN 0 ELSE GREATEST(0, LEAST(lane.capacity, s.max_running - s.running, s.burst)) END AS n) AS most
-LEFT JOIN LATERAL (
-  SELECT priority, not_before, id, COUNT(*) OVER () AS n
-  FROM (` + ofLane + samePriority + inSamePriority + oneMore + orOfLane + lowerPriority + inLane + oneMore + endOfLane + oneMore + `) AS visible
-  ORDER BY priority DESC, not_before, id
-  LIMIT 1) AS seen ON most.n > 0
-LEFT JOIN LATERAL (` + ofLane + samePriority + notExpired + inSamePriority + toTake + orOfLane + lowerPriority + notExpired + inLane + toTake + endOfLane + `
-  LIMIT most.n) AS job ON most.n > 0`
+  SELECT CASE WHEN s.paused THEN 0 ELSE GREATEST(0, LEAST(lane.capacity, s.max_running - s.running, s.burst)) END AS n) AS most`
 
 	// The jobs of a lane from where its front stands, so that the index is not read from where jobs have been claimed since the
 	// last vacuum: those of that priority first.
-	ofLane = `
+	visibleOfLane = ofLane + samePriority + inSamePriority + oneMore + orOfLane + lowerPriority + inLane + oneMore + endOfLane + oneMore
+	ofLane        = `
   SELECT place, priority, not_before, id
   FROM (
     SELECT place, priority, not_before, id
@@ -178,7 +204,8 @@ LEFT JOIN LATERAL (` + ofLane + samePriority + notExpired + inSamePriority + toT
 	jobsOfLane = `
       SELECT ctid AS place, priority, not_before, id
       FROM jobs
-      WHERE state = 'queued'
+      WHERE most.n > 0
+        AND state = 'queued'
         AND hold = ` + jobsql.Limited + `
         AND limit_key = lane.limit_key
         AND type = lane.type
@@ -205,9 +232,11 @@ WHERE state = 'queued'
   AND hold = ` + jobsql.Limited + `
   AND ` + jobsql.BehindNoFront
 
-	deleteFronts = `
-DELETE FROM job_fronts
-WHERE ctid = ANY($1::text[]::tid[])`
+	// Those that are spent go, and others take their places.
+	moveFronts = `
+WITH spent AS (
+  DELETE FROM job_fronts
+  WHERE ctid = ANY($7::text[]::tid[]))` + insertFronts
 
 	deleteMarks = `
 DELETE FROM job_admissions

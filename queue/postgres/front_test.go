@@ -190,10 +190,10 @@ func TestAKeyIsLookedAtAgainWhenWhatEndedItsJobCommits(t *testing.T) {
 			return err
 		},
 		"an end that claims": func(ctx context.Context, tx *driver.WriteTx, d driver.Driver, outcomes []driver.Outcome) error {
-			_, result, err := d.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+			_, claimed, err := d.(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(9, "a"), Limit: 9, Now: driver.Now(d),
 			})
-			require.Empty(t, result.Jobs)
+			tx.OnCommit(func() { require.Empty(t, claimed().Jobs) })
 			return err
 		},
 	} {
@@ -238,18 +238,19 @@ func TestAnEndThatClaimsLeavesAPlaceForOthers(t *testing.T) {
 	require.Len(t, running, 2)
 	urgent := jobOf("a", 9)
 	insertJobs(t, db, urgent)
-	endAndClaim := func(limit int, jobs ...driver.Job) (result driver.ClaimResult) {
+	endAndClaim := func(limit int, jobs ...driver.Job) driver.ClaimResult {
+		var claimed func() driver.ClaimResult
 		require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 			outcomes := make([]driver.Outcome, len(jobs))
 			for i := range jobs {
 				outcomes[i] = driver.Outcome{Lease: jobs[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}
 			}
-			_, result, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+			_, claimed, err = db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(limit, "a"), Limit: limit, Now: driver.Now(db.Driver()),
 			})
 			return err
 		}))
-		return result
+		return claimed()
 	}
 	marks := func() (n int) {
 		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
@@ -281,11 +282,14 @@ func TestAnEndDoesNotWaitForWhoSetsALimit(t *testing.T) {
 	within(t, func() error {
 		return driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
 			outcomes := []driver.Outcome{{Lease: running[0].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: tx.Now()}}
-			_, result, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
+			_, claimed, err := db.Driver().(driver.FinishClaimer).FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
 				WorkerID: "w", Types: capacitiesOf(2, "a"), Limit: 2, Now: driver.Now(db.Driver()),
 			})
-			require.Empty(t, result.Jobs)
-			require.True(t, result.More)
+			tx.OnCommit(func() {
+				result := claimed()
+				require.Empty(t, result.Jobs)
+				require.True(t, result.More)
+			})
 			return err
 		})
 	})

@@ -84,7 +84,7 @@ func (k *keyLooks) until(at position) {
 	}
 }
 
-// A laneRow is a row of readLanes: a lane and one of its jobs, if it has any to take.
+// A laneRow is a row of readLanes, or of readLanesPastLocks: a lane and one of its jobs, if it has any.
 type laneRow struct {
 	front    string // its ctid
 	jobType  string
@@ -92,20 +92,22 @@ type laneRow struct {
 	open     bool
 	standing standingRow
 	most     int
-	visible  sql.NullInt64
-	head     position
-	job      place // without a ctid if there is none
+	nth      int   // of what can be seen of the lane; 0: there is nothing, or it has been seen
+	job      place // without a ctid if it is not to be taken
 }
 
+// held reports whether another transaction holds what was to be taken. It is for rows of readLanes.
+func (r *laneRow) held() bool { return r.nth > 0 && r.nth <= r.most && r.job.ctid == "" }
+
 func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
-	var headPriority, priority sql.NullInt64
-	var at, headNotBefore, notBefore dbtime.Time
-	var headID, ctid, id sql.NullString
+	var nth, priority sql.NullInt64
+	var at, notBefore dbtime.Time
+	var ctid, id sql.NullString
 	dest := append([]any{&r.front, &r.jobType, &r.at.priority, &at, &r.at.id, &r.open}, r.standing.dest()...)
-	dest = append(dest, &r.most, &r.visible, &headPriority, &headNotBefore, &headID, &ctid, &priority, &notBefore, &id)
+	dest = append(dest, &r.most, &nth, &ctid, &priority, &notBefore, &id)
 	err = row.Scan(dest...)
 	r.at.notBefore = at.Time
-	r.head = position{int(headPriority.Int64), headNotBefore.Time, headID.String}
+	r.nth = int(nth.Int64)
 	r.job = place{ctid: ctid.String, at: position{int(priority.Int64), notBefore.Time, id.String}}
 	return r, err
 }
@@ -115,10 +117,10 @@ func (l *keyLook) lane(r *laneRow) *lane {
 	of := l.lanes[r.jobType]
 	if of == nil {
 		of = &lane{laneName: laneName{l.name, r.jobType}, key: l, front: r.front, at: r.at, open: r.open, first: r.at, most: r.most}
-		if r.visible.Valid {
-			of.visible, of.first = int(r.visible.Int64), r.head
-		}
 		l.lanes[r.jobType] = of
+	}
+	if of.visible = max(of.visible, r.nth); r.nth == 1 {
+		of.first = r.job.at
 	}
 	return of
 }
@@ -184,17 +186,12 @@ func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
 		}
 	}
 	k.changed = len(spentMarks)+len(spentFronts) > 0
-	for _, spent := range []struct {
-		statement string
-		places    []string
-	}{{deleteMarks, spentMarks}, {deleteFronts, spentFronts}} {
-		if len(spent.places) > 0 {
-			if err := later(ctx, tx, spent.statement, spent.places); err != nil {
-				return err
-			}
+	if len(spentMarks) > 0 {
+		if err := later(ctx, tx, deleteMarks, spentMarks); err != nil {
+			return err
 		}
 	}
-	if err := fresh.write(ctx, tx); err != nil {
+	if err := fresh.replace(ctx, tx, spentFronts); err != nil {
 		return err
 	}
 	if err := writeArrivals(ctx, tx, k.Standings); err != nil {

@@ -27,31 +27,34 @@ WHERE ctid = ANY(ARRAY(
   WHERE due_at > $2
   FOR UPDATE SKIP LOCKED))`
 
-	// The limit of each key m.limit_key (its own, else that of the longest beginning of it), where its rate stands, and how
-	// many run. The limit takes two look-ups that an index answers, for keys that have limits of their own
-	// and for prefixes, of which there are few. An index answers only for its own collation. A pause is one, whatever other
-	// limit holds.
-	standingOf = `
-SELECT m.limit_key,
-  COALESCE(l.paused, FALSE)
-    OR EXISTS (SELECT 1 FROM job_limits WHERE kind = 'prefix' AND paused AND starts_with(m.limit_key, name)) AS paused,
-  l.max_running, l.rate, l.period_us, l.burst,
-  CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = m.limit_key COLLATE "default") END AS arrival,
-  CASE WHEN l.max_running IS NULL THEN 0
-  ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND limit_key = m.limit_key) END AS running`
-	limitOf = `
-LEFT JOIN LATERAL (
-  SELECT paused, max_running, rate, period_us, burst
+	// The limit of each limit_key of front (its own, else that of the longest beginning of it), where its rate stands, and how
+	// many run. The limit takes a look-up that an index answers, for keys that have limits of their own, and a look at all
+	// prefixes, of which there are few. An index answers only for its own collation. A pause is one, whatever other limit holds.
+	standingOfFronts = `
+prefixes AS MATERIALIZED (
+  SELECT kind, name, paused, max_running, rate, period_us, burst
+  FROM job_limits
+  WHERE kind = 'prefix'),
+standing AS MATERIALIZED (
+  SELECT limit_key,
+    COALESCE(paused, FALSE)
+      OR EXISTS (SELECT 1 FROM prefixes WHERE prefixes.paused AND starts_with(limit_key, prefixes.name)) AS paused,
+    max_running, rate, period_us, burst,
+    CASE WHEN rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = limit_key COLLATE "default") END AS arrival,
+    CASE WHEN max_running IS NULL THEN 0
+    ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND jobs.limit_key = limits.limit_key) END AS running
   FROM (
-    (SELECT kind, name, paused, max_running, rate, period_us, burst
-     FROM job_limits
-     WHERE kind = 'key' AND name = m.limit_key COLLATE "default")
-    UNION ALL
-    (SELECT kind, name, paused, max_running, rate, period_us, burst
-     FROM job_limits
-     WHERE kind = 'prefix' AND starts_with(m.limit_key, name))) AS either
-  ORDER BY kind, LENGTH(name) DESC
-  LIMIT 1) AS l ON TRUE`
+    SELECT DISTINCT ON (front.limit_key) front.limit_key, l.paused, l.max_running, l.rate, l.period_us, l.burst
+    FROM front
+    LEFT JOIN LATERAL (
+      SELECT kind, name, paused, max_running, rate, period_us, burst
+      FROM job_limits
+      WHERE kind = 'key' AND name = front.limit_key COLLATE "default"
+      UNION ALL
+      SELECT kind, name, paused, max_running, rate, period_us, burst
+      FROM prefixes
+      WHERE starts_with(front.limit_key, name)) AS l ON TRUE
+    ORDER BY front.limit_key, l.kind, LENGTH(l.name) DESC) AS limits)`
 
 	// Claims of a type that has a limit come one after the other, so that no two count the same capacity.
 	lockTypeLimits = `
@@ -63,7 +66,7 @@ WHERE kind = 'type'
 ORDER BY name
 FOR NO KEY UPDATE`
 
-	// The columns are those of standingOf; what runs is counted once for all types.
+	// The columns are those of standingOfFronts; what runs is counted once for all types.
 	selectTypeLimits = `
 SELECT l.name, l.paused, l.max_running, l.rate, l.period_us, l.burst,
   CASE WHEN l.rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'type' AND name = l.name) END,

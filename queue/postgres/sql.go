@@ -86,8 +86,12 @@ WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
   AND jobs.state IS NOT DISTINCT FROM 'running'` + returningEnded
 
-	// For jobs that hold nothing that is to be freed.
-	completeJobs = `
+	// Of jobs that hold nothing that is to be freed, and of others.
+	completePlain = completeJobs + `
+RETURNING jobs.id, jobs.attempt, NULL, NULL, NULL, NULL, NULL,
+  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
+	completeHolding = completeJobs + returningEnded
+	completeJobs    = `
 UPDATE jobs
 SET state = 'completed',
   hold = ` + jobsql.None + `,
@@ -97,9 +101,7 @@ SET state = 'completed',
 FROM unnest($1::text[], $2::int[], $3::text[], $4::timestamptz[]) AS o (id, attempt, result, at)
 WHERE jobs.id = o.id
   AND jobs.attempt = o.attempt
-  AND jobs.state IS NOT DISTINCT FROM 'running'
-RETURNING jobs.id, jobs.attempt, NULL, NULL, NULL, NULL, NULL,
-  EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
+  AND jobs.state IS NOT DISTINCT FROM 'running'`
 
 	// Fails where the lease is not held, so that what is sent with it is not done: a transaction of one job that commits
 	// unless it is refused.

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
-// standingRow are the columns of standingOf, any of which may be NULL.
+// standingRow are the columns of standingOfFronts, any of which may be NULL.
 type standingRow struct {
 	name      sql.NullString
 	limit     jobsql.LimitColumns

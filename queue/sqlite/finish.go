@@ -38,29 +38,29 @@ var _ driver.FinishClaimer = (*engine)(nil)
 
 // FinishAndClaim implements [driver.FinishClaimer]. The keys that the ends free are looked at by the claim at once, without
 // being marked.
-func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) (answers []error, result driver.ClaimResult, err error) {
+func (db *engine) FinishAndClaim(ctx context.Context, tx *driver.WriteTx, outcomes []driver.Outcome, req driver.ClaimRequest) (answers []error, claimed func() driver.ClaimResult, err error) {
 	if err := driver.CheckOutcomes(outcomes); err != nil {
-		return nil, result, err
+		return nil, nil, err
 	}
 	answers, ended, err := finish(ctx, tx, outcomes)
 	if err != nil {
-		return nil, result, err
+		return nil, nil, err
 	}
 	freed, err := releaseKeys(ctx, tx, ended)
 	if err == nil {
 		freed, err = freed.shut(ctx, tx)
 	}
 	if err != nil {
-		return nil, result, err
+		return nil, nil, err
 	}
 	t := turn{req: req, freed: freed}
 	if err := db.claimIn(ctx, tx, &t); err != nil {
-		return nil, result, err
+		return nil, nil, err
 	}
 	if t.result.More || t.open || t.todo.typeLimits {
 		err = db.Notify(ctx, tx)
 	}
-	return answers, t.result, err
+	return answers, func() driver.ClaimResult { return t.result }, err
 }
 
 // finish ends the jobs, and frees nothing of what they held.

@@ -2,7 +2,6 @@ package drivertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -113,51 +112,17 @@ var limitCases = []conformanceCase{
 		},
 	},
 	{
-		name:        "Limit/what an end makes capacity for is claimed in its transaction",
-		explanation: "the claim sees the ends, keeps to the order of claims among what it looks at, and is undone with them",
+		name: "Limit/what an end makes capacity for is claimed in its transaction",
+		explanation: "the claim sees the ends, keeps to the order of claims among what it looks at, and is undone with them; it does the same when " +
+			"the outcomes name the limit keys, and keeps to the limit when their leases are lost",
 		run: func(s *suite) {
 			d, ok := s.d.(driver.FinishClaimer)
 			if !ok {
 				return // the driver leaves it to Claim
 			}
-			s.setLimit(keyK, driver.Limit{MaxRunning: 1})
-			holder := s.started(withLimitKey("k"))
-			low, high, other := newJob(withLimitKey("k")), newJob(withLimitKey("k"), withPriority(5)), newJob(withPriority(1))
-			s.insert(low, high, other)
-			undone := errors.New("undone")
-			var got []driver.Job
-			turn := func(answer error, leases ...driver.Lease) func(ctx context.Context, tx *driver.WriteTx) error {
-				outcomes := make([]driver.Outcome, len(leases))
-				for i := range leases {
-					outcomes[i] = completed(leases[i])
-				}
-				return func(ctx context.Context, tx *driver.WriteTx) error {
-					answers, result, err := d.FinishAndClaim(ctx, tx, outcomes, driver.ClaimRequest{
-						WorkerID: "w", Types: capacities([]string{"t"}, 2), Limit: 2, Now: s.now(),
-					})
-					if err != nil {
-						return err
-					}
-					require.Equal(s, make([]error, len(leases)), answers)
-					got = result.Jobs
-					return answer
-				}
+			for _, known := range []bool{false, true} {
+				s.endAndClaim(d, known)
 			}
-			write := func(fn func(ctx context.Context, tx *driver.WriteTx) error) error {
-				return again(func() error { return driver.Write(s.Context(), s.d, fn) })
-			}
-			require.ErrorIs(s, write(turn(undone, holder.Lease())), undone)
-			require.Equal(s, driver.StateRunning, s.state(holder.ID))
-			require.Equal(s, driver.StateQueued, s.state(high.ID))
-			require.NoError(s, write(turn(nil, holder.Lease())))
-			require.Equal(s, high.ID, got[0].ID)
-			require.Equal(s, driver.StateCompleted, s.state(holder.ID))
-			rest := append(got[1:], s.claim(5)...)
-			require.Equal(s, []string{other.ID}, ids(rest), "what else may run is claimed with it or next, and the key is full again")
-			require.NoError(s, write(turn(nil, rest[0].Lease())))
-			require.Empty(s, got, "the end of another job frees nothing of the key")
-			require.NoError(s, write(turn(nil, s.job(high.ID).Lease())))
-			require.Equal(s, []string{low.ID}, ids(got))
 		},
 	},
 	{

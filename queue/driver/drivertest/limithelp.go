@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/stretchr/testify/require"
@@ -134,4 +135,51 @@ func (s *suite) turn(worker string, most int, count func(key string, n int) int)
 		return false
 	}
 	return true
+}
+
+// endAndClaim ends jobs, whose limit keys the outcomes name where they are known, and claims in the same transaction.
+func (s *suite) endAndClaim(d driver.FinishClaimer, known bool) {
+	s.Helper()
+	s.setLimit(keyK, driver.Limit{MaxRunning: 1})
+	holder := s.started(withLimitKey("k"))
+	low, high, other := newJob(withLimitKey("k")), newJob(withLimitKey("k"), withPriority(5)), newJob(withPriority(1))
+	s.insert(low, high, other)
+	undone := errors.New("undone")
+	end := func(job *driver.Job, answer, end error) (jobs []driver.Job) {
+		out := completed(job.Lease())
+		if known {
+			out.LimitKey = job.LimitKey
+		}
+		var claimed func() driver.ClaimResult
+		err := again(func() error {
+			return driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+				answers, result, err := d.FinishAndClaim(ctx, tx, []driver.Outcome{out}, driver.ClaimRequest{
+					WorkerID: "w", Types: capacities([]string{"t"}, 2), Limit: 2, Now: s.now(),
+				})
+				if err != nil {
+					return err
+				}
+				require.Equal(s, []error{answer}, answers)
+				claimed = result
+				return end
+			})
+		})
+		require.ErrorIs(s, err, end)
+		if end != nil {
+			return nil
+		}
+		return claimed().Jobs
+	}
+	end(&holder, nil, undone)
+	require.Equal(s, driver.StateRunning, s.state(holder.ID))
+	require.Equal(s, driver.StateQueued, s.state(high.ID))
+	got := end(&holder, nil, nil)
+	require.Equal(s, high.ID, got[0].ID)
+	require.Equal(s, driver.StateCompleted, s.state(holder.ID))
+	rest := slices.Concat(got[1:], s.claim(5))
+	require.Equal(s, []string{other.ID}, ids(rest), "what else may run is claimed with it or next, and the key is full again")
+	require.Empty(s, end(&rest[0], nil, nil), "the end of another job frees nothing of the key")
+	require.Empty(s, end(&holder, driver.ErrNotRunning, nil), "what has not ended frees nothing")
+	require.Equal(s, []string{low.ID}, ids(end(&got[0], nil, nil)))
+	s.endAll([]driver.Job{*s.job(low.ID)})
 }
