@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An Attempt is one run of one job, as its handler sees it. Everything it writes carries its lease: once another attempt
-// holds the job, its writes are refused.
+// An Attempt is one run of one job: what a handler is given, and what [Queue.Claim] returns. Its writes are refused with
+// [ErrLeaseLost] once it no longer holds the job, and with [ErrNotRunning] once the job does not run.
 type Attempt struct {
 	// Job is the job as it was claimed. What a handler changes in it concerns nobody else.
 	Job Job
@@ -23,6 +23,7 @@ type Attempt struct {
 	q         *Queue
 	log       *slog.Logger // the dispatcher's
 	unread    error        // why the payload could not be decoded
+	byHand    bool         // claimed by the program itself, with Claim
 	completed atomic.Bool
 	// undone is why the latest Complete has failed; nil when none has.
 	undone atomic.Pointer[error]
@@ -79,7 +80,7 @@ func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx Tx)
 
 func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	err := a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-		if err := a.q.lockLease(ctx, tx, a.job.Lease()); err != nil {
+		if err := a.q.lockLease(ctx, tx, a.job.lease()); err != nil {
 			return wrap("write", a.job.ID, err)
 		}
 		return fn(ctx, tx)
@@ -98,7 +99,7 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 	defer func() { a.settle(err) }()
 	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		// First, so that a stale attempt is refused before anything that fn writes.
-		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a, a.q.finishLater); err != nil {
+		if err := a.complete(ctx, tx, a.q.finishLater); err != nil {
 			return err
 		}
 		if fn != nil {
@@ -109,6 +110,31 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 		return a.q.addLogs(ctx, tx, a.logLines())
 	})
 	return refused("complete", a.job.ID, err)
+}
+
+// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error is
+// [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler returns
+// its error.
+func (a *Attempt) Fail(ctx context.Context, cause error) error {
+	return a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return a.FailTx(ctx, tx, cause) })
+}
+
+// FailTx is Fail as part of a transaction.
+func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
+	switch {
+	case !a.byHand:
+		return wrap("fail", a.job.ID, errors.New("a dispatcher runs this attempt: return the error from the handler"))
+	case cause == nil:
+		return wrap("fail", a.job.ID, errors.New("no error was given"))
+	}
+	w, err := a.q.join(ctx, tx)
+	if err != nil {
+		return wrap("fail", a.job.ID, err)
+	}
+	if err := a.q.failTx(ctx, w, a.job, cause); err != nil {
+		return err
+	}
+	return wrap("fail", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
 }
 
 // errUnwound stands for the error of a Complete that a panic, or runtime.Goexit, has left.

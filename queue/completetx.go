@@ -27,7 +27,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 		return wrap("complete", a.job.ID, err)
 	}
 	a.joined.Store(w)
-	if err := a.q.complete(ctx, w, a.job.Lease(), a.resultValue(), a, a.q.finish); err != nil {
+	if err := a.complete(ctx, w, a.q.finish); err != nil {
 		return err
 	}
 	w.OnCommit(func() { a.completed.Store(true) })

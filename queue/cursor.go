@@ -58,7 +58,7 @@ func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	if err := a.q.driver.SaveCursor(ctx, w, a.job.Lease().lookup(), name, stored); err != nil {
+	if err := a.q.driver.SaveCursor(ctx, w, a.job.lease(), name, stored); err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
 	now := w.Now()

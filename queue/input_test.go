@@ -254,13 +254,12 @@ func TestWhatIsTooLargeIsRefusedWithoutADispatcher(t *testing.T) {
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
-		lease := jobs[0].Lease()
-		require.ErrorIs(t, q.FinishStep(t.Context(), lease, "s", "123456789"), queue.ErrTooLarge)
-		require.ErrorIs(t, q.Complete(t.Context(), lease, "123456789"), queue.ErrTooLarge)
-		steps, err := q.Steps(t.Context(), lease.JobID)
+		require.ErrorIs(t, finishStep(t.Context(), jobs[0], "s", "123456789"), queue.ErrTooLarge)
+		require.ErrorIs(t, completeWith(t.Context(), jobs[0], "123456789"), queue.ErrTooLarge)
+		steps, err := q.Steps(t.Context(), jobs[0].Job.ID)
 		require.NoError(t, err)
 		require.Empty(t, steps)
-		require.NoError(t, q.Complete(t.Context(), lease, "12345678"), "the job runs still")
+		require.NoError(t, completeWith(t.Context(), jobs[0], "12345678"), "the job runs still")
 	})
 }
 
@@ -281,7 +280,6 @@ func TestBadNamesOfStepsAreRefused(t *testing.T) {
 				require.ErrorContains(t, err, text)
 				require.ErrorContains(t, w.StartStep(ctx, name), text)
 				require.ErrorContains(t, queue.SaveCursor(ctx, w, name, 1), text)
-				require.ErrorContains(t, q.FinishStep(ctx, w.Job.Lease(), name, 1), text)
 			}
 			return nil
 		})

@@ -37,7 +37,7 @@ type Job struct {
 	// NotBefore is when the job is, or was, due.
 	NotBefore time.Time
 
-	// Attempt counts the claims so far; the current one's number is part of the lease.
+	// Attempt counts the claims so far; a write about the current one names its number.
 	Attempt int
 	// Failures, Interruptions and Crashes count how attempts ended, apart.
 	Failures      int
@@ -68,19 +68,12 @@ type Job struct {
 	FinishedAt time.Time // within a millisecond where many complete at once
 }
 
-// Lease is the right to write about the job's current attempt.
-func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
+// lease is the right to write about the job's current attempt.
+func (j *Job) lease() driver.Lease { return driver.Lease{JobID: j.ID, Attempt: j.Attempt} }
 
 // plain reports what [driver.Outcome].Plain says.
 func (j *Job) plain() bool {
 	return j.LimitKey == "" && j.KeyScope != KeyUnfinished && j.KeyScope != KeyCoalesce
-}
-
-// A Lease is the right to write about one attempt of one job. Every write of a worker names it, and is refused with
-// [ErrLeaseLost] once a later attempt holds the job, or [ErrNotRunning] once the job does not run.
-type Lease struct {
-	JobID   string
-	Attempt int
 }
 
 // A Type names a kind of job and fixes its payload, which is stored as JSON. Declare it as a constant:

@@ -61,7 +61,7 @@ func (q *Queue) addLogs(ctx context.Context, tx *driver.WriteTx, lines []LogLine
 
 // A keptLog is the end of an attempt's log.
 type keptLog struct {
-	lease  Lease
+	lease  driver.Lease
 	logger *slog.Logger
 
 	mu    sync.Mutex
@@ -71,7 +71,7 @@ type keptLog struct {
 }
 
 func newKeptLog(a *Attempt) *keptLog {
-	k := &keptLog{lease: a.job.Lease()}
+	k := &keptLog{lease: a.job.lease()}
 	log := a.log.With(logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt)
 	k.logger = slog.New(&logHandler{
 		next: log.Handler(),

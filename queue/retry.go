@@ -100,7 +100,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	if !errors.As(err, &v) {
 		v = &verdict{err: err}
 	}
-	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
+	out := driver.Outcome{Lease: job.lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Stack = storable(p.Stack)
 	}
@@ -129,7 +129,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 // judgeCrash is what becomes of a job whose worker died.
 func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 	out := driver.Outcome{
-		Lease: driver.Lease(job.Lease()), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
+		Lease: job.lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
 		Error: fmt.Sprintf("worker %s died", job.WorkerID),
 	}
 	if job.Crashes+1 > budget.Crashes {

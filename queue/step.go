@@ -34,7 +34,7 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 	}
 	// fn has taken effect: that is kept also when the job has been canceled meanwhile.
 	err = a.q.write(driver.Begun(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
-		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), step, result)
+		step, err = a.q.finishStepTx(ctx, tx, a.job.lease(), step, result)
 		return err
 	})
 	if err == nil {
@@ -56,7 +56,7 @@ func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx cont
 		if result, err = fn(ctx, tx); err != nil {
 			return err
 		}
-		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
+		step, err = a.q.finishStepTx(ctx, tx, a.job.lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
 		return err
 	})
 	if err == nil {
@@ -75,11 +75,17 @@ func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 // that finds [Attempt.StepStarted] true looks first whether the step took effect. The result of a step that has finished
 // stays.
 func (a *Attempt) StartStep(ctx context.Context, name string) error {
+	if err := validStep(name); err != nil {
+		return wrap("start step", a.job.ID, err)
+	}
 	step, started, err := a.step(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := a.q.StartStep(ctx, a.job.Lease(), name); err != nil {
+	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return wrap("start step "+name, a.job.ID, a.q.driver.StartStep(ctx, tx, a.job.lease(), name))
+	})
+	if err != nil {
 		return err
 	}
 	if !started {

@@ -187,5 +187,3 @@ func lookup(id string) string {
 	}
 	return ""
 }
-
-func (l Lease) lookup() driver.Lease { return driver.Lease{JobID: lookup(l.JobID), Attempt: l.Attempt} }
