@@ -135,7 +135,7 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if row.MaxAttempts == 0 {
 		row.MaxAttempts = defaultMaxAttempts
 	}
-	if row.Key.Scope == KeyCoalesce {
+	if row.Key.Scope == driver.KeyCoalesce {
 		row.LimitKey = driver.CoalescePrefix + row.Key.Name
 	}
 	if row.Key.Name != "" {

@@ -110,7 +110,7 @@ func (d *Dispatcher) start() error {
 	d.registration.Lock()
 	defer d.registration.Unlock()
 	if d.started {
-		return ErrStarted
+		return errStarted
 	}
 	d.started = true
 	if err := errors.Join(d.faults...); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
@@ -43,7 +44,7 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 		"an end after the year 9999":   {ping.New(1, &queue.Options{ExpiresAt: year(10_000)}), "ExpiresAt is 10000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
 		"no period":                    {ping.New(1, withKey(queue.ForPeriod("k", 0))), "Key.Period is 0s; it must be at least 1ms"},
 		"a negative period":            {ping.New(1, withKey(queue.ForPeriod("k", -time.Hour))), "Key.Period is -1h0m0s; it must be at least 1ms"},
-		"a period for ever":            {ping.New(1, withKey(queue.Key{Name: "k", Scope: queue.KeyForever, Period: time.Hour})), "Key.Period is 1h0m0s; a key of scope forever has none"},
+		"a period for ever":            {ping.New(1, withKey(queue.Key{Name: "k", Scope: driver.KeyForever, Period: time.Hour})), "Key.Period is 1h0m0s; a key of scope forever has none"},
 		"coalescing with a limit key":  {ping.New(1, &queue.Options{Key: queue.Coalesce("k"), LimitKey: "l"}), `a job with a Key of scope coalesce has no LimitKey of its own ("l")`},
 		"the queue's own limit key":    {ping.New(1, &queue.Options{LimitKey: "coalesce:k"}), `LimitKey "coalesce:k" begins with "coalesce:", which is the queue's own`},
 	}

@@ -36,11 +36,11 @@ func TestIDsThatAreNoTextAreThoseOfNoJob(t *testing.T) {
 
 func callsOnJobs(ctx context.Context, q *queue.Queue, id string) map[string]func() error {
 	return map[string]func() error{
-		"job":         func() error { _, err := q.Job(ctx, id); return err },
-		"wait":        func() error { _, err := q.Wait(ctx, id); return err },
-		"explain":     func() error { _, err := queueadmin.Explain(ctx, q, id); return err },
-		"cancel":      func() error { return q.Cancel(ctx, id) },
-		"retry":       func() error { return q.Retry(ctx, id) },
+		"job":     func() error { _, err := q.Job(ctx, id); return err },
+		"wait":    func() error { _, err := q.Wait(ctx, id); return err },
+		"explain": func() error { _, err := queueadmin.Explain(ctx, q, id); return err },
+		"cancel":  func() error { return q.Cancel(ctx, id) },
+		"retry":   func() error { return q.Retry(ctx, id) },
 	}
 }
 

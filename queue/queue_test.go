@@ -192,15 +192,15 @@ func TestRetryPolicyDelay(t *testing.T) {
 			1: 2 * time.Second, 2: 4 * time.Second, 7: 128 * time.Second, 8: 256 * time.Second, 9: 5 * time.Minute,
 			60: 5 * time.Minute, 1000: 5 * time.Minute,
 		} {
-			got := queue.DefaultRetry.Delay(failures)
+			got := queue.DelayOf(queue.DefaultRetry, failures)
 			require.GreaterOrEqual(t, got, want*3/4, "after %d failures", failures)
 			require.LessOrEqual(t, got, want*5/4+1, "after %d failures", failures)
 		}
 	}
 	for failures, want := range map[int]time.Duration{1: 30 * time.Second, 2: time.Minute, 6: 15 * time.Minute, 1 << 40: 15 * time.Minute} {
-		require.Equal(t, want, queue.SlowRetry.Delay(failures))
+		require.Equal(t, want, queue.DelayOf(queue.SlowRetry, failures))
 	}
-	one, another := queue.DefaultRetry.Delay(5), queue.DefaultRetry.Delay(5)
+	one, another := queue.DelayOf(queue.DefaultRetry, 5), queue.DelayOf(queue.DefaultRetry, 5)
 	require.NotEqual(t, one, another, "jitter")
 }
 

@@ -27,8 +27,8 @@ var (
 	SlowRetry = RetryPolicy{Base: 30 * time.Second, Factor: 2, Cap: 15 * time.Minute}
 )
 
-// Delay is the wait after the given number of failures; the first is 1.
-func (p RetryPolicy) Delay(failures int) time.Duration {
+// after is the wait after the given number of failures; the first is 1.
+func (p RetryPolicy) after(failures int) time.Duration {
 	b := backoff.ExponentialBackOff{
 		InitialInterval:     p.Base,
 		Multiplier:          p.Factor,
@@ -119,7 +119,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	default:
 		delay := v.delay
 		if delay <= 0 {
-			delay = policy.Delay(job.Failures + 1)
+			delay = policy.after(job.Failures + 1)
 		}
 		out.NotBefore = now.Add(delay)
 	}
