@@ -38,7 +38,9 @@ type Attempt struct {
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
-	kept  *keptLog              // nil until the handler asks for its logger
+	// underWay are the steps that run now.
+	underWay map[string]bool
+	kept     *keptLog // nil until the handler asks for its logger
 }
 
 // Work is an attempt with its payload decoded: what a handler is given.
@@ -47,8 +49,26 @@ type Work[P any] struct {
 	Payload P
 }
 
+var errMadeUp = errors.New("no claim has returned this attempt: a dispatcher, and Queue.Claim, make attempts; to test a handler, use package queuetest")
+
+// made refuses an attempt that a program has made by itself, or none.
+func (a *Attempt) made(op string) error {
+	if a == nil || a.q == nil {
+		return wrap(op, "", errMadeUp)
+	}
+	return nil
+}
+
 func newAttempt(q *Queue, log *slog.Logger, job *Job, unread error) *Attempt {
 	return &Attempt{Job: *job, job: job, q: q, log: log, unread: unread}
+}
+
+// String describes the attempt for logs, as [Job.String] does.
+func (a *Attempt) String() string {
+	if a == nil {
+		return "no attempt"
+	}
+	return a.Job.String()
 }
 
 // Queue is the queue the job came from.
@@ -69,12 +89,21 @@ func (a *Attempt) resultValue() any {
 // and marks such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {
+	if madeUp := a.made("judge"); madeUp != nil {
+		panic(madeUp)
+	}
 	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the first
 // statement of fn fails, if fn is called at all. fn does database work only; see [DB].
 func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+	if err := a.made("write"); err != nil {
+		return err
+	}
+	if fn == nil {
+		return wrap("write", a.job.ID, driver.ErrNilFunc)
+	}
 	return a.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
 }
 
@@ -95,6 +124,9 @@ func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 // When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it
 // again: then the last call counts.
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) (err error) {
+	if err := a.made("complete"); err != nil {
+		return err
+	}
 	err = errUnwound
 	defer func() { a.settle(err) }()
 	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
@@ -116,11 +148,17 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 // [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler returns
 // its error.
 func (a *Attempt) Fail(ctx context.Context, cause error) error {
+	if err := a.made("fail"); err != nil {
+		return err
+	}
 	return a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return a.FailTx(ctx, tx, cause) })
 }
 
 // FailTx is Fail as part of a transaction.
 func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
+	if err := a.made("fail"); err != nil {
+		return err
+	}
 	switch {
 	case !a.byHand:
 		return wrap("fail", a.job.ID, errors.New("a dispatcher runs this attempt: return the error from the handler"))

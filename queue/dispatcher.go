@@ -101,7 +101,7 @@ type Dispatcher struct {
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
 func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
-	if q == nil {
+	if q == nil || q.driver == nil {
 		return nil, errors.New("queue: NewDispatcher needs a Queue: make one with queue.New")
 	}
 	c, err := cfg.withDefaults(q)

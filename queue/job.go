@@ -3,7 +3,10 @@ package queue
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -66,6 +69,25 @@ type Job struct {
 	UpdatedAt  time.Time
 	StartedAt  time.Time // of the latest attempt
 	FinishedAt time.Time // within a millisecond where many complete at once
+}
+
+// maxPrinted is how much of a payload is printed, in bytes.
+const maxPrinted = 1000
+
+// String describes the job for logs: its type, id, state and attempt, and the beginning of its payload and of its last error.
+func (j Job) String() string {
+	text := fmt.Sprintf("%s %s %s, attempt %d, payload %s", j.Type, j.ID, j.State, j.Attempt, beginning(string(j.Payload)))
+	if j.LastError != "" {
+		text += ", last error " + strconv.Quote(beginning(j.LastError))
+	}
+	return text
+}
+
+func beginning(text string) string {
+	if len(text) <= maxPrinted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxPrinted], "") + "…"
 }
 
 // lease is the right to write about the job's current attempt.

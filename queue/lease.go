@@ -56,7 +56,7 @@ func (q *Queue) readClaimed(ctx context.Context, jobs []Job) ([]*Attempt, error)
 	var errs []error
 	for i := range jobs {
 		job := &jobs[i]
-		if err := q.codecs.readJob(job); err != nil {
+		if err := q.codecs.readClaimed(job); err != nil {
 			errs = append(errs, q.fail(ctx, job, undecided(err)))
 			continue
 		}
@@ -95,6 +95,11 @@ func (q *Queue) encode(v any) (json.RawMessage, error) {
 func (q *Queue) Heartbeat(ctx context.Context, workerID string, attempts ...*Attempt) error {
 	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return wrap("heartbeat", "", err)
+	}
+	for _, a := range attempts {
+		if err := a.made("heartbeat"); err != nil {
+			return err
+		}
 	}
 	alive, err := q.driver.Heartbeat(ctx, driver.HeartbeatRequest{WorkerID: workerID, First: len(attempts) == 0, Now: q.now()})
 	if err != nil {

@@ -31,6 +31,9 @@ const (
 // after [Attempt.Complete], and those of an attempt that loses its lease or whose process dies, go to the dispatcher's
 // logger alone.
 func (a *Attempt) Logger() *slog.Logger {
+	if a.made("log") != nil {
+		return slog.Default()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.kept == nil {
