@@ -143,7 +143,7 @@ func (f *follower) drain(t *rapid.T) {
 		running := f.model.inState(queue.StateRunning)
 		var ends []driver.Outcome
 		for _, j := range running {
-			ends = append(ends, driver.Outcome{Lease: driver.Lease(j.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted})
+			ends = append(ends, driver.Outcome{Lease: j.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted})
 		}
 		f.write(t, false, changeEnds(ends))
 		if len(running) > 0 {

@@ -175,11 +175,3 @@ func finishStep(ctx context.Context, r queue.Running, name string, result any) e
 	_, err := queue.Step(ctx, r, name, func(context.Context) (any, error) { return result, nil })
 	return err
 }
-
-func jobsOf(attempts []*queue.Attempt) []queue.Job {
-	jobs := make([]queue.Job, len(attempts))
-	for i, a := range attempts {
-		jobs[i] = a.Job
-	}
-	return jobs
-}
