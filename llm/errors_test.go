@@ -60,7 +60,7 @@ func TestVerdictDecidesWhatBecomesOfTheJob(t *testing.T) {
 			claimed, err := q.Claim(t.Context(), "worker", []string{"ask"}, 1)
 			require.NoError(t, err)
 			before := time.Now().Add(-time.Second)
-			require.NoError(t, q.Fail(context.WithoutCancel(t.Context()), &claimed[0], llm.Verdict(test.err)))
+			require.NoError(t, claimed[0].Fail(context.WithoutCancel(t.Context()), llm.Verdict(test.err)))
 
 			job, err := q.Job(t.Context(), receipt.ID)
 			require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// An Attempt is one run of one job, as its handler sees it. Everything it writes carries its lease: once another attempt
-// holds the job, its writes are refused.
+// An Attempt is one run of one job: what a handler is given, and what [Queue.Claim] returns. Its writes are refused with
+// [ErrLeaseLost] once it no longer holds the job, and with [ErrNotRunning] once the job does not run.
 type Attempt struct {
 	// Job is the job as it was claimed. What a handler changes in it concerns nobody else.
 	Job Job
@@ -23,6 +23,7 @@ type Attempt struct {
 	q         *Queue
 	log       *slog.Logger // the dispatcher's
 	unread    error        // why the payload could not be decoded
+	byHand    bool         // claimed by the program itself, with Claim
 	completed atomic.Bool
 	// undone is why the latest Complete has failed; nil when none has.
 	undone atomic.Pointer[error]
@@ -37,7 +38,9 @@ type Attempt struct {
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
-	kept  *keptLog              // nil until the handler asks for its logger
+	// underWay are the steps that run now.
+	underWay map[string]bool
+	kept     *keptLog // nil until the handler asks for its logger
 }
 
 // Work is an attempt with its payload decoded: what a handler is given.
@@ -46,8 +49,26 @@ type Work[P any] struct {
 	Payload P
 }
 
+var errMadeUp = errors.New("no claim has returned this attempt: a dispatcher, and Queue.Claim, make attempts; to test a handler, use package queuetest")
+
+// made refuses an attempt that a program has made by itself, or none.
+func (a *Attempt) made(op string) error {
+	if a == nil || a.q == nil {
+		return wrap(op, "", errMadeUp)
+	}
+	return nil
+}
+
 func newAttempt(q *Queue, log *slog.Logger, job *Job, unread error) *Attempt {
 	return &Attempt{Job: *job, job: job, q: q, log: log, unread: unread}
+}
+
+// String describes the attempt for logs, as [Job.String] does.
+func (a *Attempt) String() string {
+	if a == nil {
+		return "no attempt"
+	}
+	return a.Job.String()
 }
 
 // Queue is the queue the job came from.
@@ -68,18 +89,27 @@ func (a *Attempt) resultValue() any {
 // and marks such as [Fatal] are weighed as they will be then. It is for handlers that settle something of their own on
 // the last failure.
 func (a *Attempt) Ends(err error) bool {
+	if madeUp := a.made("judge"); madeUp != nil {
+		panic(madeUp)
+	}
 	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State == StateFailed
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the first
 // statement of fn fails, if fn is called at all. fn does database work only; see [DB].
 func (a *Attempt) Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+	if err := a.made("write"); err != nil {
+		return err
+	}
+	if fn == nil {
+		return wrap("write", a.job.ID, driver.ErrNilFunc)
+	}
 	return a.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
 }
 
 func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	err := a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
-		if err := a.q.lockLease(ctx, tx, a.job.Lease()); err != nil {
+		if err := a.q.lockLease(ctx, tx, a.job.lease()); err != nil {
 			return wrap("write", a.job.ID, err)
 		}
 		return fn(ctx, tx)
@@ -94,11 +124,14 @@ func (a *Attempt) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 // When Complete fails and the handler returns nil, the attempt fails with the error of Complete. A handler may call it
 // again: then the last call counts.
 func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx Tx) error) (err error) {
+	if err := a.made("complete"); err != nil {
+		return err
+	}
 	err = errUnwound
 	defer func() { a.settle(err) }()
 	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
 		// First, so that a stale attempt is refused before anything that fn writes.
-		if err := a.q.complete(ctx, tx, a.job.Lease(), a.resultValue(), a, a.q.finishLater); err != nil {
+		if err := a.complete(ctx, tx, a.q.finishLater); err != nil {
 			return err
 		}
 		if fn != nil {
@@ -109,6 +142,37 @@ func (a *Attempt) Complete(ctx context.Context, fn func(ctx context.Context, tx 
 		return a.q.addLogs(ctx, tx, a.logLines())
 	})
 	return refused("complete", a.job.ID, err)
+}
+
+// Fail ends an attempt of [Queue.Claim] with an error: the job is retried or, when its attempts are spent or the error is
+// [Fatal], failed. [RetryAfter] and [Defer] say when it is tried again. In a handler Fail is refused: a handler returns
+// its error.
+func (a *Attempt) Fail(ctx context.Context, cause error) error {
+	if err := a.made("fail"); err != nil {
+		return err
+	}
+	return a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return a.FailTx(ctx, tx, cause) })
+}
+
+// FailTx is Fail as part of a transaction.
+func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
+	if err := a.made("fail"); err != nil {
+		return err
+	}
+	switch {
+	case !a.byHand:
+		return wrap("fail", a.job.ID, errors.New("a dispatcher runs this attempt: return the error from the handler"))
+	case cause == nil:
+		return wrap("fail", a.job.ID, errors.New("no error was given"))
+	}
+	w, err := a.q.join(ctx, tx)
+	if err != nil {
+		return wrap("fail", a.job.ID, err)
+	}
+	if err := a.q.failTx(ctx, w, a.job, cause); err != nil {
+		return err
+	}
+	return wrap("fail", a.job.ID, a.q.addLogs(ctx, w, a.logLines()))
 }
 
 // errUnwound stands for the error of a Complete that a panic, or runtime.Goexit, has left.

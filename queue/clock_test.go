@@ -136,7 +136,7 @@ func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
 	claimed := func(off time.Duration) (ids []string) {
 		wrong.jump(off)
 		for _, j := range claimAs(t, q, "w") {
-			ids = append(ids, j.ID)
+			ids = append(ids, j.Job.ID)
 		}
 		return ids
 	}
@@ -153,7 +153,7 @@ func scheduleUnderAJumpingClock(t *testing.T, db queue.DB) {
 
 	retried := job(t, q, scheduled)
 	wrong.jump(-6 * time.Hour)
-	require.NoError(t, q.Fail(t.Context(), retried, queue.RetryAfter(errBroken, time.Minute)))
+	require.NoError(t, queue.AttemptOf(q, *retried).Fail(t.Context(), queue.RetryAfter(errBroken, time.Minute)))
 	require.Empty(t, claimed(-6*time.Hour), "not before its wait is over")
 	require.Equal(t, []string{scheduled}, claimed(0), "a clock that was behind delays nothing")
 	violations, err := queueadmin.Verify(t.Context(), q)

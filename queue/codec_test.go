@@ -191,8 +191,8 @@ func TestJobsThatCannotBeReadWaitAndDamagedOnesFail(t *testing.T) {
 		}
 		jobs, err := keyed.Claim(t.Context(), "w", []string{string(ping)}, 10)
 		require.NoError(t, err)
-		require.Equal(t, "7", string(jobs[0].Payload))
-		require.NoError(t, keyed.Complete(t.Context(), jobs[0].Lease(), nil))
+		require.Equal(t, "7", string(jobs[0].Job.Payload))
+		require.NoError(t, jobs[0].Complete(t.Context(), nil))
 
 		// The payload of one job under the id of another.
 		moved, err := keyed.Enqueue(t.Context(), ping.New(8, nil))

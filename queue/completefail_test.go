@@ -113,10 +113,11 @@ func TestTheWordsOfALostLease(t *testing.T) {
 		q := on(t, db.Driver(), nil)
 		enqueue(t, q, nil)
 		j := claimAs(t, q, "w")[0]
-		ahead := queue.Lease{JobID: j.ID, Attempt: j.Attempt + 1}
-		require.EqualError(t, q.Complete(t.Context(), ahead, nil),
-			"queue: complete "+j.ID+": lease lost: the attempt no longer holds the job", "no later attempt is there")
-		require.NoError(t, q.Complete(t.Context(), j.Lease(), nil))
-		require.EqualError(t, q.Complete(t.Context(), j.Lease(), nil), "queue: complete "+j.ID+": job is not running")
+		ahead := j.Job
+		ahead.Attempt++
+		require.EqualError(t, queue.AttemptOf(q, ahead).Complete(t.Context(), nil),
+			"queue: complete "+j.Job.ID+": lease lost: the attempt no longer holds the job", "no later attempt is there")
+		require.NoError(t, j.Complete(t.Context(), nil))
+		require.EqualError(t, j.Complete(t.Context(), nil), "queue: complete "+j.Job.ID+": job is not running")
 	})
 }

@@ -103,7 +103,7 @@ func (c *completer) run(ctx context.Context) {
 		}
 		failures++
 		c.putBack(left)
-		if !sleep(ctx, min(DefaultRetry.Delay(failures), c.lease/10)) {
+		if !sleep(ctx, min(DefaultRetry.after(failures), c.lease/10)) {
 			return
 		}
 	}

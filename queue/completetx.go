@@ -17,6 +17,9 @@ var errUncommitted = errors.New("the transaction that was given to CompleteTx ha
 // A handler that has called it and returns nil has completed its job if the transaction has committed by then. If it has not,
 // the attempt fails, as it does with an error, and as it does when CompleteTx itself has failed. [EventCompleted] follows when the dispatcher has found the job completed.
 func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
+	if err := a.made("complete"); err != nil {
+		return err
+	}
 	defer func() {
 		if a.undone.Store(nil); err != nil {
 			a.undone.Store(&err)
@@ -27,7 +30,7 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 		return wrap("complete", a.job.ID, err)
 	}
 	a.joined.Store(w)
-	if err := a.q.complete(ctx, w, a.job.Lease(), a.resultValue(), a, a.q.finish); err != nil {
+	if err := a.complete(ctx, w, a.q.finish); err != nil {
 		return err
 	}
 	w.OnCommit(func() { a.completed.Store(true) })

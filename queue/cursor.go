@@ -12,8 +12,11 @@ import (
 // Cursor reads how far the named step has come, as [SaveCursor] stored it in this attempt or an earlier one. It is false
 // when nothing was stored, and when the step is finished.
 func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error) {
-	a := w.attempt()
 	var value T
+	a, err := attemptOf(w, "cursor")
+	if err != nil {
+		return value, false, err
+	}
 	step, _, err := a.step(ctx, name)
 	if err != nil || step.Cursor == nil {
 		return value, false, err
@@ -32,7 +35,10 @@ func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error)
 // refused with [ErrStepFinished]. A cursor may also stand alone, and lasts as long as its job. [Attempt.StepStarted] is
 // true of its name.
 func SaveCursor(ctx context.Context, w Running, name string, value any) error {
-	a := w.attempt()
+	a, err := attemptOf(w, "save cursor")
+	if err != nil {
+		return err
+	}
 	// What the value stands for has been done: that is kept also when the job has been canceled meanwhile.
 	return a.q.write(driver.Begun(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
 		return SaveCursorTx(ctx, tx, w, name, value)
@@ -42,7 +48,10 @@ func SaveCursor(ctx context.Context, w Running, name string, value any) error {
 // SaveCursorTx is [SaveCursor] as part of a transaction, which commits only if the attempt still holds its job: what it
 // writes and the cursor are there both or not at all.
 func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any) error {
-	a := r.attempt()
+	a, err := attemptOf(r, "save cursor")
+	if err != nil {
+		return err
+	}
 	if err := validStep(name); err != nil {
 		return wrap("save cursor", a.job.ID, err)
 	}
@@ -58,7 +67,7 @@ func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	if err := a.q.driver.SaveCursor(ctx, w, a.job.Lease().lookup(), name, stored); err != nil {
+	if err := a.q.driver.SaveCursor(ctx, w, a.job.lease(), name, stored); err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
 	now := w.Now()

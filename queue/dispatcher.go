@@ -101,7 +101,7 @@ type Dispatcher struct {
 
 // NewDispatcher makes a dispatcher; cfg may be nil.
 func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
-	if q == nil {
+	if q == nil || q.driver == nil {
 		return nil, errors.New("queue: NewDispatcher needs a Queue: make one with queue.New")
 	}
 	c, err := cfg.withDefaults(q)
@@ -111,8 +111,7 @@ func NewDispatcher(q *Queue, cfg *DispatcherConfig) (*Dispatcher, error) {
 	return &Dispatcher{q: q, cfg: c, handlers: make(handlers)}, nil
 }
 
-// ErrStarted: a dispatcher runs once.
-var ErrStarted = errors.New("queue: the dispatcher has been run before; make a new one")
+var errStarted = errors.New("queue: the dispatcher has been run before; make a new one")
 
 // Run claims and runs jobs until ctx is done, then stops in good order: it claims no more, waits for what runs (see
 // [DispatcherConfig.Drain]), and gives back unspent what did not end in time. It returns nil after a clean stop, also when ctx
@@ -131,13 +130,6 @@ func (d *Dispatcher) Run(ctx context.Context) error { return d.run(ctx, false) }
 // that run in other processes; once it has waited for 5 s, one log line (Info) says for how many, and when the next one is
 // due. It fires the schedules that are due as it begins, and waits for no others.
 func (d *Dispatcher) RunUntilIdle(ctx context.Context) error { return d.run(ctx, true) }
-
-// Types lists the types of jobs that have a handler, in no order.
-func (d *Dispatcher) Types() []string {
-	d.registration.Lock()
-	defer d.registration.Unlock()
-	return d.handlers.types()
-}
 
 func (d *Dispatcher) run(ctx context.Context, untilIdle bool) error {
 	if err := validContext(ctx); err != nil {

@@ -175,7 +175,7 @@ func TestRunRefuses(t *testing.T) {
 		"a second run": {func(d *queue.Dispatcher) {
 			queue.Handle(d, ping, nothing)
 			require.NoError(t, d.RunUntilIdle(t.Context()))
-		}, queue.ErrStarted.Error()},
+		}, "queue: the dispatcher has been run before; make a new one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := queue.NewDispatcher(queuetest.New(t), nil)

@@ -53,7 +53,7 @@
 //
 // # Who may write what
 //
-// Each claim increments the job's Attempt. The job's id and the attempt together are the [Lease], and every write about a
+// Each claim increments the job's Attempt. The job's id and the number of the attempt are its lease, and every write about a
 // running job names it: completing, failing, giving back, starting and finishing a step, and each transaction that a
 // handler opens with [Attempt.Write] or [Attempt.Complete]. The database compares it with the job inside the transaction
 // that writes. It refuses the write with [ErrLeaseLost] when another attempt holds the job, with [ErrNotRunning] when no
@@ -66,7 +66,7 @@
 // # Transactions
 //
 // Calls that change one job, a limit, a pause or a schedule have variants that take a transaction ([Queue.EnqueueTx],
-// [Queue.CompleteTx], …), so that a program's own rows and its jobs commit together. The transaction is a [Tx]: one that the queue begins, or one of
+// [Queue.CancelTx], …), so that a program's own rows and its jobs commit together. The transaction is a [Tx]: one that the queue begins, or one of
 // the program's own library (*sql.Tx, *sqlx.Tx, pgx.Tx, GORM, sqlc).
 //
 // [DB].Write and [Attempt.Complete] run a function in a write transaction. Complete is the usual end of a handler: the job

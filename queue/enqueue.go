@@ -23,13 +23,18 @@ func (q *Queue) EnqueueTx(ctx context.Context, tx Tx, job NewJob) (EnqueueResult
 	return one(q.EnqueueManyTx(ctx, tx, []NewJob{job}))
 }
 
-// EnqueueScheduled is Enqueue for a job that becomes due at the given time.
+// EnqueueScheduled is Enqueue for a job that becomes due at the given time. A job whose NotBefore is set already is refused
+// with [ErrInvalidJob].
 func (q *Queue) EnqueueScheduled(ctx context.Context, job NewJob, notBefore time.Time) (EnqueueResult, error) {
+	if !job.NotBefore.IsZero() {
+		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: NotBefore is set already, to %v: give the time once", ErrInvalidJob, job.NotBefore))
+	}
 	job.NotBefore = notBefore
 	return q.Enqueue(ctx, job)
 }
 
-// EnqueueIn is Enqueue for a job that becomes due after the delay. A negative delay is refused with [ErrInvalidJob].
+// EnqueueIn is Enqueue for a job that becomes due after the delay. A negative delay is refused with [ErrInvalidJob],
+// and so is a job whose NotBefore is set already.
 func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) (EnqueueResult, error) {
 	if delay < 0 {
 		return EnqueueResult{}, wrap("enqueue", "", fmt.Errorf("%w: the delay is %v; it must not be negative", ErrInvalidJob, delay))
@@ -135,7 +140,7 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if row.MaxAttempts == 0 {
 		row.MaxAttempts = defaultMaxAttempts
 	}
-	if row.Key.Scope == KeyCoalesce {
+	if row.Key.Scope == driver.KeyCoalesce {
 		row.LimitKey = driver.CoalescePrefix + row.Key.Name
 	}
 	if row.Key.Name != "" {

@@ -131,10 +131,10 @@ func TestEventsOfOtherEnds(t *testing.T) {
 		"is run by a worker of the program's own": {func(t *testing.T, q *queue.Queue, _ string) {
 			jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 			require.NoError(t, err)
-			require.NoError(t, q.Fail(t.Context(), &jobs[0], queue.RetryAfter(errors.New("no"), time.Nanosecond)))
+			require.NoError(t, jobs[0].Fail(t.Context(), queue.RetryAfter(errors.New("no"), time.Nanosecond)))
 			jobs, err = q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 			require.NoError(t, err)
-			require.NoError(t, q.Complete(t.Context(), jobs[0].Lease(), nil))
+			require.NoError(t, jobs[0].Complete(t.Context(), nil))
 		}, []string{"enqueued", "started", "retried failed", "started", "completed"}},
 		"loses its worker": {func(t *testing.T, q *queue.Queue, _ string) {
 			_, err := q.Claim(t.Context(), "dead", []string{string(ping)}, 1)
@@ -177,14 +177,14 @@ func TestEventsComeAfterTheCommitOnly(t *testing.T) {
 		require.Empty(t, taken(t, s))
 
 		// What was undone is not told either when something else happens to the job later.
-		id := enqueue(t, q, nil)
+		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
 		require.ErrorIs(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
-			require.NoError(t, q.FailTx(ctx, tx, &jobs[0], errors.New("undone")))
+			require.NoError(t, jobs[0].FailTx(ctx, tx, errors.New("undone")))
 			return errNo
 		}), errNo)
-		require.NoError(t, q.Complete(t.Context(), queue.Lease{JobID: id, Attempt: 1}, nil))
+		require.NoError(t, jobs[0].Complete(t.Context(), nil))
 		require.Equal(t, []string{"enqueued", "started", "completed"}, kinds(taken(t, s)))
 	})
 }
@@ -235,7 +235,7 @@ func TestEventsOfOneJobAreInOrderWhoeverTellsFirst(t *testing.T) {
 		"then it is claimed": {func(t *testing.T, q *queue.Queue) {
 			jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 			require.NoError(t, err)
-			require.NoError(t, q.Complete(t.Context(), jobs[0].Lease(), nil))
+			require.NoError(t, jobs[0].Complete(t.Context(), nil))
 		}, []string{"enqueued", "started", "completed"}},
 		"then it is canceled": {func(t *testing.T, q *queue.Queue) {
 			jobs, err := q.Jobs(t.Context(), queue.Filter{})

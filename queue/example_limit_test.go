@@ -39,7 +39,7 @@ func ExampleQueue_SetLimit() {
 	}
 	running := make(map[string]int)
 	for _, job := range jobs {
-		running[job.LimitKey]++
+		running[job.Job.LimitKey]++
 	}
 	fmt.Println(running)
 	// Output: map[account:1:2 account:7:5]

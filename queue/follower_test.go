@@ -143,7 +143,7 @@ func (f *follower) drain(t *rapid.T) {
 		running := f.model.inState(queue.StateRunning)
 		var ends []driver.Outcome
 		for _, j := range running {
-			ends = append(ends, driver.Outcome{Lease: driver.Lease(j.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted})
+			ends = append(ends, driver.Outcome{Lease: j.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted})
 		}
 		f.write(t, false, changeEnds(ends))
 		if len(running) > 0 {
@@ -165,21 +165,26 @@ func (f *follower) drain(t *rapid.T) {
 
 func (f *follower) heartbeat(t *rapid.T) {
 	worker := rapid.SampledFrom([]string{"v", "w"}).Draw(t, "worker")
-	var leases []queue.Lease
+	var jobs []queue.Job
 	var want error
 	w, alive := f.model.workers[worker]
 	if rapid.Bool().Draw(t, "holds a lease") {
 		job := f.lease(t)
-		lease := job.Lease()
-		if _, want = f.model.held(lease); want == nil && !alive {
+		if _, want = f.model.held(job.Lease()); want == nil && !alive {
 			want = queue.ErrLeaseLost
 		}
-		leases = append(leases, lease)
+		jobs = append(jobs, job)
 	}
-	if alive || len(leases) == 0 {
+	if alive || len(jobs) == 0 {
 		f.model.workers[worker] = driver.Worker{ID: worker, Beat: w.Beat + 1, BeatAt: f.model.now}
 	}
-	f.each(t, nil, want, func(q *queue.Queue) (any, error) { return nil, q.Heartbeat(t.Context(), worker, leases...) })
+	f.each(t, nil, want, func(q *queue.Queue) (any, error) {
+		var held []*queue.Attempt
+		for _, job := range jobs {
+			held = append(held, queue.AttemptOf(q, job))
+		}
+		return nil, q.Heartbeat(t.Context(), worker, held...)
+	})
 }
 
 func (f *follower) retire(t *rapid.T) {

@@ -155,7 +155,11 @@ func (f *follower) complete(t *rapid.T) change {
 			return nil, m.finish(out)
 		},
 		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
-			return nil, q.CompleteTx(ctx, tx, lease, result)
+			a := queue.AttemptOf(q, claimed)
+			if result != nil {
+				a.SetResult(result)
+			}
+			return nil, a.CompleteTx(ctx, tx)
 		},
 	}
 }
@@ -166,7 +170,7 @@ func (f *follower) fail(t *rapid.T) change {
 	return change{
 		func(m *model) (any, error) { return nil, m.fail(&claimed, kind) },
 		func(ctx context.Context, q *queue.Queue, tx queue.Tx) (any, error) {
-			return nil, q.FailTx(ctx, tx, &claimed, failures[kind])
+			return nil, queue.AttemptOf(q, claimed).FailTx(ctx, tx, failures[kind])
 		},
 	}
 }
@@ -185,7 +189,7 @@ func (f *follower) end(t *rapid.T) change {
 		switch out.State = queue.StateQueued; out.Kind {
 		case queue.KindCompleted:
 			out.State = queue.StateCompleted
-			out.Plain = job.LimitKey == "" && job.KeyScope != queue.KeyUnfinished && job.KeyScope != queue.KeyCoalesce
+			out.Plain = job.LimitKey == "" && job.KeyScope != driver.KeyUnfinished && job.KeyScope != driver.KeyCoalesce
 		case driver.KindReleased:
 		default:
 			out.Error, out.NotBefore = "ended", f.model.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "again in"))

@@ -132,7 +132,7 @@ func TestAllCallsInAForeignTransaction(t *testing.T) {
 		counts, err = q.Counts(t.Context(), queue.Filter{})
 		require.NoError(t, err)
 		require.Equal(t, map[queue.State]int{queue.StateCompleted: 1, queue.StateFailed: 1, queue.StateQueued: 64}, counts)
-		require.JSONEq(t, `"done"`, string(job(t, q, jobs[0].ID).Result))
+		require.JSONEq(t, `"done"`, string(job(t, q, jobs[0].Job.ID).Result))
 
 		_, err = q.EnqueueTx(t.Context(), done.tx, ping.New(1, nil))
 		require.ErrorIs(t, err, sql.ErrTxDone)

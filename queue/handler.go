@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A handler is what runs the jobs of one type, and how.
@@ -76,8 +78,11 @@ func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Wor
 func (d *Dispatcher) complete(h *handler, name string, opts []HandlerOption) error {
 	run, err := wrapHandler(h.run, d.cfg.Middleware)
 	err = errors.Join(err, validText("Type", name, maxNameLength))
-	if name == "" {
+	switch name {
+	case "":
 		err = errors.Join(err, errors.New("its Type is empty"))
+	case driver.AllTypes:
+		err = errors.Join(err, fmt.Errorf("its Type is %q, which stands for all types", name))
 	}
 	h.run = decoded(run)
 	for _, opt := range opts {
@@ -110,7 +115,7 @@ func (d *Dispatcher) start() error {
 	d.registration.Lock()
 	defer d.registration.Unlock()
 	if d.started {
-		return ErrStarted
+		return errStarted
 	}
 	d.started = true
 	if err := errors.Join(d.faults...); err != nil {

@@ -5,7 +5,6 @@ import "encoding/json"
 // A HandlerInfo describes a handler that is registered with a [Dispatcher], for tools that compare a program with what is
 // stored.
 type HandlerInfo struct {
-	Type string
 	// Steps are the names that [WithSteps] has given; nil without it.
 	Steps []string
 
@@ -15,13 +14,13 @@ type HandlerInfo struct {
 // Accepts reports why a payload, as [Queue.Job] shows it, does not fit the handler's type; nil when it does.
 func (h HandlerInfo) Accepts(payload json.RawMessage) error { return h.fits(payload) }
 
-// Handlers returns the registered handlers by their types.
+// Handlers returns the registered handlers by the types of their jobs.
 func (d *Dispatcher) Handlers() map[string]HandlerInfo {
 	d.registration.Lock()
 	defer d.registration.Unlock()
 	infos := make(map[string]HandlerInfo, len(d.handlers))
 	for name, h := range d.handlers {
-		infos[name] = HandlerInfo{Type: name, Steps: h.steps, fits: h.fits}
+		infos[name] = HandlerInfo{Steps: h.steps, fits: h.fits}
 	}
 	return infos
 }

@@ -23,7 +23,7 @@ type heartbeater struct {
 	// overdue fires when no beat has been written for a lease, also while one hangs.
 	overdue *time.Timer
 	// stray are the leases that the last look found under the worker's name and not running here.
-	stray map[Lease]bool
+	stray map[driver.Lease]bool
 }
 
 func (h *heartbeater) run(ctx context.Context) {
@@ -89,9 +89,9 @@ func (h *heartbeater) collect(ctx context.Context) {
 		}
 		return
 	}
-	stray := make(map[Lease]bool)
+	stray := make(map[driver.Lease]bool)
 	for i := range held {
-		lease := Lease(held[i].Lease())
+		lease := held[i].Lease()
 		switch {
 		case h.running.has(lease):
 		case !h.stray[lease]:
@@ -105,7 +105,7 @@ func (h *heartbeater) collect(ctx context.Context) {
 }
 
 func (h *heartbeater) giveBack(ctx context.Context, job *Job) {
-	err := h.q.Fail(ctx, job, Defer(errStray, 0))
+	err := h.q.fail(ctx, job, Defer(errStray, 0))
 	h.log.WarnContext(ctx, "a job that was claimed and never begun is given back",
 		logJobID, job.ID, logJobType, job.Type, logAttempt, job.Attempt, logError, err)
 }

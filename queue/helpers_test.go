@@ -163,3 +163,15 @@ func execute(t *testing.T, q *queue.Queue, statement string) {
 		return err
 	}))
 }
+
+// completeWith completes an attempt with a result.
+func completeWith(ctx context.Context, a *queue.Attempt, result any) error {
+	a.SetResult(result)
+	return a.Complete(ctx, nil)
+}
+
+// finishStep stores the result of a step.
+func finishStep(ctx context.Context, r queue.Running, name string, result any) error {
+	_, err := queue.Step(ctx, r, name, func(context.Context) (any, error) { return result, nil })
+	return err
+}

@@ -106,7 +106,7 @@ func TestRunUntilIdleWaitsForWhatRunsElsewhere(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Empty(t, ended)
-		require.NoError(t, q.Complete(t.Context(), elsewhere.Lease(), nil))
+		require.NoError(t, elsewhere.Complete(t.Context(), nil))
 		lines := <-ended
 		require.Len(t, lines, 2)
 		require.Contains(t, lines[0], "queued=1 running_elsewhere=1 paused=1")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
@@ -43,7 +44,7 @@ func TestBadInputIsRefusedAndNothingIsWritten(t *testing.T) {
 		"an end after the year 9999":   {ping.New(1, &queue.Options{ExpiresAt: year(10_000)}), "ExpiresAt is 10000-01-01 00:00:00 +0000 UTC; it must be within the years 1 and 9999"},
 		"no period":                    {ping.New(1, withKey(queue.ForPeriod("k", 0))), "Key.Period is 0s; it must be at least 1ms"},
 		"a negative period":            {ping.New(1, withKey(queue.ForPeriod("k", -time.Hour))), "Key.Period is -1h0m0s; it must be at least 1ms"},
-		"a period for ever":            {ping.New(1, withKey(queue.Key{Name: "k", Scope: queue.KeyForever, Period: time.Hour})), "Key.Period is 1h0m0s; a key of scope forever has none"},
+		"a period for ever":            {ping.New(1, withKey(queue.Key{Name: "k", Scope: driver.KeyForever, Period: time.Hour})), "Key.Period is 1h0m0s; a key of scope forever has none"},
 		"coalescing with a limit key":  {ping.New(1, &queue.Options{Key: queue.Coalesce("k"), LimitKey: "l"}), `a job with a Key of scope coalesce has no LimitKey of its own ("l")`},
 		"the queue's own limit key":    {ping.New(1, &queue.Options{LimitKey: "coalesce:k"}), `LimitKey "coalesce:k" begins with "coalesce:", which is the queue's own`},
 	}
@@ -254,13 +255,12 @@ func TestWhatIsTooLargeIsRefusedWithoutADispatcher(t *testing.T) {
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
-		lease := jobs[0].Lease()
-		require.ErrorIs(t, q.FinishStep(t.Context(), lease, "s", "123456789"), queue.ErrTooLarge)
-		require.ErrorIs(t, q.Complete(t.Context(), lease, "123456789"), queue.ErrTooLarge)
-		steps, err := q.Steps(t.Context(), lease.JobID)
+		require.ErrorIs(t, finishStep(t.Context(), jobs[0], "s", "123456789"), queue.ErrTooLarge)
+		require.ErrorIs(t, completeWith(t.Context(), jobs[0], "123456789"), queue.ErrTooLarge)
+		steps, err := q.Steps(t.Context(), jobs[0].Job.ID)
 		require.NoError(t, err)
 		require.Empty(t, steps)
-		require.NoError(t, q.Complete(t.Context(), lease, "12345678"), "the job runs still")
+		require.NoError(t, completeWith(t.Context(), jobs[0], "12345678"), "the job runs still")
 	})
 }
 
@@ -281,7 +281,6 @@ func TestBadNamesOfStepsAreRefused(t *testing.T) {
 				require.ErrorContains(t, err, text)
 				require.ErrorContains(t, w.StartStep(ctx, name), text)
 				require.ErrorContains(t, queue.SaveCursor(ctx, w, name, 1), text)
-				require.ErrorContains(t, q.FinishStep(ctx, w.Job.Lease(), name, 1), text)
 			}
 			return nil
 		})

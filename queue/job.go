@@ -3,7 +3,10 @@ package queue
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -37,7 +40,7 @@ type Job struct {
 	// NotBefore is when the job is, or was, due.
 	NotBefore time.Time
 
-	// Attempt counts the claims so far; the current one's number is part of the lease.
+	// Attempt counts the claims so far; a write about the current one names its number.
 	Attempt int
 	// Failures, Interruptions and Crashes count how attempts ended, apart.
 	Failures      int
@@ -68,19 +71,31 @@ type Job struct {
 	FinishedAt time.Time // within a millisecond where many complete at once
 }
 
-// Lease is the right to write about the job's current attempt.
-func (j *Job) Lease() Lease { return Lease{JobID: j.ID, Attempt: j.Attempt} }
+// maxPrinted is how much of a payload is printed, in bytes.
+const maxPrinted = 1000
+
+// String describes the job for logs: its type, id, state and attempt, and the beginning of its payload and of its last error.
+func (j Job) String() string {
+	text := fmt.Sprintf("%s %s %s, attempt %d, payload %s", j.Type, j.ID, j.State, j.Attempt, beginning(string(j.Payload)))
+	if j.LastError != "" {
+		text += ", last error " + strconv.Quote(beginning(j.LastError))
+	}
+	return text
+}
+
+func beginning(text string) string {
+	if len(text) <= maxPrinted {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxPrinted], "") + "…"
+}
+
+// lease is the right to write about the job's current attempt.
+func (j *Job) lease() driver.Lease { return driver.Lease{JobID: j.ID, Attempt: j.Attempt} }
 
 // plain reports what [driver.Outcome].Plain says.
 func (j *Job) plain() bool {
-	return j.LimitKey == "" && j.KeyScope != KeyUnfinished && j.KeyScope != KeyCoalesce
-}
-
-// A Lease is the right to write about one attempt of one job. Every write of a worker names it, and is refused with
-// [ErrLeaseLost] once a later attempt holds the job, or [ErrNotRunning] once the job does not run.
-type Lease struct {
-	JobID   string
-	Attempt int
+	return j.LimitKey == "" && j.KeyScope != driver.KeyUnfinished && j.KeyScope != driver.KeyCoalesce
 }
 
 // A Type names a kind of job and fixes its payload, which is stored as JSON. Declare it as a constant:
@@ -129,23 +144,11 @@ type Options struct {
 	Tags []string
 }
 
-// A KeyScope is how long an idempotency key keeps others out.
+// A KeyScope is how long an idempotency key keeps others out: "forever", "unfinished", "period" or "coalesce".
 type KeyScope = driver.KeyScope
 
-// The scopes of a key.
-const (
-	// KeyForever: no second job with the key, ever; also after the first has been pruned.
-	KeyForever = driver.KeyForever
-	// KeyUnfinished: no second job with the key until the first has completed, failed or been canceled.
-	KeyUnfinished = driver.KeyUnfinished
-	// KeyPeriod: no second job with the key for a time, whatever becomes of the first.
-	KeyPeriod = driver.KeyPeriod
-	// KeyCoalesce: no second job with the key until the first has begun; what is enqueued then waits for the first to end.
-	KeyCoalesce = driver.KeyCoalesce
-)
-
 // A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
-// job's id, and anything else fails with [ErrKeyConflict].
+// job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or [Coalesce].
 type Key struct {
 	Name  string // not empty, at most 1000 bytes
 	Scope KeyScope
@@ -154,23 +157,23 @@ type Key struct {
 }
 
 // Forever is a key that is never freed: what it names happens once.
-func Forever(name string) Key { return Key{Name: name, Scope: KeyForever} }
+func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }
 
 // WhileUnfinished is a key that is free again when its job has finished: what it names does not overlap.
-func WhileUnfinished(name string) Key { return Key{Name: name, Scope: KeyUnfinished} }
+func WhileUnfinished(name string) Key { return Key{Name: name, Scope: driver.KeyUnfinished} }
 
 // ForPeriod is a key that is taken for a time from the enqueueing on, whatever becomes of the job: what it names happens at
 // most once in that time. The time is measured by the server's clock on PostgreSQL,
 // and by that of the machine that enqueues on SQLite.
 func ForPeriod(name string, period time.Duration) Key {
-	return Key{Name: name, Scope: KeyPeriod, Period: period}
+	return Key{Name: name, Scope: driver.KeyPeriod, Period: period}
 }
 
 // Coalesce is a key that is free again when its job begins: of what it names one runs and at most one waits, which stands
 // for all that was asked for meanwhile and begins when the first has ended. A job that is to run again while another
 // already waits is canceled instead, with a LastError that names the other: that one does the same, from the beginning, so
 // what must not be repeated has no place in a job that coalesces. The job's LimitKey is the queue's own then.
-func Coalesce(name string) Key { return Key{Name: name, Scope: KeyCoalesce} }
+func Coalesce(name string) Key { return Key{Name: name, Scope: driver.KeyCoalesce} }
 
 // An EnqueueResult says which job an enqueue has stored or found.
 type EnqueueResult struct {

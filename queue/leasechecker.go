@@ -16,11 +16,11 @@ type leaseChecker struct {
 }
 
 // verify cancels the handlers of those leases that are held no more.
-func (c *leaseChecker) verify(ctx context.Context, leases []Lease) {
+func (c *leaseChecker) verify(ctx context.Context, leases []driver.Lease) {
 	if len(leases) == 0 {
 		return
 	}
-	answers, err := c.driver.CheckLeases(ctx, mapped(leases, Lease.lookup))
+	answers, err := c.driver.CheckLeases(ctx, leases)
 	if err != nil {
 		if ctx.Err() == nil {
 			c.log.WarnContext(ctx, "checking leases failed", logError, err)
@@ -39,7 +39,7 @@ func (c *leaseChecker) verify(ctx context.Context, leases []Lease) {
 
 // whyNotHeld tells a job that was canceled from one that others have taken and given back. It is nil for one that this very
 // attempt has completed.
-func (c *leaseChecker) whyNotHeld(ctx context.Context, lease Lease, answer error) error {
+func (c *leaseChecker) whyNotHeld(ctx context.Context, lease driver.Lease, answer error) error {
 	if !errors.Is(answer, ErrNotRunning) {
 		return ErrLeaseLost
 	}

@@ -190,7 +190,7 @@ func (l *limited) end(t *rapid.T) {
 	i := rapid.IntRange(0, len(l.running)-1).Draw(t, "which")
 	job := l.running[i]
 	l.running = slices.Delete(l.running, i, i+1)
-	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
+	out := driver.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now}
 	if rapid.Bool().Draw(t, "name its limit key") {
 		out.LimitKey = job.LimitKey
 	}
@@ -292,7 +292,7 @@ func (l *limited) settle(t *rapid.T) {
 		l.take(t, &result)
 		ended := len(l.running) > 0
 		for _, job := range l.running {
-			l.finish(t, driver.Outcome{Lease: driver.Lease(job.Lease()), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})
+			l.finish(t, driver.Outcome{Lease: job.Lease(), State: queue.StateCompleted, Kind: queue.KindCompleted, At: l.now})
 		}
 		l.running = nil
 		switch {

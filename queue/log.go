@@ -31,6 +31,9 @@ const (
 // after [Attempt.Complete], and those of an attempt that loses its lease or whose process dies, go to the dispatcher's
 // logger alone.
 func (a *Attempt) Logger() *slog.Logger {
+	if a.made("log") != nil {
+		return slog.Default()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.kept == nil {
@@ -61,7 +64,7 @@ func (q *Queue) addLogs(ctx context.Context, tx *driver.WriteTx, lines []LogLine
 
 // A keptLog is the end of an attempt's log.
 type keptLog struct {
-	lease  Lease
+	lease  driver.Lease
 	logger *slog.Logger
 
 	mu    sync.Mutex
@@ -71,7 +74,7 @@ type keptLog struct {
 }
 
 func newKeptLog(a *Attempt) *keptLog {
-	k := &keptLog{lease: a.job.Lease()}
+	k := &keptLog{lease: a.job.lease()}
 	log := a.log.With(logJobID, a.job.ID, logJobType, a.job.Type, logAttempt, a.job.Attempt)
 	k.logger = slog.New(&logHandler{
 		next: log.Handler(),

@@ -48,7 +48,7 @@ func (m *model) newJob(id, payload string, n *queue.NewJob) *modelJob {
 	if j.MaxAttempts == 0 {
 		j.MaxAttempts = 5
 	}
-	if j.KeyScope == queue.KeyCoalesce {
+	if j.KeyScope == driver.KeyCoalesce {
 		j.LimitKey = "coalesce:" + j.Key
 	}
 	return j
@@ -60,7 +60,7 @@ func (m *model) take(j *modelJob, period time.Duration) modelKey {
 		return holder
 	}
 	k := modelKey{Key: j.Key, JobID: j.ID, Scope: j.KeyScope, jobType: j.Type, payload: string(j.Payload)}
-	if k.Scope == queue.KeyPeriod {
+	if k.Scope == driver.KeyPeriod {
 		k.Expires = m.now.Add(period)
 	}
 	m.keys[j.Key] = k
@@ -69,7 +69,7 @@ func (m *model) take(j *modelJob, period time.Duration) modelKey {
 
 // free reports whether a key may be taken over: its time is over, or its job waits no more, and others may wait meanwhile.
 func (m *model) free(k modelKey) bool {
-	if k.Scope == queue.KeyCoalesce {
+	if k.Scope == driver.KeyCoalesce {
 		return m.jobs[k.JobID].State != queue.StateQueued
 	}
 	return !k.Expires.IsZero() && !k.Expires.After(m.now)
@@ -78,7 +78,7 @@ func (m *model) free(k modelKey) bool {
 // end is the end of a job, which frees its key.
 func (m *model) end(j *modelJob, state queue.State) {
 	j.State, j.FinishedAt = state, m.now
-	if k := m.keys[j.Key]; k.JobID == j.ID && (k.Scope == queue.KeyUnfinished || k.Scope == queue.KeyCoalesce) {
+	if k := m.keys[j.Key]; k.JobID == j.ID && (k.Scope == driver.KeyUnfinished || k.Scope == driver.KeyCoalesce) {
 		delete(m.keys, j.Key)
 	}
 }
@@ -151,8 +151,8 @@ func (j *modelJob) record(kind, text string, at time.Time) {
 
 // again queues a job that was running, unless another waits under its key for the same.
 func (m *model) again(j *modelJob, until time.Time) {
-	if j.KeyScope == queue.KeyCoalesce {
-		if k, taken := m.keys[j.Key]; taken && k.JobID != j.ID && k.Scope == queue.KeyCoalesce {
+	if j.KeyScope == driver.KeyCoalesce {
+		if k, taken := m.keys[j.Key]; taken && k.JobID != j.ID && k.Scope == driver.KeyCoalesce {
 			j.State, j.LastError, j.FinishedAt = queue.StateCanceled, "superseded by "+k.JobID, m.now
 			return
 		}
@@ -235,7 +235,7 @@ func (m *model) retry(id string) error {
 	case !j.State.Finished():
 		return queue.ErrNotFinished
 	}
-	if j.KeyScope == queue.KeyUnfinished || j.KeyScope == queue.KeyCoalesce {
+	if j.KeyScope == driver.KeyUnfinished || j.KeyScope == driver.KeyCoalesce {
 		if m.take(j, 0).JobID != j.ID {
 			return queue.ErrKeyConflict
 		}

@@ -2,7 +2,6 @@ package queue_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,18 +35,12 @@ func TestIDsThatAreNoTextAreThoseOfNoJob(t *testing.T) {
 }
 
 func callsOnJobs(ctx context.Context, q *queue.Queue, id string) map[string]func() error {
-	lease := queue.Lease{JobID: id, Attempt: 1}
 	return map[string]func() error{
-		"job":         func() error { _, err := q.Job(ctx, id); return err },
-		"wait":        func() error { _, err := q.Wait(ctx, id); return err },
-		"explain":     func() error { _, err := queueadmin.Explain(ctx, q, id); return err },
-		"cancel":      func() error { return q.Cancel(ctx, id) },
-		"retry":       func() error { return q.Retry(ctx, id) },
-		"complete":    func() error { return q.Complete(ctx, lease, nil) },
-		"fail":        func() error { return q.Fail(ctx, &queue.Job{ID: id, Attempt: 1}, errors.New("broken")) },
-		"heartbeat":   func() error { return q.Heartbeat(ctx, "w", lease) },
-		"start step":  func() error { return q.StartStep(ctx, lease, "s") },
-		"finish step": func() error { return q.FinishStep(ctx, lease, "s", 1) },
+		"job":     func() error { _, err := q.Job(ctx, id); return err },
+		"wait":    func() error { _, err := q.Wait(ctx, id); return err },
+		"explain": func() error { _, err := queueadmin.Explain(ctx, q, id); return err },
+		"cancel":  func() error { return q.Cancel(ctx, id) },
+		"retry":   func() error { return q.Retry(ctx, id) },
 	}
 }
 
@@ -75,9 +68,10 @@ func TestHeartbeatTellsOfGoodLeasesBesideABadOne(t *testing.T) {
 		enqueue(t, q, nil)
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
-		require.NoError(t, q.Heartbeat(t.Context(), "w", jobs[0].Lease()))
-		err = q.Heartbeat(t.Context(), "w", jobs[0].Lease(), queue.Lease{JobID: "a\x00", Attempt: 1})
-		require.EqualError(t, err, "queue: heartbeat a\x00: job not found")
+		require.NoError(t, q.Heartbeat(t.Context(), "w", jobs[0]))
+		none := queue.AttemptOf(q, queue.Job{ID: "none", Attempt: 1})
+		err = q.Heartbeat(t.Context(), "w", jobs[0], none)
+		require.EqualError(t, err, "queue: heartbeat none: job not found")
 	})
 }
 

@@ -18,6 +18,7 @@ func TestNilContextIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		q := queueOn(t, db)
 		id := enqueue(t, q, nil)
+		held := queue.AttemptOf(q, *job(t, q, id))
 		var none context.Context
 		some := queue.Filter{States: []queue.State{queue.StateQueued}, All: true}
 		target := queue.ForKey("k")
@@ -33,8 +34,8 @@ func TestNilContextIsRefused(t *testing.T) {
 			"CancelAll": func() error { _, err := q.CancelAll(none, some); return err },
 			"Claim":     func() error { _, err := q.Claim(none, "w", []string{string(ping)}, 1); return err },
 			"Heartbeat": func() error { return q.Heartbeat(none, "w") },
-			"Complete":  func() error { return q.Complete(none, queue.Lease{JobID: id, Attempt: 1}, nil) },
-			"StartStep": func() error { return q.StartStep(none, queue.Lease{JobID: id, Attempt: 1}, "s") },
+			"Complete":  func() error { return held.Complete(none, nil) },
+			"StartStep": func() error { return held.StartStep(none, "s") },
 			"SetLimit":  func() error { return q.SetLimit(none, target, queue.Limit{MaxRunning: 1}) },
 			"Limits":    func() error { _, err := q.Limits(none); return err },
 			"SetSchedule": func() error {

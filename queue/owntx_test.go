@@ -66,10 +66,11 @@ func TestATransactionOfTheProgramsOwn(t *testing.T) {
 	})
 }
 
-func doAllTx(ctx context.Context, t *testing.T, q *queue.Queue, tx queue.Tx, jobs []queue.Job, retried string) {
+func doAllTx(ctx context.Context, t *testing.T, q *queue.Queue, tx queue.Tx, jobs []*queue.Attempt, retried string) {
 	t.Helper()
-	require.NoError(t, q.CompleteTx(ctx, tx, jobs[0].Lease(), "done"))
-	require.NoError(t, q.FailTx(ctx, tx, &jobs[1], queue.Fatal(errBroken)))
+	jobs[0].SetResult("done")
+	require.NoError(t, jobs[0].CompleteTx(ctx, tx))
+	require.NoError(t, jobs[1].FailTx(ctx, tx, queue.Fatal(errBroken)))
 	require.NoError(t, q.CancelTx(ctx, tx, retried))
 	require.NoError(t, q.RetryTx(ctx, tx, retried))
 	for _, key := range []queue.Key{queue.Forever("once"), queue.Coalesce("last")} {

@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
@@ -88,15 +90,15 @@ func TestEnqueueManyIsAllOrNothing(t *testing.T) {
 func TestErrorsNameOperationAndJob(t *testing.T) {
 	q := queuetest.New(t)
 	id := enqueue(t, q, nil)
-	lease := queue.Lease{JobID: id, Attempt: 1}
+	unclaimed := queue.AttemptOf(q, queue.Job{ID: id, Attempt: 1})
 	for text, err := range map[string]error{
-		"queue: complete " + id + ": job is not running":      q.Complete(t.Context(), lease, nil),
-		"queue: fail " + id + ": job is not running":          q.Fail(t.Context(), job(t, q, id), errBroken),
-		"queue: fail " + id + ": no error was given":          q.Fail(t.Context(), job(t, q, id), nil),
+		"queue: complete " + id + ": job is not running":      unclaimed.Complete(t.Context(), nil),
+		"queue: fail " + id + ": job is not running":          unclaimed.Fail(t.Context(), errBroken),
+		"queue: fail " + id + ": no error was given":          unclaimed.Fail(t.Context(), nil),
 		"queue: retry " + id + ": job is not finished":        q.Retry(t.Context(), id),
 		"queue: cancel none: job not found":                   q.Cancel(t.Context(), "none"),
-		"queue: start step s " + id + ": job is not running":  q.StartStep(t.Context(), lease, "s"),
-		"queue: finish step s " + id + ": job is not running": q.FinishStep(t.Context(), lease, "s", 1),
+		"queue: start step s " + id + ": job is not running":  unclaimed.StartStep(t.Context(), "s"),
+		"queue: finish step s " + id + ": job is not running": finishStep(t.Context(), unclaimed, "s", 1),
 	} {
 		require.EqualError(t, err, text)
 	}
@@ -117,22 +119,46 @@ func TestWorkerByHand(t *testing.T) {
 	jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 10)
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	held := jobs[0].Lease()
+	held := jobs[0]
 	require.NoError(t, q.Heartbeat(t.Context(), "w", held))
-	require.NoError(t, q.StartStep(t.Context(), held, "s"))
-	require.NoError(t, q.FinishStep(t.Context(), held, "s", map[string]int{"n": 1}))
-	require.NoError(t, q.Fail(t.Context(), &jobs[0], queue.Defer(errBroken, 0)))
+	require.NoError(t, held.StartStep(t.Context(), "s"))
+	require.NoError(t, finishStep(t.Context(), held, "s", map[string]int{"n": 1}))
+	require.NoError(t, held.Fail(t.Context(), queue.Defer(errBroken, 0)))
 	require.ErrorIs(t, q.Heartbeat(t.Context(), "w", held), queue.ErrNotRunning)
 
 	jobs, err = q.Claim(t.Context(), "w", []string{string(ping)}, 10)
 	require.NoError(t, err)
-	require.ErrorIs(t, q.Complete(t.Context(), held, nil), queue.ErrLeaseLost)
-	require.ErrorIs(t, q.Heartbeat(t.Context(), "another", jobs[0].Lease()), queue.ErrLeaseLost, "a worker that is not registered holds nothing")
-	require.NoError(t, q.Complete(t.Context(), jobs[0].Lease(), "done"))
+	require.ErrorIs(t, held.Complete(t.Context(), nil), queue.ErrLeaseLost)
+	require.ErrorIs(t, q.Heartbeat(t.Context(), "another", jobs[0]), queue.ErrLeaseLost, "a worker that is not registered holds nothing")
+	require.NoError(t, completeWith(t.Context(), jobs[0], "done"))
 	require.Equal(t, `"done"`, string(job(t, q, id).Result))
 	steps, err := q.Steps(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, `{"n":1}`, string(steps[0].Result))
+}
+
+// What a handler's attempt can do, one that is claimed by hand can do as well, except to be failed by two.
+func TestAnAttemptByHandIsThatOfAHandler(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.Driver(), &queue.Config{Logger: slog.New(slog.DiscardHandler)})
+		id := enqueue(t, q, nil)
+		for range 2 {
+			claimed, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
+			require.NoError(t, err)
+			require.Len(t, claimed, 1)
+			claimed[0].Logger().Info("tried")
+			require.NoError(t, claimed[0].Fail(t.Context(), queue.Defer(errBroken, 0)))
+		}
+		lines, err := q.Logs(t.Context(), id)
+		require.NoError(t, err)
+		require.Len(t, lines, 2)
+		work(t, q, func(ctx context.Context, w *queue.Work[int]) error {
+			require.ErrorContains(t, w.Fail(ctx, errBroken), "return the error from the handler")
+			return nil
+		})
+		require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+	})
 }
 
 func TestUserTransactionCancelsRetriesCompletesAndFails(t *testing.T) {
@@ -141,8 +167,8 @@ func TestUserTransactionCancelsRetriesCompletesAndFails(t *testing.T) {
 	jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 3)
 	require.NoError(t, err)
 	all := func(ctx context.Context, tx queue.Tx) error {
-		require.NoError(t, q.CompleteTx(ctx, tx, jobs[0].Lease(), nil))
-		require.NoError(t, q.FailTx(ctx, tx, &jobs[1], queue.Fatal(errBroken)))
+		require.NoError(t, jobs[0].CompleteTx(ctx, tx))
+		require.NoError(t, jobs[1].FailTx(ctx, tx, queue.Fatal(errBroken)))
 		require.NoError(t, q.CancelTx(ctx, tx, canceled))
 		require.NoError(t, q.RetryTx(ctx, tx, canceled))
 		return nil
@@ -166,15 +192,15 @@ func TestRetryPolicyDelay(t *testing.T) {
 			1: 2 * time.Second, 2: 4 * time.Second, 7: 128 * time.Second, 8: 256 * time.Second, 9: 5 * time.Minute,
 			60: 5 * time.Minute, 1000: 5 * time.Minute,
 		} {
-			got := queue.DefaultRetry.Delay(failures)
+			got := queue.DelayOf(queue.DefaultRetry, failures)
 			require.GreaterOrEqual(t, got, want*3/4, "after %d failures", failures)
 			require.LessOrEqual(t, got, want*5/4+1, "after %d failures", failures)
 		}
 	}
 	for failures, want := range map[int]time.Duration{1: 30 * time.Second, 2: time.Minute, 6: 15 * time.Minute, 1 << 40: 15 * time.Minute} {
-		require.Equal(t, want, queue.SlowRetry.Delay(failures))
+		require.Equal(t, want, queue.DelayOf(queue.SlowRetry, failures))
 	}
-	one, another := queue.DefaultRetry.Delay(5), queue.DefaultRetry.Delay(5)
+	one, another := queue.DelayOf(queue.DefaultRetry, 5), queue.DelayOf(queue.DefaultRetry, 5)
 	require.NotEqual(t, one, another, "jitter")
 }
 

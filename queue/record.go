@@ -36,13 +36,10 @@ func (q *Queue) record(ctx context.Context, tx *driver.WriteTx, events ...Event)
 	return nil
 }
 
-// recordEnd is record for the end of an attempt; a is nil where no dispatcher runs it.
+// recordEnd is record for the end of an attempt.
 func (q *Queue) recordEnd(ctx context.Context, tx *driver.WriteTx, out *driver.Outcome, a *Attempt) error {
 	if !q.observed(ctx) {
 		return nil
-	}
-	if a == nil {
-		return q.record(ctx, tx, endEvent(out, nil, time.Time{}))
 	}
 	return q.record(ctx, tx, endEvent(out, a.job, a.began))
 }
@@ -72,17 +69,13 @@ func (q *Queue) describe(ctx context.Context, tx *driver.WriteTx, e *Event) erro
 		return err
 	}
 	e.JobType, e.Attempt = jobs[0].Type, jobs[0].Attempt
-	if e.Ended != "" {
-		e.Duration = max(0, e.At.Sub(jobs[0].StartedAt))
-	}
 	return nil
 }
 
-// endEvent reports an attempt's end; job is nil where only its id is known. Of jobs that are given back without
-// having begun there is nothing to tell.
+// endEvent reports the end of a job's attempt. Of jobs that are given back without having begun there is nothing to tell.
 func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 	e := Event{
-		Kind: EventRetried, JobID: out.Lease.JobID, Attempt: out.Lease.Attempt,
+		Kind: EventRetried, JobID: job.ID, JobType: job.Type, Attempt: job.Attempt,
 		Ended: out.Kind, Error: out.Error, At: out.At, NotBefore: out.NotBefore,
 	}
 	switch out.State {
@@ -90,9 +83,6 @@ func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 		e.Kind = EventCompleted
 	case StateFailed:
 		e.Kind, e.NotBefore = EventFailed, time.Time{}
-	}
-	if job != nil {
-		e.JobType = job.Type
 	}
 	if !began.IsZero() {
 		e.Duration = max(0, out.At.Sub(began))

@@ -23,10 +23,10 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		claimed, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1000)
 		require.NoError(t, err)
 		for i := range claimed[:220] {
-			require.NoError(t, q.Fail(t.Context(), &claimed[i], queue.Fatal(errBroken)))
+			require.NoError(t, claimed[i].Fail(t.Context(), queue.Fatal(errBroken)))
 		}
-		require.NoError(t, q.Cancel(t.Context(), claimed[220].ID))
-		require.NoError(t, q.Complete(t.Context(), claimed[221].Lease(), nil))
+		require.NoError(t, q.Cancel(t.Context(), claimed[220].Job.ID))
+		require.NoError(t, claimed[221].Complete(t.Context(), nil))
 		for _, i := range []int{3, 150} {
 			_, err := q.Enqueue(t.Context(), ping.New(-i, &queue.Options{Key: queue.WhileUnfinished(strconv.Itoa(i))}))
 			require.NoError(t, err)
@@ -41,10 +41,10 @@ func TestRedriveRetriesWhatMatchesAndLeavesWhatHasLostItsKey(t *testing.T) {
 		done, err = q.Redrive(t.Context(), queue.Filter{Types: []string{string(ping)}})
 		require.NoError(t, err)
 		require.Equal(t, queue.RedriveResult{Queued: 99, KeyTaken: 2}, done, "the one that was left is found again")
-		again := job(t, q, claimed[0].ID)
+		again := job(t, q, claimed[0].Job.ID)
 		require.Equal(t, queue.StateQueued, again.State)
 		require.Zero(t, again.Failures)
-		require.Equal(t, queue.StateCanceled, job(t, q, claimed[220].ID).State)
+		require.Equal(t, queue.StateCanceled, job(t, q, claimed[220].Job.ID).State)
 		done, err = q.Redrive(t.Context(), queue.Filter{All: true, States: []queue.State{queue.StateFailed, queue.StateCanceled}})
 		require.NoError(t, err)
 		require.Equal(t, queue.RedriveResult{Queued: 1, KeyTaken: 2}, done)

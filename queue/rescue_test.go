@@ -16,7 +16,7 @@ import (
 const lease = 30 * time.Second
 
 // claimAs takes all pings for a worker that is never heard of again.
-func claimAs(t *testing.T, q *queue.Queue, worker string) []queue.Job {
+func claimAs(t *testing.T, q *queue.Queue, worker string) []*queue.Attempt {
 	t.Helper()
 	jobs, err := q.Claim(t.Context(), worker, []string{string(ping)}, 100)
 	require.NoError(t, err)
@@ -286,7 +286,7 @@ func TestRescuerThatStoodStillJudgesNobodyByThatTime(t *testing.T) {
 		stuck.on.Store(false)
 		close(stuck.release)
 		synctest.Wait()
-		require.NoError(t, q.Heartbeat(t.Context(), "neighbour", queue.Lease{JobID: id, Attempt: 1}))
+		require.NoError(t, q.Heartbeat(t.Context(), "neighbour", queue.AttemptOf(q, queue.Job{ID: id, Attempt: 1})))
 		require.Equal(t, 1, job(t, q, id).Attempt)
 		require.NoError(t, stop())
 	})

@@ -27,8 +27,8 @@ var (
 	SlowRetry = RetryPolicy{Base: 30 * time.Second, Factor: 2, Cap: 15 * time.Minute}
 )
 
-// Delay is the wait after the given number of failures; the first is 1.
-func (p RetryPolicy) Delay(failures int) time.Duration {
+// after is the wait after the given number of failures; the first is 1.
+func (p RetryPolicy) after(failures int) time.Duration {
 	b := backoff.ExponentialBackOff{
 		InitialInterval:     p.Base,
 		Multiplier:          p.Factor,
@@ -100,7 +100,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	if !errors.As(err, &v) {
 		v = &verdict{err: err}
 	}
-	out := driver.Outcome{Lease: driver.Lease(job.Lease()), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
+	out := driver.Outcome{Lease: job.lease(), State: StateQueued, Kind: KindFailed, Error: storable(err.Error()), At: now}
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		out.Stack = storable(p.Stack)
 	}
@@ -119,7 +119,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	default:
 		delay := v.delay
 		if delay <= 0 {
-			delay = policy.Delay(job.Failures + 1)
+			delay = policy.after(job.Failures + 1)
 		}
 		out.NotBefore = now.Add(delay)
 	}
@@ -129,7 +129,7 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 // judgeCrash is what becomes of a job whose worker died.
 func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 	out := driver.Outcome{
-		Lease: driver.Lease(job.Lease()), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
+		Lease: job.lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
 		Error: fmt.Sprintf("worker %s died", job.WorkerID),
 	}
 	if job.Crashes+1 > budget.Crashes {

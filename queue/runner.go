@@ -109,7 +109,7 @@ func (r *runner) ended(e *entry, err error) {
 // giveBack returns jobs that were claimed ahead before the given time, and not begun, as if they had not been claimed.
 func (r *runner) giveBack(claimedBefore time.Time) {
 	for _, a := range r.running.unclaim(claimedBefore) {
-		r.completer.add(newEnding(a, driver.Outcome{Lease: driver.Lease(a.job.Lease()), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
+		r.completer.add(newEnding(a, driver.Outcome{Lease: a.job.lease(), State: StateQueued, Kind: driver.KindReleased, At: r.now()}))
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *runner) outcome(e *entry, err error) (out driver.Outcome) {
 		}
 		return r.judge(a, err)
 	}
-	out = driver.Outcome{Lease: driver.Lease(a.job.Lease()), State: StateCompleted, Kind: KindCompleted, At: r.now(), Plain: a.job.plain()}
+	out = driver.Outcome{Lease: a.job.lease(), State: StateCompleted, Kind: KindCompleted, At: r.now(), Plain: a.job.plain()}
 	if result := a.resultValue(); result != nil && !a.completed.Load() {
 		if out.Result, err = r.q.encodeAt(resultPlace(a.job.ID), result); err != nil {
 			return r.judge(a, Fatal(fmt.Errorf("result: %w", err)))

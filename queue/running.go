@@ -17,11 +17,11 @@ type runningSet struct {
 	slots    int
 	busy     int
 	backlog  []*entry
-	attempts map[Lease]*entry // a job may be here twice: the attempt that lost it may not have returned yet
-	active   map[string]int   // by type: claimed, and the handler has not returned
-	ended    int              // handlers that have returned, ever
-	inside   int              // handlers that run
-	spent    time.Duration    // that handlers have run, all taken together, until since
+	attempts map[driver.Lease]*entry // a job may be here twice: the attempt that lost it may not have returned yet
+	active   map[string]int          // by type: claimed, and the handler has not returned
+	ended    int                     // handlers that have returned, ever
+	inside   int                     // handlers that run
+	spent    time.Duration           // that handlers have run, all taken together, until since
 	since    time.Time
 	stuck    map[*entry]struct{}
 	canceled map[string]struct{} // jobs, since the latest claim began: it may have got them before
@@ -74,7 +74,7 @@ func (e *entry) stop(cause error) {
 
 func newRunningSet(slots int) *runningSet {
 	return &runningSet{
-		slots: slots, attempts: make(map[Lease]*entry), active: make(map[string]int), stuck: make(map[*entry]struct{}),
+		slots: slots, attempts: make(map[driver.Lease]*entry), active: make(map[string]int), stuck: make(map[*entry]struct{}),
 		hungry: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }
@@ -148,7 +148,7 @@ func (s *runningSet) add(entries []*entry) (goroutines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
-		s.attempts[e.attempt.job.Lease()] = e
+		s.attempts[e.attempt.job.lease()] = e
 		s.active[e.attempt.job.Type]++
 	}
 	s.backlog = append(s.backlog, entries...)
@@ -202,7 +202,7 @@ func (s *runningSet) forget(attempts ...*Attempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range attempts {
-		delete(s.attempts, a.job.Lease())
+		delete(s.attempts, a.job.lease())
 	}
 	s.signal()
 }
@@ -232,7 +232,7 @@ func (s *runningSet) unclaim(before time.Time) []*Attempt {
 	return given
 }
 
-func (s *runningSet) cancel(lease Lease, cause error) {
+func (s *runningSet) cancel(lease driver.Lease, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.attempts[lease]; e != nil {
@@ -248,13 +248,13 @@ func (s *runningSet) expect() {
 }
 
 // missed are those of the claimed jobs that have been canceled since the claim began, perhaps after it.
-func (s *runningSet) missed(claimed []driver.Job) (leases []Lease) {
+func (s *runningSet) missed(claimed []driver.Job) (leases []driver.Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.canceled) > 0 {
 		for i := range claimed {
 			if _, ok := s.canceled[claimed[i].ID]; ok {
-				leases = append(leases, (*Job)(&claimed[i]).Lease())
+				leases = append(leases, claimed[i].Lease())
 			}
 		}
 	}
@@ -283,17 +283,17 @@ func (s *runningSet) cancelAll(cause error) {
 	}
 }
 
-func (s *runningSet) has(lease Lease) bool {
+func (s *runningSet) has(lease driver.Lease) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.attempts[lease] != nil
 }
 
 // leases are those that must still be held: not those of jobs that their handlers have completed.
-func (s *runningSet) leases() []Lease {
+func (s *runningSet) leases() []driver.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	leases := make([]Lease, 0, len(s.attempts))
+	leases := make([]driver.Lease, 0, len(s.attempts))
 	for lease, e := range s.attempts {
 		if !e.attempt.completed.Load() {
 			leases = append(leases, lease)

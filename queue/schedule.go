@@ -137,7 +137,7 @@ func (s *Schedule) validate() error {
 		return invalid("Job.NotBefore is set; Cron says when the job is due")
 	case !s.Job.ExpiresAt.IsZero():
 		return invalid("Job.ExpiresAt is set; it would be over for all firings after it")
-	case s.Job.Key.Scope == KeyForever:
+	case s.Job.Key.Scope == driver.KeyForever:
 		return invalid("Job.Key is for ever; there would be no second firing")
 	case len(s.Job.Tags) > maxFiringTags:
 		return invalid("Job.Tags are %d; at most %d are allowed beside the two of the firing", len(s.Job.Tags), maxFiringTags)

@@ -12,15 +12,35 @@ type Running interface{ attempt() *Attempt }
 
 func (a *Attempt) attempt() *Attempt { return a }
 
+// attemptOf is the attempt of what a call about a step was given.
+func attemptOf(r Running, op string) (*Attempt, error) {
+	if r == nil {
+		return nil, wrap(op, "", errMadeUp)
+	}
+	a := r.attempt()
+	return a, a.made(op)
+}
+
 // Step runs fn as a named step of the job and stores its result, durably, before it returns. A later attempt of the
 // same job gets the stored result instead, and fn does not run again. When fn fails, nothing is stored.
 //
 // The process may die after fn and before its result is stored: fn runs again then, so what it does outside must bear
-// being repeated, or be reconciled first. A name, of at most 1000 bytes, stands for one step of a job; T is stored as JSON. A
+// being repeated, or be reconciled first. A name, of at most 1000 bytes, stands for one step of a job, and is refused while that is under way; T is stored as JSON. A
 // result that is none, or is larger than [Config].MaxPayload, is a [Fatal] error: fn has run, and would run again each time.
 func Step[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context) (T, error)) (T, error) {
-	a := w.attempt()
 	var result T
+	a, err := attemptOf(w, "step")
+	if err != nil {
+		return result, err
+	}
+	if fn == nil {
+		return result, wrap("step", a.job.ID, driver.ErrNilFunc)
+	}
+	over, err := a.under(ctx, name)
+	if err != nil {
+		return result, err
+	}
+	defer over()
 	if done, err := a.stored(ctx, name, &result); done || err != nil {
 		return result, err
 	}
@@ -28,13 +48,12 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 		return result, wrap("step", a.job.ID, ErrNestedWrite)
 	}
 	step := StepRecord{Name: name, StartedAt: a.q.now()}
-	result, err := fn(ctx)
-	if err != nil {
+	if result, err = fn(ctx); err != nil {
 		return result, err
 	}
 	// fn has taken effect: that is kept also when the job has been canceled meanwhile.
 	err = a.q.write(driver.Begun(ctx), func(ctx context.Context, tx *driver.WriteTx) error {
-		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), step, result)
+		step, err = a.q.finishStepTx(ctx, tx, a.job.lease(), step, result)
 		return err
 	})
 	if err == nil {
@@ -46,17 +65,28 @@ func Step[T any](ctx context.Context, w Running, name string, fn func(ctx contex
 // StepTx is [Step] for a step that writes to the database: its writes and its result commit together, so that it
 // happens exactly once.
 func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx context.Context, tx Tx) (T, error)) (T, error) {
-	a := w.attempt()
 	var result T
+	a, err := attemptOf(w, "step")
+	if err != nil {
+		return result, err
+	}
+	if fn == nil {
+		return result, wrap("step", a.job.ID, driver.ErrNilFunc)
+	}
+	over, err := a.under(ctx, name)
+	if err != nil {
+		return result, err
+	}
+	defer over()
 	if done, err := a.stored(ctx, name, &result); done || err != nil {
 		return result, err
 	}
 	var step StepRecord
-	err := a.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
+	err = a.write(ctx, func(ctx context.Context, tx *driver.WriteTx) (err error) {
 		if result, err = fn(ctx, tx); err != nil {
 			return err
 		}
-		step, err = a.q.finishStepTx(ctx, tx, a.job.Lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
+		step, err = a.q.finishStepTx(ctx, tx, a.job.lease(), StepRecord{Name: name, StartedAt: tx.Now()}, result)
 		return err
 	})
 	if err == nil {
@@ -67,6 +97,9 @@ func StepTx[T any](ctx context.Context, w Running, name string, fn func(ctx cont
 
 // StepStarted reports whether an earlier attempt, or this one, has recorded the start of the step; see [Attempt.StartStep].
 func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
+	if err := a.made("step"); err != nil {
+		return false, err
+	}
 	_, ok, err := a.step(ctx, name)
 	return ok, err
 }
@@ -75,11 +108,20 @@ func (a *Attempt) StepStarted(ctx context.Context, name string) (bool, error) {
 // that finds [Attempt.StepStarted] true looks first whether the step took effect. The result of a step that has finished
 // stays.
 func (a *Attempt) StartStep(ctx context.Context, name string) error {
+	if err := a.made("start step"); err != nil {
+		return err
+	}
+	if err := validStep(name); err != nil {
+		return wrap("start step", a.job.ID, err)
+	}
 	step, started, err := a.step(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := a.q.StartStep(ctx, a.job.Lease(), name); err != nil {
+	err = a.q.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error {
+		return wrap("start step "+name, a.job.ID, a.q.driver.StartStep(ctx, tx, a.job.lease(), name))
+	})
+	if err != nil {
 		return err
 	}
 	if !started {
@@ -87,6 +129,27 @@ func (a *Attempt) StartStep(ctx context.Context, name string) error {
 		a.remember(step)
 	}
 	return nil
+}
+
+// under keeps a step from being run twice at a time, by another goroutine or from within itself: it would take effect twice.
+func (a *Attempt) under(ctx context.Context, name string) (over func(), err error) {
+	if err := validContext(ctx); err != nil {
+		return nil, wrap("step", a.job.ID, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.underWay[name] {
+		return nil, wrap("step", a.job.ID, fmt.Errorf("step %s is under way: give each step a name of its own", name))
+	}
+	if a.underWay == nil {
+		a.underWay = make(map[string]bool)
+	}
+	a.underWay[name] = true
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.underWay, name)
+	}, nil
 }
 
 func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, error) {

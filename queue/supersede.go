@@ -12,7 +12,7 @@ import (
 
 // coalescing names the job if it may have been superseded.
 func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
-	if answer == nil && out.State == StateQueued && job.KeyScope == KeyCoalesce {
+	if answer == nil && out.State == StateQueued && job.KeyScope == driver.KeyCoalesce {
 		ids = append(ids, job.ID)
 	}
 	return ids

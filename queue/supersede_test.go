@@ -37,7 +37,7 @@ func TestASupersededJobIsSaidToBeCanceled(t *testing.T) {
 			jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 			require.NoError(t, err)
 			next := enqueue(t, q, coalesce)
-			require.NoError(t, q.Fail(t.Context(), &jobs[0], errBroken))
+			require.NoError(t, jobs[0].Fail(t.Context(), errBroken))
 			return next
 		}, queue.KindFailed},
 		"its worker dies": {func(t *testing.T, q *queue.Queue, log *slog.Logger) string {
@@ -86,7 +86,7 @@ func TestWaitHearsThatAJobWasSuperseded(t *testing.T) {
 		began := time.Now()
 		go func() {
 			time.Sleep(10 * time.Second)
-			_ = q.Fail(t.Context(), &jobs[0], errBroken)
+			_ = jobs[0].Fail(t.Context(), errBroken)
 		}()
 		ended, err := q.Wait(t.Context(), first)
 		require.NoError(t, err)

@@ -336,7 +336,7 @@ func TestWhatAHandlerReportsInVainIsCalledSo(t *testing.T) {
 			return w.Queue().Cancel(ctx, w.Job.ID)
 		},
 		"lost": func(ctx context.Context, w *queue.Work[int]) error {
-			if err := w.Queue().Fail(ctx, &w.Job, queue.Defer(nil, 0)); err != nil {
+			if err := queue.AttemptOf(w.Queue(), w.Job).Fail(ctx, queue.Defer(nil, 0)); err != nil {
 				return err
 			}
 			_, err := w.Queue().Claim(ctx, "another", []string{w.Job.Type}, 1)

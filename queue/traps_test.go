@@ -88,25 +88,25 @@ func TestTrapCompletionByIDAndStateAlone(t *testing.T) {
 		q := on(t, db.Driver(), nil)
 		id := enqueue(t, q, nil)
 		first := claimAs(t, q, "w")[0]
-		require.NoError(t, q.Fail(t.Context(), &first, queue.RetryAfter(errBroken, 1)))
+		require.NoError(t, first.Fail(t.Context(), queue.RetryAfter(errBroken, 1)))
 		second := claimWhenDue(t, q, "w")
 		for name, write := range map[string]func() error{
-			"complete":    func() error { return q.Complete(t.Context(), first.Lease(), nil) },
-			"fail":        func() error { return q.Fail(t.Context(), &first, errBroken) },
-			"heartbeat":   func() error { return q.Heartbeat(t.Context(), "w", first.Lease()) },
-			"start step":  func() error { return q.StartStep(t.Context(), first.Lease(), "s") },
-			"finish step": func() error { return q.FinishStep(t.Context(), first.Lease(), "s", 1) },
+			"complete":    func() error { return first.Complete(t.Context(), nil) },
+			"fail":        func() error { return first.Fail(t.Context(), errBroken) },
+			"heartbeat":   func() error { return q.Heartbeat(t.Context(), "w", first) },
+			"start step":  func() error { return first.StartStep(t.Context(), "s") },
+			"finish step": func() error { return finishStep(t.Context(), first, "s", 1) },
 		} {
 			require.ErrorIs(t, write(), queue.ErrLeaseLost, name)
 		}
 		require.Equal(t, queue.StateRunning, job(t, q, id).State)
-		require.NoError(t, q.Complete(t.Context(), second.Lease(), nil))
+		require.NoError(t, second.Complete(t.Context(), nil))
 		require.Equal(t, 2, job(t, q, id).Attempt)
 	})
 }
 
 // claimWhenDue claims the one job there is as soon as its retry is due, a microsecond away.
-func claimWhenDue(t *testing.T, q *queue.Queue, worker string) queue.Job {
+func claimWhenDue(t *testing.T, q *queue.Queue, worker string) *queue.Attempt {
 	t.Helper()
 	for {
 		if jobs := claimAs(t, q, worker); len(jobs) == 1 {
@@ -320,7 +320,7 @@ func TestTrapClaimThatDeliversTwice(t *testing.T) {
 						return
 					}
 					for _, j := range claimed {
-						if _, again := seen.LoadOrStore(j.ID, i); again {
+						if _, again := seen.LoadOrStore(j.Job.ID, i); again {
 							twice.Add(1)
 						}
 						delivered.Add(1)

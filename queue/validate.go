@@ -47,7 +47,7 @@ func (j *NewJob) validate() error {
 	switch {
 	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
 		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, j.LimitKey, driver.CoalescePrefix)
-	case j.LimitKey != "" && j.Key.Scope == KeyCoalesce:
+	case j.LimitKey != "" && j.Key.Scope == driver.KeyCoalesce:
 		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, j.LimitKey)
 	}
 	for _, err := range []error{
@@ -135,11 +135,11 @@ func (k Key) validate() error {
 		return nil
 	case k.Name == "":
 		return fmt.Errorf("%w: Key.Name is empty", ErrInvalidJob)
-	case !slices.Contains([]KeyScope{KeyForever, KeyUnfinished, KeyPeriod, KeyCoalesce}, k.Scope):
+	case !slices.Contains([]KeyScope{driver.KeyForever, driver.KeyUnfinished, driver.KeyPeriod, driver.KeyCoalesce}, k.Scope):
 		return fmt.Errorf("%w: Key.Scope is %q; use queue.Forever, WhileUnfinished, ForPeriod or Coalesce", ErrInvalidJob, k.Scope)
-	case k.Scope == KeyPeriod && k.Period < time.Millisecond:
+	case k.Scope == driver.KeyPeriod && k.Period < time.Millisecond:
 		return fmt.Errorf("%w: Key.Period is %v; it must be at least 1ms", ErrInvalidJob, k.Period)
-	case k.Scope != KeyPeriod && k.Period != 0:
+	case k.Scope != driver.KeyPeriod && k.Period != 0:
 		return fmt.Errorf("%w: Key.Period is %v; a key of scope %s has none", ErrInvalidJob, k.Period, k.Scope)
 	}
 	return validText("Key.Name", k.Name, maxKeyLength)
@@ -187,5 +187,3 @@ func lookup(id string) string {
 	}
 	return ""
 }
-
-func (l Lease) lookup() driver.Lease { return driver.Lease{JobID: lookup(l.JobID), Attempt: l.Attempt} }

@@ -78,7 +78,7 @@ func (e *JobError) Unwrap() error {
 	return nil
 }
 
-// Result decodes what a completed job has stored with [Attempt.SetResult] or [Queue.Complete]; T's zero value when it has
+// Result decodes what a completed job has stored with [Attempt.SetResult]; T's zero value when it has
 // stored nothing. The error is a [JobError] when the job failed or was canceled, [ErrNotFinished] when it has not ended, or
 // that of decoding.
 func Result[T any](job *Job) (T, error) {

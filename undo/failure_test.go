@@ -147,7 +147,8 @@ func TestKilledAfterTheCall(t *testing.T) {
 			begun, err = h.ledger.StartUndo(ctx, tx, a.ID, receipt.ID)
 			return err
 		})
-		require.NoError(t, h.queue.FinishStep(t.Context(), jobs[0].Lease(), "image "+begun.ID, h.box.image(a.MessageID)))
+		_, err = queue.Step(t.Context(), jobs[0], "image "+begun.ID, func(context.Context) (any, error) { return h.box.image(a.MessageID), nil })
+		require.NoError(t, err)
 		h.box.change(a.MessageID, postroom.LabelChange{Add: []string{"INBOX"}, Remove: []string{"Label_1"}})
 
 		h.run()

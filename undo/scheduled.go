@@ -85,7 +85,7 @@ func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queu
 	if errors.Is(err, queue.ErrJobNotFound) {
 		return nil, fmt.Errorf("%w: its job %s is no longer stored", ErrTooLate, id)
 	}
-	if err == nil && job.KeyScope == queue.KeyForever {
+	if err == nil && job.KeyScope == queue.Forever(job.Key).Scope {
 		return nil, fmt.Errorf("%w: the key of its job %s is taken for ever", ErrTooLate, id)
 	}
 	if err == nil && !job.NotBefore.After(time.Now()) {

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/undo"
 )
 
@@ -57,7 +58,7 @@ func TestUndo(t *testing.T) {
 		job := h.job(receipt.ID)
 		require.Equal(t, queue.StateCompleted, job.State)
 		require.Equal(t, "undo.action:account-1:"+a.ID, job.Key)
-		require.Equal(t, queue.KeyUnfinished, job.KeyScope)
+		require.Equal(t, driver.KeyUnfinished, job.KeyScope)
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.image(a.MessageID).LabelIDs)
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.copies[a.MessageID].LabelIDs)
 		require.Equal(t, want, h.report(a.ID))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ func (h *host) runJobs(ctx context.Context) error {
 		again := time.NewTicker(laterInterval)
 		defer again.Stop()
 		for working.Err() == nil {
-			if later, err := h.onlyLater(working, d.Types()); later && err == nil { // the dispatcher reports a database that fails
+			if later, err := h.onlyLater(working, slices.Collect(maps.Keys(d.Handlers()))); later && err == nil { // the dispatcher reports a database that fails
 				stop()
 			}
 			select {

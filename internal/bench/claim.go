@@ -133,7 +133,7 @@ func claimTime(ctx context.Context, p *postroom, claims claimCase, n int) (float
 		if len(jobs) != 1 {
 			return 0, fmt.Errorf("claim %d got %d jobs", i+1, len(jobs))
 		}
-		if err := p.complete(ctx, &jobs[0]); err != nil {
+		if err := jobs[0].Complete(ctx, nil); err != nil {
 			return 0, err
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// ourJob is a job that a claim got.
-type ourJob = queue.Job
+// ourJob is an attempt that a claim got.
+type ourJob = *queue.Attempt
 
 const ourWorker = "bench"
 
@@ -20,15 +20,11 @@ func (p *postroom) claim(ctx context.Context, types []string, n int) ([]ourJob, 
 	return p.q.Claim(ctx, ourWorker, types, n)
 }
 
-func (p *postroom) complete(ctx context.Context, job *ourJob) error {
-	return p.q.Complete(ctx, job.Lease(), nil)
-}
-
 // end completes jobs in one transaction.
 func (p *postroom) end(ctx context.Context, jobs []ourJob) error {
 	outcomes := make([]driver.Outcome, len(jobs))
 	for i := range outcomes {
-		outcomes[i] = driver.Outcome{Lease: driver.Lease(jobs[i].Lease()), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+		outcomes[i] = driver.Outcome{Lease: driver.Lease{JobID: jobs[i].Job.ID, Attempt: jobs[i].Job.Attempt}, State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
 	}
 	return driver.Write(ctx, p.db, func(ctx context.Context, tx *driver.WriteTx) error {
 		answers, err := p.db.Driver().Finish(ctx, tx, outcomes)

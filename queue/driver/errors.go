@@ -31,6 +31,8 @@ var (
 	ErrForeignTables = errors.New("the table jobs is not the queue's: give the queue a database, or a schema, of its own")
 	// ErrNilContext: the context is nil, on which package database/sql would panic with its locks held.
 	ErrNilContext = errors.New("the context is nil: pass the caller's, or context.Background()")
+	// ErrNilFunc: the function that is to run in a transaction, or as a step, is nil.
+	ErrNilFunc = errors.New("the function is nil")
 	// ErrOtherEngine: the transaction is one of another kind of database.
 	ErrOtherEngine = errors.New("the transaction is not one of the queue's database: begin it on a connection to that")
 	// ErrUnknownStanding: no job can have the state and the hold, or no attempt can end so. Nothing is asked of the database.

@@ -53,7 +53,7 @@ func TestEnqueueUnderTheKeyOfTheJobThatIsCompleted(t *testing.T) {
 				if _, err := q.EnqueueTx(ctx, tx, next); err != nil {
 					return err
 				}
-				return q.CompleteTx(ctx, tx, jobs[0].Lease(), nil)
+				return jobs[0].CompleteTx(ctx, tx)
 			})
 		})
 		for range others {

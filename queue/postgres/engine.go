@@ -91,6 +91,9 @@ type writeKey struct{}
 
 // Write implements [driver.DB].
 func (db *engine) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	if fn == nil {
+		return driver.ErrNilFunc
+	}
 	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
 }
 

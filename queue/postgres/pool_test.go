@@ -129,7 +129,8 @@ func TestATransactionOfADriverWithoutArrays(t *testing.T) {
 	require.Len(t, jobs, 1)
 	tx, err := pool.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
-	require.NoError(t, q.CompleteTx(t.Context(), tx, jobs[0].Lease(), "done"))
+	jobs[0].SetResult("done")
+	require.NoError(t, jobs[0].CompleteTx(t.Context(), tx))
 	many := make([]queue.NewJob, 60)
 	for i := range many {
 		many[i] = benchJob.New(i, &queue.Options{

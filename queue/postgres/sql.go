@@ -61,6 +61,7 @@ UNION ALL
 SELECT DISTINCT worker_id COLLATE "C", -1, NULL::timestamptz, NULL
 FROM jobs
 WHERE state = 'running'
+  AND worker_id IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)
 ORDER BY id`
 

@@ -34,6 +34,10 @@ type transaction struct {
 	waiting []step
 	theirs  []any // see planTheirs
 	failed  error // of a send: nothing is run any more, which might otherwise run by itself
+	// rows are those that the program has queried last, and endRow ends the context of the row that it has. Those before are
+	// closed: a connection answers one query at a time.
+	rows   *sql.Rows
+	endRow context.CancelFunc
 }
 
 // A step is a statement and what to do with its rows; read is nil where they do not matter.
@@ -100,6 +104,7 @@ func (t *transaction) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = true
+	t.closeOpen()
 }
 
 // send runs the statements that wait, in one round trip. After an error the transaction is of no more use.
@@ -320,7 +325,11 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
-	return t.conn.QueryContext(ctx, query, args...)
+	found, err := t.conn.QueryContext(ctx, query, args...)
+	if err == nil {
+		t.rows = found
+	}
+	return found, err
 }
 
 func (t *transaction) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
@@ -329,7 +338,22 @@ func (t *transaction) QueryRowContext(ctx context.Context, query string, args ..
 	if err := t.flush(ctx); err != nil {
 		return jobsql.RefusedRow(err)
 	}
+	// A row that is never scanned is closed with its context only.
+	if t.endRow != nil {
+		t.endRow()
+	}
+	ctx, t.endRow = context.WithCancel(ctx)
 	return t.conn.QueryRowContext(ctx, query, args...)
+}
+
+// closeOpen closes the rows that fn has left open, as the end of a *sql.Tx does: the connection is not given back before.
+func (t *transaction) closeOpen() {
+	if t.rows != nil {
+		_ = t.rows.Close()
+	}
+	if t.endRow != nil {
+		t.endRow()
+	}
 }
 
 // later runs a statement of the driver's own before whatever comes after it. Its error is that of what comes after it.

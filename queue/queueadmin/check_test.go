@@ -27,8 +27,8 @@ func TestCheckFindsWhatTheProgramDoesNotKnow(t *testing.T) {
 
 		jobs, err := q.Claim(ctx, "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
-		require.NoError(t, q.FinishStep(ctx, jobs[0].Lease(), "fetch", 1))
-		require.NoError(t, q.FinishStep(ctx, jobs[0].Lease(), "fetched", 1))
+		require.NoError(t, finishStep(ctx, jobs[0], "fetch", 1))
+		require.NoError(t, finishStep(ctx, jobs[0], "fetched", 1))
 		_, err = q.EnqueueMany(ctx, []queue.NewJob{
 			{Type: "ping", Payload: "seven"},
 			{Type: "ping", Payload: "eight", Options: queue.Options{NotBefore: time.Now().Add(time.Hour)}},
@@ -39,7 +39,7 @@ func TestCheckFindsWhatTheProgramDoesNotKnow(t *testing.T) {
 		require.NoError(t, err)
 		done, err := q.Claim(ctx, "w", []string{"done"}, 1)
 		require.NoError(t, err)
-		require.NoError(t, q.Complete(ctx, done[0].Lease(), nil))
+		require.NoError(t, done[0].Complete(ctx, nil))
 
 		found, err = queueadmin.CheckProgram(ctx, d)
 		require.NoError(t, err)

@@ -38,7 +38,7 @@ func execute(t *testing.T, q *queue.Queue, statement string) {
 
 func TestExplain(t *testing.T) {
 	tomorrow := time.Now().Add(24 * time.Hour).Truncate(time.Second)
-	claim := func(t *testing.T, q *queue.Queue) queue.Job {
+	claim := func(t *testing.T, q *queue.Queue) *queue.Attempt {
 		jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
 		require.Len(t, jobs, 1)
@@ -56,18 +56,18 @@ func TestExplain(t *testing.T) {
 		"waits for its retry": {func(t *testing.T, q *queue.Queue) string {
 			id := enqueue(t, q, nil)
 			j := claim(t, q)
-			require.NoError(t, q.Fail(t.Context(), &j, errDatabase))
+			require.NoError(t, j.Fail(t.Context(), errDatabase))
 			return id
 		}, []queueadmin.Cause{queueadmin.CauseRetry}, "attempt 1 ended with: database is away"},
 		"runs": {func(t *testing.T, q *queue.Queue) string {
 			enqueue(t, q, nil)
-			return claim(t, q).ID
+			return claim(t, q).Job.ID
 		}, []queueadmin.Cause{queueadmin.CauseRunning}, "it runs: attempt 1, on w, since "},
 		"failed": {func(t *testing.T, q *queue.Queue) string {
 			enqueue(t, q, nil)
 			j := claim(t, q)
-			require.NoError(t, q.Fail(t.Context(), &j, queue.Fatal(errDatabase)))
-			return j.ID
+			require.NoError(t, j.Fail(t.Context(), queue.Fatal(errDatabase)))
+			return j.Job.ID
 		}, []queueadmin.Cause{queueadmin.CauseFinished}, "after 1 failures (of 5), 0 interruptions and 0 crashes: database is away"},
 		"canceled": {func(t *testing.T, q *queue.Queue) string {
 			id := enqueue(t, q, nil)

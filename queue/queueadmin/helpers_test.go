@@ -95,7 +95,7 @@ func logs(t *testing.T, q *queue.Queue, id string) []queue.LogLine {
 }
 
 // claimAs takes all pings for a worker that is never heard of again.
-func claimAs(t *testing.T, q *queue.Queue, worker string) []queue.Job {
+func claimAs(t *testing.T, q *queue.Queue, worker string) []*queue.Attempt {
 	t.Helper()
 	jobs, err := q.Claim(t.Context(), worker, []string{string(ping)}, 100)
 	require.NoError(t, err)
@@ -176,3 +176,9 @@ func daily(catchUp queue.CatchUp) queue.Schedule {
 
 // exactRetry waits 2 s, 4 s, 8 s and so on.
 var exactRetry = queue.RetryPolicy{Base: 2 * time.Second, Factor: 2, Cap: time.Hour}
+
+// finishStep stores the result of a step.
+func finishStep(ctx context.Context, r queue.Running, name string, result any) error {
+	_, err := queue.Step(ctx, r, name, func(context.Context) (any, error) { return result, nil })
+	return err
+}

@@ -51,9 +51,9 @@ func TestMoveKeepsJobsAsTheyAre(t *testing.T) {
 		failing := enqueue(t, from, &queue.Options{Priority: 100})
 		claimed, err := from.Claim(ctx, "w", []string{string(ping)}, 1)
 		require.NoError(t, err)
-		require.Equal(t, failing, claimed[0].ID)
-		require.NoError(t, from.FinishStep(ctx, claimed[0].Lease(), "half", 42))
-		require.NoError(t, from.Fail(ctx, &claimed[0], errors.New("not yet")))
+		require.Equal(t, failing, claimed[0].Job.ID)
+		require.NoError(t, finishStep(ctx, claimed[0], "half", 42))
+		require.NoError(t, claimed[0].Fail(ctx, errors.New("not yet")))
 		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "weekly", Cron: "0 7 * * MON", Zone: "Europe/Berlin", Job: ping.New(1, &queue.Options{Priority: 2})}))
 		require.NoError(t, from.SetSchedule(ctx, queue.Schedule{Name: "paused", Cron: "@daily", Job: ping.New(1, nil)}))
 		require.NoError(t, from.PauseSchedule(ctx, "paused"))
@@ -130,7 +130,7 @@ func TestMoveBringsBackNoKeyThatIsFree(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, jobs, 2)
 		for i := range jobs {
-			require.NoError(t, to.Complete(t.Context(), jobs[i].Lease(), nil))
+			require.NoError(t, jobs[i].Complete(t.Context(), nil))
 		}
 		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
 		require.NoError(t, err)
@@ -220,11 +220,12 @@ func TestMoveWaitsForWhatRuns(t *testing.T) {
 		require.ErrorIs(t, err, queueadmin.ErrStillRunning)
 		require.Zero(t, count(t, to))
 
-		require.NoError(t, from.Complete(t.Context(), running[0].Lease(), "done"))
+		running[0].SetResult("done")
+		require.NoError(t, running[0].Complete(t.Context(), nil))
 		report, err := queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
 		require.NoError(t, err)
 		require.Equal(t, 1, report.Jobs)
-		require.Equal(t, queue.StateCompleted, job(t, to, running[0].ID).State)
+		require.Equal(t, queue.StateCompleted, job(t, to, running[0].Job.ID).State)
 	})
 }
 
@@ -276,10 +277,10 @@ func TestMoveMovesALiveQueue(t *testing.T) {
 	})
 }
 
-func ids(jobs []queue.Job) []string {
-	ids := make([]string, len(jobs))
-	for i := range jobs {
-		ids[i] = jobs[i].ID
+func ids(attempts []*queue.Attempt) []string {
+	ids := make([]string, len(attempts))
+	for i, a := range attempts {
+		ids[i] = a.Job.ID
 	}
 	return ids
 }
@@ -319,11 +320,11 @@ func TestMoveGoesOnAfterDyingAnywhere(t *testing.T) {
 		there, err := young.Claim(t.Context(), "w", []string{string(ping)}, 100)
 		require.NoError(t, err)
 		for _, j := range here {
-			require.NotContains(t, ids(there), j.ID, "died at write %d", n)
-			require.NoError(t, old.Complete(t.Context(), j.Lease(), nil))
+			require.NotContains(t, ids(there), j.Job.ID, "died at write %d", n)
+			require.NoError(t, j.Complete(t.Context(), nil))
 		}
 		for _, j := range there {
-			require.NoError(t, young.Complete(t.Context(), j.Lease(), nil))
+			require.NoError(t, j.Complete(t.Context(), nil))
 		}
 
 		_, err = queueadmin.Move(t.Context(), from, to, nil)

@@ -42,7 +42,7 @@ func TestMoveSwallowsNoRequestOfAKeyThatHasMoved(t *testing.T) {
 		_, err := queueadmin.Move(ctx, from.DB(), to.DB(), nil)
 		require.NoError(t, err)
 		for _, j := range claimAs(t, to, "w") {
-			require.NoError(t, to.Complete(ctx, j.Lease(), nil))
+			require.NoError(t, j.Complete(ctx, nil))
 		}
 		var again []string
 		for _, key := range keys {
@@ -92,7 +92,7 @@ func TestMoveForgetsWhatHasMoved(t *testing.T) {
 		left := 3 // hold, remove, forget
 		_, err := queueadmin.Move(t.Context(), queue.NewDB(dying{movableOf(from), &left}), to.DB(), &queueadmin.MoveConfig{Batch: 1})
 		require.ErrorIs(t, err, errDatabase)
-		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].ID+"'") // as if it had died before
+		execute(t, from, "INSERT INTO job_moves (job_id) SELECT '"+claimAs(t, to, "w")[0].Job.ID+"'") // as if it had died before
 		_, err = queueadmin.Move(t.Context(), from.DB(), to.DB(), nil)
 		require.NoError(t, err)
 		noted, err := movableOf(from).MovedJobs(t.Context(), 10)

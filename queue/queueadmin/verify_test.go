@@ -35,8 +35,8 @@ func TestVerifyFindsWhatIsBroken(t *testing.T) {
 				enqueue(t, q, &queue.Options{LimitKey: "l"})
 				jobs, err := q.Claim(t.Context(), "w", []string{string(ping)}, 1)
 				require.NoError(t, err)
-				require.NoError(t, q.FinishStep(t.Context(), jobs[0].Lease(), "s", 1))
-				require.NoError(t, q.Fail(t.Context(), &jobs[0], queue.RetryAfter(errDatabase, 1)))
+				require.NoError(t, finishStep(t.Context(), jobs[0], "s", 1))
+				require.NoError(t, jobs[0].Fail(t.Context(), queue.RetryAfter(errDatabase, 1)))
 				require.NoError(t, q.SetLimit(t.Context(), queue.ForKey("m"), queue.Limit{MaxRunning: 1}))
 				enqueue(t, q, &queue.Options{LimitKey: "m"})
 

@@ -78,12 +78,12 @@ func TestClaimThatReadAheadNoticesWhatHasChanged(t *testing.T) {
 		"claimed by another": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			claimed, err := q.Claim(t.Context(), "other", []string{"a"}, 1)
 			require.NoError(t, err)
-			require.Equal(t, jobs[0].ID, claimed[0].ID)
+			require.Equal(t, jobs[0].ID, claimed[0].Job.ID)
 		},
 		"claimed and given back": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			claimed, err := q.Claim(t.Context(), "other", []string{"a"}, 1)
 			require.NoError(t, err)
-			require.NoError(t, q.Fail(t.Context(), &claimed[0], queue.Defer(context.Canceled, 0)))
+			require.NoError(t, claimed[0].Fail(t.Context(), queue.Defer(context.Canceled, 0)))
 		},
 		"canceled": func(t *testing.T, db *DB, q *queue.Queue, jobs []driver.Job) {
 			require.NoError(t, q.Cancel(t.Context(), jobs[3].ID))

@@ -126,6 +126,9 @@ func (db *engine) Reader() *sqlx.DB { return db.reader }
 
 // Write implements [driver.DB]: what concurrent callers ask for is grouped into one commit.
 func (db *engine) Write(ctx context.Context, fn func(ctx context.Context, tx driver.Tx) error) error {
+	if fn == nil {
+		return driver.ErrNilFunc
+	}
 	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
 }
 

@@ -38,7 +38,7 @@ func TestALeapOfTheClockMakesNothingDue(t *testing.T) {
 	require.NoError(t, err)
 	expires, err := q.EnqueueIn(t.Context(), tick.New(2, &queue.Options{ExpiresAt: began.Add(3 * time.Hour)}), time.Hour)
 	require.NoError(t, err)
-	claimed := func() []queue.Job {
+	claimed := func() []*queue.Attempt {
 		jobs, err := q.Claim(t.Context(), "worker", []string{"tick"}, 10)
 		require.NoError(t, err)
 		return jobs
@@ -63,5 +63,5 @@ func TestALeapOfTheClockMakesNothingDue(t *testing.T) {
 	move(0, 5*time.Minute)
 	jobs := claimed()
 	require.Len(t, jobs, 1, "a clock that stands is believed")
-	require.Equal(t, later.ID, jobs[0].ID)
+	require.Equal(t, later.ID, jobs[0].Job.ID)
 }

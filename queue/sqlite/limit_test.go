@@ -39,8 +39,10 @@ func TestClaimsAreInTheOrderOfAllKeysAndTypes(t *testing.T) {
 		lookAtAllKeys(t, q)
 		got, err := q.Claim(t.Context(), "w", types, limit)
 		require.NoError(t, err)
-		require.Equal(t, want, append([]string{}, idsIn(got)...))
-		held = append(held, got...)
+		require.Equal(t, want, append([]string{}, idsOf(got)...))
+		for _, a := range got {
+			held = append(held, a.Job)
+		}
 		random.Shuffle(len(held), func(i, j int) { held[i], held[j] = held[j], held[i] })
 		n := random.IntN(len(held) + 1)
 		for i := range held[:n] {
@@ -198,5 +200,5 @@ func TestAClaimThatGetsNoneHasLookedAtAllKeys(t *testing.T) {
 	jobs, err = q.Claim(t.Context(), "w", []string{"t"}, 1)
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
-	require.Equal(t, last, jobs[0].LimitKey)
+	require.Equal(t, last, jobs[0].Job.LimitKey)
 }

@@ -186,6 +186,7 @@ UNION ALL
 SELECT DISTINCT worker_id, -1, NULL, NULL
 FROM jobs
 WHERE state = 'running'
+  AND worker_id IS NOT NULL
   AND worker_id NOT IN (SELECT id FROM job_workers)
 ORDER BY id`
 

@@ -207,10 +207,18 @@ func TestTrapTimesThatSortWronglyAsText(t *testing.T) {
 	}
 }
 
-func idsIn[J driver.Job | queue.Job](jobs []J) []string {
+func idsIn(jobs []driver.Job) []string {
 	ids := make([]string, len(jobs))
 	for i := range jobs {
-		ids[i] = queue.Job(jobs[i]).ID
+		ids[i] = jobs[i].ID
+	}
+	return ids
+}
+
+func idsOf(attempts []*queue.Attempt) []string {
+	ids := make([]string, len(attempts))
+	for i, a := range attempts {
+		ids[i] = a.Job.ID
 	}
 	return ids
 }
@@ -249,7 +257,7 @@ func TestTrapScheduledJobsInTheWay(t *testing.T) {
 	require.Equal(t, 1, ready, "the index has what may be claimed, and nothing else")
 	jobs, err := q.Claim(t.Context(), "w", []string{"t"}, 10)
 	require.NoError(t, err)
-	require.Equal(t, []string{due.ID}, idsIn(jobs))
+	require.Equal(t, []string{due.ID}, idsOf(jobs))
 }
 
 func planOf(t *testing.T, db *sqlite.DB, statement string) string {
@@ -282,7 +290,7 @@ func TestTrapReturningInItsOwnOrder(t *testing.T) {
 		}
 		jobs, err := q.Claim(t.Context(), "w", types, 20)
 		require.NoError(t, err)
-		require.Equal(t, want, idsIn(jobs))
+		require.Equal(t, want, idsOf(jobs))
 	}
 }
 

@@ -298,8 +298,8 @@ func claimFromTwoHandles(t *testing.T, limit int) {
 						return
 					}
 					for _, j := range jobs {
-						if other, twice := claims.LoadOrStore(j.ID, i); twice {
-							t.Errorf("%s was claimed by handle %d and by %v", j.ID, i, other)
+						if other, twice := claims.LoadOrStore(j.Job.ID, i); twice {
+							t.Errorf("%s was claimed by handle %d and by %v", j.Job.ID, i, other)
 						}
 					}
 					claimed.Add(int64(len(jobs)))
