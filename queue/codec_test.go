@@ -301,3 +301,22 @@ func TestTextThatLooksEncodedIsShownAsItIs(t *testing.T) {
 		require.JSONEq(t, `{"$codec":"{\"$codec\": or so"}`, string(logs(t, q, id)[0].Attrs))
 	})
 }
+
+// An unreadable codec panics at what others have encoded.
+type unreadableCodec struct{ queue.Codec }
+
+func (unreadableCodec) Decode([]byte, string) ([]byte, error) { panic("boom") }
+
+func TestACodecThatPanicsInAClaimFailsItsJob(t *testing.T) {
+	bubble(t, func(t *testing.T, plain *queue.Queue) {
+		codec := encrypting(t, "a")
+		q := on(t, plain.DB().Driver(), &queue.Config{Codec: codec})
+		id := enqueue(t, q, &queue.Options{MaxAttempts: 1})
+		claimed, err := on(t, plain.DB().Driver(), &queue.Config{Codec: unreadableCodec{codec}}).Claim(t.Context(), "w", []string{"ping"}, 1)
+		require.NoError(t, err)
+		require.Empty(t, claimed)
+		failed := job(t, q, id)
+		require.Equal(t, queue.StateFailed, failed.State)
+		require.Contains(t, failed.LastError, "boom")
+	})
+}

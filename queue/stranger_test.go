@@ -196,3 +196,10 @@ func TestARunningJobOfNoWorkerKeepsNothingFromRunning(t *testing.T) {
 		require.Equal(t, queue.StateCompleted, job(t, q, other.ID).State)
 	})
 }
+
+func TestADispatcherOfNoQueueIsRefused(t *testing.T) {
+	for _, q := range []*queue.Queue{nil, {}} {
+		_, err := queue.NewDispatcher(q, nil)
+		require.ErrorContains(t, err, "make one with queue.New")
+	}
+}
