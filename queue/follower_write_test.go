@@ -180,10 +180,10 @@ func (f *follower) end(t *rapid.T) change {
 	var ends []driver.Outcome
 	for range rapid.IntRange(1, 4).Draw(t, "ends") {
 		job := f.lease(t)
-		if slices.ContainsFunc(ends, func(out driver.Outcome) bool { return queue.Lease(out.Lease) == job.Lease() }) {
+		if slices.ContainsFunc(ends, func(out driver.Outcome) bool { return out.Lease == job.Lease() }) {
 			continue
 		}
-		out := driver.Outcome{Lease: driver.Lease(job.Lease()), Kind: rapid.SampledFrom([]string{
+		out := driver.Outcome{Lease: job.Lease(), Kind: rapid.SampledFrom([]string{
 			queue.KindCompleted, queue.KindFailed, driver.KindReleased, queue.KindInterrupted, queue.KindCrashed,
 		}).Draw(t, "kind")}
 		switch out.State = queue.StateQueued; out.Kind {
@@ -253,7 +253,7 @@ func (f *follower) step(t *rapid.T) change {
 			return all(func(does string) error {
 				switch d := q.DB().Driver(); does {
 				case "start":
-					return d.StartStep(ctx, tx.(*driver.WriteTx), driver.Lease(lease), name)
+					return d.StartStep(ctx, tx.(*driver.WriteTx), lease, name)
 				case "save cursor":
 					return d.SaveCursor(ctx, tx.(*driver.WriteTx), driver.Lease(lease), name, value)
 				default:

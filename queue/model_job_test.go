@@ -99,7 +99,7 @@ func (m *model) held(lease queue.Lease) (*modelJob, error) {
 
 // finish writes the end of an attempt.
 func (m *model) finish(out driver.Outcome) error {
-	j, err := m.held(queue.Lease(out.Lease))
+	j, err := m.held(out.Lease)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (m *model) finishAll(ends []driver.Outcome) []error {
 	}
 	for i := range ends {
 		if answers[i] != nil {
-			_, answers[i] = m.held(queue.Lease(ends[i].Lease))
+			_, answers[i] = m.held(ends[i].Lease)
 		}
 	}
 	return answers
@@ -163,7 +163,7 @@ func (m *model) again(j *modelJob, until time.Time) {
 
 // fail judges an error as the queue does.
 func (m *model) fail(claimed *queue.Job, kind string) error {
-	out := driver.Outcome{Lease: driver.Lease(claimed.Lease()), State: queue.StateQueued, Kind: queue.KindFailed, Error: errBroken.Error()}
+	out := driver.Outcome{Lease: claimed.Lease(), State: queue.StateQueued, Kind: queue.KindFailed, Error: errBroken.Error()}
 	switch kind {
 	case "plain", "retry after":
 		out.NotBefore = m.now.Add(modelRetry.Base << claimed.Failures)

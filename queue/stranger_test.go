@@ -148,7 +148,7 @@ func TestRowsThatAreLeftOpenInAWriteHoldNothingUp(t *testing.T) {
 		q := on(t, db.Driver(), nil)
 		leaves := map[string]func(ctx context.Context, tx queue.Tx) error{
 			"rows": func(ctx context.Context, tx queue.Tx) error {
-				rows, err := tx.QueryContext(ctx, "SELECT 1 UNION SELECT 2") //nolint:sqlclosecheck // left open
+				rows, err := tx.QueryContext(ctx, "SELECT 1 UNION SELECT 2")
 				rows.Next()
 				return err
 			},
