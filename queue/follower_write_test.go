@@ -148,7 +148,7 @@ func (f *follower) complete(t *rapid.T) change {
 	}
 	return change{
 		func(m *model) (any, error) {
-			out := driver.Outcome{Lease: driver.Lease(lease), State: queue.StateCompleted, Kind: queue.KindCompleted}
+			out := driver.Outcome{Lease: lease, State: queue.StateCompleted, Kind: queue.KindCompleted}
 			if result != nil {
 				out.Result = json.RawMessage(`{"n":` + strconv.Itoa(lease.Attempt) + `}`)
 			}
@@ -255,9 +255,9 @@ func (f *follower) step(t *rapid.T) change {
 				case "start":
 					return d.StartStep(ctx, tx.(*driver.WriteTx), lease, name)
 				case "save cursor":
-					return d.SaveCursor(ctx, tx.(*driver.WriteTx), driver.Lease(lease), name, value)
+					return d.SaveCursor(ctx, tx.(*driver.WriteTx), lease, name, value)
 				default:
-					return d.FinishStep(ctx, tx.(*driver.WriteTx), driver.Lease(lease), driver.StepRecord{Name: name, StartedAt: queue.Now(tx), Result: value})
+					return d.FinishStep(ctx, tx.(*driver.WriteTx), lease, driver.StepRecord{Name: name, StartedAt: queue.Now(tx), Result: value})
 				}
 			})
 		},

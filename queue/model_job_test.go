@@ -197,7 +197,7 @@ var failures = map[string]error{
 // crash lets another process take over the jobs of all workers.
 func (m *model) crash() {
 	for _, j := range m.inState(queue.StateRunning) {
-		out := driver.Outcome{Lease: driver.Lease(j.Lease()), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now, Error: "worker " + j.WorkerID + " died"}
+		out := driver.Outcome{Lease: j.Lease(), State: queue.StateQueued, Kind: queue.KindCrashed, NotBefore: m.now, Error: "worker " + j.WorkerID + " died"}
 		if j.Crashes+1 > modelBudget.Crashes {
 			out.State = queue.StateFailed
 			out.Error += fmt.Sprintf(" (gave up after %d crashes: the job may be what kills its workers)", j.Crashes+1)
