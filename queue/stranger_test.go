@@ -203,3 +203,41 @@ func TestADispatcherOfNoQueueIsRefused(t *testing.T) {
 		require.ErrorContains(t, err, "make one with queue.New")
 	}
 }
+
+// Nor does a running job that has lost its start: it is taken over with the others of its worker.
+func TestARunningJobWithoutAStartIsTakenOver(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.Driver(), nil)
+		altered, other := enqueue(t, q, nil), enqueue(t, q, nil)
+		_, err := q.Claim(t.Context(), "dead", []string{"ping"}, 2)
+		require.NoError(t, err)
+		execute(t, q, "UPDATE jobs SET started_at = NULL WHERE id = '"+altered+"'")
+		d, err := queue.NewDispatcher(q, &queue.DispatcherConfig{Exclusive: true})
+		require.NoError(t, err)
+		queue.Handle(d, ping, func(context.Context, *queue.Work[int]) error { return nil })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, d.RunUntilIdle(ctx))
+		for _, id := range []string{altered, other} {
+			require.Equal(t, queue.StateCompleted, job(t, q, id).State)
+			require.Contains(t, doctor(t, q), "all invariants hold")
+			attempts, err := q.Attempts(t.Context(), id)
+			require.NoError(t, err)
+			require.WithinDuration(t, attempts[0].FinishedAt, attempts[0].StartedAt, time.Minute)
+		}
+	})
+}
+
+func TestARunningJobWithoutAStartOrAWorkerCanBeCanceled(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		require.NoError(t, queue.Migrate(t.Context(), db))
+		q := on(t, db.Driver(), nil)
+		altered := enqueue(t, q, nil)
+		claimAs(t, q, "w")
+		execute(t, q, "UPDATE jobs SET started_at = NULL, worker_id = NULL WHERE id = '"+altered+"'")
+		require.NoError(t, q.Cancel(t.Context(), altered))
+		require.Equal(t, queue.StateCanceled, job(t, q, altered).State)
+		require.Contains(t, doctor(t, q), "all invariants hold")
+	})
+}

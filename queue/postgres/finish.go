@@ -223,7 +223,11 @@ func (r *attemptRows) add(out *driver.Outcome, job *endedJob) {
 	r.kinds = append(r.kinds, out.Kind)
 	r.failures = append(r.failures, out.Error)
 	r.stacks = append(r.stacks, out.Stack)
-	r.started = append(r.started, job.started)
+	started := job.started
+	if started.IsZero() { // somebody has altered the row
+		started = out.At
+	}
+	r.started = append(r.started, started)
 	r.finished = append(r.finished, out.At)
 }
 

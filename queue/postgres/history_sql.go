@@ -6,7 +6,7 @@ const (
 	// Where the job runs, that it was canceled is on record.
 	cancelJob = `
 WITH found AS (
-  SELECT id AS job_id, attempt AS nth, worker_id AS worker, started_at AS began, state = 'running' AS runs
+  SELECT id AS job_id, attempt AS nth, COALESCE(worker_id, '') AS worker, COALESCE(started_at, $1) AS began, state = 'running' AS runs
   FROM jobs
   WHERE id = $2
     AND state IN ('queued', 'running')

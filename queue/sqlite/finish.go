@@ -144,8 +144,12 @@ func (e *endedJob) record(ctx context.Context, tx *driver.WriteTx, out *driver.O
 	if out.Kind == driver.KindCompleted || out.Kind == driver.KindReleased {
 		return nil
 	}
+	started := e.started
+	if started.IsZero() { // somebody has altered the row
+		started = dbtime.Of(out.At)
+	}
 	_, err := tx.ExecContext(ctx, insertAttempt, out.Lease.JobID, out.Lease.Attempt, e.worker, out.Kind,
-		out.Error, out.Stack, e.started, dbtime.Of(out.At))
+		out.Error, out.Stack, started, dbtime.Of(out.At))
 	return err
 }
 

@@ -3,7 +3,7 @@ package sqlite
 const (
 	recordCanceled = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
-SELECT id, attempt, worker_id, 'canceled', 'job was canceled', '', started_at, $1
+SELECT id, attempt, COALESCE(worker_id, ''), 'canceled', 'job was canceled', '', COALESCE(started_at, $1), $1
 FROM jobs
 WHERE id = $2
   AND state = 'running'`
