@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -209,6 +210,30 @@ func (f *fixture) press(p discordtest.Press) string {
 	said, err := in.Answer(f.t.Context())
 	require.NoError(f.t, err)
 	return said
+}
+
+// pressAgain presses a button, as a person does, until it is answered: a press during a session that is given up is lost.
+func (f *fixture) pressAgain(p discordtest.Press) string {
+	f.t.Helper()
+	for {
+		sessions := f.server.Gateway().Identifies
+		in, err := f.server.Press(p)
+		require.NoError(f.t, err)
+		ctx, lost := context.WithCancel(f.t.Context())
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			_ = f.server.Await(ctx, func() bool { return f.server.Gateway().Identifies > sessions })
+			lost()
+		})
+		said, err := in.Answer(ctx)
+		lost()
+		watching.Wait()
+		if err == nil {
+			return said
+		}
+		require.ErrorIs(f.t, err, context.Canceled)
+		require.NoError(f.t, f.t.Context().Err())
+	}
 }
 
 func (f *fixture) answer(id string, outcome safety.Outcome, by string) {

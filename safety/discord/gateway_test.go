@@ -57,7 +57,7 @@ func TestASessionThatIsGoneIsBegunAgain(t *testing.T) {
 	// A heartbeat of the old socket that fails late closes the new one too; then it is begun once more.
 	f.await(func() bool { return f.server.Gateway().Identifies >= 2 && f.server.Connected() == 1 })
 	a, m := f.asked()
-	require.Contains(t, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), "Approved.")
+	require.Contains(t, f.pressAgain(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), "Approved.")
 	require.Equal(t, []string{a.ID}, f.done())
 }
 
