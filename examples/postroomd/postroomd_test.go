@@ -231,7 +231,7 @@ func TestBadInputIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"unknown command":            {[]string{"frob"}, []string{"frob", "postroomd --help"}},
 		"misspelt command":           {[]string{"rulse"}, []string{"rulse", "did you mean rules?"}},
 		"unknown command below":      {[]string{"jobs", "frob"}, []string{"frob", "postroomd jobs --help"}},
-		"misspelt command below":     {[]string{"rules", "chek"}, []string{"did you mean check?"}},
+		"misspelt command below":     {[]string{"rules", "chek"}, []string{"did you mean check"}},
 		"no data":                    {[]string{"actions"}, []string{"--data"}},
 		"data that does not exist":   {[]string{"actions", "--data", filepath.Join(tmp, "none")}, []string{"none"}},
 		"data of somebody else":      {[]string{"actions", "--data", full}, []string{full}},
