@@ -172,7 +172,7 @@ func (p *addressParser) encodedWord() (rest string, found bool) {
 // add appends a word to the phrase, and glues it to the address it may be part of: old mail has blanks around "@" and
 // "." (RFC 5322, section 4.4).
 func (m *mailbox) add(raw, text string, blank bool) {
-	if blank && m.phrase.Len() > 0 {
+	if blank {
 		m.phrase.WriteByte(' ')
 	}
 	m.phrase.WriteString(text)

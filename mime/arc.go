@@ -82,8 +82,8 @@ func arcInstance(value string) int {
 	for pair := range strings.SplitSeq(value, ";") {
 		name, number, _ := strings.Cut(pair, "=")
 		if strings.EqualFold(strings.TrimSpace(name), "i") {
-			n, err := strconv.Atoi(strings.TrimSpace(number))
-			if err != nil || n < 1 || n > maxARCSets {
+			n, _ := strconv.Atoi(strings.TrimSpace(number)) // what is no number is 0, or beyond all
+			if n < 0 || n > maxARCSets {
 				return 0
 			}
 			return n

@@ -190,7 +190,7 @@ func (a Authentication) aligns(domain string) bool {
 				of = r.Property("header", "i")
 			}
 		}
-		if of != "" && OrganizationalDomain(of) == organization {
+		if OrganizationalDomain(of) == organization {
 			return true
 		}
 	}

@@ -27,7 +27,10 @@ func TestParseAuthResults(t *testing.T) {
 		"method of a later version": {"x; spf/2=pass; dkim/1=pass", "x", []string{"dkim=pass"}},
 		"no result":                 {"x; spf; =pass; dkim=; dmarc=pass", "x", []string{"dmarc=pass"}},
 		"property without dot":      {"x; spf=pass action=none smtp.mailfrom=y", "x", []string{"spf=pass smtp.mailfrom=y"}},
-		"open comment":              {"x; spf=pass (y dmarc=pass", "x", []string{"spf=pass"}},
+		"open comment":              {"x; spf=pass (y; dmarc=pass", "x", []string{"spf=pass"}},
+		"no semicolon":              {"x 1 spf=pass; dkim=pass", "x", []string{"dkim=pass"}},
+		"two words for a method":    {"x; s pf=pass; dkim=pass", "x", []string{"dkim=pass"}},
+		"property without a value":  {"x; spf=pass smtp.mailfrom=; dkim=pass header.d=y", "x", []string{"spf=pass", "dkim=pass header.d=y"}},
 		"open quote":                {`x; spf=pass reason="y dmarc=pass`, "x", []string{`spf=pass reason="y dmarc=pass"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,10 +44,21 @@ func TestParseAuthResults(t *testing.T) {
 			require.Equal(t, test.want, results)
 		})
 	}
-	for _, refused := range []string{"", ";", "spf=pass smtp.mailfrom=x", "(comment)", "example.org 2; spf=pass"} {
+	for _, refused := range []string{"", ";", "spf=pass smtp.mailfrom=x", "(comment)", "example.org 2; spf=pass", "spf=pass; dkim=pass"} {
 		_, ok := mime.ParseAuthResults(refused)
 		require.False(t, ok, refused)
 	}
+}
+
+// One field cannot fill the memory.
+func TestAuthResultsAreBounded(t *testing.T) {
+	got, ok := mime.ParseAuthResults("x" + strings.Repeat("; spf=pass", 1000))
+	require.True(t, ok)
+	require.Len(t, got.Results, 200)
+	got, ok = mime.ParseAuthResults("x; spf=pass" + strings.Repeat(" a.b=c", 1000) + "; dkim=pass")
+	require.True(t, ok)
+	require.Len(t, got.Results[0].Properties, 200)
+	require.Equal(t, "dkim", got.Results[1].Method)
 }
 
 const pass = "Authentication-Results: mx.example.org; dmarc=pass header.from=shop.example\n"
@@ -78,6 +92,18 @@ func TestAuthenticationTrustsPlaces(t *testing.T) {
 		"a client that calls itself by":       {below, "Received: from by (by mx.example.org) by mx.other.example\n" + pass, ""},
 		"a client that calls itself as we do": {below, "Received: from mx.example.org by mx.other.example\n" + pass, ""},
 		"host and id differ":                  {mime.AuthServer{ID: "example.org", Host: "in.example.net", Below: true}, "Received: from a by in.example.net\nAuthentication-Results: example.org; dmarc=pass\n", "pass"},
+		"a field of another name":             {below, outside + "X-Results: mx.example.org; dmarc=pass\n", ""},
+		"a field of another name above":       {server, "X-Results: mx.example.org; dmarc=pass\n" + outside, ""},
+		"below, above another's Received":     {server, outside + pass + foreign, ""},
+		"behind a hop of another":             {server, foreign + pass + outside, ""},
+		"behind a hop that does not say by":   {mime.AuthServer{ID: "mx.example.org", Internal: []string{""}}, "Received: from a with SMTP\n" + pass + outside, ""},
+		"behind a hop that ends at by":        {server, "Received: from a by\n" + pass + outside, ""},
+		"behind an empty hop":                 {server, "Received:\n" + pass + outside, "pass"},
+		"the server in capitals":              {below, strings.ReplaceAll(outside, "mx.example.org", "MX.Example.ORG") + pass, "pass"},
+		"a host below the server's name":      {below, strings.ReplaceAll(outside, "mx.example.org", "in1.mx.example.org") + pass, "pass"},
+		"a host that ends like the server":    {below, strings.ReplaceAll(outside, "mx.example.org", "evilmx.example.org") + pass, ""},
+		"words before by":                     {below, strings.ReplaceAll(outside, "by mx", "via TCP by mx") + pass, "pass"},
+		"no id, and a field that names none":  {mime.AuthServer{Host: "mx.example.org"}, `Authentication-Results: ""; dmarc=pass` + "\n" + outside, ""},
 		"no id":                               {mime.AuthServer{}, pass + outside, ""},
 		"no Received":                         {below, pass, ""},
 		"another's case":                      {server, strings.ReplaceAll(pass, "mx.example.org", "MX.Example.Org") + outside, "pass"},
@@ -101,6 +127,9 @@ func TestVerifies(t *testing.T) {
 		"dmarc of another domain":         {"a@shop.example", "dmarc=pass header.from=evil.example", false},
 		"dmarc of the parent":             {"a@mail.shop.example", "dmarc=pass header.from=shop.example", false},
 		"dmarc without domain":            {"a@shop.example", "dmarc=pass", false},
+		"dmarc of the envelope":           {"a@shop.example", "dmarc=pass smtp.from=shop.example", false},
+		"no domain behind the at":         {"a@", "dmarc=pass", false},
+		"a domain that is no host name":   {"a@Mail_1.Shop.Example", "dmarc=pass header.from=mail_1.shop.example", true},
 		"dmarc fails, spf aligned":        {"a@shop.example", "dmarc=fail header.from=shop.example; spf=pass smtp.mailfrom=shop.example", false},
 		"two results of dmarc":            {"a@shop.example", "dmarc=pass header.from=shop.example; dmarc=fail header.from=shop.example", false},
 		"no policy, spf aligned":          {"a@shop.example", "dmarc=none header.from=shop.example; spf=pass smtp.mailfrom=b@bounce.shop.example", true},
@@ -175,7 +204,14 @@ func TestARCBroken(t *testing.T) {
 		"second says none":    {set("2", "none") + set("1", "none"), 2, "instance 2 has cv=none"},
 		"failed":              {set("2", "fail") + set("1", "none"), 2, "instance 2 has cv=fail"},
 		"too long":            {set("51", "pass"), 0, "ARC-Authentication-Results without an instance from 1 to 50"},
+		"longest":             {set("50", "pass"), 1, "instance 49 is not complete"},
+		"negative":            {set("-1", "pass"), 0, "ARC-Authentication-Results without an instance from 1 to 50"},
+		"not a number":        {set("x", "pass"), 0, "ARC-Authentication-Results without an instance from 1 to 50"},
+		"other tags first":    {strings.ReplaceAll(set("1", "none"), "ARC-Seal: i=1;", "ARC-Seal: a=x; I = 1 ;"), 1, ""},
 		"seal alone":          {"ARC-Seal: i=1; cv=none\n", 0, "instance 1 is not complete"},
+		"no seal":             {strings.ReplaceAll(set("1", "none"), "ARC-Seal", "X"), 0, "instance 1 is not complete"},
+		"no signature":        {strings.ReplaceAll(set("1", "none"), "ARC-Message-Signature", "X"), 0, "instance 1 is not complete"},
+		"no results":          {strings.ReplaceAll(set("1", "none"), "ARC-Authentication-Results", "X"), 0, "instance 1 is not complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := mime.ParseBytes([]byte(test.header+"From: a@shop.example\n\nx"), nil)
@@ -184,6 +220,18 @@ func TestARCBroken(t *testing.T) {
 			require.Len(t, chain.Sets, test.sets)
 			require.Equal(t, test.broken, chain.Broken)
 		})
+	}
+}
+
+func TestARCTime(t *testing.T) {
+	for value, want := range map[string]int64{"1767607200": 1767607200, "253402300799": 253402300799, "253402300800": 0, "0": 0, "-5": 0, "soon": 0} {
+		m := parsed(t, "ARC-Seal: i=1; cv=none; t="+value+"\nARC-Message-Signature: i=1\nARC-Authentication-Results: i=1; x; none\n\n")
+		sealed := m.Header.ARC().Sets[0].Sealed
+		if want == 0 {
+			require.True(t, sealed.IsZero(), value)
+		} else {
+			require.Equal(t, want, sealed.Unix(), value)
+		}
 	}
 }
 

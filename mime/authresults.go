@@ -96,9 +96,7 @@ func (l *authLexer) next() bool {
 			l.s = l.s[1:]
 			return true
 		}
-		if _, ok := l.value(); !ok {
-			l.s = l.s[1:]
-		}
+		l.value()
 	}
 	return false
 }
@@ -161,13 +159,9 @@ func (l *authLexer) result() (AuthResult, bool) {
 	l.blanks()
 	r.Comment = cutDiagnostic(l.comment)
 	for l.blanks(); l.s != "" && l.s[0] != ';' && len(r.Properties) < maxAuthResults; l.blanks() {
-		before := len(l.s)
 		name, value, ok := l.pair()
-		kind, property, isProperty := strings.Cut(name, ".")
-		switch {
-		case !ok && len(l.s) == before:
-			l.s = l.s[1:]
-		case ok && name == "reason":
+		switch kind, property, isProperty := strings.Cut(name, "."); {
+		case name == "reason":
 			r.Reason = value
 		case ok && isProperty:
 			r.Properties = append(r.Properties, AuthProperty{Type: kind, Name: property, Value: value})

@@ -49,13 +49,12 @@ func lookupCharset(name string) encoding.Encoding {
 	return nil
 }
 
-// decodeText turns bytes in the named charset into UTF-8. The problem is empty if the bytes are valid in the charset. Hints
-// may be nil.
-func decodeText(b []byte, name string, hints *charsetHints) (text string, problem DefectKind) {
+// decodeText turns bytes in the named charset into UTF-8. The problem is empty if the bytes are valid in the charset.
+func decodeText(b []byte, name string) (text string, problem DefectKind) {
 	if isUTF7(name) {
 		return decodeUTF7(b)
 	}
-	enc, problem := charsetOf(b, name, hints)
+	enc, problem := charsetOf(b, name, nil)
 	return transcode(b, enc, false), problem
 }
 

@@ -52,9 +52,7 @@ func dateTokens(value string) []string {
 		}
 		value = rest
 	}
-	text := strings.Join(strings.FieldsFunc(out.String(), func(r rune) bool {
-		return r == ' ' || r == ',' || r == '\t' || r == '\r' || r == '\n'
-	}), " ")
+	text := strings.Join(strings.Fields(strings.ReplaceAll(out.String(), ",", " ")), " ")
 	return strings.Fields(strings.NewReplacer(" : ", ":", ": ", ":", " :", ":").Replace(text))
 }
 
@@ -96,7 +94,7 @@ func (d *dateParser) monthName(s string) bool {
 		return false
 	}
 	i := strings.Index(months, s[:3])
-	if i < 0 || i%3 != 0 {
+	if i%3 != 0 { // also -1
 		return false
 	}
 	d.month = i/3 + 1
@@ -112,8 +110,6 @@ func (d *dateParser) number(s string) {
 		d.year = n
 	case len(s) == 3 && s[0] == '0' && d.day == 0: // QUIRK: a day of three digits. Sample: date-day.
 		d.day = n
-	case len(s) == 3 && d.year < 0:
-		d.year = 1900 + n
 	case d.year >= 0 && d.month == 0 && d.day == 0:
 		d.month = n
 	case d.day == 0:
@@ -138,7 +134,7 @@ func (d *dateParser) time(s string) bool {
 	numbers := [3]int{}
 	for i, part := range parts {
 		n, err := strconv.Atoi(part)
-		if err != nil || i > 2 || n < 0 {
+		if err != nil || i > 2 {
 			return false
 		}
 		numbers[i] = n
@@ -167,10 +163,7 @@ func (d *dateParser) zone(s string) bool {
 		return named
 	}
 	digits := strings.ReplaceAll(s[1:], ":", "")
-	n, err := strconv.Atoi(digits)
-	if err != nil || len(digits) > 4 {
-		return false
-	}
+	n, _ := strconv.Atoi(digits) // what is no number is 0, or beyond all
 	if len(digits) <= 2 {
 		n *= 100
 	}

@@ -18,10 +18,9 @@ import (
 // How a charset is found that nobody declares.
 //
 // The text is read in each of the charsets below, and each reading gets a mark: how much it looks like a text of that
-// language. A character that is frequent there is worth +100 for each byte that it took, one that does not belong there
-// costs up to 600: bytes that mean nothing, symbols, a capital behind a small letter, a Thai vowel sign without a
-// consonant. The mark is the mean over all bytes of characters beyond ASCII. The best wins if it is good, and better than the
-// mark of the same bytes as a Western text, in which such bytes stand alone between ASCII letters. A charset that the
+// language. A character that is frequent there is worth +100, one that does not belong there costs up to 600: bytes that mean
+// nothing, symbols, a capital behind a small letter, a Thai vowel sign without a consonant. The mark is the mean over all
+// characters beyond ASCII. The best wins if it is good, and better than the mark of the same bytes as a Western text, in which such bytes stand alone between ASCII letters. A charset that the
 // message names somewhere else (another part, an encoded-word, a meta tag) has an advantage.
 //
 // It depends on nothing but the bytes, costs at most maxSample bytes for each charset, and knows no words.
@@ -40,7 +39,7 @@ const (
 type candidate struct {
 	name string // as lookupCharset knows it
 	enc  encoding.Encoding
-	mark func(prev, r rune) int // for each byte of the character
+	mark func(prev, r rune) int // of the character r
 }
 
 var candidates = []candidate{
@@ -118,11 +117,8 @@ func isISO2022JP(b []byte) bool {
 
 // sampleOf is the first piece of text with characters beyond ASCII, or several such lines.
 func sampleOf(b []byte) []byte {
-	if len(b) <= maxSample {
-		return b
-	}
 	var sample []byte
-	for len(b) > 0 && len(sample) < maxSample {
+	for len(sample) < maxSample {
 		high := bytes.IndexFunc(b, func(r rune) bool { return r >= utf8.RuneSelf })
 		if high < 0 {
 			break
@@ -139,18 +135,14 @@ func sampleOf(b []byte) []byte {
 	return sample
 }
 
-// markOf is the mean mark of the bytes beyond ASCII.
+// markOf is the mean mark of the characters beyond ASCII.
 func (c *candidate) markOf(sample []byte) int {
 	decoder := c.enc.NewDecoder()
 	decoded, _ := decoder.Bytes(sample) // what cannot be read is U+FFFD
 	total, n, prev := 0, 0, ' '
 	for _, r := range string(decoded) {
 		if r >= utf8.RuneSelf {
-			size := 1
-			if isWide(r) {
-				size = 2
-			}
-			total, n = total+size*c.markRune(prev, r), n+size
+			total, n = total+c.markRune(prev, r), n+1
 		}
 		prev = r
 	}
@@ -170,10 +162,6 @@ func (c *candidate) markRune(prev, r rune) int {
 		return c.mark(prev, r)
 	}
 }
-
-// isWide reports whether a character takes two bytes in the charsets that have it: ideographs, syllables, kana, and the
-// forms and symbols that go with them.
-func isWide(r rune) bool { return r >= 0x2e80 && (r < 0xff61 || r > 0xff9f) }
 
 // han marks Chinese and Japanese.
 func han(frequentOnes string, isJapanese bool) func(prev, r rune) int {

@@ -140,6 +140,41 @@ func TestCharsetNamedElsewhere(t *testing.T) {
 	}
 }
 
+// A declaration that is right is kept, also where another charset would look well; one of a short text is not doubted.
+func TestCharsetDeclared(t *testing.T) {
+	for _, s := range samples {
+		for _, charset := range s.charsets {
+			for _, b := range pieces(t, sampleText(t, s.file), charset, 24) {
+				require.Equal(t, charset, detectCharset(b, nil, charset), "%q", b)
+			}
+		}
+	}
+	require.Equal(t, "koi8-r", detectCharset([]byte("na\xefve caf\xe9"), nil, "koi8-r"))
+	require.Equal(t, western, detectCharset([]byte(strings.Repeat("na\xefve caf\xe9 ", 10)), nil, "koi8-r"))
+	require.Equal(t, "iso-2022-jp", detectCharset([]byte("\x1b$@F|K\\\x1b(B"), nil, ""))
+}
+
+// Fields that are not UTF-8 are in the charset of the body, in that of which they and the body are examples, or in a Western one.
+func TestCharsetOfHeaders(t *testing.T) {
+	const chinese, russian = "\xc4\xfa", "\xcf\xf0\xe8\xe2\xe5\xf2"
+	body, err := lookupCharset("gb18030").NewEncoder().String(sampleText(t, "zh-Hans"))
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ raw, subject string }{
+		"declared":             {"Subject: \xe8\nContent-Type: text/plain;\n charset=iso-8859-2\n\n", "\u010d"},
+		"declared as UTF-8":    {"Subject: " + russian + "\nContent-Type: text/plain; charset=utf-8\n\n" + sampleText(t, "zh-Hans"), "\u041f\u0440\u0438\u0432\u0435\u0442"},
+		"beside UTF-8":         {"X-Note: " + strings.Repeat("\u4f60\u597d", 40) + "\nSubject: " + russian + "\n\n", "\u041f\u0440\u0438\u0432\u0435\u0442"},
+		"like the body":        {"Subject: " + chinese + "\n\n" + body, "\u60a8"},
+		"like nothing":         {"Subject: " + chinese + "\n\n", "\u00c4\u00fa"},
+		"an escape to nowhere": {"Subject: \x1b$A\nX-Note: =?gb2312?B?xPo=?=\n\n", "\x1b$A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := ParseBytes([]byte(c.raw), nil)
+			require.NoError(t, err)
+			require.Equal(t, c.subject, m.Subject)
+		})
+	}
+}
+
 func TestSampleOfLargeTexts(t *testing.T) {
 	b := []byte(strings.Repeat("only ASCII\n", 10_000) + strings.Repeat("x", 500) + "\xcf\xf0\xe8\xe2\xe5\xf2\n" + strings.Repeat("ASCII\n", 1000))
 	sample := sampleOf(b)
@@ -148,6 +183,7 @@ func TestSampleOfLargeTexts(t *testing.T) {
 	require.Equal(t, "windows-1251", detectCharset(b, nil, ""))
 	require.Len(t, sampleOf(bytes.Repeat([]byte("\xcf\xf0\n"), maxSample)), maxSample)
 	require.Empty(t, sampleOf(bytes.Repeat([]byte("x"), 2*maxSample)))
+	require.Equal(t, "na\xefve", string(sampleOf([]byte(strings.Repeat("ASCII\n", maxSample)+"na\xefve"))), "the last line does not end")
 }
 
 func FuzzDetectCharset(f *testing.F) {

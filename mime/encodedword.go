@@ -105,7 +105,7 @@ func (d *wordDecoder) text(s string) {
 }
 
 func (d *wordDecoder) flush() {
-	text, problem := decodeText(d.run.b, d.run.charset, nil)
+	text, problem := decodeText(d.run.b, d.run.charset)
 	d.out.WriteString(text)
 	d.ok = d.ok && problem == ""
 	d.inRun, d.run = false, word{}

@@ -40,6 +40,16 @@ func TestParseAddresses(t *testing.T) {
 		"word is no address":      {"=?utf-8?b?ZXZlQGV2aWwuZXhhbXBsZQ==?=", "", false},
 		"quoted is no address":    {`"eve@evil.example"`, "", false},
 		"name alone":              {"Ada", "", false},
+		"encoded at in a word":    {"=?utf-8?q?eve@evil.example?=", "", false},
+		"words behind an address": {"ada@example.com Ada Lovelace", "Ada Lovelace <ada@example.com>", true},
+		"quotes without blanks":   {`Ada "B"C <ada@example.com>`, "Ada BC <ada@example.com>", true},
+		"two addresses as one":    {"a@example.com b@example.com", "b@example.com <a@example.com>", true},
+		"an address of IPv6":      {"ada@[IPv6:2001:db8::1]", " <ada@[IPv6:2001:db8::1]>", true},
+		"colon in brackets":       {"<a:b@example.com>", " <a:b@example.com>", true},
+		"brackets twice":          {"A <a@example.com> <b@example.com>", "A <a@example.com>,  <b@example.com>", false},
+		"semicolon in brackets":   {"<a@example.com; b@example.com", " <a@example.com>,  <b@example.com>", false},
+		"quote open in brackets":  {`<"a@example.com>, b@example.com`, ` <"a@example.com>,  <b@example.com>`, false},
+		"two comments":            {"a@example.com (A) (B)", "B <a@example.com>", true},
 		"two in brackets":         {"A <a@example.com> B <b@example.com>", "A <a@example.com>, B <b@example.com>", false},
 		"bracket never closed":    {"Ada <ada@example.com", "Ada <ada@example.com>", false},
 		"quote never closed":      {`"Ada <ada@example.com>`, "Ada <ada@example.com>", false},
@@ -95,6 +105,32 @@ func TestParseDate(t *testing.T) {
 		"negative minute":     {"21 Nov 2026 1:-2:3", ""},
 		"very early":          {"21 Nov 1026 03:28:31", ""},
 		"words":               {"now, or later", ""},
+		"commas for blanks":   {"Sat,21 Nov 2026,03:28:31,+0100", "2026-11-21T03:28:31+01:00"},
+		"folded at a colon":   {"21 Nov 2026 03 :\r\n\t28: 31 +0100", "2026-11-21T03:28:31+01:00"},
+		"a comment first":     {"(1 Dec) 21 Nov 2026 03:28:31", "2026-11-21T03:28:31Z"},
+		"two zones":           {"21 Nov 2026 03:28:31 +0100 +0300", "2026-11-21T03:28:31+01:00"},
+		"another month":       {"21 Nov 2026 03:28:31 Mar", "2026-11-21T03:28:31Z"},
+		"a month cut short":   {"21 No 2026 03:28:31", ""},
+		"between two months":  {"21 ebm 2026 03:28:31", ""},
+		"a dash at the end":   {"21-Nov- 03:28:31", ""},
+		"a dash alone":        {"- 21 Nov 2026 03:28:31", "2026-11-21T03:28:31Z"},
+		"morning, with zone":  {"21 Nov 2026 03:28:31 AM +0100", "2026-11-21T03:28:31+01:00"},
+		"evening, with zone":  {"21 Nov 2026 03:28:31 PM +0100", "2026-11-21T15:28:31+01:00"},
+		"zone of a day":       {"21 Nov 2026 03:28:31 +2400", "2026-11-21T03:28:31Z"},
+		"zone of 59 minutes":  {"21 Nov 2026 03:28:31 -0159", "2026-11-21T03:28:31-01:59"},
+		"zone of 60 minutes":  {"21 Nov 2026 03:28:31 +0160", "2026-11-21T03:28:31Z"},
+		"zone too long":       {"21 Nov 2026 03:28:31 +12345", "2026-11-21T03:28:31Z"},
+		"zone of letters":     {"21 Nov 2026 03:28:31 +abc", "2026-11-21T03:28:31Z"},
+		"two digits, last":    {"21 Nov 49 03:28:31", "2049-11-21T03:28:31Z"},
+		"two digits, first":   {"21 Nov 50 03:28:31", "1950-11-21T03:28:31Z"},
+		"first year":          {"1 Jan 1900 00:00:00", "1900-01-01T00:00:00Z"},
+		"last year":           {"31 Dec 9999 23:59:59", "9999-12-31T23:59:59Z"},
+		"too late a year":     {"21 Nov 10000 03:28:31", ""},
+		"no such month, ISO":  {"2026-13-01 03:28:31", ""},
+		"day 0":               {"0 Nov 2026 03:28:31", ""},
+		"no such minute":      {"21 Nov 2026 03:60:31", ""},
+		"no such second":      {"21 Nov 2026 03:28:61", ""},
+		"as long as may be":   {"21 Nov 2026 03:28:31" + strings.Repeat(" ", 380), "2026-11-21T03:28:31Z"},
 		"nothing":             {"", ""},
 		"much too long":       {"21 Nov 2026 03:28:31" + strings.Repeat(" ", 400), ""},
 	}
@@ -153,6 +189,10 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, []string{""}, m.Header.Values("X-Empty"))
 	require.Nil(t, m.Header.Values("X-None"))
 	require.Empty(t, m.Header.Get("X-None"))
+	require.Equal(t, "one, two", parseHeader(t, "Keywords: one,\ntwo\nTo: a@x.example").Header.Get("Keywords"), "a blank where a fold has lost it")
+	for _, name := range []string{"", " ", "X\x7fY", "X\x80Y", "X Y"} {
+		require.Len(t, parseHeader(t, "Subject: x\n"+name+": y\nTo: a@x.example").Header, 2, "%q is no name", name)
+	}
 }
 
 func parseHeader(t *testing.T, header string) *mime.Message {
@@ -226,4 +266,37 @@ func TestMailtoLinks(t *testing.T) {
 		{To: []string{"leave@x.example"}, Subject: "a+b"},
 		{To: []string{"a@x.example", "b@x.example"}, Body: "x"},
 	}, list.Unsubscribe.Mail)
+	list = parsed(t, "List-Unsubscribe: <mailto:%zz@x.example,a%0D%0Ab@x.example,a%20b@x.example,@x.example,a@,none,%20a%40x.example%20>\n\n").Header.List()
+	require.Equal(t, []mime.Mailto{{To: []string{"a@x.example"}}}, list.Unsubscribe.Mail)
+	list = parsed(t, "List-Unsubscribe: <mailto:"+strings.Repeat("a@x.example,", 2000)+">\n\n").Header.List()
+	require.Len(t, list.Unsubscribe.Mail[0].To, 20)
+}
+
+func TestListLinks(t *testing.T) {
+	for value, want := range map[string][]string{
+		"(leave <https://no.example>) <https://x.example/a>": {"https://x.example/a"},
+		"(leave <https://no.example>":                        nil,
+		"https://x.example/a, https://x.example/b":           {"https://x.example/a", "https://x.example/b"},
+		"<https:///a>, <ftp://x.example/>, <%zz:>":           nil,
+		"<https://x.example/a":                               {"https://x.example/a"},
+	} {
+		var got []string
+		for _, link := range parseHeader(t, "List-Unsubscribe: "+value).Header.List().Unsubscribe.Web {
+			got = append(got, link.String())
+		}
+		require.Equal(t, want, got, value)
+	}
+	require.Len(t, parseHeader(t, "List-Help: "+strings.Repeat("<https://x.example>,", 1000)).Header.List().Help, 20)
+	require.Equal(t, "gophers.x.example", parseHeader(t, "List-Id: <Gophers.X.example>").Header.List().ID)
+}
+
+func TestWhoSignedTheUnsubscribe(t *testing.T) {
+	const post = "List-Unsubscribe: <https://x.example/>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
+	for signature, want := range map[string][]string{
+		"d=X.example; h=From : List-Unsubscribe:\n list-unsubscribe-post": {"x.example"},
+		"d=x.example; h=from:list-unsubscribe":                            nil,
+		"h=from:list-unsubscribe:list-unsubscribe-post":                   nil,
+	} {
+		require.Equal(t, want, parseHeader(t, post+"DKIM-Signature: "+signature).Header.List().Unsubscribe.SignedBy, signature)
+	}
 }

@@ -69,12 +69,9 @@ type rawField struct {
 //
 // QUIRK: white space before the colon, which RFC 5322 once allowed (section 4.5), is tolerated. Sample: colon-blank.
 func cutField(line []byte) (f rawField, found bool) {
-	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 {
-		return f, false
-	}
-	name := bytes.TrimRight(line[:colon], " \t")
-	if len(name) == 0 {
+	name, value, found := bytes.Cut(line, []byte{':'})
+	name = bytes.TrimRight(name, " \t")
+	if !found || len(name) == 0 {
 		return f, false
 	}
 	for _, c := range name {
@@ -82,7 +79,7 @@ func cutField(line []byte) (f rawField, found bool) {
 			return f, false
 		}
 	}
-	return rawField{name: name, value: line[colon+1:]}, true
+	return rawField{name: name, value: value}, true
 }
 
 // decodeHeader makes the fields readable. All of them share one string, which most values are a piece of.

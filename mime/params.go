@@ -94,9 +94,9 @@ func (p *paramParser) param() {
 	p.blanks()
 	var value string
 	if strings.HasPrefix(p.s, `"`) {
-		value = p.quoted()
+		value = p.quoted(name)
 	} else {
-		value = p.unquoted()
+		value = p.unquoted(name)
 	}
 	q := newParam(name, value)
 	if q.name == "" { // "=x", "*=x", "*0=x"
@@ -109,12 +109,12 @@ func (p *paramParser) param() {
 // quoted reads a quoted-string.
 //
 // QUIRK: the closing quote may be missing. Sample: param-quote.
-func (p *paramParser) quoted() string {
+func (p *paramParser) quoted(name string) string {
 	text, rest, closed := cutQuoted(p.s)
 	if !closed {
 		p.ok = false
 		p.s = p.s[1:]
-		return p.unquoted()
+		return p.unquoted(name)
 	}
 	p.s = rest
 	return text
@@ -123,13 +123,18 @@ func (p *paramParser) quoted() string {
 // unquoted reads a token.
 //
 // QUIRK: blanks and special characters, which need quotes, occur without: "name=my file.pdf". So the token ends at a
-// semicolon, or where a blank and the next "name=" follow. Samples: param-blanks, param-no-semicolon.
-func (p *paramParser) unquoted() string {
+// semicolon, or where a blank and the next "name=" follow; a blank and a parenthesis begin a comment in all but the
+// names of files. Samples: param-blanks, param-no-semicolon.
+func (p *paramParser) unquoted(name string) string {
 	if p.semicolon > len(p.s) { // that one is passed
 		before, _, _ := strings.Cut(p.s, ";")
 		p.semicolon = len(p.s) - len(before)
 	}
 	value := p.s[:len(p.s)-p.semicolon]
+	if !p.unclosed && !namesFile(name) {
+		value, _, _ = strings.Cut(value, " (")
+		value = strings.TrimRight(value, " \t")
+	}
 	if strings.ContainsAny(value, " \t=\"()<>@,:\\/[]?") {
 		p.ok = false
 		if next := nextParam.FindStringIndex(value); next != nil {
@@ -174,8 +179,8 @@ func (p *paramParser) params() map[string]string {
 			values[q.name], extended[q.name] = p.join([]param{q}), true
 		case !seen:
 			values[q.name] = p.plain(q.name, q.value)
-		default:
-			p.ok = false
+		case q.extended || !extended[q.name]:
+			p.ok = false // the same once more
 		}
 	}
 	for name, sections := range sectioned {
@@ -192,12 +197,18 @@ func (p *paramParser) params() map[string]string {
 // QUIRK: RFC 2047, section 5, forbids encoded-words in parameters; Outlook, Gmail and many others name files so.
 // Sample: param-encoded-word.
 func (p *paramParser) plain(name, value string) string {
-	if name != "name" && name != "filename" {
+	if !namesFile(name) {
 		return value
 	}
 	text, ok := decodeWords(value)
 	p.ok = p.ok && ok && text == value
 	return singleLine(text)
+}
+
+// namesFile reports whether a parameter is the name of a file, also one with a section or a star.
+func namesFile(name string) bool {
+	base, _, _ := strings.Cut(name, "*")
+	return base == "name" || base == "filename"
 }
 
 // join decodes the sections of one parameter. The first one names the charset of all that are extended.
@@ -219,7 +230,7 @@ func (p *paramParser) join(sections []param) string {
 	if !extended {
 		return p.plain(sections[0].name, string(octets))
 	}
-	text, problem := decodeText(octets, charset, nil)
+	text, problem := decodeText(octets, charset)
 	p.ok = p.ok && (problem == "" || charset == "")
 	return singleLine(text)
 }

@@ -180,7 +180,7 @@ func (s *replySplitter) skipBlank(i int) int {
 
 // introduction returns how many lines from i on introduce a quotation; 0 when they do not.
 func (s *replySplitter) introduction(i int) int {
-	if s.lines[i].text == "" || s.lines[i].kind != Written {
+	if s.lines[i].kind != Written {
 		return 0
 	}
 	if n := s.rule(i); n > 0 {

@@ -1,6 +1,7 @@
 package mime_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,7 +77,17 @@ func TestSplitReplyHTML(t *testing.T) {
 			html:    `ȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺ<blockquote>a</blockquote><div class="gmail_quote"><div>Ten?</div></div>`,
 			written: "ȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺȺ\n\na", quoted: "Ten?",
 		},
-		"empty": {},
+		"a line break in a quotation": {
+			html:    `<div>Yes.</div>Sure.<blockquote type="cite">Ten?<br>Eleven?</blockquote>`,
+			written: "Yes.\nSure.", quoted: "Ten?\nEleven?",
+		},
+		"a tag of Word": {html: `<p>Yes<o:p></o:p>, ten.</p>`, written: "Yes, ten."},
+		"a quote mark in a signature": {
+			html:    `<div>Yes.</div><div class="moz-signature">Ada<br>&gt; engineer</div>`,
+			written: "Yes.", signature: "Ada\n> engineer",
+		},
+		"other elements of such names": {html: `<p class="gmail_signature">Ada</p><ul id="Signature"><li>Eve</li></ul>`, written: "Ada\n\n- Eve"},
+		"empty":                        {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reply := mime.SplitReplyHTML(test.html)
@@ -84,6 +95,41 @@ func TestSplitReplyHTML(t *testing.T) {
 			require.Equal(t, test.quoted, reply.Quoted())
 			require.Equal(t, test.signature, reply.Signature())
 		})
+	}
+}
+
+// Each mark of a mail program says it alone, whatever the text is, and for its element only.
+func TestMarksOfMailPrograms(t *testing.T) {
+	for tag, want := range map[string]mime.PassageKind{
+		`<blockquote type="CITE">`:                             mime.Quoted,
+		`<blockquote class="gmail_quote">`:                     mime.Quoted,
+		`<blockquote class="protonmail_quote">`:                mime.Quoted,
+		`<blockquote class="zmail_extra">`:                     mime.Quoted,
+		`<div class="yahoo_quoted">`:                           mime.Quoted,
+		`<div id="yahoo_quoted_1">`:                            mime.Quoted,
+		`<div class="protonmail_quote">`:                       mime.Quoted,
+		`<div class="moz-forward-container">`:                  mime.Quoted,
+		`<div class="gmail_quote">`:                            mime.Quoted,
+		`<div dir="ltr" class="gmail_attr">`:                   mime.Attribution,
+		`<div class="moz-cite-prefix">`:                        mime.Attribution,
+		`<div dir="ltr" class="x_gmail_signature">`:            mime.Signature,
+		`<span class="gmail_signature">`:                       mime.Signature,
+		`<div class="moz-signature">`:                          mime.Signature,
+		`<pre class="moz-signature">`:                          mime.Signature,
+		`<div class="protonmail_signature_block">`:             mime.Signature,
+		`<div id="ms-outlook-mobile-signature" class="other">`: mime.Signature,
+		`<div id="x_Signature">`:                               mime.Signature,
+	} {
+		name := strings.Trim(strings.Fields(tag)[0], "<>")
+		reply := mime.SplitReplyHTML("<div>Yes.</div>" + tag + "Ten</" + name + "><div>Eve.</div>")
+		require.Len(t, reply, 3, tag)
+		require.Equal(t, want, reply[1].Kind, tag)
+		require.Equal(t, "Ten", strings.TrimSpace(reply[1].Text), tag)
+	}
+	for _, tag := range []string{`<div id="appendonsend">`, `<div id="divRplyFwdMsg">`} {
+		reply := mime.SplitReplyHTML("<div>Yes.</div>" + tag + "Bob</div><div>Ten?</div>")
+		require.Equal(t, "Yes.", reply.Written(), tag)
+		require.Equal(t, "Ten?", reply.Quoted(), tag)
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *replySplitter) markWritten(from, to int, kind PassageKind) {
 	}
 }
 
-// markDevice marks the signature of a device, which is one of the last lines, with no blank line behind it.
+// markDevice marks the signatures of devices, which are among the last lines, with no blank line behind them.
 func (s *replySplitter) markDevice(begin, end int) {
 	const last = 3
 	for end > begin && (s.lines[end-1].text == "" || s.lines[end-1].kind != Written) {
@@ -61,7 +61,6 @@ func (s *replySplitter) markDevice(begin, end int) {
 	for i := end - 1; i >= max(begin, end-last) && s.lines[i].text != ""; i-- {
 		if isDeviceSignature(s.lines[i].text) {
 			s.mark(i, end, Signature)
-			return
 		}
 	}
 }
@@ -70,7 +69,7 @@ func (s *replySplitter) markDevice(begin, end int) {
 func (s *replySplitter) markFooter(begin, end int) {
 	for i := end - 1; i >= begin && i > end-20; i-- {
 		text := s.lines[i].text
-		rule := len(text) >= 30 && strings.Trim(text, "_") == "" && i+1 < end
+		rule := len(text) >= 30 && strings.Trim(text, "_") == ""
 		if rule && slices.ContainsFunc(s.lines[i+1:min(end, i+4)], func(l replyLine) bool { return isListLine(l.text) }) {
 			s.mark(i, end, Footer)
 			return

@@ -39,7 +39,7 @@ func headerGroups(content []byte) []Header {
 		}
 		f, isField := cutField(line)
 		switch {
-		case isField && !isBlank(line[0]):
+		case isField:
 			f.value = bytes.Clone(f.value)
 			fields = append(fields, f)
 		case len(fields) > 0:

@@ -9,10 +9,45 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestUTF7(t *testing.T) {
+	for encoded, want := range map[string]string{
+		"plain": "plain", "1 +- 1": "1 + 1", "1 + 1": "1 + 1", "+AOQA5ADk-": "\u00e4\u00e4\u00e4", "+AOQ": "\u00e4", "+AOQ--": "\u00e4-", "+/wE-": "\uff01",
+		"+2ADcAA-": "\U00010000", "+2AA-": "\ufffd", "+3AA-": "\ufffd", "+2AAAYQ-": "\ufffda", "+2ADYPd4A-": "\ufffd\U0001f600",
+	} {
+		text, problem := decodeText([]byte(encoded), "UTF-7")
+		require.Equal(t, want, text, encoded)
+		require.Empty(t, problem, encoded)
+	}
+	for _, broken := range []string{"a+b", "+AOQA-"} {
+		_, problem := decodeText([]byte(broken), "UTF-7")
+		require.Equal(t, CharsetBroken, problem, "bits that are no unit")
+	}
+}
+
+func TestFlowedText(t *testing.T) {
+	for text, want := range map[string]string{
+		"a \nb\nc\n":        "a b\nc\n",
+		"a \nb":             "a b",
+		"a \r\nb\r\n":       "a b\n",
+		"> a \n> b\n":       "> a b\n",
+		"> a \n>> b \nc\n":  "> a \n>> b \nc\n",
+		">\n> a\n":          ">\n> a\n",
+		">>a\n":             ">> a\n",
+		" >a \n > b\n":      ">a > b\n",
+		"a \n-- \nb\n":      "a \n-- \nb\n",
+		"a \n":              "a \n",
+		"a\x00 \x00\n\x00b": "a\x00 \x00\n\x00b",
+	} {
+		require.Equal(t, want, string(unflow([]byte(text), false)), "%q", text)
+	}
+}
+
 // Large texts are turned in pieces, counted first; small ones at once. It must not be seen where a piece ends.
 func FuzzTranscode(f *testing.F) {
 	f.Add("\uFEFFa\r\n\r\nb\r", 1)
 	f.Add("\r", 5_000)
+	f.Add("a\r", 40_000)
+	f.Add("\uFEFFa\n", 20_000)
 	f.Add("x\r\n", 20_000)
 	f.Add("\u65e5\r\n\u672c", 9_000)
 	f.Fuzz(func(t *testing.T, text string, times int) {
@@ -28,6 +63,13 @@ func FuzzTranscode(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, want, transcode(encoded, lookupCharset("utf-16le"), true))
 	})
+}
+
+// A large text is read twice, and each time from its beginning.
+func TestTranscodeBeginsAnew(t *testing.T) {
+	b := "abc \x1b$B" + strings.Repeat("F|", large)
+	want := "abc " + strings.Repeat("\u65e5", large)
+	require.Equal(t, want, transcode([]byte(b), lookupCharset("iso-2022-jp"), true), "it ends in two-byte characters")
 }
 
 func TestTranscodeAllocatesLargeTextsOnce(t *testing.T) {
@@ -69,6 +111,7 @@ func FuzzUnflow(f *testing.F) {
 	f.Add("> a \n> b\n>> c\n-- \n x \n", true)
 	f.Add("a \n\n b\n", false)
 	f.Add("\xc2 \n\x85", true)
+	f.Add("a \x00\nb\n", true)
 	f.Fuzz(func(t *testing.T, text string, delSp bool) {
 		if strings.Contains(text, "\x00") {
 			require.Equal(t, text, string(unflow([]byte(text), delSp)))

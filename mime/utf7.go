@@ -48,7 +48,7 @@ func appendUTF16(out, encoded []byte) (appended []byte, ok bool) {
 		n -= 16
 		unit := rune(bits >> n & 0xffff)
 		switch {
-		case high != 0 && utf16.DecodeRune(high, unit) != utf8.RuneError:
+		case utf16.DecodeRune(high, unit) != utf8.RuneError:
 			out = utf8.AppendRune(out, utf16.DecodeRune(high, unit))
 			high = 0
 			continue

@@ -1,0 +1,283 @@
+package mime
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// textNode reads a text between tags.
+func (r *htmlReader) textNode(text string, at int) {
+	if r.sheet.asks != 0 {
+		r.noteText(text)
+	}
+	if r.scanner.isRaw {
+		r.rawContent(text, at)
+		return
+	}
+	if r.dropNewline {
+		r.dropNewline = false
+		text = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
+	}
+	if r.anyToReopen() && !isBlankText(text) {
+		r.reopenFormats()
+	}
+	if r.matcher.survey != nil {
+		return
+	}
+	style := r.textStyle()
+	if r.open[tagSVG] > 0 && !r.isDrawn() {
+		lost := *style
+		lost.boxed, lost.why = hiddenByElement, hiddenByElement
+		style = &lost
+	}
+	// Character references are decoded piece by piece, so that a large text is never in memory three times.
+	for text != "" {
+		length := chunkLength(text)
+		r.flow(r.unescape(text[:length]), style, at)
+		text, at = text[length:], at+length
+	}
+}
+
+// isDrawn reports whether a picture shows the text that comes next: it does so in its text elements, and in pages within it.
+func (r *htmlReader) isDrawn() bool {
+	for i := len(r.stack) - 1; i > 1; i-- {
+		switch self := &r.stack[i].self; {
+		case self.tag == tagForeignObject || strings.EqualFold(self.name, "text"):
+			return true
+		case self.tag == tagSVG:
+			return false
+		}
+	}
+	return true
+}
+
+// unescape decodes the character references of a text.
+func (r *htmlReader) unescape(text string) string {
+	next := strings.IndexByte(text, '&')
+	if next < 0 {
+		return text
+	}
+	if cap(r.decoded) < len(text) {
+		r.decoded = make([]byte, 0, len(text)+64)
+	}
+	r.decoded = r.decoded[:0]
+	for ; next >= 0; next = strings.IndexByte(text, '&') {
+		end := next + 1
+		for end < len(text) && (isLetter(text[end]) || isDigit(text[end]) || text[end] == '#') {
+			end++
+		}
+		if end < len(text) && text[end] == ';' {
+			end++
+		}
+		r.decoded = append(r.decoded, text[:next]...)
+		r.decoded = appendReference(r.decoded, text[next:end])
+		text = text[end:]
+	}
+	return string(append(r.decoded, text...))
+}
+
+// chunkLength is the length of a part of a text that cuts no character and no reference.
+func chunkLength(text string) int {
+	const size, longestReference = 8 << 10, 40
+	if len(text) <= size {
+		return len(text)
+	}
+	if i := strings.LastIndexByte(text[size-longestReference:size], '&'); i >= 0 {
+		return size - longestReference + i
+	}
+	length := size
+	for length > size-utf8.UTFMax && !utf8.RuneStart(text[length]) {
+		length--
+	}
+	return length
+}
+
+// rawContent reads the content of an element that holds no markup. Sheets and scripts are no text at all.
+func (r *htmlReader) rawContent(text string, at int) {
+	switch tag := r.scanner.tag; {
+	case r.matcher.survey != nil:
+	case tag == tagStyle || tag == tagScript:
+	case elements[tag].is(unseen):
+		r.hide(hiddenByElement, text, at)
+	default:
+		style := *r.textStyle()
+		style.keep = wordKeep
+		r.flow(text, &style, at)
+	}
+}
+
+// textStyle is the style of text that comes next. Text in a table and not in a cell stands before the table.
+func (r *htmlReader) textStyle() *textStyle {
+	return &r.stack[r.parent(false)].style
+}
+
+// flow gives a text to the person or to those who look for what is hidden.
+func (r *htmlReader) flow(text string, style *textStyle, at int) {
+	if r.matcher.survey != nil {
+		return
+	}
+	if style.why != notHidden && r.hide(style.why, text, at) {
+		return
+	}
+	if style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
+		return
+	}
+	length := len(r.seen.out)
+	r.seen.text(text, style.keep)
+	if len(r.seen.out) > length {
+		r.pieceOpen = false
+		r.markLinks(length)
+	}
+	if len(r.seen.removed) > 0 {
+		if style.why == notHidden {
+			r.hideCharacters(at)
+		}
+		r.seen.removed = r.seen.removed[:0]
+	}
+}
+
+// markLinks sets the beginning of links that the text written since length is the first of.
+func (r *htmlReader) markLinks(length int) {
+	if r.open[tagA] == 0 {
+		return
+	}
+	begin := len(r.seen.out) - len(bytes.TrimLeft(r.seen.out[length:], " \n"))
+	for i := range r.stack {
+		if n := r.stack[i].link; n > 0 && r.links[n-1].Start < 0 {
+			r.links[n-1].Start = begin
+		}
+	}
+}
+
+// hide keeps a hidden text; it reports whether there is any.
+func (r *htmlReader) hide(by hiding, text string, at int) bool {
+	if isBlankText(text) {
+		if r.pieceOpen {
+			r.lost.blank = true
+		}
+		return false
+	}
+	r.openPiece(by, at)
+	r.lost.text(text, wordNone)
+	r.lost.removed = r.lost.removed[:0]
+	return true
+}
+
+// openPiece begins a piece of hidden text, unless the last goes on: with the same reason, and with nothing seen since.
+func (r *htmlReader) openPiece(by hiding, at int) {
+	last := len(r.pieces) - 1
+	if last >= 0 && (r.pieceOpen && r.pieces[last].by == by || last+1 == maxHidden) {
+		r.pieceOpen = true
+		return
+	}
+	r.lost.restart()
+	r.pieces = append(r.pieces, hiddenPiece{by: by, offset: at, begin: len(r.lost.out)})
+	r.pieceOpen = true
+}
+
+// hideCharacters keeps the characters that were left out of a text that is seen; those of one text after the other together.
+func (r *htmlReader) hideCharacters(at int) {
+	if last := len(r.pieces) - 1; last < 0 || r.pieces[last].by != hiddenByCharacter {
+		r.pieceOpen = false
+		r.openPiece(hiddenByCharacter, at)
+	}
+	if len(r.lost.out)-r.lost.begin < maxRemoved {
+		r.lost.write(string(r.seen.removed))
+	}
+	r.pieceOpen = false
+}
+
+// comment keeps what a comment says. The halves of a condition that all but Outlook pass say nothing.
+func (r *htmlReader) comment(text string, at int) {
+	inner := strings.TrimLeft(text, " \t\r\n")
+	by := hiddenByComment
+	if strings.HasPrefix(inner, "[if ") {
+		_, inner, _ = strings.Cut(inner, "]>")
+		inner = strings.TrimSuffix(strings.TrimRight(inner, " \t\r\n"), "<![endif]")
+		by = hiddenByCondition
+	}
+	if r.matcher.survey != nil || inner == "" || inner == "<!" || inner == "[endif]" || inner == "<![endif]" {
+		return
+	}
+	r.pieceOpen = false
+	r.hide(by, inner, at+len("<!--"))
+	r.pieceOpen = false
+}
+
+// breakLine ends the line, as a block or a br element does.
+func (r *htmlReader) breakLine(n int) {
+	r.seen.lineBreak(n)
+	if r.pieceOpen {
+		r.lost.lineBreak(n)
+	}
+}
+
+// label writes what a picture or a button says of itself. Neither the color nor the size of the text around hides a picture.
+func (r *htmlReader) label(text string, style *textStyle) {
+	if text = strings.TrimSpace(text); text == "" {
+		return
+	}
+	shown := *style
+	shown.why = shown.boxed
+	if shown.why == notHidden && shown.invisible {
+		shown.why = hiddenByVisibility
+	}
+	r.flow(text, &shown, r.scanner.at)
+}
+
+// image writes the alternative text of a picture.
+func (r *htmlReader) image(self identity) {
+	style := r.style(&self, &r.scanner.set, r.parent(false))
+	r.label(r.scanner.set.get(attrAlt), &style)
+}
+
+// input writes the label of a button, or the text of a field.
+func (r *htmlReader) input(self identity) {
+	style := r.style(&self, &r.scanner.set, r.parent(false))
+	switch kind := lowerASCII(r.scanner.set.get(attrType)); kind {
+	case "hidden", "checkbox", "radio", "image", "file", "password", "range", "color":
+	default:
+		r.label(r.scanner.set.get(attrValue), &style)
+	}
+}
+
+// item makes the mark of a list's item due.
+func (r *htmlReader) item(style *textStyle) {
+	if style.why != notHidden {
+		return
+	}
+	mark := listMark{due: true, depth: -1}
+	for i := range r.stack {
+		if tag := r.stack[i].self.tag; tag == tagOl || tag == tagUl {
+			mark.depth++
+			mark.number = 0
+			if tag == tagOl {
+				mark.number = r.stack[i].number
+			}
+		}
+	}
+	for i := len(r.stack) - 1; i >= 0; i-- {
+		if tag := r.stack[i].self.tag; tag == tagUl {
+			break
+		} else if tag == tagOl {
+			if r.scanner.set.has&(1<<attrValue) != 0 {
+				mark.number = listNumber(r.scanner.set.get(attrValue), mark.number)
+			}
+			r.stack[i].number = mark.number + 1
+			break
+		}
+	}
+	mark.depth = max(0, mark.depth)
+	r.seen.bullet = mark
+}
+
+// listNumber reads the number of an item, within four digits.
+func listNumber(s string, otherwise int) int {
+	n, err := strconv.Atoi(trimCSS(s))
+	if err != nil {
+		return otherwise
+	}
+	return max(1, min(n, 9999))
+}
