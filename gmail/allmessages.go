@@ -64,16 +64,16 @@ func (s *Store) messagesAfter(ctx context.Context, accountID string, r MessageRa
 		filter.add("(COALESCE(m.received_at, m.created_at), m.id) > (%s, %s)", dbtime.Of(after.at), after.id)
 	}
 	limit := filter.arg(allMessagesBatch)
-	return s.readMessages(ctx, sqlSearch+filter.where()+"\nORDER BY COALESCE(m.received_at, m.created_at), m.id\nLIMIT "+limit, filter.args)
+	return readMessages(ctx, s.db.Reader(), sqlSearch+filter.where()+"\nORDER BY COALESCE(m.received_at, m.created_at), m.id\nLIMIT "+limit, filter.args)
 }
 
 // readMessages reads messages by a query that begins with sqlSearch.
-func (s *Store) readMessages(ctx context.Context, query string, args []any) ([]searchedMessage, error) {
+func readMessages(ctx context.Context, q dbquery.Querier, query string, args []any) ([]searchedMessage, error) {
 	var rows []struct {
 		messageRow
 		At dbtime.Time `db:"at"`
 	}
-	if err := dbquery.Select(ctx, s.db.Reader(), &rows, query, args...); err != nil {
+	if err := dbquery.Select(ctx, q, &rows, query, args...); err != nil {
 		return nil, fmt.Errorf("gmail: search: %w", err)
 	}
 	batch := make([]searchedMessage, len(rows))

@@ -69,8 +69,10 @@ func (j *jobs) backfillPage(ctx context.Context, w *queue.Work[BackfillPayload])
 		if page.IDs, err = j.Store.notStored(ctx, tx, payload.AccountID, page.IDs); err != nil {
 			return err
 		}
-		_, err := w.Queue().EnqueueManyTx(ctx, tx, pageJobs(payload, page))
-		return err
+		if _, err := w.Queue().EnqueueManyTx(ctx, tx, pageJobs(payload, page)); err != nil {
+			return err
+		}
+		return j.enqueueIndex(ctx, tx, w.Queue(), payload.AccountID)
 	})
 }
 

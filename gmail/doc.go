@@ -6,6 +6,7 @@
 //	history.sync.gmail  what has changed since ──┼─→ ingest.gmail ─→ Config.OnMessage ─→ …
 //	labels.sync.gmail   the labels, and their going: Config.OnLabelDeleted
 //	watch.gmail         asks Gmail to publish changes, for a PushHandler or another caller of a Receiver
+//	index.gmail         makes stored mail quick to search, many messages at once
 //	reconcile.gmail     all that is stored, against all that Gmail has: Config.OnReconciled
 //	                                              … ─→ action.gmail ─→ Gmail, and Ledger
 //	                                                        └→ outbound.send, for forward and auto_reply
@@ -18,8 +19,8 @@
 //
 // # Who owns what
 //
-// Only this package writes the tables accounts, threads, messages, broken_messages and labels, those of a reconciliation
-// and those of what is sent.
+// Only this package writes the tables accounts, threads, messages, broken_messages and labels, those of the index of searches, those of
+// a reconciliation and those of what is sent.
 // Rows are keyed by the account and Gmail's id and keep our own id for ever. Gmail is the truth and the tables are the
 // copy: a change that Gmail sees in the same moment as we do may reach the labels stored here late, so whatever acts, and
 // whatever takes back, asks Gmail. Two columns are the user's: what a label is for, and whether a model may choose it.
@@ -34,9 +35,37 @@
 // # Lists and searches
 //
 // [Store.Search] and [Store.SearchThreads] find stored mail by the language of Gmail's search box, newest first, page by page.
-// The database decides on labels, dates, sizes and Message-IDs, in the order of an index, and each message that is left is read
-// and compared. So a page of mail that is common is fast however much mail there is, and a rare word is looked for page by
-// page in all messages of the account.
+// Whether a message is found is decided by reading it and comparing it with the query, and by nothing else. An index chooses the
+// messages to read, the candidates: more than are found at times, and never fewer.
+//
+// The index answers one kind of question: in which seconds were messages received that have this term, from that second back? A
+// term is a word in a field (sender, recipients, subject, file name, List-ID, Delivered-To, or anywhere), a property such as
+// has:attachment, a Message-ID, or a size to the power of two; a label is asked about in the same way. Seconds come in the order of
+// the results, so that a query's tree is answered by walking down several such lists at once, and only as far as a page reaches:
+//
+//	and             the seconds that all nodes have; nodes without an answer are left out
+//	or              the seconds that one node has; if one has no answer, there is none
+//	not, dates      no answer; dates at the top of the query bound the walk
+//	phrase, AROUND  the seconds that all of its words have, or of more than eight the longest
+//	label           the seconds of message_labels
+//
+// A query without an answer (a minus alone, no query) is answered by going through the messages from the newest on, with labels, dates
+// and sizes at its top decided by the database. A message that is deleted, or comes again with other words, leaves what the index
+// had of it: its seconds lead to nothing, or to a message that is read and not found.
+//
+// message_terms holds the seconds of all terms but labels. Each row has those of one of 512 slots, by the hash of the term, and of 2^20
+// seconds of time: lists of terms and of differences between seconds, of up to about 4 KB, after which another row begins. So a
+// word costs two or three bytes for each message that has it; a hundred short rows are read for a word in ten years of mail; and
+// taking in 512 messages writes some 512 rows, where a row for each word of each message would be 80,000.
+//
+// For that reason messages are taken in together. The transaction that stores a message stores its terms in unindexed_messages, as one
+// value; when 512 wait, the next history sync or page of a backfill enqueues index.gmail, which moves them into message_terms.
+// Searches read what waits, and then message_terms: what is moved in between is seen twice. When more than 2,048 wait, as after an
+// upgrade from a version without an index, whose migration lets all stored messages wait, words have no answer until the job has
+// got there. [Store.IndexMessages] does the same without the job.
+//
+// message_labels has a row for each label of each message. Triggers on messages keep it exact, since a list of what ever was unread
+// would help nobody who looks for what is.
 //
 // # What a person does
 //

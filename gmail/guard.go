@@ -18,6 +18,7 @@ func (p LabelsSyncPayload) account() string  { return p.AccountID }
 func (p IngestPayload) account() string      { return p.AccountID }
 func (p ActionPayload) account() string      { return p.AccountID }
 func (p ReconcilePayload) account() string   { return p.AccountID }
+func (p IndexPayload) account() string       { return p.AccountID }
 func (p WatchPayload) account() string       { return p.AccountID }
 func (p OutboundPayload) account() string    { return p.AccountID }
 func (p UnsnoozePayload) account() string    { return p.AccountID }

@@ -57,6 +57,11 @@ func (j *jobs) applyPage(ctx context.Context, tx queue.Tx, w *queue.Work[History
 			return err
 		}
 	}
+	if page.NextPageToken == "" {
+		if err := j.enqueueIndex(ctx, tx, w.Queue(), accountID); err != nil {
+			return err
+		}
+	}
 	// Another sync may have come further meanwhile.
 	return j.Store.moveCursor(ctx, tx, accountID, max(cursor, page.cursor()), page.NextPageToken == "")
 }

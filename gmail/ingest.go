@@ -58,11 +58,12 @@ func (j *jobs) ingest(ctx context.Context, w *queue.Work[IngestPayload]) error {
 		return err
 	}
 	next := j.next(ctx, w.Attempt, msg)
+	terms := encodeTerms(messageTerms(msg))
 	err = w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.overtaken(ctx, tx, account, raw); err != nil {
 			return err
 		}
-		isNew, err := j.Store.SaveMessage(ctx, tx, msg, raw.HistoryID)
+		isNew, err := j.Store.saveMessage(ctx, tx, msg, raw.HistoryID, terms)
 		if err == nil && isNew {
 			err = wakeOnReply(ctx, tx, w.Queue(), sleeping)
 		}

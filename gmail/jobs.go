@@ -23,6 +23,7 @@ const (
 	JobReconcile   queue.Type[ReconcilePayload]   = "reconcile.gmail"
 	JobWatch       queue.Type[WatchPayload]       = "watch.gmail"
 	JobUnsnooze    queue.Type[UnsnoozePayload]    = "unsnooze.gmail"
+	JobIndex       queue.Type[IndexPayload]       = "index.gmail"
 )
 
 // New mail goes before other jobs, and old mail after them.

@@ -36,7 +36,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 	if err != nil {
 		return err
 	}
-	made, err := j.ensure(ctx, client, labels, append(wanted, w.Payload.Ensure...))
+	made, err := j.ensure(ctx, client, labels, slices.Concat(wanted, w.Payload.Ensure))
 	if err != nil {
 		return Verdict(err)
 	}
@@ -45,7 +45,7 @@ func (j *jobs) syncLabels(ctx context.Context, w *queue.Work[LabelsSyncPayload])
 		if err := j.replaceLabels(ctx, tx, account.ID, known, made.labels); err != nil {
 			return err
 		}
-		return j.Store.setWantedLabels(ctx, tx, account.ID, made.Waiting)
+		return j.Store.stillWanted(ctx, tx, account.ID, wanted, made.Waiting)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
@@ -37,11 +38,17 @@ func (s *Store) wantedLabel(ctx context.Context, accountID, name string) (wanted
 	return wanted, true, nil
 }
 
-func (s *Store) setWantedLabels(ctx context.Context, tx queue.Tx, accountID string, names []string) error {
-	if _, err := exec(ctx, tx, "wanted labels", sqlForgetAllWanted, accountID); err != nil {
-		return err
+// stillWanted stores which labels are wanted after a sync that has read what was before it. What another wants meanwhile stays.
+func (s *Store) stillWanted(ctx context.Context, tx queue.Tx, accountID string, before, now []string) error {
+	for _, name := range before {
+		if slices.ContainsFunc(now, func(other string) bool { return sameName(other, name) }) {
+			continue
+		}
+		if _, err := exec(ctx, tx, "label "+name, sqlForgetWanted, accountID, nameKey(name)); err != nil {
+			return err
+		}
 	}
-	for _, name := range names {
+	for _, name := range now {
 		if _, err := exec(ctx, tx, "label "+name, sqlWantLabel, accountID, nameKey(name), dbvalue.Clean(name)); err != nil {
 			return err
 		}

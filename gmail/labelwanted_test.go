@@ -57,6 +57,30 @@ func TestLabelsAreNotMadeWhileHeld(t *testing.T) {
 	})
 }
 
+// Two syncs side by side: the one that ends last leaves what the other wants.
+func TestSyncsWantLabelsSideBySide(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		resume := w.held()
+		w.run(NewLabelsSyncJob(w.account, "Zoo"))
+		reason, beside := w.ledger.held, true
+		w.ledger.held = func() error { // asked between the reading of what is wanted and the end of the sync
+			if beside {
+				beside = false
+				require.NoError(t, w.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+					_, err := exec(ctx, tx, "another sync wants Letters", sqlWantLabel, w.account, nameKey("Letters"), "Letters")
+					return err
+				}))
+			}
+			return reason()
+		}
+		w.run(NewLabelsSyncJob(w.account))
+		require.Equal(t, []string{"Letters", "Zoo"}, w.wanted())
+		resume()
+		w.run(NewLabelsSyncJob(w.account))
+		require.Empty(t, w.wanted())
+	})
+}
+
 // An action that was decided while its label was wanted makes the label, or finds it, and is undone by its id.
 func TestActionsMakeTheLabelsThatWereWanted(t *testing.T) {
 	w := newWorld(t)

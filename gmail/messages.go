@@ -70,6 +70,11 @@ func (s *Store) CountMessages(ctx context.Context, accountID string) (int, error
 // whether the message was not stored before. historyID is that of the labels. SaveMessage removes the broken message of the
 // same id.
 func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64) (isNew bool, err error) {
+	return s.saveMessage(ctx, tx, m, historyID, encodeTerms(messageTerms(m)))
+}
+
+// saveMessage is SaveMessage with the message's terms, which are better made before the transaction begins.
+func (s *Store) saveMessage(ctx context.Context, tx queue.Tx, m *postroom.Message, historyID uint64, terms []byte) (isNew bool, err error) {
 	if err := s.saveThread(ctx, tx, m); err != nil {
 		return false, err
 	}
@@ -81,7 +86,15 @@ func (s *Store) SaveMessage(ctx context.Context, tx queue.Tx, m *postroom.Messag
 	if err != nil {
 		return false, fmt.Errorf("gmail: message %s: %w", m.ProviderID, err)
 	}
-	if err := get(ctx, tx, &m.ID, "message "+m.ProviderID, sqlUpsertMessage, args...); err != nil {
+	var row struct {
+		ID string      `db:"id"`
+		At dbtime.Time `db:"at"`
+	}
+	if err := get(ctx, tx, &row, "message "+m.ProviderID, sqlUpsertMessage, args...); err != nil {
+		return false, err
+	}
+	m.ID = row.ID
+	if err := s.saveTerms(ctx, tx, m, row.At.Unix(), terms); err != nil {
 		return false, err
 	}
 	return m.ID == id, s.forgetBroken(ctx, tx, m.AccountID, m.ProviderID)

@@ -77,7 +77,7 @@ func (w *world) carryOut(a postroom.Action) (postroom.Action, *queue.Job) {
 	jobs, err := w.queue.Jobs(w.t.Context(), queue.Filter{Types: []string{string(JobOutboundSend)}})
 	require.NoError(w.t, err)
 	for i := range jobs {
-		if jobs[i].Key == string(JobOutboundSend)+":"+w.account+":"+id {
+		if jobs[i].Key.Name == string(JobOutboundSend)+":"+w.account+":"+id {
 			return w.action(id), w.job(jobs[i].ID)
 		}
 	}

@@ -172,6 +172,7 @@ func Register(d *queue.Dispatcher, cfg Config, opts ...queue.HandlerOption) erro
 	handle(d, j, JobLabelsSync, j.syncLabels, opts...)
 	handle(d, j, JobIngest, j.ingest, opts...)
 	handle(d, j, JobReconcile, j.reconcile, opts...)
+	handle(d, j, JobIndex, j.index, opts...)
 	if cfg.Topic != "" {
 		handle(d, j, JobWatch, j.watch, opts...)
 	}

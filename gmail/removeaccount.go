@@ -34,7 +34,9 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 	if _, err := q.CancelAll(ctx, queue.Filter{LimitKey: LimitKey(accountID)}); err != nil {
 		return fmt.Errorf("gmail: remove account %s: %w", accountID, err)
 	}
-	for _, statement := range []string{sqlDeleteMessages, sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads} {
+	for _, statement := range []string{
+		sqlDeleteMessages, sqlDeletePostings, sqlDeleteUnindexed, sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads,
+	} {
 		if err := s.deleteAll(ctx, accountID, statement); err != nil {
 			return err
 		}

@@ -52,9 +52,10 @@ type ThreadPage struct {
 	Next    string
 }
 
-// Search returns a page of the account's messages that the query finds, by when Gmail received them, newest first. Labels and
-// the ranges of dates and sizes are looked up where they stand at the top of the query; each message that is left is read, so a
-// search for a rare word alone reads as many messages as there are. An unknown account is [postroom.ErrNotFound].
+// Search returns a page of the account's messages that the query finds, by when Gmail received them, newest first. An index finds words,
+// labels, properties, sizes and Message-IDs, so that a page takes as long in a large mailbox as in a small one; what only excludes
+// (-word, is:read) is looked for by reading messages, newest first. See "Lists and searches" in the package documentation. An
+// unknown account is [postroom.ErrNotFound].
 func (s *Store) Search(ctx context.Context, accountID string, search Search) (SearchPage, error) {
 	run, err := s.newSearch(ctx, accountID, search)
 	if err != nil {
@@ -110,12 +111,16 @@ func (s *Store) selectMessages(ctx context.Context, query string, args ...any) (
 
 // A searchRun is a search under way.
 type searchRun struct {
-	store  *Store
-	limit  int
-	query  gmailquery.Query
-	labels searchLabels
-	filter searchFilter // of every batch
-	after  searchCursor
+	store     *Store
+	accountID string
+	limit     int
+	query     gmailquery.Query
+	labels    searchLabels
+	filter    searchFilter // of every batch
+	after     searchCursor
+	index     *candidates // nil: all messages that meet the filter
+	// The seconds that the dates of the query leave, both included.
+	since, before int64
 }
 
 func (s *Store) newSearch(ctx context.Context, accountID string, search Search) (*searchRun, error) {
@@ -125,7 +130,7 @@ func (s *Store) newSearch(ctx context.Context, accountID string, search Search) 
 	if search.Limit == 0 {
 		search.Limit = defaultSearchLimit
 	}
-	run := &searchRun{store: s, limit: search.Limit}
+	run := &searchRun{store: s, accountID: accountID, limit: search.Limit, since: firstInstant, before: lastInstant}
 	var err error
 	if run.after, err = parseSearchCursor(search.Cursor); err != nil {
 		return nil, err
@@ -142,14 +147,14 @@ func (s *Store) newSearch(ctx context.Context, accountID string, search Search) 
 		return nil, err
 	}
 	run.labels = newSearchLabels(stored)
-	run.filter.add("m.account_id = %s", accountID)
 	run.filter.add("m.deleted_at IS NULL")
 	if !search.SpamAndTrash && !run.query.Hidden {
 		run.filter.addLabel(false, postroom.LabelSpam)
 		run.filter.addLabel(false, postroom.LabelTrash)
 	}
 	run.narrow(run.query.Root)
-	return run, nil
+	run.index, err = run.newCandidates(ctx)
+	return run, err
 }
 
 // each calls take with the messages that the query finds until there are enough that take accepts, and returns the cursor of the
@@ -157,7 +162,7 @@ func (s *Store) newSearch(ctx context.Context, accountID string, search Search) 
 func (r *searchRun) each(ctx context.Context, take func(*postroom.Message) (accepted bool, err error)) (next string, err error) {
 	accepted := 0
 	for range maxSearched / searchBatch {
-		batch, err := r.batch(ctx)
+		batch, more, err := r.batch(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -173,13 +178,14 @@ func (r *searchRun) each(ctx context.Context, take func(*postroom.Message) (acce
 			if ok {
 				accepted++
 			}
-			if accepted == r.limit && (i < len(batch)-1 || len(batch) == searchBatch) {
+			if accepted == r.limit && (i < len(batch)-1 || more) {
 				return r.after.String(), nil
 			}
 		}
-		if len(batch) < searchBatch {
+		if !more {
 			return "", nil
 		}
+		r.pass()
 	}
 	return r.after.String(), nil
 }
@@ -190,17 +196,29 @@ type searchedMessage struct {
 	at time.Time
 }
 
-// batch reads the messages after the cursor.
-func (r *searchRun) batch(ctx context.Context) ([]searchedMessage, error) {
+// batch reads messages after the cursor, and reports whether there may be more.
+func (r *searchRun) batch(ctx context.Context) (batch []searchedMessage, more bool, err error) {
+	if r.index != nil {
+		return r.index.batch(ctx)
+	}
 	filter := r.batchFilter()
 	limit := filter.arg(searchBatch)
-	return r.read(ctx, filter, sqlSearchOrder+limit)
+	batch, err = r.read(ctx, filter, sqlSearchOrder+limit)
+	return batch, len(batch) == searchBatch, err
+}
+
+// pass moves the cursor past what the batch was taken from, so that a page goes on there even if it has read no message.
+func (r *searchRun) pass() {
+	if r.index != nil {
+		r.after = r.index.passed
+	}
 }
 
 // batchFilter is the filter of the messages after the cursor. SQLite reads an index from the cursor on by the first of its two
 // conditions only.
 func (r *searchRun) batchFilter() searchFilter {
 	filter := r.filter.clone()
+	filter.add("m.account_id = %s", r.accountID)
 	if !r.after.isZero() {
 		filter.add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(r.after.at))
 		filter.add("(COALESCE(m.received_at, m.created_at), m.id) < (%s, %s)", dbtime.Of(r.after.at), r.after.id)
@@ -209,7 +227,7 @@ func (r *searchRun) batchFilter() searchFilter {
 }
 
 func (r *searchRun) read(ctx context.Context, filter searchFilter, order string) ([]searchedMessage, error) {
-	return r.store.readMessages(ctx, sqlSearch+filter.where()+order, filter.args)
+	return readMessages(ctx, r.store.db.Reader(), sqlSearch+filter.where()+order, filter.args)
 }
 
 func (r *searchRun) finds(m searchedMessage) bool {
@@ -241,6 +259,11 @@ func (r *searchRun) narrow(n gmailquery.Node) {
 			}
 		}
 	case gmailquery.Date:
+		if n.After {
+			r.since = max(r.since, n.At.Unix())
+		} else {
+			r.before = min(r.before, n.At.Unix())
+		}
 		r.filter.add("COALESCE(m.received_at, m.created_at) "+map[bool]string{true: ">=", false: "<"}[n.After]+" %s", dbtime.Of(n.At))
 	case gmailquery.MessageID:
 		r.filter.add("m.rfc_message_id = %s", n.ID)
@@ -298,6 +321,9 @@ type searchCursor struct {
 	at time.Time
 	id string
 }
+
+// firstID is before all ids of messages.
+const firstID = "0"
 
 func (c searchCursor) isZero() bool { return c.id == "" }
 

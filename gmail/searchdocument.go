@@ -22,7 +22,8 @@ func newSearchLabels(stored []postroom.Label) searchLabels {
 	l := searchLabels{ids: map[string][]string{}, keys: map[string]string{}, user: map[string]bool{}}
 	for _, id := range []string{
 		postroom.LabelInbox, postroom.LabelUnread, postroom.LabelStarred, postroom.LabelImportant, postroom.LabelSent,
-		postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash,
+		postroom.LabelDraft, postroom.LabelSpam, postroom.LabelTrash, "CHAT",
+		"CATEGORY_PERSONAL", "CATEGORY_SOCIAL", "CATEGORY_PROMOTIONS", "CATEGORY_UPDATES", "CATEGORY_FORUMS",
 	} {
 		l.add(postroom.Label{ID: id, Name: id, Type: postroom.LabelSystem})
 	}
@@ -41,6 +42,16 @@ func (l *searchLabels) add(label postroom.Label) {
 	l.user[label.ID] = label.Type == postroom.LabelUser
 }
 
+// userIDs returns the ids of the labels that are not Gmail's own.
+func (l *searchLabels) userIDs() (ids []string) {
+	for id, user := range l.user {
+		if user {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // document returns what a query looks at of a message that was received at the time. Words are read when they are asked for: most queries
 // name a field, and the body costs the most.
 func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.Document {
@@ -53,16 +64,7 @@ func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.D
 		}
 		d.UserLabel = d.UserLabel || l.user[id]
 	}
-	for _, a := range m.Attachments {
-		if a.Kind == "" && (!a.Inline || a.Filename != "") {
-			d.Marks = append(d.Marks, "attachment")
-		}
-	}
-	for _, link := range markedLinks {
-		if strings.Contains(m.BodyPlain, link.address) || strings.Contains(m.BodyHTML, link.address) {
-			d.Marks = append(d.Marks, link.mark)
-		}
-	}
+	d.Marks = marksOf(m)
 	return d
 }
 
@@ -110,6 +112,22 @@ func fieldTexts(m *postroom.Message, field gmailquery.Field) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// marksOf returns what has: finds in the message.
+func marksOf(m *postroom.Message) (marks []string) {
+	for _, a := range m.Attachments {
+		if a.Kind == "" && (!a.Inline || a.Filename != "") {
+			marks = append(marks, "attachment")
+			break
+		}
+	}
+	for _, link := range markedLinks {
+		if strings.Contains(m.BodyPlain, link.address) || strings.Contains(m.BodyHTML, link.address) {
+			marks = append(marks, link.mark)
+		}
+	}
+	return marks
 }
 
 // markedLinks are addresses that make a message one with a file at Google, or a film.

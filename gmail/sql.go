@@ -139,7 +139,7 @@ ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
   sent_at = excluded.sent_at,
   deleted_at = NULL,
   updated_at = excluded.updated_at
-RETURNING id`
+RETURNING id, COALESCE(received_at, created_at) AS at`
 
 	messageColumns = `
 SELECT m.id, m.account_id, m.thread_id, m.provider_message_id, t.provider_thread_id, m.labels_json, m.rfc_message_id,
@@ -283,6 +283,4 @@ ON CONFLICT (account_id, name_key) DO NOTHING`
 	sqlWantedLabel = `SELECT name FROM wanted_labels WHERE account_id = $1 AND name_key = $2`
 
 	sqlForgetWanted = `DELETE FROM wanted_labels WHERE account_id = $1 AND name_key = $2`
-
-	sqlForgetAllWanted = `DELETE FROM wanted_labels WHERE account_id = $1`
 )

@@ -17,7 +17,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels, and those of
+// Migrate creates the tables of this package (accounts, threads, messages, broken_messages, labels, and those of searches, of
 // reconciliations and of what is sent) or brings them up to date. Call it at every start; several processes may do so at once.
 func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {

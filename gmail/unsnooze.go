@@ -190,7 +190,7 @@ func wakeOnReply(ctx context.Context, tx queue.Tx, q *queue.Queue, sleeping []qu
 			return err
 		}
 		_, err := q.EnqueueTx(ctx, tx, queue.NewJob{Type: sleeping[i].Type, Payload: sleeping[i].Payload, Options: queue.Options{
-			MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(sleeping[i].Key), Tags: sleeping[i].Tags, LimitKey: sleeping[i].LimitKey,
+			MaxAttempts: wakeAttempts, Key: queue.WhileUnfinished(sleeping[i].Key.Name), Tags: sleeping[i].Tags, LimitKey: sleeping[i].LimitKey,
 		}})
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@
 // # Records
 //
 // [Records] keep, in the tables llm_calls, llm_spend and llm_answers, each call with its tokens, cost, latency and trace, what was
-// spent on each day, and for a day the answers. The answer of a call is stored before its caller sees it, so that a job which
+// spent on each day, and for a day the answers, unless an [AnswerCache] does, as package llm/rediscache. The answer of a call is stored before its caller sees it, so that a job which
 // fails after it does not ask again. An [Outage] is a model that is not asked until somebody acts or a day ends.
 //
 // # The way of a decision

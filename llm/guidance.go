@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,16 +8,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
-	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 )
 
 // ErrInvalidGuidance reports a direction or a rule that cannot be stored, with the field.
 var ErrInvalidGuidance = errors.New("invalid guidance")
+
+// ErrGuidanceChanged reports that a patch was made for an older revision of the direction or the rule.
+var ErrGuidanceChanged = errors.New("it has been changed meanwhile")
+
+// DefaultPriority is that of a direction or a rule for which nobody has chosen one.
+const DefaultPriority = 100
 
 // A Direction is a standing instruction in plain language, for all mail of an account or of all accounts.
 type Direction struct {
@@ -26,8 +28,10 @@ type Direction struct {
 	AccountID string // empty: all accounts
 	Text      string // 1 to 2000 characters
 	Enabled   bool
+	Priority  int // orders directions, low first, within ±1,000,000; then the older goes first
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	Revision  int64 // counts its changes, from 1
 }
 
 // A ScopedRule is a named instruction in plain language for some mail.
@@ -39,8 +43,10 @@ type ScopedRule struct {
 	ScopeRef    string // the id of the account, the domain, or the sender's address; empty for ScopeGlobal
 	Text        string // 1 to 2000 characters
 	Enabled     bool
+	Priority    int // as that of a direction
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Revision    int64 // counts its changes, from 1
 }
 
 // A Scope says which mail a [ScopedRule] is about.
@@ -75,7 +81,21 @@ func NewGuidanceStore(cfg GuidanceStoreConfig) (*GuidanceStore, error) {
 const (
 	maxInstruction = 2000 // characters of a direction, and of the text of a rule
 	maxRuleName    = 100
+	maxPriority    = 1_000_000
 )
+
+func checkPriority(n int) error {
+	if n < -maxPriority || n > maxPriority {
+		return fmt.Errorf("%w: Priority is %d; it must be within ±%d", ErrInvalidGuidance, n, maxPriority)
+	}
+	return nil
+}
+
+// checked is the direction as it is stored.
+func (d Direction) checked() (Direction, error) {
+	d.Text, d.AccountID = dbvalue.Clean(d.Text), dbvalue.Clean(strings.TrimSpace(d.AccountID))
+	return d, errors.Join(bounded("Text", d.Text, maxInstruction), checkPriority(d.Priority))
+}
 
 func bounded(field, text string, limit int) error {
 	switch n := utf8.RuneCountInString(text); {
@@ -93,7 +113,8 @@ func (r ScopedRule) checked() (ScopedRule, error) {
 		r.Scope = ScopeGlobal
 	}
 	r.Name, r.ScopeRef = dbvalue.Clean(strings.TrimSpace(r.Name)), dbvalue.Clean(strings.TrimSpace(r.ScopeRef))
-	if err := errors.Join(bounded("Name", r.Name, maxRuleName), bounded("Text", r.Text, maxInstruction)); err != nil {
+	r.Text, r.Description = dbvalue.Clean(r.Text), dbvalue.Clean(r.Description)
+	if err := errors.Join(bounded("Name", r.Name, maxRuleName), bounded("Text", r.Text, maxInstruction), checkPriority(r.Priority)); err != nil {
 		return r, err
 	}
 	switch r.Scope {
@@ -119,67 +140,6 @@ func (r ScopedRule) checked() (ScopedRule, error) {
 		return r, fmt.Errorf("%w: Scope is %q; use global, account, domain or sender", ErrInvalidGuidance, string(r.Scope))
 	}
 	return r, nil
-}
-
-// SaveDirection stores a new direction under a new id, or changes the one that has the id, and returns it as stored.
-func (s *GuidanceStore) SaveDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
-	if err := bounded("Text", d.Text, maxInstruction); err != nil {
-		return d, err
-	}
-	now, isNew := queue.Now(tx), d.ID == ""
-	d.UpdatedAt = now
-	if isNew {
-		id, err := uuid7.New()
-		if err != nil {
-			return d, err
-		}
-		d.ID, d.CreatedAt = id, now
-		_, err = tx.ExecContext(ctx, sqlInsertDirection, d.ID, d.AccountID, dbvalue.Clean(d.Text), dbvalue.Number(d.Enabled), dbtime.Of(now), dbtime.Of(now))
-		return d, failed("store direction", d.ID, err)
-	}
-	n, err := dbquery.Exec(ctx, tx, sqlUpdateDirection, d.AccountID, dbvalue.Clean(d.Text), dbvalue.Number(d.Enabled), dbtime.Of(now), d.ID)
-	return d, changed("direction", d.ID, n, err)
-}
-
-// SaveRule stores a new rule under a new id, or changes the one that has the id, and returns it as stored.
-func (s *GuidanceStore) SaveRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
-	r, err := r.checked()
-	if err != nil {
-		return r, err
-	}
-	var taken int
-	if err := dbquery.Get(ctx, tx, &taken, sqlRuleNamed, r.Name, r.ID); err != nil {
-		return r, failed("store rule", r.Name, err)
-	}
-	if taken > 0 {
-		return r, fmt.Errorf("%w: another rule has the name %q", ErrInvalidGuidance, r.Name)
-	}
-	now := queue.Now(tx)
-	r.UpdatedAt = now
-	text, description, enabled := dbvalue.Clean(r.Text), dbvalue.Clean(r.Description), dbvalue.Number(r.Enabled)
-	if r.ID == "" {
-		id, err := uuid7.New()
-		if err != nil {
-			return r, err
-		}
-		r.ID, r.CreatedAt = id, now
-		_, err = tx.ExecContext(ctx, sqlInsertRule, r.ID, r.Name, description, r.Scope, r.ScopeRef, text, enabled, dbtime.Of(now), dbtime.Of(now))
-		return r, failed("store rule", r.Name, err)
-	}
-	n, err := dbquery.Exec(ctx, tx, sqlUpdateRule, r.Name, description, r.Scope, r.ScopeRef, text, enabled, dbtime.Of(now), r.ID)
-	return r, changed("rule", r.ID, n, err)
-}
-
-// DeleteDirection deletes a direction.
-func (s *GuidanceStore) DeleteDirection(ctx context.Context, tx queue.Tx, id string) error {
-	n, err := dbquery.Exec(ctx, tx, sqlDeleteDirection, id)
-	return changed("direction", id, n, err)
-}
-
-// DeleteRule deletes a rule.
-func (s *GuidanceStore) DeleteRule(ctx context.Context, tx queue.Tx, id string) error {
-	n, err := dbquery.Exec(ctx, tx, sqlDeleteRule, id)
-	return changed("rule", id, n, err)
 }
 
 func failed(what, name string, err error) error {

@@ -2,9 +2,10 @@ package llm_test
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,7 +37,7 @@ func (d *desk) write(fn func(ctx context.Context, tx queue.Tx) error) error {
 
 func (d *desk) direction(account, text string) (saved llm.Direction) {
 	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		saved, err = d.SaveDirection(ctx, tx, llm.Direction{AccountID: account, Text: text, Enabled: true})
+		saved, err = d.CreateDirection(ctx, tx, llm.Direction{AccountID: account, Text: text, Enabled: true})
 		return err
 	}))
 	return saved
@@ -45,7 +46,7 @@ func (d *desk) direction(account, text string) (saved llm.Direction) {
 func (d *desk) rule(r llm.ScopedRule) (saved llm.ScopedRule, err error) {
 	r.Enabled = true
 	err = d.write(func(ctx context.Context, tx queue.Tx) (err error) {
-		saved, err = d.SaveRule(ctx, tx, r)
+		saved, err = d.CreateRule(ctx, tx, r)
 		return err
 	})
 	return saved, err
@@ -67,8 +68,8 @@ func TestGuidanceIsThatOfTheMessage(t *testing.T) {
 		}
 		off, err := d.rule(llm.ScopedRule{Name: "off", Text: "x"})
 		require.NoError(t, err)
-		off.Enabled = false
-		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error { _, err := d.SaveRule(ctx, tx, off); return err }))
+		_, err = d.patchRule(off.ID, llm.ScopedRulePatch{Enabled: new(false)})
+		require.NoError(t, err)
 
 		g, err := d.Guidance(t.Context(), llm.Newsletter())
 		require.NoError(t, err)
@@ -86,24 +87,39 @@ func TestGuidanceIsChangedAndDeleted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db)
 		first := d.direction("", "Be careful.")
-		changed := first
-		changed.Text, changed.Enabled = "Be bold.", false
-		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error { _, err := d.SaveDirection(ctx, tx, changed); return err }))
+		changed, err := d.patchDirection(first.ID, llm.DirectionPatch{Text: new("Be bold."), Enabled: new(false), Revision: first.Revision})
+		require.NoError(t, err)
+		require.EqualValues(t, 2, changed.Revision)
+		_, err = d.patchDirection(first.ID, llm.DirectionPatch{Text: new("Be late."), Revision: first.Revision})
+		require.ErrorIs(t, err, llm.ErrGuidanceChanged)
+		require.ErrorContains(t, err, "read it again")
+		_, err = d.patchDirection(first.ID, llm.DirectionPatch{Text: new(" ")})
+		require.ErrorIs(t, err, llm.ErrInvalidGuidance)
 		all, err := d.Directions(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, 1)
 		require.Equal(t, "Be bold.", all[0].Text)
 		require.False(t, all[0].Enabled)
-		require.True(t, first.CreatedAt.Truncate(time.Microsecond).Equal(all[0].CreatedAt))
+		require.True(t, first.CreatedAt.Equal(all[0].CreatedAt))
+		one, err := d.Direction(t.Context(), first.ID)
+		require.NoError(t, err)
+		require.Equal(t, all[0], one)
 
 		rule, err := d.rule(llm.ScopedRule{Name: "shops", Description: "why", Text: "x"})
 		require.NoError(t, err)
 		require.Equal(t, llm.ScopeGlobal, rule.Scope)
 		_, err = d.rule(llm.ScopedRule{Name: " shops ", Text: "y"})
 		require.ErrorContains(t, err, `another rule has the name "shops"`)
-		rule.Text = "z"
-		_, err = d.rule(rule)
+		_, err = d.patchRule(rule.ID, llm.ScopedRulePatch{Name: new("shops"), Text: new("z"), Revision: 1})
 		require.NoError(t, err, "its own name is no other's")
+		_, err = d.patchRule(rule.ID, llm.ScopedRulePatch{Text: new("late"), Revision: 1})
+		require.ErrorIs(t, err, llm.ErrGuidanceChanged)
+		scoped, err := d.patchRule(rule.ID, llm.ScopedRulePatch{Scope: new(llm.ScopeDomain), ScopeRef: new("Shop.example")})
+		require.NoError(t, err)
+		require.Equal(t, "shop.example", scoped.ScopeRef)
+		scoped, err = d.patchRule(rule.ID, llm.ScopedRulePatch{Scope: new(llm.ScopeGlobal)})
+		require.NoError(t, err)
+		require.Empty(t, scoped.ScopeRef)
 		rules, err := d.Rules(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "z", rules[0].Text)
@@ -117,8 +133,79 @@ func TestGuidanceIsChangedAndDeleted(t *testing.T) {
 			err = d.write(func(ctx context.Context, tx queue.Tx) error { return d.DeleteRule(ctx, tx, rule.ID) })
 		}
 		require.ErrorIs(t, err, postroom.ErrNotFound)
-		_, err = d.rule(rule)
+		_, err = d.patchRule(rule.ID, llm.ScopedRulePatch{})
 		require.ErrorIs(t, err, postroom.ErrNotFound, "what is deleted is not changed")
+		_, err = d.patchDirection(first.ID, llm.DirectionPatch{})
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+		_, err = d.Rule(t.Context(), rule.ID)
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+		_, err = d.Direction(t.Context(), first.ID)
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
+
+func (d *desk) patchDirection(id string, p llm.DirectionPatch) (changed llm.Direction, err error) {
+	err = d.write(func(ctx context.Context, tx queue.Tx) (err error) {
+		changed, err = d.PatchDirection(ctx, tx, id, p)
+		return err
+	})
+	return changed, err
+}
+
+func (d *desk) patchRule(id string, p llm.ScopedRulePatch) (changed llm.ScopedRule, err error) {
+	err = d.write(func(ctx context.Context, tx queue.Tx) (err error) {
+		changed, err = d.PatchRule(ctx, tx, id, p)
+		return err
+	})
+	return changed, err
+}
+
+func TestTheOrderOfGuidance(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db)
+		a, b := d.direction("", "a"), d.direction("", "b")
+		_, err := d.patchDirection(b.ID, llm.DirectionPatch{Priority: new(-5)})
+		require.NoError(t, err)
+		order := func() (texts []string) {
+			g, err := d.Guidance(t.Context(), &postroom.Message{AccountID: "x"})
+			require.NoError(t, err)
+			return g.Directions
+		}
+		require.Equal(t, []string{"b", "a"}, order())
+		one, err := d.rule(llm.ScopedRule{Name: "one", Text: "1", Priority: 1})
+		require.NoError(t, err)
+		two, err := d.rule(llm.ScopedRule{Name: "two", Text: "2", Priority: 2})
+		require.NoError(t, err)
+
+		// Each swap is whole, also of those that come at once from both sides.
+		var wg sync.WaitGroup
+		errs := make([]error, 10)
+		for i := range errs {
+			wg.Go(func() {
+				errs[i] = d.write(func(ctx context.Context, tx queue.Tx) error {
+					if i%2 == 0 {
+						return errors.Join(d.SwapDirections(ctx, tx, a.ID, b.ID), d.SwapRules(ctx, tx, one.ID, two.ID))
+					}
+					return errors.Join(d.SwapDirections(ctx, tx, b.ID, a.ID), d.SwapRules(ctx, tx, two.ID, one.ID))
+				})
+			})
+		}
+		wg.Wait()
+		require.NoError(t, errors.Join(errs...))
+		require.Equal(t, []string{"b", "a"}, order(), "ten swaps are none")
+		require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error { return d.SwapDirections(ctx, tx, a.ID, b.ID) }))
+		require.Equal(t, []string{"a", "b"}, order())
+		now, err := d.Direction(t.Context(), a.ID)
+		require.NoError(t, err)
+		require.EqualValues(t, 12, now.Revision)
+
+		for id, want := range map[string]error{a.ID: llm.ErrSameGuidance, "none": postroom.ErrNotFound} {
+			err := d.write(func(ctx context.Context, tx queue.Tx) error { return d.SwapDirections(ctx, tx, a.ID, id) })
+			require.ErrorIs(t, err, want)
+		}
+		require.Equal(t, []string{"a", "b"}, order(), "a swap with nothing changes nothing")
+		_, err = d.rule(llm.ScopedRule{Name: "far", Text: "x", Priority: 1_000_001})
+		require.ErrorIs(t, err, llm.ErrInvalidGuidance)
 	})
 }
 
@@ -140,7 +227,7 @@ func TestBadGuidanceIsNotStored(t *testing.T) {
 		require.ErrorContains(t, err, words)
 	}
 	err := d.write(func(ctx context.Context, tx queue.Tx) error {
-		_, err := d.SaveDirection(ctx, tx, llm.Direction{Text: " "})
+		_, err := d.CreateDirection(ctx, tx, llm.Direction{Text: " "})
 		return err
 	})
 	require.ErrorIs(t, err, llm.ErrInvalidGuidance)

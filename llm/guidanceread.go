@@ -2,6 +2,8 @@ package llm
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,8 +17,17 @@ type directionRow struct {
 	AccountID string      `db:"account_id"`
 	Content   string      `db:"content"`
 	Enabled   bool        `db:"enabled"`
+	Priority  int         `db:"priority"`
 	CreatedAt dbtime.Time `db:"created_at"`
 	UpdatedAt dbtime.Time `db:"updated_at"`
+	Revision  int64       `db:"revision"`
+}
+
+func (r *directionRow) value() Direction {
+	return Direction{
+		ID: r.ID, AccountID: r.AccountID, Text: r.Content, Enabled: r.Enabled, Priority: r.Priority,
+		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, Revision: r.Revision,
+	}
 }
 
 type ruleRow struct {
@@ -27,11 +38,49 @@ type ruleRow struct {
 	ScopeRef    string      `db:"scope_ref"`
 	Text        string      `db:"rule_text"`
 	Enabled     bool        `db:"enabled"`
+	Priority    int         `db:"priority"`
 	CreatedAt   dbtime.Time `db:"created_at"`
 	UpdatedAt   dbtime.Time `db:"updated_at"`
+	Revision    int64       `db:"revision"`
 }
 
-// Directions returns all directions in the order in which they were stored, disabled ones included.
+func (r *ruleRow) value() ScopedRule {
+	return ScopedRule{
+		ID: r.ID, Name: r.Name, Description: r.Description, Scope: r.Scope, ScopeRef: r.ScopeRef, Text: r.Text, Enabled: r.Enabled,
+		Priority: r.Priority, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, Revision: r.Revision,
+	}
+}
+
+// Direction returns one direction.
+func (s *GuidanceStore) Direction(ctx context.Context, id string) (Direction, error) {
+	return getDirection(ctx, s.db.Reader(), id)
+}
+
+func getDirection(ctx context.Context, q dbquery.Querier, id string) (Direction, error) {
+	var row directionRow
+	err := dbquery.Get(ctx, q, &row, sqlDirection, id)
+	return row.value(), failed("read direction", id, missing(err))
+}
+
+// Rule returns one rule.
+func (s *GuidanceStore) Rule(ctx context.Context, id string) (ScopedRule, error) {
+	return getRule(ctx, s.db.Reader(), id)
+}
+
+func getRule(ctx context.Context, q dbquery.Querier, id string) (ScopedRule, error) {
+	var row ruleRow
+	err := dbquery.Get(ctx, q, &row, sqlRule, id)
+	return row.value(), failed("read rule", id, missing(err))
+}
+
+func missing(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return postroom.ErrNotFound
+	}
+	return err
+}
+
+// Directions returns all directions in their order, disabled ones included.
 func (s *GuidanceStore) Directions(ctx context.Context) ([]Direction, error) {
 	return s.directions(ctx, sqlDirections)
 }
@@ -42,13 +91,13 @@ func (s *GuidanceStore) directions(ctx context.Context, query string, args ...an
 		return nil, fmt.Errorf("read directions: %w", err)
 	}
 	list := make([]Direction, len(rows))
-	for i, r := range rows {
-		list[i] = Direction{ID: r.ID, AccountID: r.AccountID, Text: r.Content, Enabled: r.Enabled, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time}
+	for i := range rows {
+		list[i] = rows[i].value()
 	}
 	return list, nil
 }
 
-// Rules returns all rules in the order in which they were stored, disabled ones included.
+// Rules returns all rules in their order, disabled ones included.
 func (s *GuidanceStore) Rules(ctx context.Context) ([]ScopedRule, error) {
 	return s.rules(ctx, sqlRules)
 }
@@ -59,11 +108,8 @@ func (s *GuidanceStore) rules(ctx context.Context, query string, args ...any) ([
 		return nil, fmt.Errorf("read rules: %w", err)
 	}
 	list := make([]ScopedRule, len(rows))
-	for i, r := range rows {
-		list[i] = ScopedRule{
-			ID: r.ID, Name: r.Name, Description: r.Description, Scope: r.Scope, ScopeRef: r.ScopeRef, Text: r.Text, Enabled: r.Enabled,
-			CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
-		}
+	for i := range rows {
+		list[i] = rows[i].value()
 	}
 	return list, nil
 }

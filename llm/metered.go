@@ -46,6 +46,9 @@ type MeteredConfig struct {
 	KeepAnswers time.Duration
 	// ShareAnswers gives an account the answers that another has paid for. They may quote the mail of the other. Default false.
 	ShareAnswers bool
+	// Answers keep the answers. What they cannot keep the database does, and a call waits for neither longer than they let it. Default nil:
+	// the database of Records, in the transaction that records the call.
+	Answers AnswerCache
 	// Logger receives what could not be recorded after a call. Default nil: slog.Default().
 	Logger *slog.Logger
 }
@@ -65,6 +68,9 @@ func NewMetered(cfg MeteredConfig) (*Metered, error) {
 		return nil, err
 	}
 	if err := fields.Required("llm: MeteredConfig.Records", cfg.Records, "what NewRecords returns"); err != nil {
+		return nil, err
+	}
+	if err := fields.Optional("llm: MeteredConfig.Answers", cfg.Answers); err != nil {
 		return nil, err
 	}
 	if named, ok := cfg.Client.(interface{ Model() string }); ok && cfg.Model == "" {
@@ -146,17 +152,13 @@ func (m *Metered) kept(ctx context.Context, req *Request, key string) (*Response
 	if m.cfg.KeepAnswers < 0 {
 		return nil, nil
 	}
+	answer, ok, err := m.answerOf(ctx, key)
+	if err != nil || !ok {
+		return nil, err
+	}
 	db := m.cfg.Records.cfg.DB
-	var answer string
-	err := dbquery.Get(ctx, db.Reader(), &answer, sqlAnswer, key, dbtime.Of(time.Now()))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for an answer of %s: %w", m.cfg.Model, err)
-	}
 	var resp Response
-	if json.Unmarshal([]byte(answer), &resp) != nil {
+	if json.Unmarshal(answer, &resp) != nil {
 		return nil, nil //nolint:nilerr // what cannot be read is asked for again
 	}
 	resp.Cached, resp.Cost, resp.Usage = true, 0, Usage{}
@@ -315,7 +317,14 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		correction.Calls = -1
 	}
 	out, ended := outageOf(failure), false
-	err := m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+	if failure != nil {
+		resp = nil
+	}
+	answer, err := m.keepElsewhere(ctx, key, resp)
+	if err != nil {
+		return err
+	}
+	err = m.cfg.Records.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := m.spend(ctx, tx, call, correction, time.Time{}); err != nil {
 			return err
 		}
@@ -333,7 +342,7 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 		if ended, err = m.answered(ctx, tx, call.account); err != nil {
 			return err
 		}
-		return m.keep(ctx, tx, key, resp)
+		return m.keep(ctx, tx, key, answer)
 	})
 	if err == nil {
 		m.tell(ctx, out)
@@ -341,18 +350,5 @@ func (m *Metered) finish(ctx context.Context, call *meteredCall, key string, res
 	if err == nil && ended {
 		m.cfg.Logger.InfoContext(ctx, "a model that was not asked answers again", "model", m.cfg.Model, "account_id", call.account)
 	}
-	return err
-}
-
-// keep keeps an answer for equal requests.
-func (m *Metered) keep(ctx context.Context, tx queue.Tx, key string, resp *Response) error {
-	if m.cfg.KeepAnswers < 0 {
-		return nil
-	}
-	answer, err := json.Marshal(resp)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, sqlKeepAnswer, key, string(answer), dbtime.Of(queue.Now(tx).Add(m.cfg.KeepAnswers)))
 	return err
 }

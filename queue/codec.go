@@ -166,6 +166,9 @@ func (c *codecs) readClaimed(job *Job) (err error) {
 			err = &PanicError{Value: v, Stack: string(debug.Stack())}
 		}
 	}()
+	if job.Attempt >= driver.LastAttempt {
+		return fmt.Errorf("attempt %d cannot be told from the next: something else than the queue has altered the row of the job; put its attempt right, and retry it", job.Attempt)
+	}
 	return c.readJob(job)
 }
 

@@ -132,11 +132,8 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 	if err != nil {
 		return driver.InsertJob{}, err
 	}
-	row := driver.InsertJob{
-		ID: id.String(), Type: j.Type, Payload: payload, Priority: j.Priority, Key: driver.Key(j.Key), MaxAttempts: j.MaxAttempts,
-		NotBefore: dbtime.Truncate(j.NotBefore), ExpiresAt: dbtime.Truncate(j.ExpiresAt),
-		LimitKey: j.LimitKey, UserID: j.UserID, Tags: j.Tags,
-	}
+	row := driver.InsertJob{Job: driver.Job{ID: id.String(), Type: j.Type, Options: driver.Options(j.Options)}}
+	row.NotBefore, row.ExpiresAt = dbtime.Truncate(j.NotBefore), dbtime.Truncate(j.ExpiresAt)
 	if row.MaxAttempts == 0 {
 		row.MaxAttempts = defaultMaxAttempts
 	}
@@ -144,7 +141,7 @@ func (q *Queue) row(j *NewJob) (driver.InsertJob, error) {
 		row.LimitKey = driver.CoalescePrefix + row.Key.Name
 	}
 	if row.Key.Name != "" {
-		row.Fingerprint = q.codecs.fingerprints(row.Type, row.Payload)[0]
+		row.Fingerprint = q.codecs.fingerprints(row.Type, payload)[0]
 	}
 	if row.Payload, err = q.codecs.encode(payload, payloadPlace(row.Type, row.ID), row.Fingerprint); err != nil {
 		return driver.InsertJob{}, fmt.Errorf("payload of %s: %w", j.Type, err)

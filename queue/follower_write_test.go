@@ -189,7 +189,7 @@ func (f *follower) end(t *rapid.T) change {
 		switch out.State = queue.StateQueued; out.Kind {
 		case queue.KindCompleted:
 			out.State = queue.StateCompleted
-			out.Plain = job.LimitKey == "" && job.KeyScope != driver.KeyUnfinished && job.KeyScope != driver.KeyCoalesce
+			out.Plain = job.LimitKey == "" && job.Key.Scope != driver.KeyUnfinished && job.Key.Scope != driver.KeyCoalesce
 		case driver.KindReleased:
 		default:
 			out.Error, out.NotBefore = "ended", f.model.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "again in"))

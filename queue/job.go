@@ -31,14 +31,16 @@ func States() []State { return driver.States() }
 
 // A Job is one stored job.
 type Job struct {
-	ID       string // UUIDv7
-	Type     string
-	Payload  json.RawMessage
-	Priority int
-	State    State
+	ID      string // UUIDv7
+	Type    string
+	Payload json.RawMessage
 
-	// NotBefore is when the job is, or was, due.
-	NotBefore time.Time
+	// Options are those of the job, with the names of [Options], as they stand: NotBefore is when the job is, or was, due,
+	// MaxAttempts and the LimitKey of a key that coalesces are what the queue has chosen, and Key.Period is not kept. To
+	// enqueue another job like it, convert them: queue.Options(job.Options).
+	driver.Options
+
+	State State
 
 	// Attempt counts the claims so far; a write about the current one names its number.
 	Attempt int
@@ -46,19 +48,10 @@ type Job struct {
 	Failures      int
 	Interruptions int
 	Crashes       int
-	// MaxAttempts is how many failures end the job.
-	MaxAttempts int
 
 	// WorkerID is the process that runs the job, or ran it last.
 	WorkerID string
 
-	Key      string // empty without an idempotency key
-	KeyScope KeyScope
-	LimitKey string // empty without one; see Options
-	UserID   string
-	Tags     []string
-	// ExpiresAt is when the job is no longer worth starting; zero: never.
-	ExpiresAt time.Time
 	// TraceParent is the trace context that the job was enqueued in (W3C Trace Context); empty without one.
 	TraceParent string
 
@@ -95,7 +88,7 @@ func (j *Job) lease() driver.Lease { return driver.Lease{JobID: j.ID, Attempt: j
 
 // plain reports what [driver.Outcome].Plain says.
 func (j *Job) plain() bool {
-	return j.LimitKey == "" && j.KeyScope != driver.KeyUnfinished && j.KeyScope != driver.KeyCoalesce
+	return j.LimitKey == "" && j.Key.Scope != driver.KeyUnfinished && j.Key.Scope != driver.KeyCoalesce
 }
 
 // A Type names a kind of job and fixes its payload, which is stored as JSON. Declare it as a constant:
@@ -149,12 +142,7 @@ type KeyScope = driver.KeyScope
 
 // A Key makes enqueueing idempotent: while it is taken, enqueueing the same type and payload again returns the first
 // job's id, and anything else fails with [ErrKeyConflict]. Make one with [Forever], [WhileUnfinished], [ForPeriod] or [Coalesce].
-type Key struct {
-	Name  string // not empty, at most 1000 bytes
-	Scope KeyScope
-	// Period is how long a key of scope period is taken; at least 1 ms. Zero with the other scopes.
-	Period time.Duration
-}
+type Key = driver.Key
 
 // Forever is a key that is never freed: what it names happens once.
 func Forever(name string) Key { return Key{Name: name, Scope: driver.KeyForever} }

@@ -113,7 +113,7 @@ func (m *model) limitsOn(j *modelJob) (limits []modelLimit) {
 			limits = append(limits, modelLimit{l, of})
 		}
 	}
-	if j.KeyScope == driver.KeyCoalesce {
+	if j.Key.Scope == driver.KeyCoalesce {
 		return append(limits, modelLimit{queue.LimitStatus{Limit: queue.Limit{MaxRunning: 1}}, queue.ForKey(j.LimitKey)})
 	}
 	if j.LimitKey == "" {

@@ -22,7 +22,7 @@ func (m *model) enqueue(batch []queue.NewJob) ([]queue.EnqueueResult, error) {
 			return nil, err
 		}
 		job := m.newJob(results[i].ID, string(payload), &batch[i])
-		if job.Key != "" {
+		if job.Key.Name != "" {
 			if holder := m.take(job, batch[i].Key.Period); holder.JobID != job.ID {
 				results[i] = queue.EnqueueResult{ID: holder.JobID, Duplicate: true}
 				if holder.jobType != job.Type || holder.payload != string(payload) {
@@ -38,32 +38,32 @@ func (m *model) enqueue(batch []queue.NewJob) ([]queue.EnqueueResult, error) {
 
 func (m *model) newJob(id, payload string, n *queue.NewJob) *modelJob {
 	j := &modelJob{steps: map[string]queue.StepRecord{}, Job: queue.Job{
-		ID: id, Type: n.Type, Payload: json.RawMessage(payload), Priority: n.Priority, MaxAttempts: n.MaxAttempts,
-		Key: n.Key.Name, KeyScope: n.Key.Scope, LimitKey: n.LimitKey, UserID: n.UserID, Tags: n.Tags, ExpiresAt: n.ExpiresAt,
-		State: queue.StateQueued, NotBefore: n.NotBefore, CreatedAt: m.now, UpdatedAt: m.now,
+		ID: id, Type: n.Type, Payload: json.RawMessage(payload), Options: driver.Options(n.Options),
+		State: queue.StateQueued, CreatedAt: m.now, UpdatedAt: m.now,
 	}}
+	j.Key.Period = 0
 	if j.due = !n.NotBefore.After(m.now); j.due {
 		j.NotBefore = m.now
 	}
 	if j.MaxAttempts == 0 {
 		j.MaxAttempts = 5
 	}
-	if j.KeyScope == driver.KeyCoalesce {
-		j.LimitKey = "coalesce:" + j.Key
+	if j.Key.Scope == driver.KeyCoalesce {
+		j.LimitKey = "coalesce:" + j.Key.Name
 	}
 	return j
 }
 
 // take takes the job's key if it is free, and returns who has it then.
 func (m *model) take(j *modelJob, period time.Duration) modelKey {
-	if holder, taken := m.keys[j.Key]; taken && holder.JobID != j.ID && !m.free(holder) {
+	if holder, taken := m.keys[j.Key.Name]; taken && holder.JobID != j.ID && !m.free(holder) {
 		return holder
 	}
-	k := modelKey{Key: j.Key, JobID: j.ID, Scope: j.KeyScope, jobType: j.Type, payload: string(j.Payload)}
+	k := modelKey{Key: j.Key.Name, JobID: j.ID, Scope: j.Key.Scope, jobType: j.Type, payload: string(j.Payload)}
 	if k.Scope == driver.KeyPeriod {
 		k.Expires = m.now.Add(period)
 	}
-	m.keys[j.Key] = k
+	m.keys[j.Key.Name] = k
 	return k
 }
 
@@ -78,8 +78,8 @@ func (m *model) free(k modelKey) bool {
 // end is the end of a job, which frees its key.
 func (m *model) end(j *modelJob, state queue.State) {
 	j.State, j.FinishedAt = state, m.now
-	if k := m.keys[j.Key]; k.JobID == j.ID && (k.Scope == driver.KeyUnfinished || k.Scope == driver.KeyCoalesce) {
-		delete(m.keys, j.Key)
+	if k := m.keys[j.Key.Name]; k.JobID == j.ID && (k.Scope == driver.KeyUnfinished || k.Scope == driver.KeyCoalesce) {
+		delete(m.keys, j.Key.Name)
 	}
 }
 
@@ -151,8 +151,8 @@ func (j *modelJob) record(kind, text string, at time.Time) {
 
 // again queues a job that was running, unless another waits under its key for the same.
 func (m *model) again(j *modelJob, until time.Time) {
-	if j.KeyScope == driver.KeyCoalesce {
-		if k, taken := m.keys[j.Key]; taken && k.JobID != j.ID && k.Scope == driver.KeyCoalesce {
+	if j.Key.Scope == driver.KeyCoalesce {
+		if k, taken := m.keys[j.Key.Name]; taken && k.JobID != j.ID && k.Scope == driver.KeyCoalesce {
 			j.State, j.LastError, j.FinishedAt = queue.StateCanceled, "superseded by "+k.JobID, m.now
 			return
 		}
@@ -235,7 +235,7 @@ func (m *model) retry(id string) error {
 	case !j.State.Finished():
 		return queue.ErrNotFinished
 	}
-	if j.KeyScope == driver.KeyUnfinished || j.KeyScope == driver.KeyCoalesce {
+	if j.Key.Scope == driver.KeyUnfinished || j.Key.Scope == driver.KeyCoalesce {
 		if m.take(j, 0).JobID != j.ID {
 			return queue.ErrKeyConflict
 		}

@@ -124,7 +124,7 @@ func (m *model) find(f queue.Filter) (jobs []queue.Job) {
 	for _, j := range slices.Backward(m.sorted()) {
 		if (len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
 			(len(f.Types) == 0 || slices.Contains(f.Types, j.Type)) &&
-			(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
+			(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key.Name) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
 			!slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(j.Tags, tag) }) &&
 			(f.CreatedFrom.IsZero() || !j.CreatedAt.Before(f.CreatedFrom)) && (f.CreatedBefore.IsZero() || j.CreatedAt.Before(f.CreatedBefore)) &&
 			(f.Before == "" || j.ID < f.Before) && len(jobs) < cmp.Or(f.Limit, 1000) {

@@ -49,6 +49,22 @@ func TestNilContextIsRefused(t *testing.T) {
 			"Attempts":  func() error { _, err := q.Attempts(none, id); return err },
 			"Stats":     func() error { _, err := queueadmin.ReadStats(none, q, nil); return err },
 			"Wait":      func() error { _, err := q.Wait(none, id); return err },
+			"Next": func() error {
+				events, err := q.Subscribe(queue.EventFilter{})
+				require.NoError(t, err)
+				defer events.Close()
+				_, err = events.Next(none)
+				return err
+			},
+			"Redrive": func() error { _, err := q.Redrive(none, queue.Filter{All: true}); return err },
+			"Retry":   func() error { return q.Retry(none, id) },
+			"Steps":   func() error { _, err := q.Steps(none, id); return err },
+			"Logs":    func() error { _, err := q.Logs(none, id); return err },
+			"Fail":    func() error { return held.Fail(none, driver.ErrNotRunning) },
+			"Cursor":  func() error { _, _, err := queue.Cursor[int](none, held, "s"); return err },
+			"Doctor":  func() error { _, err := queueadmin.Doctor(none, q); return err },
+			"Explain": func() error { _, err := queueadmin.Explain(none, q, id); return err },
+			"Pause":   func() error { return q.Pause(none, target) },
 			"Run": func() error {
 				d, err := queue.NewDispatcher(q, nil)
 				require.NoError(t, err)

@@ -70,7 +70,7 @@ func (q *Queue) byKey(ctx context.Context, tx *driver.WriteTx, ids []string) ([]
 	}
 	keys := make(map[string]string, len(jobs))
 	for i := range jobs {
-		keys[jobs[i].ID] = jobs[i].Key
+		keys[jobs[i].ID] = jobs[i].Key.Name
 	}
 	ordered := slices.Clone(ids)
 	slices.SortStableFunc(ordered, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })

@@ -109,12 +109,12 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 		out.State = StateFailed
 	case v.spared:
 		out.Kind = KindInterrupted
-		if job.Interruptions+1 > budget.Interruptions {
+		if job.Interruptions >= budget.Interruptions {
 			out.State = StateFailed
 			out.Error = fmt.Sprintf("%s (gave up after %d interruptions)", out.Error, job.Interruptions+1)
 		}
 		out.NotBefore = now.Add(v.delay)
-	case job.Failures+1 >= job.MaxAttempts:
+	case job.Failures >= job.MaxAttempts-1:
 		out.State = StateFailed
 	default:
 		delay := v.delay
@@ -132,7 +132,7 @@ func judgeCrash(job *Job, now time.Time, budget Budget) driver.Outcome {
 		Lease: job.lease(), State: StateQueued, Kind: KindCrashed, NotBefore: now, At: now,
 		Error: fmt.Sprintf("worker %s died", job.WorkerID),
 	}
-	if job.Crashes+1 > budget.Crashes {
+	if job.Crashes >= budget.Crashes {
 		out.State = StateFailed
 		out.Error = fmt.Sprintf("%s (gave up after %d crashes: the job may be what kills its workers)", out.Error, job.Crashes+1)
 	}

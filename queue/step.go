@@ -168,6 +168,9 @@ func (a *Attempt) stored(ctx context.Context, name string, result any) (bool, er
 
 // step looks among the steps of earlier attempts, read once, and those of this one.
 func (a *Attempt) step(ctx context.Context, name string) (StepRecord, bool, error) {
+	if err := validContext(ctx); err != nil {
+		return StepRecord{}, false, wrap("step", a.job.ID, err)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.steps == nil {

@@ -20,6 +20,9 @@ type Subscription struct {
 
 // Next returns the next event, or waits for it. The error is ctx's, or [ErrSubscriptionClosed].
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
+	if err := validContext(ctx); err != nil {
+		return Event{}, wrap("next event", "", err)
+	}
 	for {
 		if e, ok := s.pop(); ok {
 			return e, nil

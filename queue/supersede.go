@@ -12,7 +12,7 @@ import (
 
 // coalescing names the job if it may have been superseded.
 func coalescing(job *Job, out *driver.Outcome, answer error) (ids []string) {
-	if answer == nil && out.State == StateQueued && job.KeyScope == driver.KeyCoalesce {
+	if answer == nil && out.State == StateQueued && job.Key.Scope == driver.KeyCoalesce {
 		ids = append(ids, job.ID)
 	}
 	return ids

@@ -44,15 +44,16 @@ func (j *NewJob) validate() error {
 	case j.MaxAttempts < 0 || j.MaxAttempts > maxMaxAttempts:
 		return fmt.Errorf("%w: MaxAttempts is %d; it must be within 1 and %d", ErrInvalidJob, j.MaxAttempts, maxMaxAttempts)
 	}
-	switch {
+	switch coalesces := j.Key.Scope == driver.KeyCoalesce; {
+	case coalesces && j.LimitKey == driver.CoalescePrefix+j.Key.Name: // as a stored job has them
 	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
 		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, j.LimitKey, driver.CoalescePrefix)
-	case j.LimitKey != "" && j.Key.Scope == driver.KeyCoalesce:
+	case coalesces && j.LimitKey != "":
 		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, j.LimitKey)
 	}
 	for _, err := range []error{
 		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),
-		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), j.Key.validate(),
+		validText("UserID", j.UserID, maxNameLength), validTags(j.Tags), validKey(j.Key),
 	} {
 		if err != nil {
 			return err
@@ -129,7 +130,7 @@ func validMaxPayload(bytes int) error {
 	return nil
 }
 
-func (k Key) validate() error {
+func validKey(k Key) error {
 	switch {
 	case k == Key{}:
 		return nil

@@ -53,6 +53,35 @@ WHERE rule_id = $1 AND rule_version = $2 AND content IS NOT NULL
 ORDER BY version DESC
 LIMIT 1`
 
+	sqlVersionedAccounts = `
+SELECT DISTINCT account_id
+FROM rule_versions`
+
+	// The newest version that was made before the time, so that those before it were replaced before it, and not after the oldest of
+	// the newest that are to stay. 0: none.
+	sqlFirstToKeep = `
+SELECT COALESCE(MAX(version), 0)
+FROM rule_versions
+WHERE account_id = $1 AND created_at < $2
+  AND version <= (SELECT version FROM rule_versions WHERE account_id = $1 ORDER BY version DESC LIMIT 1 OFFSET $3)`
+
+	sqlPruneVersions = `
+DELETE FROM rule_versions
+WHERE version IN (SELECT version FROM rule_versions WHERE account_id = $1 AND version < $2 LIMIT $3)`
+
+	// A rule as it was before the first version that stays is replaced if a later row is within that version.
+	sqlReplacedStates = `
+SELECT rule_id, version, rule_version
+FROM rule_history AS h
+WHERE account_id = $1 AND version < $2 AND EXISTS (
+  SELECT 1
+  FROM rule_history AS l
+  WHERE l.account_id = h.account_id AND l.rule_id = h.rule_id AND l.version > h.version AND l.version <= $2)`
+
+	sqlPruneState = `
+DELETE FROM rule_history
+WHERE account_id = $1 AND rule_id = $2 AND version = $3`
+
 	sqlSourceKnown = `
 SELECT COUNT(*)
 FROM rule_versions

@@ -13,6 +13,11 @@ FROM rules_revision`
 UPDATE rules_revision
 SET revision = revision + 1`
 
+	// SQLite has locked everything when a write transaction begins.
+	sqlLockRevision = `
+UPDATE rules_revision
+SET revision = revision`
+
 	ruleColumns = `
 SELECT id, account_id, name, description, enabled, disabled_reason, scope, scope_ref, priority, position,
   conditions, action, parameters, safe_mode, further_actions, continues, schedule, authentication, created_at, updated_at,

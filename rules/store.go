@@ -85,6 +85,15 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return revision, nil
 }
 
+// Lock waits for the changes of rules that began before, and keeps others from beginning until the transaction ends: rules, or the file that
+// they come from, can be read and changed as one.
+func (s *Store) Lock(ctx context.Context, tx queue.Tx) error {
+	if _, err := tx.ExecContext(ctx, sqlLockRevision); err != nil {
+		return fmt.Errorf("lock rules: %w", err)
+	}
+	return nil
+}
+
 // Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode means
 // default; [NewRule] sets the other defaults.
 func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) {

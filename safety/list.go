@@ -45,6 +45,21 @@ func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, err
 	return records, err
 }
 
+// A DecidingRule is a rule at a version, of which there are decisions. An approval and an undo refer to it by theirs.
+type DecidingRule struct {
+	ID      string `db:"rule_id"`
+	Version string `db:"rule_version"`
+}
+
+// DecidingRules returns the rules of all decisions, each at each version that decided.
+func (l *Ledger) DecidingRules(ctx context.Context) ([]DecidingRule, error) {
+	var list []DecidingRule
+	if err := dbquery.Select(ctx, l.cfg.DB.Reader(), &list, listDecidingRules); err != nil {
+		return nil, fmt.Errorf("safety: list the rules of decisions: %w", err)
+	}
+	return list, nil
+}
+
 // A Waiting is an action that waits for approval, with the request.
 type Waiting struct {
 	Entry

@@ -1,6 +1,11 @@
 package safety
 
 const (
+	listDecidingRules = `
+SELECT DISTINCT rule_id, rule_version
+FROM decisions
+WHERE rule_id <> ''`
+
 	// Each column is named after its table, since some statements read several; the db tags of the rows have these names.
 	decisionColumns = `decisions.id AS "decision.id", decisions.account_id AS "decision.account_id",
   decisions.message_id AS "decision.message_id", decisions.decision_key AS "decision.decision_key",

@@ -85,7 +85,7 @@ func (u *Undoer) revivable(ctx context.Context, original postroom.Action) (*queu
 	if errors.Is(err, queue.ErrJobNotFound) {
 		return nil, fmt.Errorf("%w: its job %s is no longer stored", ErrTooLate, id)
 	}
-	if err == nil && job.KeyScope == queue.Forever(job.Key).Scope {
+	if err == nil && job.Key == queue.Forever(job.Key.Name) {
 		return nil, fmt.Errorf("%w: the key of its job %s is taken for ever", ErrTooLate, id)
 	}
 	if err == nil && !job.NotBefore.After(time.Now()) {
@@ -108,10 +108,7 @@ func (u *Undoer) revive(ctx context.Context, w *queue.Work[ActionPayload], origi
 		return err
 	}
 	_, err = queue.StepTx(ctx, w, stepRevive, func(ctx context.Context, tx queue.Tx) (string, error) {
-		result, err := u.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: job.Type, Payload: job.Payload, Options: queue.Options{
-			Priority: job.Priority, NotBefore: job.NotBefore, Key: queue.Key{Name: job.Key, Scope: job.KeyScope}, MaxAttempts: job.MaxAttempts,
-			LimitKey: job.LimitKey, UserID: job.UserID, Tags: job.Tags,
-		}})
+		result, err := u.queue.EnqueueTx(ctx, tx, queue.NewJob{Type: job.Type, Payload: job.Payload, Options: queue.Options(job.Options)})
 		return result.ID, err
 	})
 	return err

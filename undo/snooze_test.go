@@ -131,7 +131,7 @@ func TestRedoOfASnooze(t *testing.T) {
 		h.undoAll(h.undoOf(snooze).ID)
 		require.Equal(t, []string{"Postroom/Snoozed", "UNREAD"}, h.labels(id))
 		require.Equal(t, 1, h.wakeUps()[queue.StateQueued])
-		queued, err := h.queue.Jobs(t.Context(), queue.Filter{Key: first.Key, States: []queue.State{queue.StateQueued}})
+		queued, err := h.queue.Jobs(t.Context(), queue.Filter{Key: first.Key.Name, States: []queue.State{queue.StateQueued}})
 		require.NoError(t, err)
 		require.Equal(t, first.NotBefore, queued[0].NotBefore)
 		require.Equal(t, first.Tags, queued[0].Tags)

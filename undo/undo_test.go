@@ -57,8 +57,8 @@ func TestUndo(t *testing.T) {
 
 		job := h.job(receipt.ID)
 		require.Equal(t, queue.StateCompleted, job.State)
-		require.Equal(t, "undo.action:account-1:"+a.ID, job.Key)
-		require.Equal(t, driver.KeyUnfinished, job.KeyScope)
+		require.Equal(t, "undo.action:account-1:"+a.ID, job.Key.Name)
+		require.Equal(t, driver.KeyUnfinished, job.Key.Scope)
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.image(a.MessageID).LabelIDs)
 		require.Equal(t, []string{"INBOX", "STARRED"}, h.box.copies[a.MessageID].LabelIDs)
 		require.Equal(t, want, h.report(a.ID))

@@ -4,20 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 )
 
 func directionsCommand() *cobra.Command {
-	cmd := group("directions", "Tell the model in your own words what to do with mail", directionsList(), directionsAdd(), directionsRemove(),
+	cmd := group("directions", "Tell the model in your own words what to do with mail", directionsList(), directionsAdd(), directionsEdit(), directionsSwap(), directionsRemove(),
 		directionsTurn("enable", "Follow a direction again", true), directionsTurn("disable", "Keep a direction without following it", false))
 	cmd.Long = "Tell the model in your own words what to do with mail that no rule matches. What a direction plainly forbids, such as\n" +
 		"\"Never delete anything\", is also checked after the model has decided; what it may forbid waits for you."
@@ -31,6 +28,8 @@ type instruction struct {
 	For       string    `json:"for"`            // all mail, a mailbox, a domain or a sender
 	Text      string    `json:"text"`
 	Enabled   bool      `json:"enabled"`
+	Priority  int       `json:"priority"`
+	Revision  int64     `json:"revision"`
 	CreatedAt time.Time `json:"created_at"`
 
 	direction *llm.Direction // else a rule
@@ -56,7 +55,7 @@ func ofDirection(d llm.Direction, accounts []gmail.Account) instruction {
 	if d.AccountID != "" {
 		about = emailOf(accounts, d.AccountID)
 	}
-	return instruction{ID: d.ID, For: about, Text: d.Text, Enabled: d.Enabled, CreatedAt: d.CreatedAt, direction: &d}
+	return instruction{ID: d.ID, For: about, Text: d.Text, Enabled: d.Enabled, Priority: d.Priority, Revision: d.Revision, CreatedAt: d.CreatedAt, direction: &d}
 }
 
 func ofRule(r llm.ScopedRule, accounts []gmail.Account) instruction {
@@ -67,7 +66,9 @@ func ofRule(r llm.ScopedRule, accounts []gmail.Account) instruction {
 	case llm.ScopeDomain, llm.ScopeSender:
 		about = "mail from " + r.ScopeRef
 	}
-	return instruction{ID: r.ID, Name: r.Name, For: about, Text: r.Text, Enabled: r.Enabled, CreatedAt: r.CreatedAt, rule: &r}
+	return instruction{
+		ID: r.ID, Name: r.Name, For: about, Text: r.Text, Enabled: r.Enabled, Priority: r.Priority, Revision: r.Revision, CreatedAt: r.CreatedAt, rule: &r,
+	}
 }
 
 func directionsList() *cobra.Command {
@@ -83,9 +84,9 @@ func directionsList() *cobra.Command {
 			case *asJSON:
 				return printJSON(cmd.OutOrStdout(), list)
 			}
-			t := newTable(cmd.OutOrStdout(), "ID", "FOR", "NAME", "", "TEXT")
+			t := newTable(cmd.OutOrStdout(), "ID", "PRIORITY", "FOR", "NAME", "", "TEXT")
 			for _, i := range list {
-				t.row(i.ID, i.For, i.Name, unless(i.Enabled, "off"), i.Text)
+				t.row(i.ID, i.Priority, i.For, i.Name, unless(i.Enabled, "off"), i.Text)
 			}
 			return t.flush("no directions")
 		})
@@ -107,13 +108,14 @@ func directionsAdd() *cobra.Command {
 	name := cmd.Flags().String("name", "", "a name, which those for a sender need")
 	domain := cmd.Flags().String("domain", "", "only for mail from this domain")
 	sender := cmd.Flags().String("sender", "", "only for mail from this address")
+	priority := cmd.Flags().Int("priority", llm.DefaultPriority, "the place in the order in which the model reads directions, low first")
 	cmd.MarkFlagsMutuallyExclusive("mailbox", "domain", "sender")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *domain+*sender != "" && *name == "" {
 			return usage("a direction for a sender needs a name: add --name NAME")
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true}
+			r := llm.ScopedRule{Name: *name, Text: args[0], Enabled: true, Priority: *priority}
 			switch {
 			case *domain != "":
 				r.Scope, r.ScopeRef = llm.ScopeDomain, *domain
@@ -144,66 +146,13 @@ func directionsAdd() *cobra.Command {
 func (h *host) addDirection(ctx context.Context, r llm.ScopedRule) (id string, err error) {
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		if r.Name == "" {
-			d, err := h.guide.SaveDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true})
+			d, err := h.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: r.ScopeRef, Text: r.Text, Enabled: true, Priority: r.Priority})
 			id = d.ID
 			return err
 		}
-		saved, err := h.guide.SaveRule(ctx, tx, r)
+		saved, err := h.guide.CreateRule(ctx, tx, r)
 		id = saved.ID
 		return err
 	})
 	return id, err
-}
-
-func directionsRemove() *cobra.Command {
-	return directionsChange(&cobra.Command{Use: "remove ID", Short: "Remove a direction"}, "removed",
-		func(ctx context.Context, h *host, tx queue.Tx, i instruction) error {
-			if i.rule != nil {
-				return h.guide.DeleteRule(ctx, tx, i.ID)
-			}
-			return h.guide.DeleteDirection(ctx, tx, i.ID)
-		})
-}
-
-func directionsTurn(use, short string, on bool) *cobra.Command {
-	return directionsChange(&cobra.Command{Use: use + " ID", Short: short}, use+"d",
-		func(ctx context.Context, h *host, tx queue.Tx, i instruction) (err error) {
-			if i.rule != nil {
-				i.rule.Enabled = on
-				_, err = h.guide.SaveRule(ctx, tx, *i.rule)
-				return err
-			}
-			i.direction.Enabled = on
-			_, err = h.guide.SaveDirection(ctx, tx, *i.direction)
-			return err
-		})
-}
-
-// directionsChange makes a command that changes the direction whose id begins so.
-func directionsChange(cmd *cobra.Command, done string, change func(context.Context, *host, queue.Tx, instruction) error) *cobra.Command {
-	cmd.Args = cobra.ExactArgs(1)
-	place := placeFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return look(cmd, place, func(ctx context.Context, h *host) error {
-			list, err := h.instructions(ctx)
-			if err != nil {
-				return err
-			}
-			prefix := strings.ToLower(strings.TrimSpace(args[0]))
-			list = slices.DeleteFunc(list, func(i instruction) bool { return prefix == "" || !strings.HasPrefix(i.ID, prefix) })
-			if len(list) != 1 {
-				return usage("%d directions have an id that begins with %q; 'postroomd directions list' lists them", len(list), args[0])
-			}
-			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return change(ctx, h, tx, list[0]) })
-			if errors.Is(err, postroom.ErrNotFound) {
-				return usage("direction %s has been removed meanwhile", list[0].ID)
-			}
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "direction %s is %s\n", list[0].ID, done)
-			return err
-		})
-	}
-	return cmd
 }

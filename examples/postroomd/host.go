@@ -14,6 +14,7 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/rediscache"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
@@ -44,6 +45,7 @@ type host struct {
 
 	records *llm.Records       // of the models
 	guide   *llm.GuidanceStore // what they are told
+	cache   *rediscache.Cache  // of their answers; nil: the database keeps them
 
 	// Set only where jobs are run or enqueued.
 	server  *gmailtest.Server // of the demo
@@ -168,6 +170,9 @@ func (h *host) close() error {
 		h.sender.Close()
 	}
 	errs = append(errs, h.db.Close())
+	if h.cache != nil {
+		errs = append(errs, h.cache.Close())
+	}
 	if h.release != nil {
 		errs = append(errs, h.release())
 	}

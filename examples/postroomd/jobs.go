@@ -97,7 +97,7 @@ func printJob(w io.Writer, j *queue.Job, attempts []queue.AttemptRecord, steps [
 	f.add("started", clock(j.StartedAt))
 	f.add("finished", clock(j.FinishedAt))
 	f.add("worker", j.WorkerID)
-	f.add("key", j.Key)
+	f.add("key", j.Key.Name)
 	f.add("payload", string(j.Payload))
 	f.add("result", string(j.Result))
 	f.add("error", j.LastError)

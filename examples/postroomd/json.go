@@ -100,7 +100,7 @@ type jobView struct {
 func viewJob(j queue.Job) jobView {
 	return jobView{
 		ID: j.ID, Type: j.Type, State: j.State, Priority: j.Priority, Attempt: j.Attempt, Failures: j.Failures,
-		Interruptions: j.Interruptions, Crashes: j.Crashes, MaxAttempts: j.MaxAttempts, Key: j.Key, Payload: j.Payload,
+		Interruptions: j.Interruptions, Crashes: j.Crashes, MaxAttempts: j.MaxAttempts, Key: j.Key.Name, Payload: j.Payload,
 		Result: j.Result, Error: j.LastError, NotBefore: j.NotBefore, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt,
 		FinishedAt: j.FinishedAt,
 	}

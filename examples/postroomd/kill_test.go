@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -28,7 +29,20 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(asGmail); dir != "" {
 		serveGmail(dir)
 	}
+	if err := noonHere(); err != nil {
+		panic(err)
+	}
+	at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
 	os.Exit(m.Run())
+}
+
+// noonHere sets the time zone, of this process and those that it starts, to one where it is noon: no test runs into the next day.
+func noonHere() (err error) {
+	zone := fmt.Sprintf("Etc/GMT%+d", time.Now().UTC().Hour()-12)
+	if time.Local, err = time.LoadLocation(zone); err != nil {
+		return err
+	}
+	return os.Setenv("TZ", zone)
 }
 
 // program runs postroomd as a process of its own; it ends by itself or is killed after the limit.

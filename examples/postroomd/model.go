@@ -100,7 +100,8 @@ func (h *host) meteredClient(m *config.Model) (llm.Client, error) {
 	}
 	cfg := &h.cfg.LLM
 	metered := llm.MeteredConfig{
-		Client: provider, Records: h.records, Price: priceOf(m), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: h.log,
+		Answers: h.answers(),
+		Client:  provider, Records: h.records, Price: priceOf(m), MaxOutputTokens: cfg.MaxOutputTokens, KeepAnswers: cfg.KeepAnswers, Logger: h.log,
 		AccountBudget: llm.Budget{Tokens: int64(cfg.AccountTokensDay), Cost: llm.Dollars(cfg.AccountDollarsDay)},
 		TotalBudget:   llm.Budget{Tokens: int64(cfg.TotalTokensDay), Cost: llm.Dollars(cfg.TotalDollarsDay)},
 	}
@@ -169,6 +170,9 @@ func modelName(m *config.Model) string {
 // runs.
 func (h *host) openModels() (err error) {
 	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db}); err != nil {
+		return err
+	}
+	if err := h.openCache(); err != nil {
 		return err
 	}
 	h.records, err = llm.NewRecords(llm.RecordsConfig{DB: h.db, Zone: time.Local})

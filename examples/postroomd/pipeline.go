@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -72,17 +74,8 @@ func (h *host) openAccount(ctx context.Context) (accountID string, err error) {
 // sort starts the pipeline: first the labels that the rules need, then what a backfill lists, then what has changed since that
 // began. The job of the labels is awaited, since rules name labels by their ids.
 func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, queue.NewJob) error) error {
-	var labels []string
-	if p.rules != nil {
-		labels = p.rules.Labels
-	}
-	if err := await(ctx, gmail.NewLabelsSyncJob(p.accountID, labels...)); err != nil {
+	if err := p.takeRules(ctx, await); err != nil {
 		return err
-	}
-	if p.rules != nil {
-		if err := p.importRules(ctx); err != nil {
-			return err
-		}
 	}
 	account, err := p.mail.Account(ctx, p.accountID)
 	if err != nil {
@@ -113,7 +106,30 @@ func (p *pipeline) process(ctx context.Context, job queue.NewJob) error {
 	return p.runJobs(ctx)
 }
 
-// importRules turns the names of labels in the user's rules into ids and stores the rules.
+// takeRules has the labels made that the user's rules name, and stores the rules. It reads again what has been changed meanwhile.
+func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, queue.NewJob) error) error {
+	for {
+		var labels []string
+		if p.rules != nil {
+			labels = p.rules.Labels
+		}
+		if err := await(ctx, gmail.NewLabelsSyncJob(p.accountID, labels...)); err != nil || p.rules == nil {
+			return err
+		}
+		err := p.importRules(ctx)
+		if !errors.Is(err, errOtherRules) {
+			return err
+		}
+		if p.rules, err = p.readRules(); err != nil {
+			return err
+		}
+	}
+}
+
+var errOtherRules = errors.New("the rules file has been changed since it was read")
+
+// importRules turns the names of labels in the user's rules into ids and stores the rules, unless the file has been changed since it was
+// read: what a person has accepted meanwhile is not taken back. See changeRules.
 func (p *pipeline) importRules(ctx context.Context) error {
 	id, err := p.labelIDs(ctx, p.accountID)
 	if err != nil {
@@ -121,6 +137,17 @@ func (p *pipeline) importRules(ctx context.Context) error {
 	}
 	p.rules.ResolveLabels(id)
 	return p.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if path := string(p.cfg.Paths.Rules); path != "" {
+			if err := p.host.rules.Lock(ctx, tx); err != nil {
+				return err
+			}
+			switch there, err := os.ReadFile(path); {
+			case err != nil:
+				return err
+			case string(there) != p.rules.Source:
+				return errOtherRules
+			}
+		}
 		_, err := p.host.rules.ImportFile(ctx, tx, p.accountID, p.rules)
 		return err
 	})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +23,7 @@ func rulesChat() *cobra.Command {
 	cmd.Long = "Write rules together with the model: say what you want in your own words, and accept what it proposes.\n\n" +
 		"    postroomd rules chat say 'Receipts from shops go to a label Receipts, out of the inbox.'\n" +
 		"    postroomd rules chat say --session 01a2 'Only those of example.com.'\n" +
-		"    postroomd rules chat accept 01a2\n\n" +
+		"    postroomd rules chat accept 01a2 4\n\n" +
 		"The model sees your rules and the names of your labels, and no mail. What it proposes is checked, tried on your stored mail, and changes\n" +
 		"nothing until you accept it."
 	return cmd
@@ -36,6 +34,7 @@ func rulesChatSay() *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
 	session := cmd.Flags().String("session", "", "go on in this session; without it a new one begins")
 	since := cmd.Flags().String("since", "90d", "try what is proposed on the stored mail of this long; 0 tries nothing")
+	cmd.MarkFlagsMutuallyExclusive("session", "mailbox") // a session is about the rules of one
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
@@ -88,26 +87,34 @@ func (h *host) talkOrNew(ctx context.Context, session, address string) (*rulesTa
 	return h.talk(ctx, session)
 }
 
-// talk is the session whose id begins so.
+// talk is the session whose id begins so, and goes on.
 func (h *host) talk(ctx context.Context, id string) (*rulesTalk, error) {
-	chat, err := h.rulesChat()
+	session, err := h.chatSession(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	account, err := h.mail.Account(ctx, session.AccountID)
+	if err != nil {
+		return nil, fmt.Errorf("the mailbox of session %s: %w", session.ID, err)
+	}
+	return h.talkAbout(ctx, account, session)
+}
+
+func (h *host) chatSession(ctx context.Context, id string) (ruleschat.Session, error) {
+	chat, err := h.rulesChat()
+	if err != nil {
+		return ruleschat.Session{}, err
+	}
 	list, err := chat.Sessions(ctx, 1000)
 	if err != nil {
-		return nil, err
+		return ruleschat.Session{}, err
 	}
 	prefix := strings.ToLower(strings.TrimSpace(id))
 	list = slices.DeleteFunc(list, func(s ruleschat.Session) bool { return prefix == "" || !strings.HasPrefix(s.ID, prefix) })
 	if len(list) != 1 {
-		return nil, usage("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
+		return ruleschat.Session{}, usage("%d sessions have an id that begins with %q; 'postroomd rules chat list' lists them", len(list), id)
 	}
-	account, err := h.mail.Account(ctx, list[0].AccountID)
-	if err != nil {
-		return nil, fmt.Errorf("the mailbox of session %s: %w", list[0].ID, err)
-	}
-	return h.talkAbout(ctx, account, list[0])
+	return list[0], nil
 }
 
 func (h *host) talkAbout(ctx context.Context, account gmail.Account, session ruleschat.Session) (*rulesTalk, error) {
@@ -122,10 +129,7 @@ func (h *host) talkAbout(ctx context.Context, account gmail.Account, session rul
 // rulesChat is the chat with the better model, if there is one: rules are written seldom, and followed often. Without any model what
 // was said can be read.
 func (h *host) rulesChat() (*ruleschat.Chat, error) {
-	cfg := ruleschat.Config{DB: h.db, Kinds: kinds}
-	if path := string(h.cfg.Paths.Rules); path != "" {
-		cfg.Options = []rules.ParseOption{rules.WithFiles(os.DirFS(filepath.Dir(path)))}
-	}
+	cfg := ruleschat.Config{DB: h.db, Kinds: kinds, Options: h.rulesOptions()}
 	if !h.cfg.LLM.Enabled() {
 		return ruleschat.New(cfg)
 	}
@@ -144,25 +148,10 @@ func (h *host) rulesChat() (*ruleschat.Chat, error) {
 	return ruleschat.New(cfg)
 }
 
-// currentRules is the configured file, or without one a file of the rules that are stored for the mailbox.
-func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
-	if h.cfg.Paths.Rules != "" {
-		return readRules(string(h.cfg.Paths.Rules))
-	}
-	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
-	if err != nil || len(newest) == 0 {
-		return &rules.File{Name: "rules.yaml", Rules: []rules.Rule{}}, err
-	}
-	v, err := h.rules.Version(ctx, newest[0].Number)
-	if err != nil {
-		return nil, err
-	}
-	return rules.Parse(fmt.Sprintf("version %d", v.Number), strings.NewReader(v.Text()), rules.WithKinds(kinds))
-}
-
 // A saidView is what the model answered, as JSON.
 type saidView struct {
 	Session  string          `json:"session"`
+	Number   int             `json:"number"` // of the message
 	Text     string          `json:"text"`
 	Model    string          `json:"model"`
 	Proposed []string        `json:"proposed,omitempty"` // the rules that would change, as the lines of a difference
@@ -192,7 +181,7 @@ func (c *rulesTalk) say(ctx context.Context, text, since string) (*saidView, err
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", c.session.ID, err)
 	}
-	v := &saidView{Session: c.session.ID, Text: reply.Text, Model: reply.Model}
+	v := &saidView{Session: c.session.ID, Number: reply.Number, Text: reply.Text, Model: reply.Model}
 	if reply.File == nil {
 		return v, nil
 	}
@@ -250,7 +239,7 @@ func (v *saidView) print(r *report) {
 		}
 	}
 	r.heading("Nothing is changed yet. Accept it with")
-	r.verbatim("postroomd rules chat accept " + v.Session)
+	r.verbatim(fmt.Sprintf("postroomd rules chat accept %s %d", v.Session, v.Number))
 }
 
 func actionsOr(actions []string) string {

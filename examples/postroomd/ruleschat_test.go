@@ -48,14 +48,14 @@ func TestRulesAreWrittenInAChat(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &said), r.stdout)
 	require.Equal(t, "Which mail do you mean?", said.Text)
 	require.Empty(t, said.File)
-	r = chat("accept", said.Session)
+	r = chat("accept", said.Session, "2")
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "there is no proposal to accept")
 
 	r = chat("say", "--session", said.Session[:13], "Letters.")
 	require.Equal(t, 0, r.status, r.stderr)
 	for _, text := range []string{"  | Letters get a star and a label.", "+   - name: Letters", "Of 3 messages, 2 would have been decided about differently.",
-		"2: star, apply_label Letters instead of nothing", "Nothing is changed yet", "rules chat accept " + said.Session} {
+		"2: star, apply_label Letters instead of nothing", "Nothing is changed yet", "rules chat accept " + said.Session + " 4"} {
 		require.Contains(t, r.stdout, text)
 	}
 	require.NotContains(t, fmt.Sprint(model.Seen()[before:]), "a letter", "the model sees no mail")
@@ -63,14 +63,14 @@ func TestRulesAreWrittenInAChat(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "# Mine.\n"+modelRules, string(untouched))
 
-	r = chat("accept", said.Session)
+	r = chat("accept", said.Session, "4")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, path+" is written\n1 rules are added, 0 changed, 0 removed")
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(string(written), "# Mine.\n"), string(written))
 	require.Contains(t, string(written), "name: Letters")
-	require.Equal(t, exitUsage, chat("accept", said.Session).status, "it is accepted once")
+	require.Equal(t, exitUsage, chat("accept", said.Session, "4").status, "it is accepted once")
 	history := postroomd(t, append([]string{"rules", "history"}, where...)...)
 	require.Contains(t, history.stdout, "proposed in session")
 
@@ -103,7 +103,7 @@ func TestAChatRefuses(t *testing.T) {
 	require.Contains(t, r.stderr, "no model is configured")
 	r = chat("say", " ")
 	require.Equal(t, exitUsage, r.status, r.stderr)
-	for _, args := range [][]string{{"show", "none"}, {"accept", ""}, {"say", "x", "--session", "none"}, {"list", "--limit", "0"}, {"say", "x", "--since", "soon"}, {"say", "x", "--mailbox", "no@where.example"}} {
+	for _, args := range [][]string{{"show", "none"}, {"accept", "", "2"}, {"say", "x", "--session", "none"}, {"list", "--limit", "0"}, {"say", "x", "--since", "soon"}, {"say", "x", "--mailbox", "no@where.example"}} {
 		r := chat(args...)
 		require.Equal(t, exitUsage, r.status, "%v %s", args, r.stderr)
 	}
@@ -116,7 +116,7 @@ func TestAChatRefuses(t *testing.T) {
 	require.Nil(t, said.Tried)
 	rulesFile := filepath.Join(t.TempDir(), "other.yaml")
 	require.NoError(t, os.WriteFile(rulesFile, []byte(modelRules+"# by hand\n"), 0o600))
-	r = postroomd(t, append(append([]string{"rules", "chat", "accept", said.Session}, where...), "--set", "paths.rules="+rulesFile)...)
+	r = postroomd(t, append(append([]string{"rules", "chat", "accept", said.Session, "2"}, where...), "--set", "paths.rules="+rulesFile)...)
 	require.Equal(t, exitUsage, r.status)
 	require.Contains(t, r.stderr, "have changed since")
 }

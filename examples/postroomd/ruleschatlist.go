@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/rules/ruleschat"
@@ -107,11 +106,15 @@ func rulesChatShow() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			c, err := h.talk(ctx, args[0])
+			session, err := h.chatSession(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			said, err := c.chat.Messages(ctx, c.session.ID)
+			chat, err := h.rulesChat()
+			if err != nil {
+				return err
+			}
+			said, err := chat.Messages(ctx, session.ID)
 			switch {
 			case err != nil:
 				return err
@@ -120,7 +123,7 @@ func rulesChatShow() *cobra.Command {
 			}
 			r := newReport(cmd.OutOrStdout())
 			for _, m := range said {
-				viewChatMessage(m).print(r, c.session.By)
+				viewChatMessage(m).print(r, session.By)
 			}
 			return r.flush()
 		})
@@ -133,7 +136,7 @@ func (v chatMessageView) print(r *report, person string) {
 	if who == "" {
 		who = person
 	}
-	r.heading(who + ", " + clock(v.At))
+	r.heading(fmt.Sprintf("%d: %s, %s", v.Number, who, clock(v.At)))
 	r.quote(v.Text)
 	if v.Rules != "" {
 		r.heading("Proposed")
@@ -149,36 +152,38 @@ func (v chatMessageView) print(r *report, person string) {
 
 func rulesChatAccept() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "accept SESSION", Short: "Make the latest proposal of a session the rules", Args: cobra.ExactArgs(1),
-		Long: "Make the latest proposal of a session the rules. The file that paths.rules names is written; its comments stay. 'postroomd rules\n" +
-			"restore' goes back.",
+		Use: "accept SESSION NUMBER", Short: "Make the proposal of a message, the latest of a session, the rules", Args: cobra.ExactArgs(2),
+		Long: "Make the proposal of a message, the latest of a session, the rules. The file that paths.rules names is written; its comments stay.\n" +
+			"'postroomd rules restore' goes back.",
 	}
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			c, err := h.talk(ctx, args[0])
+			s, err := h.chatSession(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			return c.accept(ctx, cmd.OutOrStdout())
+			number, err := strconv.Atoi(args[1])
+			if err != nil {
+				return usage("%q is no number of a message; 'postroomd rules chat show %s' has them", args[1], s.ID)
+			}
+			return h.acceptProposal(ctx, cmd.OutOrStdout(), s, number)
 		})
 	}
 	return cmd
 }
 
-func (c *rulesTalk) accept(ctx context.Context, out io.Writer) error {
-	readers, err := c.readers(ctx)
+func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Session, number int) error {
+	chat, err := h.rulesChat()
 	if err != nil {
 		return err
 	}
-	var file *rules.File
-	var done rules.Imported
-	err = c.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if file, err = c.chat.Accept(ctx, tx, c.session.ID, me(), c.current); err != nil {
-			return err
+	done, err := h.changeRules(ctx, s.AccountID, "proposed in session "+s.ID, func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+		current, err := h.parseRules(text)
+		if err != nil {
+			return nil, err
 		}
-		done, err = c.store(ctx, tx, file, readers)
-		return err
+		return chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.ID, Number: number, By: me(), Rules: current})
 	})
 	if errors.Is(err, ruleschat.ErrNoProposal) || errors.Is(err, ruleschat.ErrChanged) {
 		return usageError{err}
@@ -186,62 +191,11 @@ func (c *rulesTalk) accept(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if path := string(c.cfg.Paths.Rules); path != "" {
-		if err := writeRules(path, file.Source); err != nil {
-			return fmt.Errorf("the rules are changed, but %s is not, and the next start reads it: %w; 'postroomd rules show' prints what it must hold", path, err)
-		}
+	if path := h.cfg.Paths.Rules; path != "" {
 		if _, err := fmt.Fprintf(out, "%s is written\n", path); err != nil {
 			return err
 		}
 	}
 	_, err = fmt.Fprintf(out, "%d rules are added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", done.Added, done.Changed, done.Removed)
 	return err
-}
-
-// A rulesReader is a mailbox that has its rules from the file.
-type rulesReader struct {
-	accountID string
-	labelID   func(name string) (string, bool)
-}
-
-// readers are all mailboxes where a file is configured, and else the one of the session.
-func (c *rulesTalk) readers(ctx context.Context) ([]rulesReader, error) {
-	accounts := []gmail.Account{c.account}
-	if c.cfg.Paths.Rules != "" {
-		var err error
-		if accounts, err = c.mail.Accounts(ctx); err != nil {
-			return nil, err
-		}
-	}
-	var list []rulesReader
-	for _, a := range accounts {
-		id, err := c.labelIDs(ctx, a.ID)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, rulesReader{a.ID, id})
-	}
-	return list, nil
-}
-
-// store makes the file the rules of the mailboxes that read it, and has the labels made that it names. It counts what changes for the
-// mailbox of the session.
-func (c *rulesTalk) store(ctx context.Context, tx queue.Tx, file *rules.File, readers []rulesReader) (done rules.Imported, err error) {
-	for _, reader := range readers {
-		own := *file
-		own.Name = fmt.Sprintf("proposed in session %s: %s", c.session.ID, file.Name)
-		own.Rules = slices.Clone(file.Rules)
-		own.ResolveLabels(reader.labelID)
-		counted, err := c.rules.ImportFile(ctx, tx, reader.accountID, &own)
-		if err != nil {
-			return done, err
-		}
-		if reader.accountID == c.account.ID {
-			done = counted
-		}
-		if _, err := c.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.Labels...)); err != nil {
-			return done, err
-		}
-	}
-	return done, nil
 }

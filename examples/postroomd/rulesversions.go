@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,7 +115,11 @@ func rulesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), v.Text())
+			text, err := h.versionText(ctx, v)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		})
 	}
@@ -198,8 +204,8 @@ func rulesRestore() *cobra.Command {
 		Use:   "restore VERSION",
 		Short: "Go back to a version of the rules",
 		Long: "Go back to a version of the rules: each rule is again what it was. That is a version of its own, so that one can go forward\n" +
-			"again. The file that paths.rules names is written, too, since the next start reads it; what it holds must be known as a\n" +
-			"version, or be given up with --overwrite.",
+			"again. The file that paths.rules names is written, too, since the next start reads it, and all mailboxes that read it have\n" +
+			"these rules then; what it holds must be known as a version, or be given up with --overwrite.",
 		Args: cobra.ExactArgs(1),
 	}
 	place := placeFlag(cmd)
@@ -216,49 +222,90 @@ func rulesRestore() *cobra.Command {
 	return cmd
 }
 
+// restoreRules goes back in the mailbox of the version, and where a file is configured in all that read it.
 func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.VersionContent, overwrite bool) error {
 	path := string(h.cfg.Paths.Rules)
-	stale, err := h.fileIsStale(ctx, path, v.Text(), overwrite)
+	text, err := h.versionText(ctx, v)
 	if err != nil {
 		return err
 	}
 	var made *rules.Version
-	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+	restore := func(ctx context.Context, tx queue.Tx) (err error) {
 		made, err = h.rules.Restore(ctx, tx, v.Number)
 		return err
+	}
+	if path == "" || v.AccountID == "" {
+		if err := h.db.Write(ctx, restore); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
+		return err
+	}
+	file, err := rules.Parse(path, strings.NewReader(text), rules.WithKinds(kinds), rules.WithFiles(os.DirFS(filepath.Dir(path))))
+	if err != nil {
+		return usage("version %d cannot be read as a file any more, and nothing is changed: %w", v.Number, err)
+	}
+	stale := false
+	_, err = h.changeRules(ctx, v.AccountID, fmt.Sprintf("version %d", v.Number), func(ctx context.Context, tx queue.Tx, there string) (*rules.File, error) {
+		if err := h.mayOverwrite(ctx, path, there, text, overwrite); err != nil {
+			return nil, err
+		}
+		stale = there != text
+		return file, restore(ctx, tx)
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(out, "the rules are as they were at version %d; that is version %d\n", v.Number, made.Number); err != nil || !stale {
+	return h.printRestored(ctx, out, v, made, stale)
+}
+
+func (h *host) printRestored(ctx context.Context, out io.Writer, v *rules.VersionContent, made *rules.Version, stale bool) error {
+	readers, err := h.rulesReaders(ctx, v.AccountID)
+	if err != nil {
 		return err
 	}
-	if err := writeRules(path, v.Text()); err != nil {
-		return fmt.Errorf("the rules are as they were at version %d, but %s is not, and the next start reads it: %w", v.Number, path, err)
+	text := fmt.Sprintf("the rules are as they were at version %d; that is version %d\n", v.Number, made.Number)
+	if stale {
+		text += fmt.Sprintf("%s is written, too\n", h.cfg.Paths.Rules)
 	}
-	_, err = fmt.Fprintf(out, "%s is written, too\n", path)
+	if len(readers) > 1 {
+		text += fmt.Sprintf("%d mailboxes read that file, and all have these rules now\n", len(readers))
+	}
+	_, err = io.WriteString(out, text)
 	return err
 }
 
-// fileIsStale reports whether the rules file has to be written, and refuses to lose what no version holds.
-func (h *host) fileIsStale(ctx context.Context, path, text string, overwrite bool) (bool, error) {
-	if path == "" {
-		return false, nil
+// versionText is the version as a file. One that is made of the rules names labels by their names: ids are those of one mailbox.
+func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string, error) {
+	if v.HasSource || v.AccountID == "" {
+		return v.Text(), nil
 	}
-	there, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return true, nil
-	case err != nil:
-		return false, usageError{err}
-	case string(there) == text:
-		return false, nil
+	labels, err := h.mail.Labels(ctx, v.AccountID)
+	if err != nil {
+		return "", err
 	}
-	known, err := h.rules.KnowsSource(ctx, string(there))
-	if err == nil && !known && !overwrite {
+	named := *v
+	named.List = slices.Clone(v.List)
+	(&rules.File{Rules: named.List}).ResolveLabels(func(id string) (string, bool) {
+		i := slices.IndexFunc(labels, func(l postroom.Label) bool { return l.ID == id })
+		if i < 0 {
+			return "", false
+		}
+		return labels[i].Name, true
+	})
+	return named.Text(), nil
+}
+
+// mayOverwrite refuses to lose what no version holds.
+func (h *host) mayOverwrite(ctx context.Context, path, there, text string, overwrite bool) error {
+	if there == "" || there == text || overwrite {
+		return nil
+	}
+	known, err := h.rules.KnowsSource(ctx, there)
+	if err == nil && !known {
 		err = usage("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
 	}
-	return true, err
+	return err
 }
 
 // writeRules writes a rules file whole, or makes it.

@@ -153,11 +153,11 @@ func TestNotificationBecomesAJob(t *testing.T) {
 	require.NoError(t, err)
 	_, err = google.Users.Watch("me", &api.WatchRequest{TopicName: topic}).Do()
 	require.NoError(t, err)
+	<-published // the watch itself; a change before that would be told of in the same notification
 	_, err = google.Users.Messages.Insert("me", &api.Message{
 		Raw: base64.URLEncoding.EncodeToString([]byte("From: bob@example.com\r\nSubject: Hello\r\n\r\nGood day.\r\n")), LabelIds: []string{"INBOX"},
 	}).Do()
 	require.NoError(t, err)
-	<-published // the watch itself
 	<-published
 	defer w.pull()()
 	w.allAcknowledged(2)

@@ -21,26 +21,31 @@ var alone = []*unicode.RangeTable{
 // parts words, so that an address and its domain are found by their parts.
 func Words(text string) []string {
 	var words []string
+	EachWord(text, func(word string) { words = append(words, word) })
+	return words
+}
+
+// EachWord calls fn with each of the [Words] of a text.
+func EachWord(text string, fn func(word string)) {
 	begin := -1
 	folded := fold(text)
 	for i, r := range folded {
 		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
 		single := letter && r > unicode.MaxLatin1 && unicode.In(r, alone...)
 		if begin >= 0 && (!letter || single) {
-			words = append(words, folded[begin:i])
+			fn(folded[begin:i])
 			begin = -1
 		}
 		switch {
 		case single:
-			words = append(words, string(r))
+			fn(string(r))
 		case letter && begin < 0:
 			begin = i
 		}
 	}
 	if begin >= 0 {
-		words = append(words, folded[begin:])
+		fn(folded[begin:])
 	}
-	return words
 }
 
 // fold takes away what a search does not look at: case, accents, and the width and form of letters.

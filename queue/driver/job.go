@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"log/slog"
+	"math"
 	"time"
 )
 
@@ -11,21 +12,13 @@ type Job struct {
 	ID            string
 	Type          string
 	Payload       json.RawMessage // as the queue's codec has made it
-	Priority      int
+	Options                       // as they stand; of the key without its Period
 	State         State
-	NotBefore     time.Time
 	Attempt       int
 	Failures      int
 	Interruptions int
 	Crashes       int
-	MaxAttempts   int
 	WorkerID      string
-	Key           string
-	KeyScope      KeyScope
-	LimitKey      string
-	UserID        string
-	Tags          []string
-	ExpiresAt     time.Time
 	TraceParent   string
 	Result        json.RawMessage
 	LastError     string
@@ -33,6 +26,18 @@ type Job struct {
 	UpdatedAt     time.Time
 	StartedAt     time.Time
 	FinishedAt    time.Time
+}
+
+// Options are what the caller who enqueues a job says about it, under the names and in the order of those of package queue.
+type Options struct {
+	Priority    int
+	NotBefore   time.Time // zero on an insert: due at tx.Now()
+	Key         Key
+	MaxAttempts int
+	ExpiresAt   time.Time // zero: never
+	LimitKey    string    // empty: none
+	UserID      string    // empty: none
+	Tags        []string
 }
 
 // Lease returns the right to write about the job's current attempt.
@@ -43,6 +48,10 @@ type Lease struct {
 	JobID   string
 	Attempt int
 }
+
+// LastAttempt is the highest number of an attempt, and of failures, interruptions and crashes, that is stored. A claim of a job
+// that has come so far, because somebody has altered its row, leaves the number: package queue fails such a job.
+const LastAttempt = math.MaxInt32
 
 // A KeyScope is how long an idempotency key keeps others out.
 type KeyScope string
@@ -61,26 +70,17 @@ const (
 
 // A Key is an idempotency key; the zero Key is none.
 type Key struct {
-	Name   string
-	Scope  KeyScope
-	Period time.Duration // of scope period
+	Name  string // not empty, at most 1000 bytes
+	Scope KeyScope
+	// Period is how long a key of scope period is taken; at least 1 ms. Zero with the other scopes.
+	Period time.Duration
 }
 
-// An InsertJob is a validated job to be stored.
+// An InsertJob is a validated job to be stored: its ID, Type, Payload, Options and TraceParent. The other fields of the Job are
+// those of a new one, whatever they hold.
 type InsertJob struct {
-	ID          string
-	Type        string
-	Payload     json.RawMessage
-	Priority    int
-	NotBefore   time.Time // zero: due at tx.Now()
-	MaxAttempts int
-	Key         Key
+	Job
 	Fingerprint string // of type and payload; empty without a key
-	LimitKey    string // empty: none
-	UserID      string // empty: none
-	Tags        []string
-	ExpiresAt   time.Time // zero: never
-	TraceParent string
 }
 
 // An InsertResult answers an [InsertJob].

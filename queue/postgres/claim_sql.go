@@ -104,7 +104,7 @@ FROM due`
 UPDATE jobs
 SET state = 'running',
   hold = ` + jobsql.None + `,
-  attempt = attempt + 1,
+  attempt = LEAST(attempt, ` + jobsql.BeforeLast + `) + 1,
   worker_id = $1,
   started_at = $2,
   updated_at = $2
@@ -120,9 +120,7 @@ WHERE ctid = ANY(`
         OR xmax = (SELECT pg_current_xact_id_if_assigned()::xid))`
 
 	// A job that another transaction holds is that one's to end, or another claim's to run.
-	claimOfType      = claimFirst + noChores + claimLocked
-	claimOfTypeAfter = claimFirst + noLimits + claimLocked // the chores
-	claimFirst       = claimSet + `ARRAY(
+	claimFirst = claimSet + `ARRAY(
     SELECT ctid
     FROM jobs
     WHERE state = 'queued'
@@ -134,8 +132,7 @@ WHERE ctid = ANY(`
 	claimLocked = `
     ORDER BY priority DESC, not_before, id
     LIMIT $4
-    FOR UPDATE SKIP LOCKED))
-RETURNING ` + jobsql.Columns
+    FOR UPDATE SKIP LOCKED))`
 
 	// Each type that has jobs to claim, with its first: a step for each type and not for each job. Of types beyond the first
 	// $5 by their heads no job can be among the first $5, unless others hold some.
@@ -211,9 +208,7 @@ chosen AS (
 	// hold can be passed over. Of these the first that nobody holds are locked, each as soon as it is seen to be free, and no
 	// others. Types that have less capacity than is asked for have theirs locked where they are found: what others hold must not
 	// count. The join is a list of tables, since JOIN would have xmax be that of the row to update.
-	claimOfTypes      = claimHeads + "\n     AND " + noChores + claimRest
-	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest // the chores
-	claimRest         = claimLanes + `
+	claimRest = claimLanes + `
   LIMIT $5::int * $6::int),
 portion AS MATERIALIZED (
   SELECT GREATEST(10, $6 * $5 / GREATEST(1, COUNT(*)))::int AS size
@@ -254,8 +249,7 @@ chosen AS (
       AND (NOT $7::boolean OR ` + free + `)
     ORDER BY chosen.priority DESC, chosen.not_before, chosen.id
     LIMIT $5
-    FOR UPDATE OF found SKIP LOCKED))
-RETURNING ` + jobsql.Columns
+    FOR UPDATE OF found SKIP LOCKED))`
 	readyOfLane = `
       FROM jobs
       WHERE state = 'queued'
@@ -277,9 +271,6 @@ FOR UPDATE SKIP LOCKED`
 	// Passes over what others hold, but locks all that it looks at: of every type, since the head of any may be held.
 	selectPlacesPastLocks = claimHeads + claimLanes + claimCandidates + firstCandidates + `
       FOR UPDATE SKIP LOCKED` + placesOf
-
-	claimPlaces = claimSet + `$3::text[]::tid[])
-RETURNING ` + jobsql.Columns
 
 	// What there is to do after a claim: chores; how many jobs there are to claim of the types $4, no more than $3 of a type
 	// counted, and whether some may wait for keys that have capacity; when the next job falls due, of the first hundred scheduled
@@ -312,4 +303,15 @@ SELECT
        ORDER BY not_before
        LIMIT 100) AS first) AS scheduled),
   (SELECT MIN(due_at) FROM job_admissions WHERE due_at > $1)`
+)
+
+// Claims, which return whole jobs. Those that come after the chores do not read which there are.
+var (
+	claimOfType       = claimFirst + noChores + claimLocked + returningJobs
+	claimOfTypeAfter  = claimFirst + noLimits + claimLocked + returningJobs
+	claimOfTypes      = claimHeads + "\n     AND " + noChores + claimRest + returningJobs
+	claimOfTypesAfter = claimHeads + "\n     AND " + noLimits + claimRest + returningJobs
+	claimPlaces       = claimSet + `$3::text[]::tid[])` + returningJobs
+
+	returningJobs = "\nRETURNING " + jobsql.Columns
 )

@@ -33,7 +33,10 @@ func insertJobs(t *testing.T, db *postgres.DB, jobs ...driver.InsertJob) {
 }
 
 func jobOf(jobType string, priority int) driver.InsertJob {
-	return driver.InsertJob{ID: uuid.Must(uuid.NewV7()).String(), Type: jobType, Payload: []byte("1"), Priority: priority, MaxAttempts: 1}
+	return driver.InsertJob{Job: driver.Job{
+		ID: uuid.Must(uuid.NewV7()).String(), Type: jobType, Payload: []byte("1"),
+		Options: driver.Options{Priority: priority, MaxAttempts: 1},
+	}}
 }
 
 func capacitiesOf(capacity int, types ...string) []driver.TypeCapacity {

@@ -26,7 +26,8 @@
 //
 // Every other claim passes over the dead versions of the rows that have been claimed since the table was vacuumed last: some
 // millions make it slow. The tables ask for vacuums early, so that autovacuum, which must be on, comes about once a minute.
-// After a DELETE of very many jobs, past the queue, VACUUM jobs rather than wait for it.
+// After a DELETE of very many jobs, past the queue, VACUUM jobs rather than wait for it. Claims that find jobs of limit keys
+// meanwhile look for others up to a second later.
 // It can clean up nothing that is younger than the oldest open transaction of the database: let none stay open for long.
 // Doctor of package queueadmin warns of both.
 //

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
@@ -103,7 +102,7 @@ type endedJob struct {
 
 func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
-	var started dbtime.Time
+	var started jobsql.Instant
 	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey, &e.limited)
 	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String, started.Time
 	return e, err

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
@@ -103,7 +102,7 @@ func (p *positions) add(name laneName, at position) {
 // A foundRow is a row of lockFronts.
 type foundRow struct {
 	kind  string
-	place string // the ctid of a mark
+	place string // the ctid of a mark; empty where it stays
 	key   string
 	at    position // of the end
 }
@@ -111,7 +110,7 @@ type foundRow struct {
 func scanFound(row jobsql.Scanner) (f foundRow, err error) {
 	var place, key, id sql.NullString
 	var priority sql.NullInt64
-	var notBefore dbtime.Time
+	var notBefore jobsql.Instant
 	err = row.Scan(&f.kind, &place, &key, &priority, &notBefore, &id)
 	f.place, f.key = place.String, key.String
 	f.at = position{int(priority.Int64), notBefore.Time, id.String}

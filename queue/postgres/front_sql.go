@@ -30,7 +30,7 @@ WITH RECURSIVE heads AS (
     WHERE state = 'queued'
       AND hold = ` + jobsql.Limited + `
       AND limit_key = k.limit_key
-    ORDER BY type, priority DESC, not_before, id
+    ORDER BY type, ~priority, not_before, id
     LIMIT 1) AS h
   UNION ALL
   SELECT heads.limit_key, h.type, h.priority, h.not_before, h.id
@@ -42,7 +42,7 @@ WITH RECURSIVE heads AS (
       AND hold = ` + jobsql.Limited + `
       AND limit_key = heads.limit_key
       AND type > heads.type
-    ORDER BY type, priority DESC, not_before, id
+    ORDER BY type, ~priority, not_before, id
     LIMIT 1) AS h)
 SELECT limit_key, type, priority, not_before, id, TRUE
 FROM heads`
@@ -56,7 +56,7 @@ FROM heads`
 	// what has been committed before the locks were taken, is sent with this one.
 	lockFronts = `
 WITH marks AS MATERIALIZED (
-  SELECT ctid AS place, limit_key
+  SELECT ctid AS place, limit_key, others
   FROM job_admissions
   WHERE due_at <= $1
   ORDER BY due_at, limit_key
@@ -88,9 +88,14 @@ wanted AS MATERIALIZED (
   SELECT limit_key
   FROM marks
   UNION
+  SELECT unnest(others)
+  FROM marks
+  UNION
   SELECT limit_key
   FROM first),` + lockWanted + `
-SELECT '` + foundMark + `', place::text, limit_key, NULL, NULL, NULL
+SELECT '` + foundMark + `',
+  CASE WHEN NOT EXISTS (SELECT 1 FROM busy WHERE busy.limit_key = marks.limit_key OR busy.limit_key = ANY(marks.others)) THEN place::text END,
+  NULL, NULL, NULL, NULL
 FROM marks
 UNION ALL
 (SELECT '` + foundEnd + `', NULL, NULL, priority, not_before, id
@@ -122,13 +127,16 @@ found AS MATERIALIZED (
     ROW_NUMBER() OVER (PARTITION BY limit_key, type ORDER BY priority DESC, not_before, id) AS nth
   FROM visible
   LEFT JOIN locked ON locked.place = visible.place),
+busy AS MATERIALIZED (
+  SELECT DISTINCT limit_key
+  FROM found
+  WHERE NOT mine),
 spare AS (
   DELETE FROM job_fronts
   WHERE ctid = ANY(ARRAY(SELECT place FROM found WHERE mine AND nth > 1)))
 `
-	answerWanted = `SELECT DISTINCT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
-FROM found
-WHERE NOT mine
+	answerWanted = `SELECT '` + foundBusy + `', NULL, limit_key, NULL::int, NULL::timestamptz, NULL
+FROM busy
 UNION ALL
 SELECT '` + foundTypes + `', NULL, NULL, NULL, NULL, NULL
 WHERE EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')
@@ -141,15 +149,16 @@ WHERE set_config('postroom.fronts', ARRAY(SELECT place FROM found WHERE mine AND
 	// one beyond those. All but that one are to be taken, and are locked. Where one has no place, another holds it: then
 	// readLanesPastLocks is to be asked instead.
 	readLanes = lanesOfFronts + `
-  seen.nth, job.place::text, seen.priority, seen.not_before, seen.id` + eachLane + `
+  seen.nth, job.place::text, seen.priority, seen.not_before, seen.id
+FROM lane
 LEFT JOIN LATERAL (
   SELECT place, priority, not_before, id, ROW_NUMBER() OVER () AS nth
-  FROM (` + visibleOfLane + `) AS visible) AS seen ON TRUE
+  FROM (` + ofLane + inLane + ` + 1) AS visible) AS seen ON TRUE
 LEFT JOIN LATERAL (
   SELECT ctid AS place
   FROM jobs
   WHERE ctid = seen.place
-    AND seen.nth <= most.n
+    AND seen.nth <= most
     AND state IS NOT DISTINCT FROM 'queued'
     AND hold IS NOT DISTINCT FROM ` + jobsql.Limited + `
     AND (expires_at IS NULL OR expires_at > $1)
@@ -158,14 +167,16 @@ LEFT JOIN LATERAL (
 	// The same, but what others hold is passed over. It counts as seen: of each lane there are the first jobs that can be seen, and
 	// then those to take, which are not numbered.
 	readLanesPastLocks = lanesOfFronts + `
-  job.nth, job.place, job.priority, job.not_before, job.id` + eachLane + `
+  job.nth, job.place, job.priority, job.not_before, job.id
+FROM lane
 LEFT JOIN LATERAL (
   SELECT ROW_NUMBER() OVER () AS nth, NULL AS place, priority, not_before, id
-  FROM (` + visibleOfLane + `) AS visible
+  FROM (` + ofLane + inLane + ` + 1) AS visible
   UNION ALL
   SELECT NULL, place::text, priority, not_before, id
-  FROM (` + ofLane + samePriority + notExpired + inSamePriority + toTake + orOfLane + lowerPriority + notExpired + inLane + toTake + endOfLane + `
-    LIMIT most.n) AS free) AS job ON TRUE`
+  FROM (` + ofLane + `
+      AND (expires_at IS NULL OR expires_at > $1)` + inLane + `
+    FOR UPDATE SKIP LOCKED) AS free) AS job ON TRUE`
 
 	lanesOfFronts = `
 WITH front AS MATERIALIZED (
@@ -174,55 +185,30 @@ WITH front AS MATERIALIZED (
   WHERE ctid = ANY(current_setting('postroom.fronts', TRUE)::tid[])),
 portion AS MATERIALIZED (
   SELECT LEAST($4::int, GREATEST(10, 4 * $4::int / GREATEST(1, COUNT(*)))) AS size
-  FROM front),
+  FROM front),` + standingOfFronts + `,
 lane AS MATERIALIZED (
-  SELECT place, limit_key, type, priority, not_before, id, open, LEAST(COALESCE(capacity, 0), size) AS capacity
-  FROM front
-  LEFT JOIN unnest($2::text[], $3::int[]) AS asked (name, capacity) ON asked.name = type
-  CROSS JOIN portion),` + standingOfFronts + `
+  SELECT standing.*,
+    CASE WHEN paused THEN 0 ELSE GREATEST(0, LEAST(COALESCE(capacity, 0), size, max_running - running, burst)) END AS most
+  FROM standing
+  CROSS JOIN portion
+  LEFT JOIN unnest($2::text[], $3::int[]) AS asked (name, capacity) ON asked.name = type)
 SELECT lane.place::text, lane.type, lane.priority, lane.not_before, lane.id, lane.open,
-  s.limit_key, s.paused, s.max_running, s.rate, s.period_us, s.burst, s.arrival, s.running, most.n,`
-	eachLane = `
-FROM lane
-JOIN standing AS s ON s.limit_key = lane.limit_key
-CROSS JOIN LATERAL (
-  SELECT CASE WHEN s.paused THEN 0 ELSE GREATEST(0, LEAST(lane.capacity, s.max_running - s.running, s.burst)) END AS n) AS most`
+  limit_key, paused, max_running, rate, period_us, burst, arrival, running, most,`
 
 	// The jobs of a lane from where its front stands, so that the index is not read from where jobs have been claimed since the
-	// last vacuum: those of that priority first.
-	visibleOfLane = ofLane + samePriority + inSamePriority + oneMore + orOfLane + lowerPriority + inLane + oneMore + endOfLane + oneMore
-	ofLane        = `
-  SELECT place, priority, not_before, id
-  FROM (
-    SELECT place, priority, not_before, id
-    FROM (` + jobsOfLane
-	orOfLane = `) AS same
-    UNION ALL
-    SELECT place, priority, not_before, id
-    FROM (` + jobsOfLane
-	endOfLane  = `) AS lower) AS either`
-	jobsOfLane = `
-      SELECT ctid AS place, priority, not_before, id
-      FROM jobs
-      WHERE most.n > 0
-        AND state = 'queued'
-        AND hold = ` + jobsql.Limited + `
-        AND limit_key = lane.limit_key
-        AND type = lane.type
-        AND `
-	samePriority  = `priority = lane.priority AND (not_before, id) >= (lane.not_before, lane.id)`
-	lowerPriority = `priority < lane.priority`
-	notExpired    = `
-        AND (expires_at IS NULL OR expires_at > $1)`
-	inSamePriority = `
-      ORDER BY not_before, id`
+	// last vacuum. ~ is an order that has no end, unlike -.
+	ofLane = `
+    SELECT ctid AS place, priority, not_before, id
+    FROM jobs
+    WHERE most > 0
+      AND state = 'queued'
+      AND hold = ` + jobsql.Limited + `
+      AND limit_key = lane.limit_key
+      AND type = lane.type
+      AND (~priority, not_before, id) >= (~lane.priority, lane.not_before, lane.id)`
 	inLane = `
-      ORDER BY priority DESC, not_before, id`
-	oneMore = `
-      LIMIT most.n + 1`
-	toTake = `
-      LIMIT most.n
-      FOR UPDATE SKIP LOCKED`
+    ORDER BY ~priority, not_before, id
+    LIMIT most`
 
 	// The jobs that wait at no front and behind none.
 	selectUnfound = `

@@ -297,6 +297,44 @@ func TestAnEndDoesNotWaitForWhoSetsALimit(t *testing.T) {
 	require.Len(t, claimOf(t, db, 2, capacitiesOf(2, "a")...).Jobs, 1)
 }
 
+// The ends of many jobs mark many keys with one row. It stays as long as another claim looks at one of them.
+func TestAMarkStaysWhileOneOfItsKeysIsLookedAt(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKeyPrefix, Name: "k"}, driver.Limit{MaxRunning: 1})
+	const keys = 70
+	for i := range keys {
+		insertJobs(t, db, keyed(fmt.Sprint("k", i), 0), keyed(fmt.Sprint("k", i), 0))
+	}
+	running := claimOf(t, db, 2*keys, capacitiesOf(2*keys, "a")...).Jobs
+	require.Len(t, running, keys)
+	outcomes := make([]driver.Outcome, keys)
+	for i := range running {
+		outcomes[i] = driver.Outcome{Lease: running[i].Lease(), State: driver.StateCompleted, Kind: driver.KindCompleted, At: time.Now()}
+	}
+	require.NoError(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := db.Driver().Finish(ctx, tx, outcomes)
+		return err
+	}))
+	marks := func() (n int) {
+		require.NoError(t, db.Reader().Get(&n, "SELECT COUNT(*) FROM job_admissions"))
+		return n
+	}
+	require.Equal(t, 2, marks())
+	found, err := db.Driver().(driver.Auditor).Violations(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, found)
+	release := holding(t, db, func(ctx context.Context, tx *driver.WriteTx) error {
+		_, err := tx.ExecContext(ctx, "SELECT FROM job_fronts WHERE limit_key = 'k3' FOR UPDATE")
+		return err
+	})
+	got, left := claimOf(t, db, 2*keys, capacitiesOf(2*keys, "a")...).Jobs, marks()
+	release()
+	require.Len(t, got, keys-1)
+	require.Equal(t, 1, left)
+	require.Len(t, claimOf(t, db, 2*keys, capacitiesOf(2*keys, "a")...).Jobs, 1)
+	require.Zero(t, marks())
+}
+
 // Claims leave nothing behind of keys for which nothing waits.
 func TestFrontsAndMarksGoWithTheJobs(t *testing.T) {
 	db := openQueue(t)
@@ -364,6 +402,30 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 		require.Equal(t, 3, jobs)
 		return nil
 	}))
+}
+
+// Where it takes long to see that no job is ready, claims do not look for any as long as they find jobs of limit keys. What is
+// ready is claimed when there are no more of these, or by a claim of other types.
+func TestAClaimRestsFromLookingForReadyJobs(t *testing.T) {
+	db := openQueue(t)
+	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 2})
+	ready, other := jobOf("a", 9), jobOf("b", 9)
+	insertJobs(t, db, keyed("k", 0), keyed("k", 0), ready, other)
+	claimCarefully := func(types ...string) driver.ClaimResult { return claimOf(t, db, 3, capacitiesOf(3, types...)...) }
+	require.Empty(t, claimCarefully("c").Jobs) // the next claim knows that there are limits
+	postgres.RestFromWalks(db, capacitiesOf(3, "a"))
+	result := claimCarefully("b")
+	require.Len(t, result.Jobs, 1)
+	require.Equal(t, other.ID, result.Jobs[0].ID)
+	result = claimCarefully("a")
+	require.Len(t, result.Jobs, 2)
+	require.True(t, result.More, "nothing has been looked for but the key's jobs")
+	for _, job := range result.Jobs {
+		require.Equal(t, "k", job.LimitKey)
+	}
+	result = claimCarefully("a")
+	require.Len(t, result.Jobs, 1)
+	require.Equal(t, ready.ID, result.Jobs[0].ID)
 }
 
 // A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its front.

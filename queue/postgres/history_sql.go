@@ -15,7 +15,8 @@ recorded AS (
   INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
   SELECT job_id, nth, worker, 'canceled', 'job was canceled', '', began, $1
   FROM found
-  WHERE runs)
+  WHERE runs
+  ON CONFLICT DO NOTHING)
 UPDATE jobs
 SET state = 'canceled',
   hold = ` + jobsql.None + `,

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
-
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
@@ -22,7 +20,7 @@ type holder struct {
 }
 
 func scanHolder(row jobsql.Scanner) (h holder, err error) {
-	var expires dbtime.Time
+	var expires jobsql.Instant
 	err = row.Scan(&h.key, &h.jobID, &h.scope, &h.fingerprint, &expires)
 	h.expires = expires.Time
 	return h, err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
@@ -14,7 +13,6 @@ import (
 // A keyLook is one limit key that a claim looks at.
 type keyLook struct {
 	name     string
-	marks    []string // where they are
 	lanes    map[string]*lane
 	busy     bool               // another claim looks at it
 	standing *joblimit.Standing // nil until it is read
@@ -42,6 +40,7 @@ type keyLooks struct {
 	byName  map[string]*keyLook
 	end     *position // what comes after it has not been looked at
 	marks   int
+	spent   []string  // where the marks are that go
 	typed   bool      // types are limited, too
 	changed bool      // the next claim does not find what this one has found
 	left    bool      // some jobs that are left may have capacity, or another claim looks at their keys
@@ -55,8 +54,9 @@ func newKeyLooks(found []foundRow, now time.Time) *keyLooks {
 		switch f.kind {
 		case foundMark:
 			k.marks++
-			look := k.look(f.key)
-			look.marks = append(look.marks, f.place)
+			if f.place != "" {
+				k.spent = append(k.spent, f.place)
+			}
 		case foundBusy:
 			k.look(f.key).busy = true
 		case foundTypes:
@@ -101,7 +101,7 @@ func (r *laneRow) held() bool { return r.nth > 0 && r.nth <= r.most && r.job.cti
 
 func scanLaneRow(row jobsql.Scanner) (r laneRow, err error) {
 	var nth, priority sql.NullInt64
-	var at, notBefore dbtime.Time
+	var at, notBefore jobsql.Instant
 	var ctid, id sql.NullString
 	dest := append([]any{&r.front, &r.jobType, &r.at.priority, &at, &r.at.id, &r.open}, r.standing.dest()...)
 	dest = append(dest, &r.most, &nth, &ctid, &priority, &notBefore, &id)
@@ -154,15 +154,11 @@ func (k *keyLooks) have(rows []laneRow, capacities map[string]int, limit int) (p
 func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
 	var again marks
 	var fresh fronts
-	var spentMarks, spentFronts []string
+	var spentFronts []string
 	for _, look := range k.byName {
 		if look.busy {
 			k.left = true
 			continue
-		}
-		spentMarks = append(spentMarks, look.marks...)
-		if look.standing == nil {
-			continue // nothing waits for it
 		}
 		for _, l := range look.lanes {
 			k.Start(look.name, l.taken)
@@ -185,9 +181,9 @@ func (k *keyLooks) settle(ctx context.Context, tx *driver.WriteTx) error {
 			k.again = joblimit.Earliest(k.again, at)
 		}
 	}
-	k.changed = len(spentMarks)+len(spentFronts) > 0
-	if len(spentMarks) > 0 {
-		if err := later(ctx, tx, deleteMarks, spentMarks); err != nil {
+	k.changed = len(k.spent)+len(spentFronts) > 0
+	if len(k.spent) > 0 {
+		if err := later(ctx, tx, deleteMarks, k.spent); err != nil {
 			return err
 		}
 	}

@@ -3,14 +3,21 @@ package postgres
 import "github.com/postroom-go/postroom/queue/driver"
 
 const (
-	// Nothing is lost when a key is marked for nothing.
+	// Nothing is lost when a key is marked for nothing. A claim takes a mark with all its keys, which are so many that a mark costs
+	// little, and no more.
 	markKeys = `
-INSERT INTO job_admissions (due_at, limit_key)
-SELECT due_at, limit_key
-FROM unnest($1::timestamptz[], $2::text[]) AS m (due_at, limit_key)`
+INSERT INTO job_admissions (due_at, limit_key, others)
+SELECT $1, keys[1], keys[2:]
+FROM (
+  SELECT array_agg(limit_key) AS keys
+  FROM unnest($2::text[]) WITH ORDINALITY AS m (limit_key, nth)
+  GROUP BY (nth - 1) / 64) AS portions`
 
 	// A claim that looks at a key in vain says the same again.
-	markKeysOnce = markKeys + `
+	markKeysOnce = `
+INSERT INTO job_admissions (due_at, limit_key)
+SELECT due_at, limit_key
+FROM unnest($1::timestamptz[], $2::text[]) AS m (due_at, limit_key)
 WHERE NOT EXISTS (
   SELECT 1
   FROM job_admissions AS a
@@ -27,34 +34,42 @@ WHERE ctid = ANY(ARRAY(
   WHERE due_at > $2
   FOR UPDATE SKIP LOCKED))`
 
-	// The limit of each limit_key of front (its own, else that of the longest beginning of it), where its rate stands, and how
-	// many run. The limit takes a look-up that an index answers, for keys that have limits of their own, and a look at all
-	// prefixes, of which there are few. An index answers only for its own collation. A pause is one, whatever other limit holds.
+	// The limit of the limit_key of each front (its own, else that of the longest beginning of it), where its rate stands, and how
+	// many run. Limits of their own take a look-up that an index answers, where there are any, and of prefixes there are few: they
+	// are looked at in the order in which they stand. An index answers only for its own collation. A pause is one, whatever other
+	// limit holds.
 	standingOfFronts = `
 prefixes AS MATERIALIZED (
-  SELECT kind, name, paused, max_running, rate, period_us, burst
+  SELECT name, paused, max_running, rate, period_us, burst
   FROM job_limits
-  WHERE kind = 'prefix'),
+  WHERE kind = 'prefix'
+  ORDER BY LENGTH(name) DESC),
+limits AS (
+  SELECT front.*,
+    COALESCE(own.paused, prefix.paused, FALSE)
+      OR EXISTS (SELECT 1 FROM prefixes WHERE prefixes.paused AND starts_with(front.limit_key, prefixes.name)) AS paused,
+    COALESCE(own.max_running, prefix.max_running) AS max_running,
+    COALESCE(own.rate, prefix.rate) AS rate,
+    COALESCE(own.period_us, prefix.period_us) AS period_us,
+    COALESCE(own.burst, prefix.burst) AS burst
+  FROM front
+  LEFT JOIN LATERAL (
+    SELECT name, paused, max_running, rate, period_us, burst
+    FROM job_limits
+    WHERE kind = 'key'
+      AND name = front.limit_key COLLATE "default"
+      AND (SELECT EXISTS (SELECT 1 FROM job_limits WHERE kind = 'key'))) AS own ON TRUE
+  LEFT JOIN LATERAL (
+    SELECT paused, max_running, rate, period_us, burst
+    FROM prefixes
+    WHERE starts_with(front.limit_key, prefixes.name)
+    LIMIT 1) AS prefix ON own.name IS NULL),
 standing AS MATERIALIZED (
-  SELECT limit_key,
-    COALESCE(paused, FALSE)
-      OR EXISTS (SELECT 1 FROM prefixes WHERE prefixes.paused AND starts_with(limit_key, prefixes.name)) AS paused,
-    max_running, rate, period_us, burst,
+  SELECT limits.*,
     CASE WHEN rate IS NOT NULL THEN (SELECT arrival FROM job_rates WHERE kind = 'key' AND name = limit_key COLLATE "default") END AS arrival,
     CASE WHEN max_running IS NULL THEN 0
-    ELSE (SELECT COUNT(*) FROM jobs WHERE state = 'running' AND jobs.limit_key = limits.limit_key) END AS running
-  FROM (
-    SELECT DISTINCT ON (front.limit_key) front.limit_key, l.paused, l.max_running, l.rate, l.period_us, l.burst
-    FROM front
-    LEFT JOIN LATERAL (
-      SELECT kind, name, paused, max_running, rate, period_us, burst
-      FROM job_limits
-      WHERE kind = 'key' AND name = front.limit_key COLLATE "default"
-      UNION ALL
-      SELECT kind, name, paused, max_running, rate, period_us, burst
-      FROM prefixes
-      WHERE starts_with(front.limit_key, name)) AS l ON TRUE
-    ORDER BY front.limit_key, l.kind, LENGTH(l.name) DESC) AS limits)`
+    ELSE (SELECT COUNT(*) FROM jobs WHERE state IS NOT DISTINCT FROM 'running' AND jobs.limit_key = limits.limit_key) END AS running
+  FROM limits)`
 
 	// Claims of a type that has a limit come one after the other, so that no two count the same capacity.
 	lockTypeLimits = `

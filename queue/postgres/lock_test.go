@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,10 +34,19 @@ func holding(t *testing.T, db *postgres.DB, fn func(ctx context.Context, tx *dri
 	case err := <-ended:
 		require.NoError(t, err)
 	}
-	return func() {
-		close(done)
+	letGo := sync.OnceFunc(func() { close(done) })
+	// Claims are not given up when their context ends: a test that waits here for what is held would never end.
+	late := time.AfterFunc(20*time.Second, func() {
+		t.Error("somebody waits for what is held, or holds it still")
+		letGo()
+	})
+	release = sync.OnceFunc(func() {
+		late.Stop()
+		letGo()
 		require.ErrorIs(t, <-ended, errUndo)
-	}
+	})
+	t.Cleanup(release)
+	return release
 }
 
 // within fails the test where fn does not return in time.

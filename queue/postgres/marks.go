@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joblimit"
 )
 
 // marks are limit keys to look at, and when.
@@ -27,14 +28,15 @@ func (m *marks) add(key string, due time.Time) {
 	m.keys = append(m.keys, key)
 }
 
+// write has the keys looked at at once, in few rows.
 func (m *marks) write(ctx context.Context, tx *driver.WriteTx) error {
 	if len(m.keys) == 0 {
 		return nil
 	}
-	return store(ctx, tx, markKeys, m.due, m.keys)
+	return store(ctx, tx, markKeys, joblimit.AtOnce, m.keys)
 }
 
-// writeOnce is write for claims, which come back to the same instant again and again.
+// writeOnce is for claims, which come back to the same instants again and again.
 func (m *marks) writeOnce(ctx context.Context, tx *driver.WriteTx) error {
 	if len(m.keys) == 0 {
 		return nil

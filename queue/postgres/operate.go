@@ -10,7 +10,9 @@ import (
 )
 
 // keyIsOpen is jobsql.Store.KeyIsOpen.
-const keyIsOpen = `EXISTS (SELECT 1 FROM job_fronts WHERE job_fronts.limit_key = waiting.limit_key AND open)`
+const keyIsOpen = `(
+  EXISTS (SELECT 1 FROM job_fronts WHERE job_fronts.limit_key = waiting.limit_key AND open)
+  OR EXISTS (SELECT 1 FROM job_admissions WHERE waiting.limit_key = ANY(job_admissions.others)))`
 
 // markWaitingKeys is jobsql.Store.MarkKeys.
 func markWaitingKeys(ctx context.Context, tx *driver.WriteTx, keys []string) error {

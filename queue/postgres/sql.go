@@ -65,18 +65,15 @@ WHERE state = 'running'
   AND NOT EXISTS (SELECT 1 FROM job_workers WHERE job_workers.id = jobs.worker_id)
 ORDER BY id`
 
-	lockHeld = jobsql.SelectWorkerJobs + `
-FOR NO KEY UPDATE SKIP LOCKED`
-
 	// IS NOT DISTINCT FROM keeps the planner from reading the index jobs_running, once for each outcome.
 	finishJobs = `
 UPDATE jobs
 SET state = o.state,
   hold = CASE WHEN o.hold = ` + jobsql.None + ` AND o.state = 'queued' AND limit_key IS NOT NULL THEN ` + jobsql.Limited + ` ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
-  failures = failures + (o.kind = 'failed')::int,
-  interruptions = interruptions + (o.kind = 'interrupted')::int,
-  crashes = crashes + (o.kind = 'crashed')::int,
+  failures = LEAST(failures, ` + jobsql.BeforeLast + `) + (o.kind = 'failed')::int,
+  interruptions = LEAST(interruptions, ` + jobsql.BeforeLast + `) + (o.kind = 'interrupted')::int,
+  crashes = LEAST(crashes, ` + jobsql.BeforeLast + `) + (o.kind = 'crashed')::int,
   result_json = o.result::json,
   last_error = COALESCE(NULLIF(o.error, ''), last_error),
   updated_at = o.at,
@@ -144,7 +141,8 @@ RETURNING jobs.id, jobs.attempt, worker_id, started_at, idempotency_key, key_sco
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
 SELECT job_id, attempt, worker_id, kind, error, stack, started_at, finished_at
 FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])
-  AS a (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)`
+  AS a (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
+ON CONFLICT DO NOTHING`
 
 	selectLeases = `
 SELECT id, state, attempt
@@ -184,3 +182,5 @@ WHERE id = $2`
 
 // channel carries the news that there may be jobs; the payload tells whose.
 const channel = "postroom_jobs"
+
+var lockHeld = jobsql.SelectWorkerJobs + "\nFOR NO KEY UPDATE SKIP LOCKED"

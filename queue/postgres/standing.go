@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
@@ -15,7 +14,7 @@ import (
 type standingRow struct {
 	name      sql.NullString
 	limit     jobsql.LimitColumns
-	arrival   dbtime.Time
+	arrival   jobsql.Instant
 	isRunning sql.NullInt64
 }
 

@@ -37,6 +37,9 @@ func Doctor(ctx context.Context, q *queue.Queue) ([]Finding, error) {
 	if q == nil {
 		return nil, wrap("doctor", "", errNoQueue)
 	}
+	if ctx == nil {
+		return nil, wrap("doctor", "", driver.ErrNilContext)
+	}
 	var findings []Finding
 	looks := []func(context.Context, *queue.Queue) ([]Finding, error){lookAtEngine, lookAtClock, lookAtWorkers, lookAtJobs, lookAtMove, lookAtSchedules, lookAtRules}
 	for _, look := range looks {

@@ -73,8 +73,8 @@ func describe(job *queue.Job) string {
 	if job.Priority != 0 {
 		line += fmt.Sprintf(" priority=%d", job.Priority)
 	}
-	if job.Key != "" {
-		line += fmt.Sprintf(" key=%q scope=%s", job.Key, job.KeyScope)
+	if job.Key.Name != "" {
+		line += fmt.Sprintf(" key=%q scope=%s", job.Key.Name, job.Key.Scope)
 	}
 	if job.Result != nil {
 		line += " result=" + string(job.Result)

@@ -113,3 +113,21 @@ func BenchmarkClaimBehindScheduled(b *testing.B) {
 		})
 	}
 }
+
+// A program claims by itself; an operation is one job.
+func BenchmarkClaimByHand(b *testing.B) {
+	for _, batch := range []int{1, 100} {
+		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
+			q := benchQueue(b, sqlite.Normal)
+			fill(b, q, b.N, nil)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for left := b.N; left > 0; {
+				claimed, err := q.Claim(b.Context(), "w", []string{string(benchJob)}, min(batch, left))
+				require.NoError(b, err)
+				require.NotEmpty(b, claimed)
+				left -= len(claimed)
+			}
+		})
+	}
+}

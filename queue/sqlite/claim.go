@@ -134,7 +134,7 @@ func markStarted(jobs []driver.Job, req driver.ClaimRequest) {
 	for i := range jobs {
 		j := &jobs[i]
 		j.State, j.WorkerID, j.StartedAt, j.UpdatedAt = driver.StateRunning, req.WorkerID, at, at
-		j.Attempt++
+		j.Attempt = min(j.Attempt, driver.LastAttempt-1) + 1
 	}
 }
 
@@ -144,7 +144,7 @@ func nextDue(ctx context.Context, tx *driver.WriteTx, types []driver.TypeCapacit
 	for i := range types {
 		names[i] = types[i].Type
 	}
-	var due, mark dbtime.Time
+	var due, mark jobsql.Instant
 	if err := scanRow(ctx, tx, selectNextDue, []any{list(names)}, &due, &mark); err != nil {
 		return time.Time{}, err
 	}

@@ -146,10 +146,10 @@ func (e *endedJob) record(ctx context.Context, tx *driver.WriteTx, out *driver.O
 	}
 	started := e.started
 	if started.IsZero() { // somebody has altered the row
-		started = dbtime.Of(out.At)
+		started = out.At
 	}
 	_, err := tx.ExecContext(ctx, insertAttempt, out.Lease.JobID, out.Lease.Attempt, e.worker, out.Kind,
-		out.Error, out.Stack, started, dbtime.Of(out.At))
+		out.Error, out.Stack, dbtime.Of(started), dbtime.Of(out.At))
 	return err
 }
 
@@ -158,7 +158,7 @@ type endedJob struct {
 	id       string
 	attempt  int
 	worker   string
-	started  dbtime.Time
+	started  time.Time
 	key      string
 	scope    driver.KeyScope
 	limitKey string
@@ -168,8 +168,9 @@ type endedJob struct {
 
 func scanEnded(row jobsql.Scanner) (e endedJob, err error) {
 	var worker, key, scope, limitKey sql.NullString
-	err = row.Scan(&e.id, &e.attempt, &worker, &e.started, &key, &scope, &limitKey)
-	e.worker, e.key, e.scope, e.limitKey = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String
+	var started jobsql.Instant
+	err = row.Scan(&e.id, &e.attempt, &worker, &started, &key, &scope, &limitKey)
+	e.worker, e.key, e.scope, e.limitKey, e.started = worker.String, key.String, driver.KeyScope(scope.String), limitKey.String, started.Time
 	return e, err
 }
 

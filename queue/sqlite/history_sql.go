@@ -6,7 +6,8 @@ INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, starte
 SELECT id, attempt, COALESCE(worker_id, ''), 'canceled', 'job was canceled', '', COALESCE(started_at, $1), $1
 FROM jobs
 WHERE id = $2
-  AND state = 'running'`
+  AND state = 'running'
+ON CONFLICT DO NOTHING`
 
 	insertLogs = `
 INSERT INTO job_logs (job_id, attempt, line, at, level, message, attrs_json)

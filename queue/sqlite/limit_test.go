@@ -84,7 +84,7 @@ func randomJobs(t *testing.T, q *queue.Queue, random *rand.Rand, n int) (jobs []
 	require.NoError(t, err)
 	jobs = make([]queue.Job, n)
 	for i, r := range results {
-		jobs[i] = queue.Job{ID: r.ID, Priority: batch[i].Priority, LimitKey: batch[i].LimitKey}
+		jobs[i] = queue.Job{ID: r.ID, Options: driver.Options(batch[i].Options)}
 	}
 	slices.SortFunc(jobs, func(a, b queue.Job) int { return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID)) })
 	return jobs, types

@@ -114,30 +114,13 @@ FROM json_each($2) AS lanes`
         AND limit_key = lanes.value ->> 0
         AND type = lanes.value ->> 1` + firstOfLane
 
-	selectClaimable = `
-SELECT ` + jobsql.ClaimColumns + `
-FROM jobs
-WHERE state = 'queued'
-  AND hold = ` + jobsql.None + `
-  AND type = $1
-  AND (expires_at IS NULL OR expires_at > $2)
-ORDER BY priority DESC, not_before, id
-LIMIT $3 + 0`
-
-	selectClaimableRows = `
-SELECT ` + jobsql.ClaimColumns + `
-FROM jobs
-WHERE rowid IN (SELECT value FROM json_each($1))
-  AND (expires_at IS NULL OR expires_at > $2)
-ORDER BY priority DESC, not_before, id`
-
 	// What has just been selected, in the same transaction. RETURNING would hold the rows once more. Nothing here can violate
 	// a constraint; OR FAIL says that no page need be copied for that case.
 	claimJobs = `
 UPDATE OR FAIL jobs
 SET state = 'running',
   hold = ` + jobsql.None + `,
-  attempt = attempt + 1,
+  attempt = MIN(attempt, ` + jobsql.BeforeLast + `) + 1,
   worker_id = $1,
   started_at = $2,
   updated_at = $2
@@ -226,9 +209,9 @@ UPDATE jobs
 SET state = o.state,
   hold = CASE WHEN o.hold = ` + jobsql.None + ` AND o.state = 'queued' THEN ` + holdOfDue + ` ELSE o.hold END,
   not_before = COALESCE(o.not_before, jobs.not_before),
-  failures = failures + o.failed,
-  interruptions = interruptions + o.interrupted,
-  crashes = crashes + o.crashed,
+  failures = MIN(failures, ` + jobsql.BeforeLast + `) + o.failed,
+  interruptions = MIN(interruptions, ` + jobsql.BeforeLast + `) + o.interrupted,
+  crashes = MIN(crashes, ` + jobsql.BeforeLast + `) + o.crashed,
   result_json = o.result,
   last_error = COALESCE(o.error, last_error),
   updated_at = o.at,
@@ -248,7 +231,8 @@ SELECT EXISTS (SELECT 1 FROM job_limits WHERE kind = 'type')`
 
 	insertAttempt = `
 INSERT INTO job_attempts (job_id, attempt, worker_id, kind, error, stack, started_at, finished_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT DO NOTHING`
 
 	selectLease = `
 SELECT state, attempt
@@ -286,4 +270,24 @@ WHERE id = $2`
 SELECT state, type, payload_json, idempotency_key, key_scope, limit_key
 FROM jobs
 WHERE id = $1`
+)
+
+// What a claim reads of jobs.
+var (
+	selectClaimable = `
+SELECT ` + jobsql.ClaimColumns + `
+FROM jobs
+WHERE state = 'queued'
+  AND hold = ` + jobsql.None + `
+  AND type = $1
+  AND (expires_at IS NULL OR expires_at > $2)
+ORDER BY priority DESC, not_before, id
+LIMIT $3 + 0`
+
+	selectClaimableRows = `
+SELECT ` + jobsql.ClaimColumns + `
+FROM jobs
+WHERE rowid IN (SELECT value FROM json_each($1))
+  AND (expires_at IS NULL OR expires_at > $2)
+ORDER BY priority DESC, not_before, id`
 )

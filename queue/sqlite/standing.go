@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
+	"github.com/postroom-go/postroom/queue/internal/jobsql"
 )
 
 // readStandings reads what standingText has written, a line for each.
@@ -42,7 +42,7 @@ func parseStanding(line string) (s joblimit.Standing, err error) {
 	}
 	arrival, name, _ := strings.Cut(line, " ")
 	if arrival != "" {
-		var at dbtime.Time
+		var at jobsql.Instant
 		errs = append(errs, at.Scan(arrival))
 		s.Arrival = at.Time
 	}

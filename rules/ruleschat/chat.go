@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/fields"
@@ -34,7 +35,8 @@ func Migrate(ctx context.Context, db queue.DB) error {
 }
 
 var (
-	// ErrNoProposal reports that a session has no proposal that could be accepted: the model has made none, or it has been accepted.
+	// ErrNoProposal reports that a session has no such proposal that could be accepted: the model has made none, or another since, or it
+	// has been accepted.
 	ErrNoProposal = errors.New("there is no proposal to accept")
 	// ErrChanged reports that the rules are others than those that the proposal was made for.
 	ErrChanged = errors.New("the rules have changed since the proposal was made")
@@ -101,7 +103,7 @@ type Proposal struct {
 	AcceptedBy string    // empty: nobody has
 	AcceptedAt time.Time // zero: it is not accepted
 
-	base string // the digest of the file that it is for
+	base, result string // the digests of the file that it is for, and of the one with it
 }
 
 // Begin begins a session about the rules of an account. by names the person.
@@ -126,48 +128,85 @@ func (c *Chat) Delete(ctx context.Context, tx queue.Tx, sessionID string) error 
 	return failed("delete session "+sessionID, errors.Join(said, err))
 }
 
-// Accept returns the file with the latest proposal of the session and writes down that the person accepts it. current is the file
-// that the rules were read from, as it was given to [Chat.Say]. Store what is returned in the same transaction.
-//
-// A session without a proposal, or whose latest is accepted, is [ErrNoProposal]; rules that have changed since are [ErrChanged]: say something
-// more, and the model proposes anew.
-func (c *Chat) Accept(ctx context.Context, tx queue.Tx, sessionID, by string, current *rules.File) (*rules.File, error) {
-	if err := fields.Required("ruleschat: Accept: current", current, "the file that the rules were read from"); err != nil {
-		return nil, err
-	}
-	if err := c.touch(ctx, tx, sessionID); err != nil {
-		return nil, err
-	}
-	said, err := messages(ctx, tx, sessionID)
-	if err != nil {
-		return nil, err
-	}
-	m := latest(said)
-	switch {
-	case m == nil:
-		return nil, fmt.Errorf("session %s: %w", sessionID, ErrNoProposal)
-	case m.Proposal.base != digest(current):
-		return nil, fmt.Errorf("session %s: %w; say what you want once more", sessionID, ErrChanged)
-	}
-	file, err := c.apply(current, m.Proposal)
-	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", sessionID, err)
-	}
-	_, err = tx.ExecContext(ctx, sqlAccept, dbvalue.Clean(by), dbtime.Of(queue.Now(tx)), sessionID, m.Number)
-	return file, failed("accept the proposal of session "+sessionID, err)
-}
-
-// latest is the message with the proposal that can be accepted; nil if there is none.
-func latest(said []Message) *Message {
-	for i := len(said) - 1; i >= 0; i-- {
-		if p := said[i].Proposal; p != nil {
-			if p.AcceptedBy == "" && p.AcceptedAt.IsZero() {
-				return &said[i]
-			}
-			return nil
+// Prune deletes the sessions in which nothing has been said since before, with all that was said, and returns their number. The rules that
+// were accepted stay.
+func (c *Chat) Prune(ctx context.Context, before time.Time) (total int, err error) {
+	for {
+		var deleted int64
+		err := c.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+			deleted, err = dbquery.Exec(ctx, tx, sqlPruneSessions, dbtime.Of(before), pruneBatch)
+			return err
+		})
+		if total += int(deleted); err != nil || deleted < pruneBatch {
+			return total, failed("prune sessions", err)
 		}
 	}
-	return nil
+}
+
+// pruneBatch is how many sessions a transaction deletes: large deletes hold the writer of SQLite.
+const pruneBatch = 50
+
+// An Acceptance is a person's yes to a proposal.
+type Acceptance struct {
+	SessionID string
+	Number    int    // of the message with the proposal that the person has seen, see [Message]
+	By        string // names the person
+	// Rules is the file that the rules are read from now. Required.
+	Rules *rules.File
+}
+
+// Accept returns the file with the proposal and writes down that the person accepts it. Store what is returned in the same transaction.
+//
+// A proposal that is not the latest of the session, or is accepted already, is [ErrNoProposal]. Rules that are others than those that it was
+// made for, and a proposal that is not as it was shown, are [ErrChanged]: say something more, and the model proposes anew. Rules that have the proposal already, since a host wrote the
+// file and was killed before its transaction ended, are returned as they are.
+func (c *Chat) Accept(ctx context.Context, tx queue.Tx, a Acceptance) (*rules.File, error) {
+	if err := fields.Required("ruleschat: Acceptance.Rules", a.Rules, "the file that the rules are read from"); err != nil {
+		return nil, err
+	}
+	if err := c.touch(ctx, tx, a.SessionID); err != nil {
+		return nil, err
+	}
+	said, err := messages(ctx, tx, a.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := open(said, a.Number)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", a.SessionID, err)
+	}
+	file := a.Rules
+	switch digest(a.Rules) {
+	case p.result:
+	case p.base:
+		if file, err = c.apply(a.Rules, p); err == nil && digest(file) != p.result {
+			err = fmt.Errorf("%w: what it makes of them is other than the one that was shown; say what you want once more", ErrChanged)
+		}
+	default:
+		err = fmt.Errorf("%w; say what you want once more", ErrChanged)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", a.SessionID, err)
+	}
+	_, err = tx.ExecContext(ctx, sqlAccept, dbvalue.Clean(a.By), dbtime.Of(queue.Now(tx)), a.SessionID, a.Number)
+	return file, failed("accept the proposal of session "+a.SessionID, err)
+}
+
+// open is the proposal of the message, if it is the latest and waits.
+func open(said []Message, number int) (*Proposal, error) {
+	for i := len(said) - 1; i >= 0; i-- {
+		m := &said[i]
+		switch p := m.Proposal; {
+		case p == nil:
+		case !p.AcceptedAt.IsZero():
+			return nil, fmt.Errorf("%w: that of message %d is accepted", ErrNoProposal, m.Number)
+		case m.Number != number:
+			return nil, fmt.Errorf("%w: the latest is that of message %d, not of %d; look at it first", ErrNoProposal, m.Number, number)
+		default:
+			return p, nil
+		}
+	}
+	return nil, ErrNoProposal
 }
 
 func failed(what string, err error) error {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -82,9 +84,21 @@ func (s *table) say(text string, f *rules.File) (*ruleschat.Reply, error) {
 	return s.chat.Say(s.t.Context(), ruleschat.Turn{SessionID: s.session, Text: text, Rules: f})
 }
 
+// accept accepts the latest proposal.
 func (s *table) accept(f *rules.File) (after *rules.File, err error) {
+	number := 1
+	said, _ := s.chat.Messages(s.t.Context(), s.session)
+	for _, m := range said {
+		if m.Proposal != nil {
+			number = m.Number
+		}
+	}
+	return s.acceptNumber(number, f)
+}
+
+func (s *table) acceptNumber(number int, f *rules.File) (after *rules.File, err error) {
 	err = s.write(func(ctx context.Context, tx queue.Tx) error {
-		after, err = s.chat.Accept(ctx, tx, s.session, "ann", f)
+		after, err = s.chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.session, Number: number, By: "ann", Rules: f})
 		return err
 	})
 	return after, err
@@ -179,16 +193,27 @@ func TestFaultyProposalsAreCorrected(t *testing.T) {
 		"another tool":            {llmtest.Calls("delete_all", "{}"), "call propose_rules, once"},
 		"arguments that are none": {llmtest.Calls("propose_rules", "["), "do not fit"},
 		"an unknown argument":     {llmtest.Calls("propose_rules", `{"summary": "x", "shell": "rm"}`), "do not fit"},
+		"two arguments":           {llmtest.Calls("propose_rules", `{"summary": "x", "remove": ["Tea"]}{"rules": "x"}`), "do not fit"},
+		"what is there":           {proposing("x", strings.Split(inUse, "tests:")[0]), "changes nothing"},
+		"tests":                   {proposing("x", coffee+"\ntests: [{name: n, message: {subject: coffee}, actions: [star]}]"), "leave tests out"},
+		"a hidden name":           {proposing("x", strings.Replace(coffee, "Coffee", `"Cof\u202efee"`, 1)), "U+202E"},
+		"a file":                  {proposing("x", strings.Replace(coffee, "value: coffee", "values_from: config.toml", 1)), "write the values out"},
+		"a label that is not":     {proposing("x", strings.Replace(coffee, "action: star", "action: apply_label, parameters: {label: Drinks}", 1)), `label "Drinks"`},
 		"an empty answer":         {llmtest.Says(" "), "empty"},
 		"an answer that is cut":   {llmtest.Turn{Response: &llm.Response{Text: "Well", Stop: llm.StopLength}}, "cut"},
 		"an answer without end":   {llmtest.Says(strings.Repeat("x", 200<<10)), "bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sitDown(t, dbtest.SQLite(t), c.turn, proposing("Coffee is starred.", coffee))
+			files := fstest.MapFS{"config.toml": {Data: []byte("hunter2")}}
+			var err error
+			s.chat, err = ruleschat.New(ruleschat.Config{DB: s.db, Client: s.model, Options: []rules.ParseOption{rules.WithFiles(files)}})
+			require.NoError(t, err)
 			reply, err := s.say("star coffee", parsed(t, inUse))
 			require.NoError(t, err)
 			require.Equal(t, "Coffee is starred.", reply.Text)
 			require.NotNil(t, reply.File)
+			require.NotContains(t, fmt.Sprint(s.model.Requests()), "hunter2")
 			told := s.model.Requests()[1].Messages
 			require.Contains(t, told[len(told)-1].Text, c.says)
 			require.Len(t, s.said(), 2, "what was corrected is not kept")
@@ -232,13 +257,14 @@ func TestAnAlteredProposalIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	for proposal, says := range map[string]string{
 		"{": "was altered",
+		`{"rules":"rules: [{name: Coffee, condition: {type: subject_contains, value: coffee}, action: trash}]"}`:                                 "other than the one that was shown",
 		`{"rules":"rules: [{name: Coffee, condition: {type: subject_contains, value: coffee}, action: delete, safe_mode: dangerous_override}]"}`: "only a person",
 	} {
 		require.NoError(t, s.write(func(ctx context.Context, tx queue.Tx) error {
 			_, err := tx.ExecContext(ctx, "UPDATE rules_chat_messages SET proposal = $1 WHERE number = 2", proposal)
 			return err
 		}))
-		_, err = s.accept(f)
+		_, err = s.acceptNumber(2, f)
 		require.ErrorContains(t, err, says)
 	}
 }
@@ -310,7 +336,7 @@ func TestWhatIsRefused(t *testing.T) {
 	_, err = s.say("x", nil)
 	require.ErrorContains(t, err, "ruleschat: Turn.Rules")
 	_, err = s.accept(nil)
-	require.ErrorContains(t, err, "ruleschat: Accept: current")
+	require.ErrorContains(t, err, "ruleschat: Acceptance.Rules")
 	_, err = s.chat.Say(t.Context(), ruleschat.Turn{SessionID: "none", Text: "x", Rules: f})
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	_, err = s.chat.Sessions(t.Context(), 0)
@@ -349,4 +375,79 @@ func TestALongFileIsToldInShort(t *testing.T) {
 	require.Less(t, len(system), 140<<10)
 	require.Contains(t, system, "these are its 2000 rules")
 	require.Contains(t, system, "others\n")
+}
+
+// A label may be there already, be made by the file, or by the proposal; an id is as good as a name.
+func TestLabelsOfAProposal(t *testing.T) {
+	for name, labels := range map[string]string{"there": "", "of the file": "", "of the proposal": "labels: [Drinks]\n"} {
+		label := map[string]string{"there": "drinks", "of the file": "Milk", "of the proposal": "Drinks"}[name]
+		rule := "rules: [{name: Coffee, condition: {type: subject_contains, value: coffee}, action: apply_label, parameters: {label: " + label + "}}]"
+		s := sitDown(t, dbtest.SQLite(t), proposing("x", labels+rule))
+		turn := ruleschat.Turn{SessionID: s.session, Text: "file coffee", Rules: parsed(t, "labels: [Milk]\n"+inUse)}
+		if name == "there" {
+			turn.Labels = []postroom.Label{{ID: "Label_1", Name: "Drinks", AvailableToClassifier: true}}
+		}
+		reply, err := s.chat.Say(t.Context(), turn)
+		require.NoError(t, err)
+		require.NotNil(t, reply.File, name+": "+reply.Text)
+	}
+}
+
+// Who accepts has seen what they accept: not what came after it.
+func TestALaterProposalIsNotAcceptedUnseen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		milk := strings.ReplaceAll(strings.ReplaceAll(coffee, "Coffee", "Milk"), "coffee", "milk")
+		s := sitDown(t, db, proposing("Coffee is starred.", coffee), proposing("Milk is starred.", milk))
+		f := parsed(t, inUse)
+		seen, err := s.say("star coffee", f)
+		require.NoError(t, err)
+		later, err := s.say("no, milk", f)
+		require.NoError(t, err)
+		for _, number := range []int{seen.Number, 0, 1, 3, 5} {
+			_, err = s.acceptNumber(number, f)
+			require.ErrorIs(t, err, ruleschat.ErrNoProposal, number)
+		}
+		require.ErrorContains(t, func() error { _, err := s.acceptNumber(seen.Number, f); return err }(), "message 4")
+		_, err = s.acceptNumber(later.Number, f)
+		require.NoError(t, err)
+	})
+}
+
+// A host writes the file and is killed before its transaction commits: the same acceptance goes on from there.
+func TestAnAcceptanceThatWasCutOffGoesOn(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		s := sitDown(t, db, proposing("Coffee is starred.", coffee))
+		_, err := s.say("star coffee", parsed(t, inUse))
+		require.NoError(t, err)
+		killed := errors.New("killed")
+		var written *rules.File
+		err = s.write(func(ctx context.Context, tx queue.Tx) error {
+			written, err = s.chat.Accept(ctx, tx, ruleschat.Acceptance{SessionID: s.session, Number: 2, By: "ann", Rules: parsed(t, inUse)})
+			require.NoError(t, err)
+			return killed
+		})
+		require.ErrorIs(t, err, killed)
+		after, err := s.accept(parsed(t, written.Source))
+		require.NoError(t, err)
+		require.Equal(t, written.Source, after.Source)
+		require.Equal(t, "ann", s.said()[1].Proposal.AcceptedBy)
+	})
+}
+
+func TestOldSessionsArePruned(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		s := sitDown(t, db, llmtest.Says("one"))
+		_, err := s.say("star coffee", parsed(t, inUse))
+		require.NoError(t, err)
+		n, err := s.chat.Prune(t.Context(), time.Now().Add(-time.Hour))
+		require.NoError(t, err)
+		require.Zero(t, n)
+		require.Len(t, s.said(), 2)
+		n, err = s.chat.Prune(t.Context(), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.Empty(t, s.said())
+		_, err = s.chat.Session(t.Context(), s.session)
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
 }

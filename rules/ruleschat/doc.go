@@ -9,14 +9,17 @@
 // valid, and whose own tests must pass. A faulty one goes back to the model, with the faults, up to twice. What is left is shown to the
 // person: the file as it would be.
 //
-// Nothing of that changes a rule. [Chat.Accept] does, for a person: it returns the file with the proposal, which the host stores in
-// the same transaction, as with [rules.Store.ImportFile].
+// Nothing of that changes a rule. [Chat.Accept] does, for a person who names the message whose proposal they have seen: it returns the
+// file with the proposal, which the host stores in the same transaction, as with [rules.Store.ImportFile]. A host that keeps rules in a
+// file takes [rules.Store.Lock] first, reads the file after it, and writes it last: what is killed in between is ended by the same
+// acceptance. [Chat.Prune] deletes old sessions.
 //
 // # What a model cannot do here
 //
 // No mail is shown to the model, so that nobody who writes mail can speak to it. A rule that it proposes cannot have
-// safe_mode dangerous_override: what is dangerous waits for a person also where such a rule decides. A proposal that was made for
-// rules that have changed since is refused.
+// safe_mode dangerous_override: what is dangerous waits for a person also where such a rule decides. It names no files whose values
+// the rules take, changes no tests, and hides no characters in names. A proposal that was made for rules that have changed since, or
+// was altered since it was shown, is refused.
 //
 // Sessions and messages are kept in two tables, rules_chat_sessions and rules_chat_messages.
 package ruleschat

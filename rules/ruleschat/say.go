@@ -1,6 +1,7 @@
 package ruleschat
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -101,7 +102,7 @@ func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*
 			return nil, errors.New("the client returned neither an answer nor an error")
 		}
 		reply := &Reply{Message: Message{SessionID: s.ID, Role: llm.RoleAssistant, Text: resp.Text, Model: resp.Model}}
-		if fault = c.read(resp, turn.Rules, reply); fault == nil {
+		if fault = c.read(resp, turn, reply); fault == nil {
 			return reply, nil
 		}
 		conversation = append(conversation, correction(resp, fault)...)
@@ -111,7 +112,7 @@ func (c *Chat) ask(ctx context.Context, s Session, turn Turn, said []Message) (*
 }
 
 // read takes the answer, and tries its proposal.
-func (c *Chat) read(resp *llm.Response, current *rules.File, reply *Reply) error {
+func (c *Chat) read(resp *llm.Response, turn Turn, reply *Reply) error {
 	switch {
 	case answerSize(resp) > maxAnswer:
 		return fmt.Errorf("the answer has %d bytes, and %d are allowed", answerSize(resp), maxAnswer)
@@ -130,42 +131,24 @@ func (c *Chat) read(resp *llm.Response, current *rules.File, reply *Reply) error
 	}
 	decoder := json.NewDecoder(strings.NewReader(resp.ToolCalls[0].Arguments))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&given); err != nil {
-		return fmt.Errorf("the arguments of %s do not fit its schema: %w", proposeRules, err)
+	if err := decoder.Decode(&given); err != nil || decoder.More() {
+		return fmt.Errorf("the arguments of %s do not fit its schema: %w", proposeRules, cmp.Or(err, errMoreThanOne))
 	}
-	p := &Proposal{Rules: given.Rules, Remove: given.Remove, base: digest(current)}
-	file, err := c.apply(current, p)
+	p := &Proposal{Rules: given.Rules, Remove: given.Remove, base: digest(turn.Rules)}
+	file, err := c.apply(turn.Rules, p)
 	if err != nil {
 		return err
 	}
-	if err := c.test(current, file); err != nil {
+	if err := errors.Join(c.labels(file, turn), c.test(turn.Rules, file)); err != nil {
 		return err
 	}
+	p.result = digest(file)
 	reply.Text = strings.TrimSpace(strings.TrimSpace(resp.Text) + "\n\n" + given.Summary)
 	reply.Proposal, reply.File = p, file
 	return nil
 }
 
-// apply returns the file with the proposal.
-func (c *Chat) apply(current *rules.File, p *Proposal) (*rules.File, error) {
-	change := rules.Revision{Remove: p.Remove}
-	if strings.TrimSpace(p.Rules) != "" {
-		proposed, err := rules.Parse("proposal", strings.NewReader(p.Rules), c.options...)
-		if err != nil {
-			return nil, err
-		}
-		change.Rules, change.Labels = proposed.Rules, proposed.Labels
-	}
-	if len(change.Rules)+len(change.Remove) == 0 {
-		return nil, errors.New("the proposal changes nothing; give rules to add or replace, or names to remove, or answer without the tool")
-	}
-	for _, r := range change.Rules {
-		if r.SafeMode == postroom.SafeDangerousOverride {
-			return nil, fmt.Errorf("rule %q has safe_mode %s, which only a person may write; leave safe_mode out", r.Name, r.SafeMode)
-		}
-	}
-	return current.Revise(change, c.options...)
-}
+var errMoreThanOne = errors.New("there is more than one JSON object")
 
 // test runs the tests of the file; those that fail already are not the model's to mend.
 func (c *Chat) test(current, file *rules.File) error {

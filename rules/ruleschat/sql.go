@@ -28,6 +28,11 @@ WHERE id = $2`
 DELETE FROM rules_chat_sessions
 WHERE id = $1`
 
+	// What was said goes with them.
+	sqlPruneSessions = `
+DELETE FROM rules_chat_sessions
+WHERE id IN (SELECT id FROM rules_chat_sessions WHERE updated_at < $1 LIMIT $2)`
+
 	sqlDeleteMessages = `
 DELETE FROM rules_chat_messages
 WHERE session_id = $1`
@@ -38,11 +43,11 @@ FROM rules_chat_messages
 WHERE session_id = $1`
 
 	sqlInsertMessage = `
-INSERT INTO rules_chat_messages (session_id, number, role, content, model, proposal, base, accepted_by, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8)`
+INSERT INTO rules_chat_messages (session_id, number, role, content, model, proposal, base, result, accepted_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9)`
 
 	sqlMessages = `
-SELECT session_id, number, role, content, model, proposal, base, accepted_by, accepted_at, created_at
+SELECT session_id, number, role, content, model, proposal, base, result, accepted_by, accepted_at, created_at
 FROM rules_chat_messages
 WHERE session_id = $1
 ORDER BY number`

@@ -35,6 +35,7 @@ type messageRow struct {
 	Model      string      `db:"model"`
 	Proposal   string      `db:"proposal"`
 	Base       string      `db:"base"`
+	Result     string      `db:"result"`
 	AcceptedBy string      `db:"accepted_by"`
 	AcceptedAt dbtime.Time `db:"accepted_at"`
 	CreatedAt  dbtime.Time `db:"created_at"`
@@ -55,7 +56,7 @@ func (r *messageRow) value() (Message, error) {
 	if err := json.Unmarshal([]byte(r.Proposal), &p); err != nil {
 		return m, fmt.Errorf("the proposal of message %d was altered: %w", r.Number, err)
 	}
-	m.Proposal = &Proposal{Rules: p.Rules, Remove: p.Remove, AcceptedBy: r.AcceptedBy, AcceptedAt: r.AcceptedAt.Time, base: r.Base}
+	m.Proposal = &Proposal{Rules: p.Rules, Remove: p.Remove, AcceptedBy: r.AcceptedBy, AcceptedAt: r.AcceptedAt.Time, base: r.Base, result: r.Result}
 	return m, nil
 }
 
@@ -119,13 +120,13 @@ func (c *Chat) touch(ctx context.Context, tx queue.Tx, sessionID string) error {
 
 // keep stores a message, and sets its number and its time.
 func (c *Chat) keep(ctx context.Context, m *Message) error {
-	proposal, base := "", ""
+	proposal, base, result := "", "", ""
 	if p := m.Proposal; p != nil {
 		text, err := json.Marshal(proposalJSON{p.Rules, p.Remove})
 		if err != nil {
 			return err
 		}
-		proposal, base = string(text), p.base
+		proposal, base, result = string(text), p.base, p.result
 	}
 	m.Text = dbvalue.Clean(m.Text)
 	return c.cfg.DB.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -137,7 +138,7 @@ func (c *Chat) keep(ctx context.Context, m *Message) error {
 		}
 		m.At = dbtime.Truncate(queue.Now(tx))
 		_, err := tx.ExecContext(ctx, sqlInsertMessage,
-			m.SessionID, m.Number, string(m.Role), m.Text, dbvalue.Clean(m.Model), dbvalue.Clean(proposal), base, dbtime.Of(m.At))
+			m.SessionID, m.Number, string(m.Role), m.Text, dbvalue.Clean(m.Model), dbvalue.Clean(proposal), base, result, dbtime.Of(m.At))
 		return failed("session "+m.SessionID, err)
 	})
 }

@@ -52,8 +52,9 @@ func (f *file) syntax(err error) {
 func (f *file) problem(at place, message, hint string) {
 	p := Problem{File: f.name, Line: at.line, Column: at.column, Message: message, Hint: hint}
 	if at.line >= 1 && at.line <= len(f.lines) {
-		p.Source = strings.TrimRight(f.lines[at.line-1], "\r")
-		p.Column = utf8.RuneCountInString(p.Source[:min(max(at.column-1, 0), len(p.Source))]) + 1
+		source := strings.TrimRight(f.lines[at.line-1], "\r")
+		p.Column = utf8.RuneCountInString(source[:min(max(at.column-1, 0), len(source))]) + 1
+		p.Source = withoutSecret(source)
 	}
 	f.problems = append(f.problems, p)
 }

@@ -39,6 +39,7 @@ type LLM struct {
 	TotalTokensDay    int           // 0: any number
 	TotalDollarsDay   float64       // 0: any amount
 	KeepAnswers       time.Duration // 0: not at all
+	Cache             Secret        // the URL of the Redis that keeps them; empty: the database does
 	Reuse             time.Duration // 0: not at all
 	BetterBelow       float64
 }
@@ -110,6 +111,8 @@ func llmSettings() []setting {
 			func(c *Config) string { return upTo(c.LLM.TotalDollarsDay, 100_000) }},
 		setting{"llm.keep_answers", "", `"24h"`, func(c *Config) any { return &c.LLM.KeepAnswers },
 			func(c *Config) string { return orNever(c.LLM.KeepAnswers) }},
+		setting{"llm.cache", "", `"env:POSTROOM_REDIS"`, func(c *Config) any { return &c.LLM.Cache },
+			func(c *Config) string { return redisAddress(string(c.LLM.Cache)) }},
 		setting{"llm.reuse", "", `"720h"`, func(c *Config) any { return &c.LLM.Reuse },
 			func(c *Config) string { return orNever(c.LLM.Reuse) }},
 		setting{"llm.better_below", "", "0.8", func(c *Config) any { return &c.LLM.BetterBelow },
@@ -132,6 +135,14 @@ func part(p float64) string {
 		return ""
 	}
 	return "a number above 0, at most 1"
+}
+
+func redisAddress(address string) string {
+	u, err := url.Parse(address)
+	if address == "" || err == nil && (u.Scheme == "redis" || u.Scheme == "rediss") && u.Host != "" {
+		return ""
+	}
+	return "the URL of a Redis server, as redis://127.0.0.1:6379/0"
 }
 
 func orNever(d time.Duration) string {
@@ -167,6 +178,13 @@ func (c *Config) modelFaults(given func(key string) bool) []fault {
 		}
 		faults = append(faults, m.faults(m.section, c.LLM.AccountDollarsDay > 0 || c.LLM.TotalDollarsDay > 0)...)
 	}
+	switch {
+	case c.LLM.Cache == "":
+	case c.LLM.KeepAnswers == 0:
+		faults = append(faults, fault{"llm.cache", "this has no effect: llm.keep_answers is 0s", "say for how long, or leave it out for a day"})
+	case inTheClear(string(c.LLM.Cache), "redis"):
+		faults = append(faults, fault{"llm.cache", "what models say of your mail would go there without encryption", "write an address that begins with rediss://"})
+	}
 	return faults
 }
 
@@ -179,7 +197,7 @@ func (m *Model) faults(section string, budget bool) []fault {
 	if m.APIKey == "" && (m.Provider != OpenAI || m.BaseURL == "") {
 		faults = append(faults, fault{key, section + ".api_key is not set", `write api_key = "env:LLM_API_KEY" and set that variable`})
 	}
-	if m.inTheClear() {
+	if inTheClear(m.BaseURL, "http") {
 		faults = append(faults, fault{section + ".base_url", "your mail, and the key, would go there without encryption", "write an address that begins with https://"})
 	}
 	if budget && !m.Priced() {
@@ -189,10 +207,10 @@ func (m *Model) faults(section string, budget bool) []fault {
 	return faults
 }
 
-// inTheClear reports whether the address is one outside of private networks, without encryption.
-func (m *Model) inTheClear() bool {
-	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Scheme != "http" {
+// inTheClear reports whether the address is one outside of private networks, with the scheme, which has no encryption.
+func inTheClear(address, scheme string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != scheme {
 		return false
 	}
 	host := u.Hostname()

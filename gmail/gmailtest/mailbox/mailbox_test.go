@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -112,6 +113,32 @@ func TestMaildir(t *testing.T) {
 	require.Equal(t, mailbox.Flags{Answered: true, Trashed: true, Draft: true}, messages[2].Flags)
 	require.Equal(t, "2026-01-05T11:00:00Z", messages[2].Received.Format(timeLayout))
 	require.Equal(t, "Subject: third\nDate: Mon, 05 Jan 2026 12:00:00 +0100\n\n3\n", string(messages[2].Raw))
+}
+
+func TestMaildirNames(t *testing.T) {
+	seen := mailbox.Flags{Seen: true}
+	for file, want := range map[string]struct {
+		flags    mailbox.Flags
+		received int64
+	}{
+		"1767607200.a:2,S": {seen, 1767607200}, "1767607200.a;2,S": {seen, 1767607200}, "1767607200.a!2,S": {seen, 1767607200}, "1767607200.a-2,S": {seen, 1767607200},
+		"1767607200.a2,S": {mailbox.Flags{}, 1767607200}, "2,S": {mailbox.Flags{}, 0}, "-5.a:2,S": {seen, 0}, "0.a:2,": {mailbox.Flags{}, 0}, "99999999999.a": {mailbox.Flags{}, 0},
+		"1767607200.a:2,DFRST": {mailbox.Flags{Seen: true, Answered: true, Flagged: true, Draft: true, Trashed: true}, 1767607200},
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "cur"), 0o700))
+		written := time.Unix(1_500_000_000, 0)
+		require.NoError(t, os.Chtimes(write(t, filepath.Join(dir, "cur", file), "Subject: a\n\n"), written, written))
+		source, err := mailbox.OpenMaildir(dir)
+		require.NoError(t, err)
+		messages, err := all(t, source)
+		require.NoError(t, err)
+		require.Equal(t, want.flags, messages[0].Flags, file)
+		if want.received == 0 {
+			want.received = written.Unix() // the file's own time stands in
+		}
+		require.Equal(t, want.received, messages[0].Received.Unix(), file)
+	}
 }
 
 func TestMaildirKeepsPlacesWhenFlagsChange(t *testing.T) {

@@ -51,6 +51,8 @@ func TestMboxSplitting(t *testing.T) {
 		"wrong Content-Length": {fromA + "Content-Length: 4000\n\nhi\n\n" + fromB + "Subject: b\n\n",
 			[]string{"Content-Length: 4000\n\nhi\n", "Subject: b\n"}},
 		"two blank lines at the end": {fromA + "Subject: a\n\nhi\n\n\n" + fromB + "Subject: b\n\n", []string{"Subject: a\n\nhi\n\n", "Subject: b\n"}},
+		"a date alone":               {fromA + "Subject: a\n\nhi\nFrom ben Tue Jan  6 11:30:00 2026\nand so on\n", []string{"Subject: a\n\nhi\nFrom ben Tue Jan  6 11:30:00 2026\nand so on\n"}},
+		"a field alone":              {fromA + "Subject: a\n\nhi\nFrom ben\nSubject: b\n", []string{"Subject: a\n\nhi\nFrom ben\nSubject: b\n"}},
 		"eight bit and NUL":          {fromA + "Subject: \xe9\x00\n\n\xff\xfe\n\n", []string{"Subject: \xe9\x00\n\n\xff\xfe\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,6 +71,22 @@ func TestMboxLinesLongerThanTheBuffer(t *testing.T) {
 	require.Len(t, messages, 2)
 	require.Equal(t, "Subject: a\n\n"+long+"\nFrom me to you\n", string(messages[0].Raw))
 	require.Equal(t, "Subject: b\n\n"+long, string(messages[1].Raw))
+}
+
+// Only at the beginning of a line is a From line one, wherever the buffer ends.
+func TestMboxFromWithinALine(t *testing.T) {
+	body := "Subject: a\n\n" + strings.Repeat("x", 64<<10) + fromB + "Subject: b\n\n" + strings.Repeat("x", 64<<10) + ">From me\n"
+	messages := readMbox(t, fromA+body)
+	require.Len(t, messages, 1)
+	require.Equal(t, body, string(messages[0].Raw))
+}
+
+// What stands behind a gzip file, such as the zeros that fill up a tape, is nothing.
+func TestGzipIsFilledUp(t *testing.T) {
+	packed := gzipped(t, fromA+"Subject: a\n\nhi\n\n")
+	messages := readMbox(t, packed+strings.Repeat("\x00", 1000))
+	require.Len(t, messages, 1)
+	require.Equal(t, "Subject: a\n\nhi\n", string(messages[0].Raw))
 }
 
 func TestMboxReceived(t *testing.T) {
@@ -103,6 +121,7 @@ func TestTakeout(t *testing.T) {
 	require.Empty(t, messages[1].Labels)
 	require.False(t, messages[2].Labeled)
 	require.Equal(t, mailbox.Flags{Seen: true, Answered: true, Flagged: true}, messages[2].Flags)
+	require.Equal(t, mailbox.Flags{Draft: true, Trashed: true}, readMbox(t, fromA+"X-Status: TD\n\n")[0].Flags)
 }
 
 func TestGzipCutShortKeepsWhatCameBefore(t *testing.T) {

@@ -54,7 +54,8 @@ func (s *suite) write(fn func(ctx context.Context, tx *driver.WriteTx) error) {
 
 // newJob is a due job of type "t" without a key, changed by the mods.
 func newJob(mods ...func(*driver.InsertJob)) driver.InsertJob {
-	job := driver.InsertJob{ID: uuid.Must(uuid.NewV7()).String(), Type: "t", Payload: []byte(`{"n":1}`), MaxAttempts: 5}
+	job := driver.InsertJob{Job: driver.Job{ID: uuid.Must(uuid.NewV7()).String(), Type: "t", Payload: []byte(`{"n":1}`)}}
+	job.MaxAttempts = 5
 	for _, mod := range mods {
 		mod(&job)
 	}

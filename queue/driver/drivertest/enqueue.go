@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -14,21 +15,19 @@ var enqueueCases = []conformanceCase{
 		name:        "Insert/keeps every field",
 		explanation: "what was enqueued must be what is claimed: payload byte for byte, priority, limits, key and time",
 		run: func(s *suite) {
-			due := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+			later := s.now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 			payload := `{"text":"ünïcödé \u0000 \"quoted\"","n":12345678901234567890,"list":[1,null]}`
-			want := newJob(withPayload(payload), withPriority(-7), dueAt(due), withKey(forever("k'ey")))
-			want.MaxAttempts = 3
+			want := newJob(withPayload(payload), withKey(forever("k'ey")))
+			want.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+			fill(reflect.ValueOf(&want.Options).Elem(), later)
 			s.insert(want)
 
 			got := s.job(want.ID)
 			require.Equal(s, payload, string(got.Payload))
 			require.Equal(s, "t", got.Type)
-			require.Equal(s, -7, got.Priority)
+			require.Equal(s, want.TraceParent, got.TraceParent)
+			require.Equal(s, want.Options, got.Options)
 			require.Equal(s, driver.StateQueued, got.State)
-			require.True(s, due.Equal(got.NotBefore), "due %v, stored %v", due, got.NotBefore)
-			require.Equal(s, 3, got.MaxAttempts)
-			require.Equal(s, "k'ey", got.Key)
-			require.Equal(s, driver.KeyForever, got.KeyScope)
 			require.Zero(s, got.Attempt)
 			require.Nil(s, got.Result)
 			require.Zero(s, got.StartedAt)
@@ -138,4 +137,21 @@ var ends = []struct {
 	{"completed", func(s *suite, job driver.Job) { require.NoError(s, s.finish(completed(job.Lease()))) }},
 	{"failed", func(s *suite, job driver.Job) { require.NoError(s, s.finish(failed(job.Lease()))) }},
 	{"canceled", func(s *suite, job driver.Job) { require.NoError(s, s.cancel(job.ID)) }},
+}
+
+// fill gives each field that is empty something that is stored: an option that is added, too.
+func fill(of reflect.Value, at time.Time) {
+	for i := range of.NumField() {
+		name := of.Type().Field(i).Name
+		switch field := of.Field(i); f := field.Addr().Interface().(type) {
+		case *string:
+			*f = "ü'" + name
+		case *int:
+			*f = -7 - i
+		case *time.Time:
+			*f = at.Add(time.Duration(i) * time.Second)
+		case *[]string:
+			*f = []string{"ü'" + name, "b"}
+		}
+	}
 }

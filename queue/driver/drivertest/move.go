@@ -233,9 +233,9 @@ var moveCases = []conformanceCase{
 				require.Equal(s, []string{"a"}, taken)
 				return err
 			})
-			require.Empty(s, s.job(job.ID).Key)
-			require.Equal(s, "b", s.job(kept.ID).Key)
-			require.Equal(s, "a", s.job(other.ID).Key)
+			require.Empty(s, s.job(job.ID).Key.Name)
+			require.Equal(s, "b", s.job(kept.ID).Key.Name)
+			require.Equal(s, "a", s.job(other.ID).Key.Name)
 		},
 	},
 	{

@@ -76,7 +76,7 @@ func (s *Store) TypesAt(ctx context.Context, at driver.Standing) ([]driver.TypeS
 		return nil, err
 	}
 	return read(ctx, s, func(row Scanner) (t driver.TypeSummary, err error) {
-		var due dbtime.Time
+		var due Instant
 		err = row.Scan(&t.Type, &t.Jobs, &t.First, &due)
 		t.Due = due.Time
 		return t, err
@@ -127,7 +127,7 @@ func order(k driver.TargetKind) int {
 
 func scanLimitUse(row Scanner, now time.Time) (u driver.LimitUse, err error) {
 	var columns LimitColumns
-	var arrival dbtime.Time
+	var arrival Instant
 	if err := row.Scan(append(append([]any{&u.Kind, &u.Name}, columns.Dest()...), &arrival, &u.Running)...); err != nil {
 		return u, err
 	}

@@ -3,9 +3,9 @@ package jobsql
 import (
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
@@ -45,15 +45,28 @@ func direct(k kind, field any) bool {
 
 func (r *jobReader) read(row Scanner) error {
 	r.job = driver.Job{}
-	if err := row.Scan(r.dest...); err != nil {
+	err := row.Scan(r.dest...)
+	if rows, ok := row.(*sql.Rows); ok && err != nil {
+		err = rows.Scan(tolerant(r.dest)...)
+	}
+	if err != nil {
 		return err
 	}
 	for i := range r.cells {
-		if err := r.cells[i].set(); err != nil {
-			return err
-		}
+		r.cells[i].set()
 	}
 	return nil
+}
+
+// tolerant scans numbers as [integer] does.
+func tolerant(dest []any) []any {
+	dest = slices.Clone(dest)
+	for i := range dest {
+		if n, ok := dest[i].(*int); ok {
+			dest[i] = (*integer)(n)
+		}
+	}
+	return dest
 }
 
 // A cell is where a column is read to that its field cannot be scanned into.
@@ -61,7 +74,7 @@ type cell struct {
 	field any // its address
 	text  sql.NullString
 	json  []byte
-	at    dbtime.Time
+	at    Instant
 }
 
 func (c *cell) dest() any {
@@ -76,7 +89,7 @@ func (c *cell) dest() any {
 }
 
 // set gives the field what has been read.
-func (c *cell) set() error {
+func (c *cell) set() {
 	switch f := c.field.(type) {
 	case *json.RawMessage:
 		*f = c.json
@@ -84,14 +97,13 @@ func (c *cell) set() error {
 		*f = c.at.Time
 	default:
 		if c.text.Valid {
-			return assign(c.field, c.text.String)
+			assign(c.field, c.text.String)
 		}
 	}
-	return nil
 }
 
 // assign gives a field the text that is stored of it.
-func assign(field any, stored string) error {
+func assign(field any, stored string) {
 	switch f := field.(type) {
 	case *string:
 		*f = stored
@@ -100,12 +112,12 @@ func assign(field any, stored string) error {
 	case *json.RawMessage:
 		*f = json.RawMessage(stored)
 	case *[]string:
-		return json.Unmarshal([]byte(stored), f)
+		if json.Unmarshal([]byte(stored), f) != nil {
+			*f = nil // as an [Instant] that is none
+		}
 	case *time.Time:
-		var at dbtime.Time
-		err := at.Scan(stored)
+		var at Instant
+		_ = at.Scan(stored) // never fails
 		*f = at.Time
-		return err
 	}
-	return nil
 }

@@ -3,16 +3,17 @@ package jobsql
 import (
 	"database/sql"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"math"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // ClaimColumns are those of a queued job that a claim cannot know, and the row's number. What few jobs have is one column,
 // so that the others do not pay for it.
-const ClaimColumns = `rowid, ` + claimedColumns + `, CASE
-    WHEN COALESCE(` + rareColumns + `) IS NOT NULL
-    THEN json_array(` + rareColumns + `)
+var ClaimColumns = `rowid, ` + namesOf(claimColumns) + `, CASE
+    WHEN COALESCE(` + namesOf(rareColumns) + `) IS NOT NULL
+    THEN json_array(` + namesOf(rareColumns) + `)
   END`
 
 // ScanClaimed reads rows of [ClaimColumns], about as many as expected, and closes them.
@@ -24,16 +25,11 @@ func ScanClaimed(rows Rows, err error, expected int) (jobs []driver.Job, numbers
 	var (
 		number int64
 		few    sql.RawBytes
-		r      = jobReader{dest: make([]any, 1, len(claimed)+2)}
+		r      = jobReader{dest: make([]any, 1, len(claimColumns)+2)}
 	)
 	r.dest[0] = &number
-	r.add(claimed)
-	for i, dest := range r.dest {
-		if n, ok := dest.(*int); ok {
-			r.dest[i] = (*integer)(n)
-		}
-	}
-	r.dest = append(r.dest, &few)
+	r.add(claimColumns)
+	r.dest = append(tolerant(r.dest), &few)
 	jobs, numbers = make([]driver.Job, 0, expected), make([]int64, 0, expected)
 	for rows.Next() {
 		if err := r.read(rows); err != nil {
@@ -53,7 +49,7 @@ type integer int
 func (n *integer) Scan(src any) error {
 	v, ok := src.(int64)
 	if !ok {
-		return fmt.Errorf("a number is stored as %T", src)
+		v = math.MaxInt // of a row that somebody has altered; see [Instant]
 	}
 	*n = integer(v)
 	return nil
@@ -63,17 +59,16 @@ func addRare(job *driver.Job, columns []byte) error {
 	if columns == nil {
 		return nil
 	}
-	var values []*string
-	if err := json.Unmarshal(columns, &values); err != nil {
+	values := make([]*string, len(rareColumns))
+	// One that is no text, because somebody has altered the row, is left out.
+	if err := json.Unmarshal(columns, &values); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return err
 	}
-	for i, c := range rare {
+	for i, c := range rareColumns {
 		if values[i] == nil {
 			continue
 		}
-		if err := assign(c.field(job), *values[i]); err != nil {
-			return err
-		}
+		assign(c.field(job), *values[i])
 	}
 	return nil
 }

@@ -1,70 +1,57 @@
 package jobsql
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
-// The columns of the table jobs, by who reads them. A new one stands in one of these lists and in the table jobColumns; all
-// inserting and reading, and moving to another database, goes by that.
-const (
-	// What a claim cannot know of a queued job.
-	claimedColumns = `id, type, payload_json, priority, not_before, attempt, failures, interruptions, crashes, max_attempts, created_at`
-	// What few jobs have. A claim on SQLite reads them as one column, so that the others do not pay for them.
-	rareColumns = `idempotency_key, key_scope, limit_key, user_id, tags_json, expires_at, trace, result_json, last_error`
-	// What a claim writes.
-	otherColumns = `state, worker_id, updated_at, started_at, finished_at`
-
-	// Columns are those of a [driver.Job].
-	Columns = claimedColumns + `, ` + rareColumns + `, ` + otherColumns
-)
-
-// jobColumns is the table of columns: the name, the kind of what is stored, the field of a [driver.Job] that has it, and the
-// value that a new job has in it.
+// jobColumns is the table of the columns of jobs: the name, the kind of what is stored, who reads it, what a new job has in it,
+// and the field of a [driver.Job] that has it. All statements that insert and read whole jobs, and that move them to another
+// database, are made of it. CONTRIBUTING.md lists what else a new column touches.
 var jobColumns = []column{
-	{"id", text, func(j *driver.Job) any { return &j.ID }, textOf(func(j *NewJob) string { return j.ID })},
-	{"type", text, func(j *driver.Job) any { return &j.Type }, textOf(func(j *NewJob) string { return j.Type })},
-	{"payload_json", text, func(j *driver.Job) any { return &j.Payload }, textOf(func(j *NewJob) string { return string(j.Payload) })},
-	{"priority", number, func(j *driver.Job) any { return &j.Priority }, numberOf(func(j *NewJob) int { return j.Priority })},
-	{"state", text, func(j *driver.Job) any { return &j.State }, newState},
-	{"hold", number, nil, newHold}, // no field: it follows from the others, and from limits
-	{"not_before", instant, func(j *driver.Job) any { return &j.NotBefore }, newDue},
-	{"attempt", number, func(j *driver.Job) any { return &j.Attempt }, unset},
-	{"failures", number, func(j *driver.Job) any { return &j.Failures }, unset},
-	{"interruptions", number, func(j *driver.Job) any { return &j.Interruptions }, unset},
-	{"crashes", number, func(j *driver.Job) any { return &j.Crashes }, unset},
-	{"max_attempts", number, func(j *driver.Job) any { return &j.MaxAttempts }, numberOf(func(j *NewJob) int { return j.MaxAttempts })},
-	{"worker_id", optional, func(j *driver.Job) any { return &j.WorkerID }, unset},
-	{"idempotency_key", optional, func(j *driver.Job) any { return &j.Key }, textOrNull(func(j *NewJob) string { return j.Key.Name })},
-	{"key_scope", optional, func(j *driver.Job) any { return &j.KeyScope }, textOrNull(func(j *NewJob) string { return string(j.Key.Scope) })},
-	{"limit_key", optional, func(j *driver.Job) any { return &j.LimitKey }, textOrNull(func(j *NewJob) string { return j.LimitKey })},
-	{"user_id", optional, func(j *driver.Job) any { return &j.UserID }, textOrNull(func(j *NewJob) string { return j.UserID })},
-	{"tags_json", optional, func(j *driver.Job) any { return &j.Tags }, textOrNull(func(j *NewJob) string { return NullTags(j.Tags).String })},
-	{"expires_at", instant, func(j *driver.Job) any { return &j.ExpiresAt }, instantOrNull(func(j *NewJob) time.Time { return j.ExpiresAt })},
-	{"trace", optional, func(j *driver.Job) any { return &j.TraceParent }, textOrNull(func(j *NewJob) string { return j.TraceParent })},
-	{"result_json", optional, func(j *driver.Job) any { return &j.Result }, unset},
-	{"last_error", optional, func(j *driver.Job) any { return &j.LastError }, unset},
-	{"created_at", instant, func(j *driver.Job) any { return &j.CreatedAt }, newNow},
-	{"updated_at", instant, func(j *driver.Job) any { return &j.UpdatedAt }, newNow},
-	{"started_at", instant, func(j *driver.Job) any { return &j.StartedAt }, unset},
-	{"finished_at", instant, func(j *driver.Job) any { return &j.FinishedAt }, unset},
+	{"id", text, atClaim, given, func(j *driver.Job) any { return &j.ID }},
+	{"type", text, atClaim, given, func(j *driver.Job) any { return &j.Type }},
+	{"payload_json", text, atClaim, given, func(j *driver.Job) any { return &j.Payload }},
+	{"priority", number, atClaim, given, func(j *driver.Job) any { return &j.Priority }},
+	{"state", text, written, newState, func(j *driver.Job) any { return &j.State }},
+	{"hold", number, unread, newHold, nil}, // no field: it follows from the others, and from limits
+	{"not_before", instant, atClaim, newDue, func(j *driver.Job) any { return &j.NotBefore }},
+	{"attempt", number, atClaim, unset, func(j *driver.Job) any { return &j.Attempt }},
+	{"failures", number, atClaim, unset, func(j *driver.Job) any { return &j.Failures }},
+	{"interruptions", number, atClaim, unset, func(j *driver.Job) any { return &j.Interruptions }},
+	{"crashes", number, atClaim, unset, func(j *driver.Job) any { return &j.Crashes }},
+	{"max_attempts", number, atClaim, given, func(j *driver.Job) any { return &j.MaxAttempts }},
+	{"worker_id", optional, written, unset, func(j *driver.Job) any { return &j.WorkerID }},
+	{"idempotency_key", optional, rare, given, func(j *driver.Job) any { return &j.Key.Name }},
+	{"key_scope", optional, rare, given, func(j *driver.Job) any { return &j.Key.Scope }},
+	{"limit_key", optional, rare, given, func(j *driver.Job) any { return &j.LimitKey }},
+	{"user_id", optional, rare, given, func(j *driver.Job) any { return &j.UserID }},
+	{"tags_json", optional, rare, given, func(j *driver.Job) any { return &j.Tags }},
+	{"expires_at", instant, rare, given, func(j *driver.Job) any { return &j.ExpiresAt }},
+	{"trace", optional, rare, given, func(j *driver.Job) any { return &j.TraceParent }},
+	{"result_json", optional, rare, unset, func(j *driver.Job) any { return &j.Result }},
+	{"last_error", optional, rare, unset, func(j *driver.Job) any { return &j.LastError }},
+	{"created_at", instant, atClaim, newNow, func(j *driver.Job) any { return &j.CreatedAt }},
+	{"updated_at", instant, written, newNow, func(j *driver.Job) any { return &j.UpdatedAt }},
+	{"started_at", instant, written, unset, func(j *driver.Job) any { return &j.StartedAt }},
+	{"finished_at", instant, written, unset, func(j *driver.Job) any { return &j.FinishedAt }},
 }
 
 // A column is one of a table of the queue's, the same on every engine.
 type column struct {
 	name string
 	kind kind
-	// field returns the address of what has the column in a job; nil where nothing does.
-	field func(*driver.Job) any
-	// new is what is inserted; the zero value leaves the column to its default.
-	new InsertColumn
-}
 
-// unset is of the columns that are left to their defaults.
-var unset InsertColumn
+	// Of a column of jobs:
+	read  reader
+	new   origin
+	field func(*driver.Job) any // returns the address of what has the column; nil where nothing does
+}
 
 // A kind is what is stored in a column. JSON is text.
 type kind int
@@ -73,30 +60,103 @@ const (
 	text     kind = iota // never NULL
 	optional             // text, or NULL
 	number
-	instant
+	instant // or NULL
 	truth
 )
 
-var (
-	claimed = named(claimedColumns)
-	rare    = named(rareColumns)
-	ofJob   = named(Columns)
+// A reader says who reads a column of jobs.
+type reader int
+
+const (
+	unread  reader = iota // nobody
+	atClaim               // a claim, too: it cannot know this of a queued job
+	rare                  // as atClaim, but few jobs have it: SQLite reads all of these as one column, so that the others do not pay
+	written               // not a claim, which writes it
 )
 
-// named returns the columns of a list of names.
-func named(list string) []column {
-	var found []column
-	for name := range strings.SplitSeq(list, ", ") {
-		found = append(found, columnOf(name))
-	}
-	return found
-}
+// An origin says what a new job has in a column.
+type origin int
 
-func columnOf(name string) column {
+const (
+	unset origin = iota // the column's default
+	given               // what its field has; of an optional text and of an instant, NULL for nothing
+	newState
+	newHold
+	newDue
+	newNow
+)
+
+var (
+	claimColumns = readBy(atClaim)
+	rareColumns  = readBy(rare)
+	allColumns   = slices.Concat(claimColumns, rareColumns, readBy(written))
+
+	// Columns lists those of a [driver.Job].
+	Columns = namesOf(allColumns)
+)
+
+func readBy(who reader) (columns []column) {
 	for _, c := range jobColumns {
-		if c.name == name {
-			return c
+		if c.read == who {
+			columns = append(columns, c)
 		}
 	}
-	panic(fmt.Sprintf("jobsql: the table of columns has no %q", name))
+	return columns
+}
+
+// namesOf lists the names of columns as statements do.
+func namesOf(columns []column) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// inserted returns how the insert of a job writes the column; false: it does not.
+func (c *column) inserted() (InsertColumn, bool) {
+	in := InsertColumn{Name: c.name}
+	switch c.new {
+	case unset:
+		return in, false
+	case given:
+		c.insertField(&in)
+	case newState:
+		in.Same = Fixed(driver.StateQueued)
+	case newHold:
+		in.Number, in.Plain, in.Small = func(j *NewJob) int { return int(j.Hold) }, Fixed(None), true
+	case newDue:
+		in.Instant, in.Plain = func(j *NewJob) time.Time { return j.Due }, AtNow
+	case newNow:
+		in.Instant, in.Same = func(j *NewJob) time.Time { return j.Now }, AtNow
+	}
+	return in, true
+}
+
+// insertField has the column written as its field has it.
+func (c *column) insertField(in *InsertColumn) {
+	field := c.field
+	switch f := field(&driver.Job{}).(type) {
+	case *string:
+		in.Text = func(j *NewJob) string { return valueOf[string](field(&j.Job)) }
+	case *driver.KeyScope:
+		in.Text = func(j *NewJob) string { return string(valueOf[driver.KeyScope](field(&j.Job))) }
+	case *json.RawMessage:
+		in.Text = func(j *NewJob) string { return string(valueOf[json.RawMessage](field(&j.Job))) }
+	case *[]string:
+		in.Text = func(j *NewJob) string { return NullTags(valueOf[[]string](field(&j.Job))).String }
+	case *int:
+		in.Number = func(j *NewJob) int { return valueOf[int](field(&j.Job)) }
+	case *time.Time:
+		in.Instant = func(j *NewJob) time.Time { return valueOf[time.Time](field(&j.Job)) }
+	default:
+		panic(fmt.Sprintf("jobsql: the column %s is a field of type %T, which nothing inserts", c.name, f))
+	}
+	in.Nullable = c.kind == optional || c.kind == instant
+}
+
+// valueOf returns what a field has whose address and type are known.
+func valueOf[T any](field any) T {
+	value, _ := field.(*T)
+	return *value
 }

@@ -17,9 +17,11 @@ func ColumnsOf(name driver.Table) (columns, key []string) {
 }
 
 // FieldOf returns nil where a column of jobs has no field.
-func FieldOf(column string, job *driver.Job) any {
-	if field := columnOf(column).field; field != nil {
-		return field(job)
+func FieldOf(name string, job *driver.Job) any {
+	for _, c := range jobColumns {
+		if c.name == name && c.field != nil {
+			return c.field(job)
+		}
 	}
 	return nil
 }

@@ -45,33 +45,15 @@ type Fixed string
 // AtNow is the instant of the transaction.
 const AtNow Fixed = "now"
 
-// These make what the table of columns says of a new job.
-
-func textOf(f func(*NewJob) string) InsertColumn     { return InsertColumn{Text: f} }
-func textOrNull(f func(*NewJob) string) InsertColumn { return InsertColumn{Text: f, Nullable: true} }
-func numberOf(f func(*NewJob) int) InsertColumn      { return InsertColumn{Number: f} }
-
-func instantOrNull(f func(*NewJob) time.Time) InsertColumn {
-	return InsertColumn{Instant: f, Nullable: true}
-}
-
-var (
-	newState = InsertColumn{Same: Fixed(driver.StateQueued)}
-	newHold  = InsertColumn{Number: func(j *NewJob) int { return int(j.Hold) }, Plain: Fixed(None), Small: true}
-	newDue   = InsertColumn{Instant: func(j *NewJob) time.Time { return j.Due }, Plain: AtNow}
-	newNow   = InsertColumn{Instant: func(j *NewJob) time.Time { return j.Now }, Same: AtNow}
-)
-
 // Inserted are the columns that the insert of a job writes. All inserts are made of this list, in its order.
 var Inserted = insertColumns()
 
 var mayBeNull = slices.DeleteFunc(slices.Clone(Inserted), func(c InsertColumn) bool { return !c.Nullable })
 
 func insertColumns() (inserted []InsertColumn) {
-	for _, c := range jobColumns {
-		if c.new.Same != "" || c.new.Text != nil || c.new.Number != nil || c.new.Instant != nil {
-			c.new.Name = c.name
-			inserted = append(inserted, c.new)
+	for i := range jobColumns {
+		if in, ok := jobColumns[i].inserted(); ok {
+			inserted = append(inserted, in)
 		}
 	}
 	return inserted

@@ -65,7 +65,7 @@ func TestListsAnswerEveryFilterAlike(t *testing.T) {
 func matches(j *driver.Job, f driver.Filter) bool {
 	has := func(tag string) bool { return slices.Contains(j.Tags, tag) }
 	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) && (len(f.Types) == 0 || slices.Contains(f.Types, j.Type)) &&
-		(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
+		(f.UserID == "" || f.UserID == j.UserID) && (f.Key == "" || f.Key == j.Key.Name) && (f.LimitKey == "" || f.LimitKey == j.LimitKey) &&
 		!slices.ContainsFunc(f.Tags, func(tag string) bool { return !has(tag) }) && (f.Before == "" || j.ID < f.Before) &&
 		!j.CreatedAt.Before(f.CreatedFrom) && (f.CreatedBefore.IsZero() || j.CreatedAt.Before(f.CreatedBefore))
 }
@@ -75,7 +75,10 @@ func stored(t *testing.T, db driver.Driver) []driver.Job {
 	t.Helper()
 	ids := []string{"01", "02", "03", "04", "05", "06", "07", "08", "09"}
 	for i, id := range ids {
-		job := driver.InsertJob{ID: id, Type: []string{"t", "u", "v"}[i%3], Payload: []byte("1"), MaxAttempts: 1, Tags: []string{"x", "y"}[:i%3]}
+		job := driver.InsertJob{Job: driver.Job{
+			ID: id, Type: []string{"t", "u", "v"}[i%3], Payload: []byte("1"),
+			Options: driver.Options{MaxAttempts: 1, Tags: []string{"x", "y"}[:i%3]},
+		}}
 		if i%2 == 1 {
 			job.UserID, job.LimitKey, job.Key = "ada", "l", driver.Key{Name: "k" + id, Scope: driver.KeyForever}
 		}

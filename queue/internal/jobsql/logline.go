@@ -1,14 +1,13 @@
 package jobsql
 
 import (
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // ScanLogLine reads job_id, attempt, line, at, level, message, attrs_json.
 func ScanLogLine(row Scanner) (driver.LogLine, error) {
 	var l driver.LogLine
-	var at dbtime.Time
+	var at Instant
 	var level string
 	var attrs []byte
 	if err := row.Scan(&l.JobID, &l.Attempt, &l.Line, &at, &level, &l.Message, &attrs); err != nil {

@@ -28,10 +28,11 @@ func (s *Store) PromoteScheduled(ctx context.Context, tx *driver.WriteTx) (int, 
 
 const (
 	selectOne     = `SELECT 1`
-	selectNoJobs  = `SELECT ` + Columns + `, hold FROM jobs LIMIT 0`
 	selectNoMoves = `SELECT job_id FROM job_moves LIMIT 0`
 	selectAnyJobs = `SELECT COUNT(*) FROM (SELECT 1 FROM jobs LIMIT 1) AS found`
 )
+
+var selectNoJobs = `SELECT ` + Columns + `, hold FROM jobs LIMIT 0`
 
 // CheckTables implements [driver.TableChecker].
 func (s *Store) CheckTables(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue/driver"
 )
 
@@ -23,7 +22,7 @@ type Scanner interface{ Scan(dest ...any) error }
 // ScanJob reads [Columns].
 func ScanJob(row Scanner) (driver.Job, error) {
 	var r jobReader
-	r.add(ofJob)
+	r.add(allColumns)
 	err := r.read(row)
 	return r.job, err
 }
@@ -35,7 +34,7 @@ func ScanJobs(rows Rows, err error, expected int) ([]driver.Job, error) {
 	}
 	defer rows.Close()
 	var r jobReader
-	r.add(ofJob)
+	r.add(allColumns)
 	var jobs []driver.Job
 	for rows.Next() {
 		if err := r.read(rows); err != nil {
@@ -52,7 +51,7 @@ func ScanJobs(rows Rows, err error, expected int) ([]driver.Job, error) {
 // ScanStep reads job_id, name, attempt, started_at, finished_at, result_json.
 func ScanStep(row Scanner) (driver.StepRecord, error) {
 	var s driver.StepRecord
-	var started, finished dbtime.Time
+	var started, finished Instant
 	var result []byte
 	err := row.Scan(&s.JobID, &s.Name, &s.Attempt, &started, &finished, &result)
 	s.StartedAt, s.FinishedAt = started.Time, finished.Time
@@ -67,7 +66,7 @@ func ScanStep(row Scanner) (driver.StepRecord, error) {
 // ScanFinishedType reads type, finished_at.
 func ScanFinishedType(row Scanner) (driver.FinishedType, error) {
 	var t driver.FinishedType
-	var first dbtime.Time
+	var first Instant
 	err := row.Scan(&t.Type, &first)
 	t.First = first.Time
 	return t, err
@@ -76,7 +75,7 @@ func ScanFinishedType(row Scanner) (driver.FinishedType, error) {
 // ScanAttempt reads job_id, attempt, worker_id, kind, error, stack, started_at, finished_at.
 func ScanAttempt(row Scanner) (driver.AttemptRecord, error) {
 	var a driver.AttemptRecord
-	var started, finished dbtime.Time
+	var started, finished Instant
 	err := row.Scan(&a.JobID, &a.Attempt, &a.WorkerID, &a.Kind, &a.Error, &a.Stack, &started, &finished)
 	a.StartedAt, a.FinishedAt = started.Time, finished.Time
 	return a, err
@@ -85,11 +84,11 @@ func ScanAttempt(row Scanner) (driver.AttemptRecord, error) {
 // ScanWorker reads id, beat, beat_at, types_json.
 func ScanWorker(row Scanner) (driver.Worker, error) {
 	var w driver.Worker
-	var at dbtime.Time
+	var at Instant
 	var types sql.NullString
 	err := row.Scan(&w.ID, &w.Beat, &at, &types)
-	if err == nil && types.Valid {
-		err = json.Unmarshal([]byte(types.String), &w.Types)
+	if types.Valid && json.Unmarshal([]byte(types.String), &w.Types) != nil {
+		w.Types = nil // as an [Instant] that is none
 	}
 	w.BeatAt = at.Time
 	return w, err
@@ -165,7 +164,7 @@ func ScanText(row Scanner) (text string, err error) {
 
 // ScanInstant reads one column that holds an instant, or NULL.
 func ScanInstant(row Scanner) (t time.Time, err error) {
-	var at dbtime.Time
+	var at Instant
 	err = row.Scan(&at)
 	return at.Time, err
 }

@@ -41,7 +41,14 @@ WHERE hold = ` + Limited + `
 SELECT id
 FROM jobs
 WHERE failures < 0 OR interruptions < 0 OR crashes < 0
-  OR failures + interruptions + crashes > attempt`},
+  OR CAST(failures AS BIGINT) + interruptions + crashes > attempt`},
+	{"the attempts of a job can be counted on", `
+SELECT id
+FROM jobs
+WHERE attempt > ` + BeforeLast + `
+  OR failures > ` + BeforeLast + `
+  OR interruptions > ` + BeforeLast + `
+  OR crashes > ` + BeforeLast},
 	{"an attempt record is of an attempt that was made", `
 SELECT job_attempts.job_id
 FROM job_attempts
@@ -120,6 +127,7 @@ func (s *Store) Violations(ctx context.Context) ([]driver.Violation, error) {
 		rule{"a limit key with waiting jobs has something running, or is to be looked at", forgottenKeys + s.KeyIsOpen},
 		rule{"claims find each job that waits for a limit key", s.SelectUnfound},
 	)
+	all = append(all, altered(s.Engine)...)
 	for _, r := range all {
 		subjects, err := read(ctx, s, ScanText, r.query+"\nLIMIT 100")
 		if err != nil {

@@ -127,7 +127,7 @@ func orNotFound(found bool, err error) error {
 func scanSchedule(row Scanner) (driver.Schedule, error) {
 	var s driver.Schedule
 	var payload, options []byte
-	var next, last, created, updated dbtime.Time
+	var next, last, created, updated Instant
 	err := row.Scan(&s.Name, &s.Cron, &s.Zone, &s.CatchUp, &s.Type, &payload, &options,
 		&s.Paused, &next, &last, &created, &updated)
 	s.Payload, s.Options = payload, options

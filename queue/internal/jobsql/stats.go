@@ -61,7 +61,7 @@ type finishedKind struct {
 	state  driver.State
 	name   string
 	count  int
-	latest dbtime.Time
+	latest Instant
 }
 
 func (r *reading) finished(ctx context.Context) error {
@@ -103,7 +103,7 @@ func counter(state driver.State, completed, failed, canceled *int) *int {
 type counted struct {
 	name  string
 	n     int
-	first dbtime.Time
+	first Instant
 }
 
 func (r *reading) throughput(ctx context.Context, t *typeReading, k finishedKind) error {
@@ -150,7 +150,7 @@ func (r *reading) group() (by string, width int) {
 }
 
 // A run is one attempt of a job that has ended.
-type run struct{ due, started, finished dbtime.Time }
+type run struct{ due, started, finished Instant }
 
 func (r *reading) latency(ctx context.Context, t *typeReading, k finishedKind) error {
 	if k.state == driver.StateCanceled {

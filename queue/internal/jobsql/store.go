@@ -38,11 +38,6 @@ var (
 )
 
 const (
-	selectJob = `
-SELECT ` + Columns + `
-FROM jobs
-WHERE id = $1`
-
 	selectSteps = `
 SELECT job_id, name, attempt, started_at, finished_at, result_json
 FROM job_steps
@@ -76,8 +71,13 @@ SELECT MIN(arrival)
 FROM job_rates`
 )
 
+var selectJob = `
+SELECT ` + Columns + `
+FROM jobs
+WHERE id = $1`
+
 // SelectWorkerJobs selects the running jobs of the worker $1, with [Columns].
-const SelectWorkerJobs = `
+var SelectWorkerJobs = `
 SELECT ` + Columns + `
 FROM jobs
 WHERE state = 'running'

@@ -23,6 +23,8 @@ func TestSplit(t *testing.T) {
 		"quoted From line":        {">From a b\nA: 1\n\nhi", Header{{"A", "1"}}, "hi"},
 		"a line that is no field": {"A: 1\ngarbage here\nB: 2\n\nhi", Header{{"A", "1"}, {"B", "2"}}, "hi"},
 		"blank before the colon":  {"A : 1\n\n", Header{{"A", "1"}}, ""},
+		"indented at the top":     {" A: 1\nB: 2\n\n", nil, " A: 1\nB: 2\n\n"},
+		"names of other bytes":    {"A: 1\nB C: 2\nD\x7f: 3\nE\x80: 4\n: 5\n~!: 6\n\nhi", Header{{"A", "1"}, {"~!", "6"}}, "hi"},
 		"nothing":                 {"", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,6 +47,50 @@ func TestDecodeText(t *testing.T) {
 	} {
 		require.Equal(t, want, DecodeText(in), in)
 	}
+}
+
+func TestHeaderFields(t *testing.T) {
+	h := Header{{"To", "a"}, {"Cc", "b"}, {"TO", "c"}}
+	require.Equal(t, []string{"a", "c"}, h.All("to"))
+	require.Empty(t, h.All("Bcc"))
+	require.Equal(t, "b", h.Get("cc"))
+}
+
+func TestAddresses(t *testing.T) {
+	found, err := Addresses("=?koi8-r?Q?=F0?= <a@x.example>, =?none-such?Q?x?= <b@x.example>, \xff <c@x.example>")
+	require.NoError(t, err)
+	require.Len(t, found, 3)
+	require.Equal(t, "\u041f", found[0].Name)
+	require.Equal(t, "x", found[1].Name)
+	require.Equal(t, "\ufffd", found[2].Name)
+}
+
+// A file has a name or is a message, and is no picture that the text shows.
+func TestAttachments(t *testing.T) {
+	for header, want := range map[string]bool{
+		"Content-Type: message/rfc822\n":                                                            true,
+		"Content-Type: text/plain\n":                                                                false,
+		"Content-Type: text/plain; name=a.txt\n":                                                    true,
+		"Content-Disposition: attachment; FileName=\"=?utf-8?q?a?=.txt\"\n":                         true,
+		"Content-Disposition: attachment\n":                                                         false,
+		"Content-Type: image/png; name=a.png\n":                                                     true,
+		"Content-Type: image/png; name=a.png\nContent-ID: <1@x>\n":                                  false,
+		"Content-Type: image/png; name=a.png\nContent-ID: <1@x>\nContent-Disposition: attachment\n": true,
+		"Content-Type: text/plain; name=a.txt\nContent-ID: <1@x>\n":                                 true,
+	} {
+		p := Parse([]byte(header + "\nx"))
+		require.Equal(t, want, p.IsAttachment(), header)
+	}
+	named := Parse([]byte("Content-Type: text/plain; name=b.txt\nContent-Disposition: attachment; filename=a.txt\n\nx"))
+	require.Equal(t, "a.txt", named.Filename())
+}
+
+// All letters of base64 are read, and what is none of them is left out.
+func TestBase64Letters(t *testing.T) {
+	p := Parse([]byte("Content-Transfer-Encoding: Base64\n\nAZaz09+/\n@[`{:-_=AZaz09+/"))
+	require.Equal(t, "\x01\x96\xb3\xd3\xdf\xbf\x01\x96\xb3\xd3\xdf\xbf", string(p.Content()))
+	p = Parse([]byte("Content-Transfer-Encoding: quoted-printable\n\na=\x00b"))
+	require.Equal(t, "a=\x00b", string(p.Content()), "what cannot be decoded stays")
 }
 
 func TestMessageIDs(t *testing.T) {

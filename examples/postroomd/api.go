@@ -1,0 +1,180 @@
+package main
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// An httpAPI answers programs that have the configured token.
+type httpAPI struct{ *host }
+
+// A call returns a value, or an error whose status apiStatus knows.
+type call = func(*http.Request) (any, error)
+
+const (
+	apiPrefix = "/api/v1/"
+	// maxAnswer bounds the body of a call.
+	maxAnswer = 64 << 10
+)
+
+// checkAPI returns an error if the API could answer in vain.
+func (s *site) checkAPI() error {
+	approvers, name := s.cfg.Policy.Approvers, s.cfg.API.Approver
+	if s.cfg.API.Token == "" || len(approvers) == 0 || slices.Contains(approvers, name) {
+		return nil
+	}
+	return usage("api.token is set and api.approver is %q, which policy.approvers does not have; add %q to policy.approvers, or leave policy.approvers empty", name, name)
+}
+
+// withAPI adds the API, if a token is configured. Each call has the token, so that it may come under any name, through a proxy.
+func (h *host) withAPI(local http.Handler) http.Handler {
+	if h.cfg.API.Token == "" {
+		return local
+	}
+	a := httpAPI{h}
+	calls := approvalsAPI{a}.calls()
+	maps.Copy(calls, rulesAPI{a}.calls())
+	maps.Copy(calls, directionsAPI{a}.calls())
+	maps.Copy(calls, modelRulesAPI{a}.calls())
+	mux := http.NewServeMux()
+	for pattern, fn := range calls {
+		mux.Handle(pattern, a.answers(fn))
+	}
+	mux.Handle("/", a.answers(func(*http.Request) (any, error) {
+		return nil, apiError{http.StatusNotFound, errors.New("there is no such call")}
+	}))
+	all := http.NewServeMux()
+	all.Handle("/api/", a.authorized(mux))
+	all.Handle("/", local)
+	return all
+}
+
+// authorized lets only those pass who have the token. The time it takes tells nothing of how much of it is right.
+func (a httpAPI) authorized(next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(a.cfg.API.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		got := sha256.Sum256([]byte(token))
+		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="postroomd"`)
+			a.reply(w, http.StatusUnauthorized, errorView{"the header field Authorization has no token that is right; write Bearer and the token of api.token"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// An apiError is an error whose status is known.
+type apiError struct {
+	status int
+	error
+}
+
+func (e apiError) Unwrap() error { return e.error }
+
+type errorView struct {
+	Error string `json:"error"`
+}
+
+// answers makes a call of what returns a value or an error.
+func (a httpAPI) answers(fn call) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
+		value, err := fn(r)
+		if err == nil {
+			a.reply(w, http.StatusOK, value)
+			return
+		}
+		status := apiStatus(err)
+		if status == http.StatusInternalServerError {
+			a.log.Error("a call of the API failed", "path", r.URL.Path, "error", err)
+			err = errors.New("it failed here; the log says why")
+		}
+		a.reply(w, status, errorView{err.Error()})
+	})
+}
+
+func (a httpAPI) reply(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if err := printJSON(w, value); err != nil {
+		a.log.Warn("a call of the API is not answered", "error", err)
+	}
+}
+
+// apiStatus is the status of an error: 409 is of what has changed, and is to be looked at again.
+func apiStatus(err error) int {
+	var known apiError
+	var typed usageError
+	is := func(targets ...error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
+	switch {
+	case errors.As(err, &known):
+		return known.status
+	case is(postroom.ErrNotFound):
+		return http.StatusNotFound
+	case is(safety.ErrNotApprover):
+		return http.StatusForbidden
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrNameTaken, llm.ErrGuidanceChanged):
+		return http.StatusConflict
+	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, llm.ErrInvalidGuidance, llm.ErrSameGuidance), errors.As(err, &typed):
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusInternalServerError
+}
+
+// readBody reads one JSON object, with the fields that into has and no others.
+func readBody(r *http.Request, into any) error {
+	in := json.NewDecoder(r.Body)
+	in.DisallowUnknownFields()
+	err := in.Decode(into)
+	if err == nil {
+		if _, more := in.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows the object")
+		}
+	}
+	if err != nil {
+		return apiError{http.StatusBadRequest, fmt.Errorf("the body is one JSON object of at most %d bytes, and this is none: %w", maxAnswer, err)}
+	}
+	return nil
+}
+
+// An apiKind is what programs list and change, all in the same way.
+type apiKind struct{ list, create, show, patch, remove, swap call }
+
+func (k apiKind) calls(name string) map[string]call {
+	path := apiPrefix + name
+	return map[string]call{
+		"GET " + path:                 k.list,
+		"POST " + path:                k.create,
+		"GET " + path + "/{id}":       k.show,
+		"PATCH " + path + "/{id}":     k.patch,
+		"DELETE " + path + "/{id}":    k.remove,
+		"POST " + path + "/{id}/swap": k.swap,
+	}
+}
+
+// A swapBody names what the priority is exchanged with.
+type swapBody struct {
+	With string `json:"with"`
+}
+
+// A goneView is what was deleted.
+type goneView struct {
+	ID string `json:"id"`
+}

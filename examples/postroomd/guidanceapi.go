@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A directionsAPI lists and changes what the model is told about all mail, or that of a mailbox.
+type directionsAPI struct{ httpAPI }
+
+func (a directionsAPI) calls() map[string]call {
+	return apiKind{a.list, a.create, a.show, a.patch, a.remove, a.swap}.calls("directions")
+}
+
+type directionView struct {
+	ID        string    `json:"id"`
+	AccountID string    `json:"account_id"` // empty: all accounts
+	Text      string    `json:"text"`
+	Enabled   bool      `json:"enabled"`
+	Priority  int       `json:"priority"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Revision  int64     `json:"revision"`
+}
+
+func viewDirection(d llm.Direction) directionView { return directionView(d) }
+
+func (a directionsAPI) list(r *http.Request) (any, error) {
+	list, err := a.guide.Directions(r.Context())
+	return listed(list, viewDirection), err
+}
+
+func (a directionsAPI) show(r *http.Request) (any, error) {
+	d, err := a.guide.Direction(r.Context(), r.PathValue("id"))
+	return viewDirection(d), err
+}
+
+func (a directionsAPI) create(r *http.Request) (any, error) {
+	view := directionView{Enabled: true, Priority: llm.DefaultPriority}
+	if err := readBody(r, &view); err != nil {
+		return nil, err
+	}
+	if err := a.knowsAccounts(r.Context(), view.AccountID); err != nil {
+		return nil, err
+	}
+	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
+		return a.guide.CreateDirection(ctx, tx, llm.Direction(view))
+	})
+}
+
+func (a directionsAPI) patch(r *http.Request) (any, error) {
+	var p llm.DirectionPatch
+	if err := readBody(r, &p); err != nil {
+		return nil, err
+	}
+	if p.AccountID != nil {
+		if err := a.knowsAccounts(r.Context(), *p.AccountID); err != nil {
+			return nil, err
+		}
+	}
+	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
+		return a.guide.PatchDirection(ctx, tx, r.PathValue("id"), p)
+	})
+}
+
+func (a directionsAPI) remove(r *http.Request) (any, error) {
+	return removedBy(r, a.host, a.guide.DeleteDirection)
+}
+
+func (a directionsAPI) swap(r *http.Request) (any, error) {
+	if err := swappedBy(r, a.host, a.guide.SwapDirections); err != nil {
+		return nil, err
+	}
+	return a.show(r)
+}
+
+// A modelRulesAPI lists and changes the named instructions for some mail.
+type modelRulesAPI struct{ httpAPI }
+
+func (a modelRulesAPI) calls() map[string]call {
+	return apiKind{a.list, a.create, a.show, a.patch, a.remove, a.swap}.calls("llm-rules")
+}
+
+type modelRuleView struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Scope       llm.Scope `json:"scope"`
+	ScopeRef    string    `json:"scope_ref"`
+	Text        string    `json:"text"`
+	Enabled     bool      `json:"enabled"`
+	Priority    int       `json:"priority"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+	Revision    int64     `json:"revision"`
+}
+
+func viewModelRule(r llm.ScopedRule) modelRuleView { return modelRuleView(r) }
+
+func (a modelRulesAPI) list(r *http.Request) (any, error) {
+	list, err := a.guide.Rules(r.Context())
+	return listed(list, viewModelRule), err
+}
+
+func (a modelRulesAPI) show(r *http.Request) (any, error) {
+	rule, err := a.guide.Rule(r.Context(), r.PathValue("id"))
+	return viewModelRule(rule), err
+}
+
+func (a modelRulesAPI) create(r *http.Request) (any, error) {
+	view := modelRuleView{Enabled: true, Priority: llm.DefaultPriority}
+	if err := readBody(r, &view); err != nil {
+		return nil, err
+	}
+	if err := a.knowsAccounts(r.Context(), accountRef(view.Scope == llm.ScopeAccount, view.ScopeRef)); err != nil {
+		return nil, err
+	}
+	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
+		return a.guide.CreateRule(ctx, tx, llm.ScopedRule(view))
+	})
+}
+
+func (a modelRulesAPI) patch(r *http.Request) (any, error) {
+	var p llm.ScopedRulePatch
+	if err := readBody(r, &p); err != nil {
+		return nil, err
+	}
+	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
+		return a.guide.PatchRule(ctx, tx, r.PathValue("id"), p)
+	})
+}
+
+func (a modelRulesAPI) remove(r *http.Request) (any, error) {
+	return removedBy(r, a.host, a.guide.DeleteRule)
+}
+
+func (a modelRulesAPI) swap(r *http.Request) (any, error) {
+	if err := swappedBy(r, a.host, a.guide.SwapRules); err != nil {
+		return nil, err
+	}
+	return a.show(r)
+}
+
+// changedBy changes something in a transaction, and shows it.
+func changedBy[T, V any](r *http.Request, h *host, view func(T) V, change func(context.Context, queue.Tx) (T, error)) (any, error) {
+	var changed T
+	err := h.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		changed, err = change(ctx, tx)
+		return err
+	})
+	return view(changed), err
+}
+
+func removedBy(r *http.Request, h *host, remove func(context.Context, queue.Tx, string) error) (any, error) {
+	id := r.PathValue("id")
+	return goneView{id}, h.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error { return remove(ctx, tx, id) })
+}
+
+func swappedBy(r *http.Request, h *host, swap func(ctx context.Context, tx queue.Tx, id, otherID string) error) error {
+	var body swapBody
+	if err := readBody(r, &body); err != nil {
+		return err
+	}
+	return h.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) error { return swap(ctx, tx, r.PathValue("id"), body.With) })
+}

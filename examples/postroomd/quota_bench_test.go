@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// BenchmarkBackfillWithinQuota sorts a mailbox whose Gmail keeps to the quota that new projects get, and looks at the third and
+// the fourth minute: the first begins with what may be spent at once. Run it with -benchtime 1x; it takes four minutes.
+func BenchmarkBackfillWithinQuota(b *testing.B) {
+	const perMinute = 6000
+	dir := folder(b.TempDir())
+	deliver(b, dir, 1600)
+	server, err := gmailtest.Open(b.Context(), gmailtest.Config{
+		Dir: dir.gmail(), Email: sample.Owner, Quota: gmailtest.Quota{PerMinute: perMinute, Concurrent: 50},
+	})
+	require.NoError(b, err)
+	h := benchHost(b, dir, server.URL(), perMinute)
+	file, err := rules.ParseFile("rules.yaml", rules.WithKinds(kinds))
+	require.NoError(b, err)
+	p := &pipeline{host: h, rules: file, out: newProgress(io.Discard)}
+	p.accountID, err = p.onlyAccount(b.Context())
+	require.NoError(b, err)
+
+	ctx, cancel := context.WithCancel(b.Context())
+	sorting := make(chan error, 1)
+	go func() { sorting <- p.sort(ctx, p.process, p.process) }()
+	time.Sleep(2 * time.Minute)
+	before, began := server.Units(), time.Now()
+	time.Sleep(2 * time.Minute)
+	spent, minutes := server.Units()-before, time.Since(began).Minutes()
+
+	refused := 0
+	for _, call := range server.Calls() {
+		if call.Status == http.StatusTooManyRequests || call.Status == http.StatusForbidden {
+			refused++
+		}
+	}
+	select {
+	case err := <-sorting:
+		b.Fatal("all is sorted already; nothing was measured:", err)
+	default:
+		cancel()
+		<-sorting
+	}
+	require.NoError(b, h.close())
+	require.NoError(b, server.Close())
+	b.ReportMetric(100*float64(spent)/(minutes*perMinute), "%-of-quota")
+	b.ReportMetric(float64(refused), "refused")
+	b.ReportMetric(float64(server.Counts()[gmailtest.MessagesGet]), "gets")
+}

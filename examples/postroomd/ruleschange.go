@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// currentRules is the configured file, or without one a file of the rules that are stored for the mailbox.
+func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File, error) {
+	if file, err := h.readRules(); file != nil || err != nil {
+		return file, err
+	}
+	text, err := h.rulesText(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	return h.parseRules(text)
+}
+
+// rulesText is the text of the configured file, empty if it is not there, or without one that of the rules that are stored for the mailbox.
+func (h *host) rulesText(ctx context.Context, accountID string) (string, error) {
+	if path := string(h.cfg.Paths.Rules); path != "" {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		return string(text), err
+	}
+	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
+	if err != nil || len(newest) == 0 {
+		return "", err
+	}
+	v, err := h.rules.Version(ctx, newest[0].Number)
+	if err != nil {
+		return "", err
+	}
+	return h.versionText(ctx, v)
+}
+
+// parseRules reads the text of rulesText.
+func (h *host) parseRules(text string) (*rules.File, error) {
+	path := string(h.cfg.Paths.Rules)
+	file, err := rules.Parse(cmp.Or(path, "rules.yaml"), strings.NewReader(text), h.rulesOptions()...)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return file, nil
+}
+
+// rulesOptions are those that the rules are read with.
+func (h *host) rulesOptions() []rules.ParseOption {
+	options := []rules.ParseOption{rules.WithKinds(kinds)}
+	if path := string(h.cfg.Paths.Rules); path != "" {
+		options = append(options, rules.WithFiles(os.DirFS(filepath.Dir(path))))
+	}
+	return options
+}
+
+// changeRules makes the file that change returns the rules of the mailboxes that read it: all of them where a file is configured, and
+// else the one. It counts what changes for the one, and has the labels made that the file names. what is where the change comes from.
+//
+// The file is what the next start reads. It is written last, just before the transaction commits, under a lock that all who change
+// rules take: a process that is killed in between has changed the file, and the next start takes it.
+func (h *host) changeRules(
+	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rules.File, error),
+) (done rules.Imported, err error) {
+	readers, err := h.rulesReaders(ctx, accountID)
+	if err != nil {
+		return done, err
+	}
+	var before, written string
+	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if err := h.rules.Lock(ctx, tx); err != nil {
+			return err
+		}
+		if before, err = h.rulesText(ctx, accountID); err != nil {
+			return err
+		}
+		changed, err := change(ctx, tx, before)
+		if err != nil {
+			return err
+		}
+		for _, reader := range readers {
+			counted, err := h.storeRules(ctx, tx, reader, what, changed)
+			if err != nil {
+				return err
+			}
+			if reader.accountID == accountID {
+				done = counted
+			}
+		}
+		if h.cfg.Paths.Rules == "" || changed.Source == before {
+			return nil
+		}
+		written = changed.Source
+		return writeRules(string(h.cfg.Paths.Rules), written)
+	})
+	if err != nil && written != "" {
+		err = errors.Join(err, h.putBack(before, written))
+	}
+	return done, err
+}
+
+// putBack writes the rules file as it was before a change that came to nothing.
+func (h *host) putBack(before, written string) error {
+	path := string(h.cfg.Paths.Rules)
+	there, err := os.ReadFile(path)
+	if err != nil || string(there) != written {
+		return err
+	}
+	return writeRules(path, before)
+}
+
+// A rulesReader is a mailbox that has its rules from the file.
+type rulesReader struct {
+	accountID string
+	labelID   func(name string) (string, bool)
+}
+
+// rulesReaders are all mailboxes where a file is configured, and else the one.
+func (h *host) rulesReaders(ctx context.Context, accountID string) ([]rulesReader, error) {
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []rulesReader
+	for _, a := range accounts {
+		if a.State == gmail.AccountRemoving || h.cfg.Paths.Rules == "" && a.ID != accountID {
+			continue
+		}
+		id, err := h.labelIDs(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, rulesReader{a.ID, id})
+	}
+	if !slices.ContainsFunc(list, func(r rulesReader) bool { return r.accountID == accountID }) {
+		return nil, usage("the mailbox of these rules is not here any more; 'postroomd accounts list' lists those that are")
+	}
+	return list, nil
+}
+
+// storeRules makes the file the rules of a mailbox, and has the labels made that it names.
+func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, what string, file *rules.File) (rules.Imported, error) {
+	own := *file
+	own.Name = what + ": " + file.Name
+	own.Rules = slices.Clone(file.Rules)
+	own.ResolveLabels(reader.labelID)
+	done, err := h.rules.ImportFile(ctx, tx, reader.accountID, &own)
+	if err != nil {
+		return done, err
+	}
+	_, err = h.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.Labels...))
+	return done, err
+}

@@ -1,0 +1,223 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// ErrSameGuidance reports that a direction or a rule was to be swapped with itself.
+var ErrSameGuidance = errors.New("it cannot be swapped with itself")
+
+// CreateDirection stores a new direction under a new id and returns it as stored. What is set of its id, times and revision does not count.
+func (s *GuidanceStore) CreateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
+	d, err := d.checked()
+	if err != nil {
+		return d, err
+	}
+	if d.ID, err = uuid7.New(); err != nil {
+		return d, err
+	}
+	now := dbtime.Truncate(queue.Now(tx))
+	d.CreatedAt, d.UpdatedAt, d.Revision = now, now, 1
+	_, err = tx.ExecContext(ctx, sqlInsertDirection, d.ID, d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, dbtime.Of(now), dbtime.Of(now))
+	return d, failed("store direction", d.ID, err)
+}
+
+// CreateRule stores a new rule under a new id and returns it as stored. What is set of its id, times and revision does not count.
+func (s *GuidanceStore) CreateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
+	r.ID = ""
+	r, err := s.storable(ctx, tx, r)
+	if err != nil {
+		return r, err
+	}
+	if r.ID, err = uuid7.New(); err != nil {
+		return r, err
+	}
+	now := dbtime.Truncate(queue.Now(tx))
+	r.CreatedAt, r.UpdatedAt, r.Revision = now, now, 1
+	_, err = tx.ExecContext(ctx, sqlInsertRule,
+		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, dbtime.Of(now), dbtime.Of(now))
+	return r, failed("store rule", r.Name, err)
+}
+
+// storable is the rule as it is stored, unless another has its name.
+func (s *GuidanceStore) storable(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
+	r, err := r.checked()
+	if err != nil {
+		return r, err
+	}
+	var taken int
+	if err := dbquery.Get(ctx, tx, &taken, sqlRuleNamed, r.Name, r.ID); err != nil {
+		return r, failed("store rule", r.Name, err)
+	}
+	if taken > 0 {
+		return r, fmt.Errorf("%w: another rule has the name %q", ErrInvalidGuidance, r.Name)
+	}
+	return r, nil
+}
+
+// A DirectionPatch changes a direction; nil fields do not change.
+type DirectionPatch struct {
+	AccountID *string `json:"account_id"`
+	Text      *string `json:"text"`
+	Enabled   *bool   `json:"enabled"`
+	Priority  *int    `json:"priority"`
+	// Revision is that of the direction which the patch was made for: if it has been changed since, nothing changes, and the error is
+	// [ErrGuidanceChanged]. 0 does not ask.
+	Revision int64 `json:"revision"`
+}
+
+// PatchDirection changes a direction and returns it as changed.
+func (s *GuidanceStore) PatchDirection(ctx context.Context, tx queue.Tx, id string, p DirectionPatch) (Direction, error) {
+	d, err := lockedDirection(ctx, tx, id)
+	if err != nil {
+		return d, err
+	}
+	if err := stale("direction", id, p.Revision, d.Revision); err != nil {
+		return d, err
+	}
+	set(&d.AccountID, p.AccountID)
+	set(&d.Text, p.Text)
+	set(&d.Enabled, p.Enabled)
+	set(&d.Priority, p.Priority)
+	if d, err = d.checked(); err != nil {
+		return d, err
+	}
+	return updateDirection(ctx, tx, d)
+}
+
+// A ScopedRulePatch changes a rule; nil fields do not change.
+type ScopedRulePatch struct {
+	Name        *string `json:"name"`
+	Description *string `json:"description"`
+	Scope       *Scope  `json:"scope"` // global also clears the reference
+	ScopeRef    *string `json:"scope_ref"`
+	Text        *string `json:"text"`
+	Enabled     *bool   `json:"enabled"`
+	Priority    *int    `json:"priority"`
+	Revision    int64   `json:"revision"` // as that of a [DirectionPatch]
+}
+
+// PatchRule changes a rule and returns it as changed.
+func (s *GuidanceStore) PatchRule(ctx context.Context, tx queue.Tx, id string, p ScopedRulePatch) (ScopedRule, error) {
+	r, err := lockedRule(ctx, tx, id)
+	if err != nil {
+		return r, err
+	}
+	if err := stale("rule", id, p.Revision, r.Revision); err != nil {
+		return r, err
+	}
+	set(&r.Name, p.Name)
+	set(&r.Description, p.Description)
+	set(&r.Scope, p.Scope)
+	set(&r.ScopeRef, p.ScopeRef)
+	if p.Scope != nil && *p.Scope == ScopeGlobal && p.ScopeRef == nil {
+		r.ScopeRef = ""
+	}
+	set(&r.Text, p.Text)
+	set(&r.Enabled, p.Enabled)
+	set(&r.Priority, p.Priority)
+	if r, err = s.storable(ctx, tx, r); err != nil {
+		return r, err
+	}
+	return updateRule(ctx, tx, r)
+}
+
+func set[T any](to *T, value *T) {
+	if value != nil {
+		*to = *value
+	}
+}
+
+func stale(what, id string, asked, now int64) error {
+	if asked == 0 || asked == now {
+		return nil
+	}
+	return fmt.Errorf("llm: %s %q: %w: the patch is for revision %d and it is at %d; read it again", what, id, ErrGuidanceChanged, asked, now)
+}
+
+// lockedDirection waits for those who change the direction, and keeps others from it until the transaction ends.
+func lockedDirection(ctx context.Context, tx queue.Tx, id string) (Direction, error) {
+	n, err := dbquery.Exec(ctx, tx, sqlLockDirection, id)
+	if err := changed("direction", id, n, err); err != nil {
+		return Direction{}, err
+	}
+	return getDirection(ctx, tx, id)
+}
+
+func lockedRule(ctx context.Context, tx queue.Tx, id string) (ScopedRule, error) {
+	n, err := dbquery.Exec(ctx, tx, sqlLockRule, id)
+	if err := changed("rule", id, n, err); err != nil {
+		return ScopedRule{}, err
+	}
+	return getRule(ctx, tx, id)
+}
+
+func updateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
+	d.UpdatedAt = dbtime.Truncate(queue.Now(tx))
+	d.Revision++
+	n, err := dbquery.Exec(ctx, tx, sqlUpdateDirection,
+		d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, d.Revision, dbtime.Of(d.UpdatedAt), d.ID)
+	return d, changed("direction", d.ID, n, err)
+}
+
+func updateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
+	r.UpdatedAt = dbtime.Truncate(queue.Now(tx))
+	r.Revision++
+	n, err := dbquery.Exec(ctx, tx, sqlUpdateRule,
+		r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, r.Revision, dbtime.Of(r.UpdatedAt), r.ID)
+	return r, changed("rule", r.ID, n, err)
+}
+
+// SwapDirections exchanges the priorities of two directions.
+func (s *GuidanceStore) SwapDirections(ctx context.Context, tx queue.Tx, id, otherID string) error {
+	return swap(ctx, tx, id, otherID, lockedDirection, func(a, b *Direction) { a.Priority, b.Priority = b.Priority, a.Priority }, updateDirection)
+}
+
+// SwapRules exchanges the priorities of two rules.
+func (s *GuidanceStore) SwapRules(ctx context.Context, tx queue.Tx, id, otherID string) error {
+	return swap(ctx, tx, id, otherID, lockedRule, func(a, b *ScopedRule) { a.Priority, b.Priority = b.Priority, a.Priority }, updateRule)
+}
+
+// swap locks both in the order of their ids, so that two swaps do not wait for each other.
+func swap[T any](
+	ctx context.Context, tx queue.Tx, id, otherID string,
+	locked func(context.Context, queue.Tx, string) (T, error), exchange func(a, b *T), update func(context.Context, queue.Tx, T) (T, error),
+) error {
+	if id == otherID {
+		return fmt.Errorf("llm: swap %q: %w", id, ErrSameGuidance)
+	}
+	a, err := locked(ctx, tx, min(id, otherID))
+	if err != nil {
+		return err
+	}
+	b, err := locked(ctx, tx, max(id, otherID))
+	if err != nil {
+		return err
+	}
+	exchange(&a, &b)
+	if _, err := update(ctx, tx, a); err != nil {
+		return err
+	}
+	_, err = update(ctx, tx, b)
+	return err
+}
+
+// DeleteDirection deletes a direction.
+func (s *GuidanceStore) DeleteDirection(ctx context.Context, tx queue.Tx, id string) error {
+	n, err := dbquery.Exec(ctx, tx, sqlDeleteDirection, id)
+	return changed("direction", id, n, err)
+}
+
+// DeleteRule deletes a rule.
+func (s *GuidanceStore) DeleteRule(ctx context.Context, tx queue.Tx, id string) error {
+	n, err := dbquery.Exec(ctx, tx, sqlDeleteRule, id)
+	return changed("rule", id, n, err)
+}
