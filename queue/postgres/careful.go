@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
@@ -18,15 +17,12 @@ type carefulClaim struct {
 	typed     bool // types are limited, as far as is known
 	pastLocks bool // what is ready, and held by others, is passed over, whatever that costs
 	depth     int  // so many times as many fronts are looked at as jobs are wanted
-	rests     bool // ready jobs are not looked for, see walk
 
 	todo  chores
 	types joblimit.Types
 	open  []driver.TypeCapacity // the types that have capacity
 	keys  *keyLooks
-	more  bool          // the claim has not looked at everything
-	ready int           // jobs that wait for no key and may be claimed
-	took  time.Duration // to find them, at most
+	more  bool // the claim has not looked at everything
 
 	jobs  []driver.Job
 	ahead []outlook
@@ -47,9 +43,8 @@ func (c *carefulClaim) run(ctx context.Context, tx *driver.WriteTx) error {
 	if err := c.claim(ctx, tx, taken); err != nil {
 		return err
 	}
-	if len(taken) == c.req.Limit || c.rests {
-		// Who got all that was asked for comes again at once, and so does who has not looked for all: what lies ahead need not be
-		// known.
+	if len(taken) == c.req.Limit {
+		// Who got all that was asked for comes again at once: what lies ahead need not be known.
 		c.ahead = []outlook{{chores: c.todo}}
 		return nil
 	}
@@ -124,27 +119,19 @@ func scanPlace(row jobsql.Scanner) (p place, err error) {
 // them. It returns all that may be claimed, in its order.
 func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, error) {
 	var found []foundRow
-	var lanes []laneRow
 	names, capacities := columns(c.open)
 	marks, fronts := 40+4*c.req.Limit, c.depth*(c.req.Limit+10)
 	ofType := max(10, min(fronts, 4*fronts/max(1, len(names))))
 	var places []place
-	var took []time.Duration
-	if !c.rests {
-		if err := c.findReady(ctx, tx, &places, &took); err != nil {
-			return nil, err
-		}
-	}
-	err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts)
-	if err != nil {
+	if err := c.findReady(ctx, tx, &places); err != nil {
 		return nil, err
 	}
-	lanes, err = query(ctx, tx, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
-	if err != nil {
+	if err := laterInto(ctx, tx, &found, scanFound, lockFronts, c.req.Now, marks, names, ofType, fronts); err != nil {
 		return nil, err
 	}
-	if c.ready = len(places); !c.rests {
-		c.took = took[0]
+	lanes, err := query(ctx, tx, scanLaneRow, readLanes, c.req.Now, names, capacities, c.req.Limit)
+	if err != nil {
+		return nil, err
 	}
 	if lanes, err = c.pastLanesHeld(ctx, tx, lanes); err != nil {
 		return nil, err
@@ -160,17 +147,14 @@ func (c *carefulClaim) find(ctx context.Context, tx *driver.WriteTx) ([]place, e
 	return places, nil
 }
 
-// findReady locks what is ready, and tells how long the transaction has gone on when it has.
-func (c *carefulClaim) findReady(ctx context.Context, tx *driver.WriteTx, places *[]place, took *[]time.Duration) error {
+// findReady locks what is ready.
+func (c *carefulClaim) findReady(ctx context.Context, tx *driver.WriteTx, places *[]place) error {
 	text := selectPlaces
 	if c.pastLocks {
 		text = selectPlacesPastLocks
 	}
 	names, capacities := columns(c.open)
-	if err := laterInto(ctx, tx, places, scanPlace, text, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit); err != nil {
-		return err
-	}
-	return laterInto(ctx, tx, took, scanElapsed, selectElapsed)
+	return laterInto(ctx, tx, places, scanPlace, text, c.req.WorkerID, c.req.Now, names, capacities, c.req.Limit)
 }
 
 // pastLanesHeld returns the lanes as they are past the jobs that other transactions hold.

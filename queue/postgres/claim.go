@@ -23,15 +23,13 @@ func (db *engine) Claim(ctx context.Context, req driver.ClaimRequest) (driver.Cl
 func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (driver.ClaimResult, error) {
 	// Limits reckon in what is stored.
 	req.Now = dbtime.Truncate(req.Now)
-	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1, rests: db.walk.rests(req.Types)}
+	c := carefulClaim{req: req, putBack: db.clock.PutBack(req.Now), typed: db.typed.Load(), depth: 1}
 	for done := false; !done; {
 		if err := db.write(ctx, c.run); err != nil {
 			return driver.ClaimResult{}, err
 		}
 		next := carefulClaim{req: req, typed: c.todo.types, depth: c.depth, pastLocks: c.pastLocks}
 		switch {
-		case len(c.jobs) == 0 && c.rests:
-			c = next
 		case len(c.jobs) == 0 && c.ahead[0].ready > 0 && !c.pastLocks:
 			next.pastLocks = true
 			c = next
@@ -41,9 +39,6 @@ func (db *engine) claimCarefully(ctx context.Context, req driver.ClaimRequest) (
 		default:
 			done = true
 		}
-	}
-	if !c.rests {
-		db.walk.made(req.Types, c.took, c.ready)
 	}
 	db.clock.Passed(req.Now)
 	return db.answerOf(&c), nil
@@ -55,7 +50,7 @@ func (db *engine) answerOf(c *carefulClaim) driver.ClaimResult {
 	db.limited.Store(ahead.limits || ahead.fronts)
 	db.typed.Store(ahead.types)
 	result := answer(c.req, c.jobs, ahead)
-	if result.More = result.More || c.rests || (c.more && !c.heldUp()); result.More {
+	if result.More = result.More || (c.more && !c.heldUp()); result.More {
 		result.NextDue = time.Time{}
 	} else {
 		result.NextDue = joblimit.Earliest(result.NextDue, c.types.Next(c.req.Types))

@@ -43,7 +43,6 @@ type engine struct {
 	// busy reports whether the last claim got all that it asked for.
 	busy   atomic.Bool
 	claims atomic.Uint32 // of those that were busy
-	walk   walk
 	clock  joblimit.Clock
 	server serverClock
 	// theirs are the settings of planTheirs.

@@ -49,9 +49,6 @@ func ClaimWithin(ctx context.Context, tx *driver.WriteTx, req driver.ClaimReques
 	return c.jobs, err
 }
 
-// RestFromWalks has the claims of the types look for jobs of limit keys alone, as after a long walk, as long as they find some.
-func RestFromWalks(db *DB, types []driver.TypeCapacity) { db.engine.walk.made(types, longestRest, 0) }
-
 // SetPatience sets how long a write waits for a connection while others have them all.
 func SetPatience(db *DB, patience time.Duration) { db.engine.writes.patience = patience }
 

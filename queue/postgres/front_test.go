@@ -404,30 +404,6 @@ func TestAClaimLooksOnceForReadyJobsThatAreNotThere(t *testing.T) {
 	}))
 }
 
-// Where it takes long to see that no job is ready, claims do not look for any as long as they find jobs of limit keys. What is
-// ready is claimed when there are no more of these, or by a claim of other types.
-func TestAClaimRestsFromLookingForReadyJobs(t *testing.T) {
-	db := openQueue(t)
-	limit(t, db, driver.Target{Kind: driver.TargetKey, Name: "k"}, driver.Limit{MaxRunning: 2})
-	ready, other := jobOf("a", 9), jobOf("b", 9)
-	insertJobs(t, db, keyed("k", 0), keyed("k", 0), ready, other)
-	claimCarefully := func(types ...string) driver.ClaimResult { return claimOf(t, db, 3, capacitiesOf(3, types...)...) }
-	require.Empty(t, claimCarefully("c").Jobs) // the next claim knows that there are limits
-	postgres.RestFromWalks(db, capacitiesOf(3, "a"))
-	result := claimCarefully("b")
-	require.Len(t, result.Jobs, 1)
-	require.Equal(t, other.ID, result.Jobs[0].ID)
-	result = claimCarefully("a")
-	require.Len(t, result.Jobs, 2)
-	require.True(t, result.More, "nothing has been looked for but the key's jobs")
-	for _, job := range result.Jobs {
-		require.Equal(t, "k", job.LimitKey)
-	}
-	result = claimCarefully("a")
-	require.Len(t, result.Jobs, 1)
-	require.Equal(t, ready.ID, result.Jobs[0].ID)
-}
-
 // A job that is enqueued beside a promotion is due later than that has begun, and waits for no time: it stays at its front.
 func TestPromotionLeavesWhatIsDue(t *testing.T) {
 	db := openQueue(t)
