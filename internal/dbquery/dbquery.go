@@ -6,6 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"reflect"
+	"slices"
+
+	"github.com/postroom-go/postroom/internal/dbvalue"
 )
 
 // A Querier runs queries: a *sqlx.DB, a *sql.Tx, a queue.Tx.
@@ -19,9 +22,28 @@ type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// storable returns the arguments with their texts as every database takes them; see [dbvalue.Clean]. PostgreSQL fails the statement
+// otherwise, also one that only looks for what cannot be there.
+func storable(args []any) []any {
+	copied := false
+	for i, arg := range args {
+		text, ok := arg.(string)
+		if !ok {
+			continue
+		}
+		if cleaned := dbvalue.Clean(text); cleaned != text {
+			if !copied {
+				args, copied = slices.Clone(args), true
+			}
+			args[i] = cleaned
+		}
+	}
+	return args
+}
+
 // Exec runs a statement and returns the number of rows that it changed.
 func Exec(ctx context.Context, e Execer, statement string, args ...any) (changed int64, err error) {
-	result, err := e.ExecContext(ctx, statement, args...)
+	result, err := e.ExecContext(ctx, statement, storable(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -34,7 +56,7 @@ func Select(ctx context.Context, q Querier, dest any, query string, args ...any)
 	if all.Kind() != reflect.Pointer || all.IsNil() || all.Elem().Kind() != reflect.Slice {
 		return errors.New("dbquery: Select needs a pointer to a slice")
 	}
-	rows, err := q.QueryContext(ctx, query, args...)
+	rows, err := q.QueryContext(ctx, query, storable(args)...)
 	if err != nil {
 		return err
 	}
@@ -55,7 +77,7 @@ func Get(ctx context.Context, q Querier, dest any, query string, args ...any) er
 	if one.Kind() != reflect.Pointer || one.IsNil() {
 		return errors.New("dbquery: Get needs a pointer")
 	}
-	rows, err := q.QueryContext(ctx, query, args...)
+	rows, err := q.QueryContext(ctx, query, storable(args)...)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,28 @@ func TestRowsAreReadWithinTransactionsAndWithout(t *testing.T) {
 	})
 }
 
+func TestTextsThatPostgreSQLRefusesAreCleaned(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		args := []any{"a\x00b\xff", 7, "plain"}
+		var found []string
+		require.NoError(t, dbquery.Select(t.Context(), db.Reader(), &found, "SELECT CAST($1 AS TEXT) WHERE CAST($2 AS INTEGER) = 7 AND CAST($3 AS TEXT) = 'plain'", args...))
+		require.Equal(t, []string{"a\uFFFDb\uFFFD"}, found)
+		require.Equal(t, []any{"a\x00b\xff", 7, "plain"}, args, "the caller's stay")
+		require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			if _, err := dbquery.Exec(ctx, tx, "CREATE TABLE texts (text TEXT NOT NULL)"); err != nil {
+				return err
+			}
+			if _, err := dbquery.Exec(ctx, tx, "INSERT INTO texts VALUES ($1)", args[0]); err != nil {
+				return err
+			}
+			var text string
+			require.NoError(t, dbquery.Get(ctx, tx, &text, "SELECT text FROM texts WHERE text = $1", args[0]))
+			require.Equal(t, "a\uFFFDb\uFFFD", text)
+			return nil
+		}))
+	})
+}
+
 type stay struct {
 	person
 

@@ -42,11 +42,20 @@ func Truncate(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond)
 
 // Value implements driver.Valuer.
 func (t Time) Value() (driver.Value, error) {
-	if t.IsZero() {
+	switch {
+	case t.IsZero():
 		return nil, nil
+	case t.Before(first):
+		return Format(first), nil
+	case t.After(last):
+		return Format(last), nil
 	}
 	return Format(t.Time), nil
 }
+
+// The bounds of a column: other years do not fit the width, and PostgreSQL has no year 0. A time beyond them is stored as the bound, so
+// that it still sorts before or after all others.
+var first, last = time.UnixMicro(-62135596800_000_000 + 1).UTC(), time.UnixMicro(253402300799_999_999).UTC()
 
 // Scan implements sql.Scanner for text and for timestamps.
 func (t *Time) Scan(src any) error {

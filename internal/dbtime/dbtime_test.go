@@ -39,6 +39,17 @@ func TestYearsThatDoNotFitTheWidthAreWrittenInFull(t *testing.T) {
 	require.Equal(t, "-0001-03-01T11:00:00.000000Z", dbtime.Format(time.Date(-1, 3, 1, 11, 0, 0, 0, time.UTC)))
 }
 
+func TestTimesBeyondTheWidthAreStoredAsItsBounds(t *testing.T) {
+	for year, want := range map[int]string{
+		-4713: "0001-01-01T00:00:00.000001Z", 0: "0001-01-01T00:00:00.000001Z", 10000: "9999-12-31T23:59:59.999999Z",
+		294277: "9999-12-31T23:59:59.999999Z", 2026: "2026-03-01T11:00:00.000000Z",
+	} {
+		value, err := dbtime.Of(time.Date(year, 3, 1, 11, 0, 0, 0, time.UTC)).Value()
+		require.NoError(t, err)
+		require.Equal(t, want, value)
+	}
+}
+
 func TestZeroIsNull(t *testing.T) {
 	value, err := dbtime.Of(time.Time{}).Value()
 	require.NoError(t, err)
