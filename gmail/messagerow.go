@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -81,8 +82,16 @@ func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) 
 	return []any{
 		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbvalue.Clean(m.MessageID), dbvalue.Clean(m.InReplyTo),
 		references, dbvalue.Clean(m.From.Name), dbvalue.Clean(m.From.Email), recipients, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), headers,
-		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, dbtime.Of(m.ReceivedAt), dbtime.Of(m.Date), now, now,
+		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, storedTime(m.ReceivedAt), storedTime(m.Date), now, now,
 	}, nil
+}
+
+// storedTime returns a time of a message as a column. One that no database keeps is as unknown as none: NULL.
+func storedTime(at time.Time) dbtime.Time {
+	if second := at.Unix(); second <= firstInstant || second >= lastInstant {
+		return dbtime.Time{}
+	}
+	return dbtime.Of(at)
 }
 
 // jsonText scans a JSON column, which a driver gives as text or as bytes.

@@ -39,7 +39,7 @@ func (c *Client) GetRaw(ctx context.Context, id string) (*RawMessage, error) {
 		ID: m.Id, ThreadID: m.ThreadId, LabelIDs: m.LabelIds, HistoryID: m.HistoryId,
 		Snippet: unescape(m.Snippet), Encoded: m.Raw,
 	}
-	if m.InternalDate > 0 {
+	if m.InternalDate > 0 && m.InternalDate/1000 < lastInstant {
 		raw.ReceivedAt = time.UnixMilli(m.InternalDate).UTC()
 	}
 	return raw, nil

@@ -2,9 +2,7 @@ package gmail
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
 	"github.com/postroom-go/postroom/internal/gmailquery"
 )
 
@@ -26,7 +25,8 @@ type Search struct {
 	SpamAndTrash bool
 	// Limit is the maximum number of results on a page. Default 50; bounds 1 to 500.
 	Limit int
-	// Cursor is the Next of the page before; empty for the first page.
+	// Cursor is the Next of the page before; empty for the first page. It belongs to the account, the Query and SpamAndTrash that it came
+	// of; Limit may differ.
 	Cursor string
 }
 
@@ -41,6 +41,9 @@ const (
 // A SearchPage is one page of messages, newest first, without those that were deleted at Gmail.
 type SearchPage struct {
 	Messages []*postroom.Message
+	// UnknownLabels are the labels that Query names and that the account did not have at the last sync of labels, in lower case and in
+	// order. No message has them.
+	UnknownLabels []string
 	// Next is the Cursor of the next page; empty on the last one. A page may have fewer results than its Limit, or none, and a
 	// Next: a search reads at most 5,000 messages for a page.
 	Next string
@@ -48,8 +51,9 @@ type SearchPage struct {
 
 // A ThreadPage is one page of threads; see [SearchPage].
 type ThreadPage struct {
-	Threads []Thread
-	Next    string
+	Threads       []Thread
+	UnknownLabels []string
+	Next          string
 }
 
 // Search returns a page of the account's messages that the query finds, by when Gmail received them, newest first. An index finds words,
@@ -61,7 +65,7 @@ func (s *Store) Search(ctx context.Context, accountID string, search Search) (Se
 	if err != nil {
 		return SearchPage{}, err
 	}
-	var page SearchPage
+	page := SearchPage{UnknownLabels: run.labels.unknown(run.query.Root)}
 	page.Next, err = run.each(ctx, func(m *postroom.Message) (found bool, err error) {
 		page.Messages = append(page.Messages, m)
 		return true, nil
@@ -75,7 +79,7 @@ func (s *Store) SearchThreads(ctx context.Context, accountID string, search Sear
 	if err != nil {
 		return ThreadPage{}, err
 	}
-	var page ThreadPage
+	page := ThreadPage{UnknownLabels: run.labels.unknown(run.query.Root)}
 	page.Next, err = run.each(ctx, func(m *postroom.Message) (found bool, err error) {
 		newest, err := run.isNewest(ctx, m)
 		if err != nil || !newest {
@@ -116,6 +120,7 @@ type searchRun struct {
 	limit     int
 	query     gmailquery.Query
 	labels    searchLabels
+	scope     string       // of the cursors
 	filter    searchFilter // of every batch
 	after     searchCursor
 	index     *candidates // nil: all messages that meet the filter
@@ -130,9 +135,12 @@ func (s *Store) newSearch(ctx context.Context, accountID string, search Search) 
 	if search.Limit == 0 {
 		search.Limit = defaultSearchLimit
 	}
-	run := &searchRun{store: s, accountID: accountID, limit: search.Limit, since: firstInstant, before: lastInstant}
+	search.Query = dbvalue.Clean(search.Query) // as the texts that it looks into
+	run := &searchRun{
+		store: s, accountID: accountID, limit: search.Limit, scope: search.scope(accountID), since: firstInstant, before: lastInstant,
+	}
 	var err error
-	if run.after, err = parseSearchCursor(search.Cursor); err != nil {
+	if run.after, err = parseSearchCursor(search.Cursor, run.scope); err != nil {
 		return nil, err
 	}
 	account, err := s.Account(ctx, accountID)
@@ -179,7 +187,7 @@ func (r *searchRun) each(ctx context.Context, take func(*postroom.Message) (acce
 				accepted++
 			}
 			if accepted == r.limit && (i < len(batch)-1 || more) {
-				return r.after.String(), nil
+				return r.after.in(r.scope), nil
 			}
 		}
 		if !more {
@@ -187,7 +195,7 @@ func (r *searchRun) each(ctx context.Context, take func(*postroom.Message) (acce
 		}
 		r.pass()
 	}
-	return r.after.String(), nil
+	return r.after.in(r.scope), nil
 }
 
 // A searchedMessage is a message and its place in the order of a search.
@@ -259,16 +267,22 @@ func (r *searchRun) narrow(n gmailquery.Node) {
 			}
 		}
 	case gmailquery.Date:
-		if n.After {
-			r.since = max(r.since, n.At.Unix())
-		} else {
-			r.before = min(r.before, n.At.Unix())
-		}
-		r.filter.add("COALESCE(m.received_at, m.created_at) "+map[bool]string{true: ">=", false: "<"}[n.After]+" %s", dbtime.Of(n.At))
+		r.narrowTime(n)
 	case gmailquery.MessageID:
 		r.filter.add("m.rfc_message_id = %s", n.ID)
 	case gmailquery.Size:
 		r.filter.add("m.size "+map[bool]string{true: ">", false: "<"}[n.Larger]+" %s", n.Bytes)
+	}
+}
+
+func (r *searchRun) narrowTime(n gmailquery.Date) {
+	switch {
+	case n.After:
+		r.since = max(r.since, n.At.Unix())
+		r.filter.add("COALESCE(m.received_at, m.created_at) >= %s", dbtime.Of(n.At))
+	case n.At.Unix() <= lastInstant: // a later one leaves nothing out
+		r.before = min(r.before, n.At.Unix())
+		r.filter.add("COALESCE(m.received_at, m.created_at) < %s", dbtime.Of(n.At))
 	}
 }
 
@@ -315,33 +329,3 @@ func (f *searchFilter) addLabel(has bool, ids ...string) {
 }
 
 func (f *searchFilter) where() string { return "\nWHERE " + strings.Join(f.conditions, "\n  AND ") }
-
-// A searchCursor is a place in the order of a search.
-type searchCursor struct {
-	at time.Time
-	id string
-}
-
-// firstID is before all ids of messages.
-const firstID = "0"
-
-func (c searchCursor) isZero() bool { return c.id == "" }
-
-func (c searchCursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(dbtime.Format(c.at) + " " + c.id))
-}
-
-func parseSearchCursor(text string) (c searchCursor, err error) {
-	if text == "" {
-		return c, nil
-	}
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	at, id, ok := strings.Cut(string(decoded), " ")
-	if err == nil && ok && id != "" {
-		if c.at, err = time.Parse(dbtime.Layout, at); err == nil {
-			c.id = id
-			return c, nil
-		}
-	}
-	return c, errors.New("gmail: Search.Cursor is not the Next of a page; leave it empty for the first page")
-}

@@ -198,7 +198,9 @@ func TestSearchIsChecked(t *testing.T) {
 func TestSearchReadsAnIndexInItsOrder(t *testing.T) {
 	w := newWorld(t)
 	for name, query := range map[string]string{"all": "", "no label": "-in:inbox -invoice"} {
-		run, err := w.store.newSearch(t.Context(), w.account, Search{Query: query, Cursor: searchCursor{day, "x"}.String()})
+		search := Search{Query: query}
+		search.Cursor = searchCursor{day, "x"}.in(search.scope(w.account))
+		run, err := w.store.newSearch(t.Context(), w.account, search)
 		require.NoError(t, err)
 		filter := run.batchFilter()
 		var plan []struct {

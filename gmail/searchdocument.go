@@ -1,7 +1,7 @@
 package gmail
 
 import (
-	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +42,17 @@ func (l *searchLabels) add(label postroom.Label) {
 	l.user[label.ID] = label.Type == postroom.LabelUser
 }
 
+// unknown returns the keys of the labels that a query names and that are none of these.
+func (l *searchLabels) unknown(n gmailquery.Node) (keys []string) {
+	gmailquery.EachLabel(n, func(key string) {
+		if l.ids[key] == nil {
+			keys = append(keys, key)
+		}
+	})
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
 // userIDs returns the ids of the labels that are not Gmail's own.
 func (l *searchLabels) userIDs() (ids []string) {
 	for id, user := range l.user {
@@ -59,7 +70,7 @@ func (l *searchLabels) document(m *postroom.Message, at time.Time) *gmailquery.D
 		Read: func(f gmailquery.Field) []string { return fieldWords(m, f) }, Received: at, Size: m.Size, MessageID: m.MessageID,
 	}
 	for _, id := range m.LabelIDs {
-		if key := cmp.Or(l.keys[id], gmailquery.LabelKey(id)); key != "" {
+		if key := l.keys[id]; key != "" {
 			d.Labels = append(d.Labels, key)
 		}
 		d.UserLabel = d.UserLabel || l.user[id]

@@ -205,7 +205,7 @@ func benchmarkSearches(b *testing.B, f *benchStore) {
 		}
 	})
 	b.Run("a page in the middle", func(b *testing.B) {
-		middle := searchCursor{day.Add(-5 * 365 * 24 * time.Hour), firstID}.String()
+		middle := searchCursor{day.Add(-5 * 365 * 24 * time.Hour), firstID}.in(Search{}.scope(f.account))
 		for b.Loop() {
 			page, err := f.Search(b.Context(), f.account, Search{Cursor: middle})
 			require.NoError(b, err)

@@ -41,5 +41,5 @@ func (s *Store) saveThread(ctx context.Context, tx queue.Tx, m *postroom.Message
 	}
 	now := dbtime.Of(queue.Now(tx))
 	return get(ctx, tx, &m.ThreadID, "thread "+m.ProviderThreadID, sqlUpsertThread,
-		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), dbtime.Of(m.ReceivedAt), now, now)
+		id, m.AccountID, m.ProviderThreadID, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), storedTime(m.ReceivedAt), now, now)
 }

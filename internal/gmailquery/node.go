@@ -88,6 +88,24 @@ type MessageID struct{ ID string }
 // Never holds for no message. It stands for what an operator cannot read: Gmail finds nothing then and reports no error.
 type Never struct{ Why string }
 
+// EachLabel calls fn with the key of each label that a query names; n may be nil.
+func EachLabel(n Node, fn func(key string)) {
+	switch n := n.(type) {
+	case And:
+		for _, one := range n {
+			EachLabel(one, fn)
+		}
+	case Or:
+		for _, one := range n {
+			EachLabel(one, fn)
+		}
+	case Not:
+		EachLabel(n.Node, fn)
+	case Label:
+		fn(n.Key)
+	}
+}
+
 // LabelKey returns the key that names of labels have in queries: "Receipts/Old stuff" is receipts-old-stuff.
 func LabelKey(name string) string {
 	return strings.NewReplacer(" ", "-", "/", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(name)))

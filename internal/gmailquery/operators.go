@@ -1,6 +1,8 @@
 package gmailquery
 
 import (
+	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,11 +183,21 @@ func readDate(after bool) func(*parser, string) Node {
 	}
 }
 
+// farSecond is after all mail.
+const farSecond = 1 << 40
+
+// farDay is a day of a year that time.Parse does not read.
+var farDay = regexp.MustCompile(`^\d{5,}/\d{1,2}/\d{1,2}$|^\d{1,2}/\d{1,2}/\d{5,}$`)
+
 func parseDay(value string) (time.Time, bool) {
-	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		return time.Unix(seconds, 0).UTC(), seconds >= 0 && seconds < 1<<40
+	seconds, err := strconv.ParseInt(value, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // of which it gives the largest number
+		return time.Unix(min(seconds, farSecond), 0).UTC(), seconds >= 0
 	}
 	value = strings.NewReplacer("-", "/", ".", "/").Replace(value)
+	if farDay.MatchString(value) {
+		return time.Unix(farSecond, 0).UTC(), true
+	}
 	for _, layout := range []string{"2006/1/2", "1/2/2006"} {
 		if at, err := time.ParseInLocation(layout, value, pacific); err == nil {
 			return at, true

@@ -1,0 +1,58 @@
+package gmail
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom/internal/dbtime"
+)
+
+// A searchCursor is a place in the order of a search.
+type searchCursor struct {
+	at time.Time
+	id string
+}
+
+// firstID is before all ids of messages.
+const firstID = "0"
+
+// maxCursor is the length of a cursor, in bytes, beyond which it is none of ours.
+const maxCursor = 500
+
+func (c searchCursor) isZero() bool { return c.id == "" }
+
+// in writes the cursor for a search, with a sum of both: a place in another search would skip messages of this one.
+func (c searchCursor) in(scope string) string {
+	place := dbtime.Format(c.at) + " " + c.id
+	sum := sha256.Sum256([]byte(scope + "\x00" + place))
+	return base64.RawURLEncoding.EncodeToString(append(sum[:8], place...))
+}
+
+// scope tells a search from others.
+func (s Search) scope(accountID string) string {
+	return accountID + "\x00" + s.Query + "\x00" + strconv.FormatBool(s.SpamAndTrash)
+}
+
+var errCursor = errors.New("gmail: Search.Cursor is not the Next of a page of this search; leave it empty for the first page")
+
+func parseSearchCursor(text, scope string) (c searchCursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(text[:min(len(text), maxCursor)])
+	if err != nil || len(decoded) < 8 {
+		return c, errCursor
+	}
+	at, id, _ := strings.Cut(string(decoded[8:]), " ")
+	if c.at, err = time.Parse(dbtime.Layout, at); err != nil || id == "" {
+		return searchCursor{}, errCursor
+	}
+	if c.id = id; c.in(scope) != text {
+		return searchCursor{}, errCursor
+	}
+	return c, nil
+}
