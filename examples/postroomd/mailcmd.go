@@ -15,7 +15,7 @@ import (
 )
 
 func mailCommand() *cobra.Command {
-	return group("mail", "Look at the stored mail", mailList(), mailShow())
+	return group("mail", "Look at the stored mail", mailList(), mailSearch(), mailShow())
 }
 
 // mailboxFlag adds the flag that names one mailbox among several.
@@ -51,16 +51,40 @@ func mailList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [QUERY]",
 		Short: "List the stored mail that a search finds, newest first",
-		Long: "List the stored mail that a search finds, newest first. The search is written as in Gmail's own search box:\n\n" +
-			"    postroomd mail list from:ada@example.org has:attachment\n" +
-			"    postroomd mail list 'subject:\"quarterly report\" OR label:billing'\n" +
-			"    postroomd mail list -- newer_than:7d -in:inbox\n\n" +
-			"Without one, all mail is listed that is not in the spam or the trash.",
+		Long:  aboutSearches("list") + "\n\nWithout one, all mail is listed that is not in the spam or the trash.",
 	}
+	return listsMail(cmd)
+}
+
+func mailSearch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "search WORDS",
+		Short: "Search the stored mail: 'mail list' with a search",
+		Long:  aboutSearches("search"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if strings.TrimSpace(strings.Join(args, "")) == "" {
+				return usage("mail search needs what to search for; 'postroomd mail list' lists all")
+			}
+			return nil
+		},
+	}
+	return listsMail(cmd)
+}
+
+func aboutSearches(command string) string {
+	return "List the stored mail that a search finds, newest first. The search is written as in Gmail's own search box:\n\n" +
+		"    postroomd mail " + command + " from:ada@example.org has:attachment\n" +
+		"    postroomd mail " + command + " 'subject:\"quarterly report\" OR label:billing'\n" +
+		"    postroomd mail " + command + " -- newer_than:7d -in:inbox\n\n" +
+		"A label that the mailbox does not have is named: labels are known once they were synced."
+}
+
+// listsMail makes the command one that lists what its arguments search for.
+func listsMail(cmd *cobra.Command) *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
 	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 500")
 	spam := cmd.Flags().Bool("spam-trash", false, "also what is in the spam or the trash")
-	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list ended; it says how")
+	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *limit < 1 || *limit > 500 {
@@ -81,14 +105,20 @@ func mailList() *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), mailPage{
-					Messages: listed(found.Messages, func(m *postroom.Message) mailView { return viewMail(m, names) }), Next: found.Next,
-				})
+				return printJSON(cmd.OutOrStdout(), viewMails(found, names))
 			}
+			warnOfLabels(cmd.ErrOrStderr(), account.Email, found.UnknownLabels)
 			return printMail(cmd.OutOrStdout(), found, names)
 		})
 	}
 	return cmd
+}
+
+// warnOfLabels names labels that the search asks for and the mailbox does not have: mistyped, or made since the last sync.
+func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
+	for _, label := range unknown {
+		_, _ = fmt.Fprintf(w, "%s has no label %s, as of the last sync of its labels\n", mailbox, printable(label))
+	}
 }
 
 // search fills a page: one of the store may be short although there is more.

@@ -50,6 +50,45 @@ func TestStoredMailIsListedPageByPage(t *testing.T) {
 	require.Equal(t, "no mail\n", r.stdout)
 }
 
+func TestMailSearchIsMailListWithASearch(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	for _, words := range [][]string{{"from:example.com"}, {"in:inbox", "OR", "is:unread"}, {"--", "-in:inbox"}} {
+		list := postroomd(t, append([]string{"mail", "list", "--data", dir}, words...)...)
+		search := postroomd(t, append([]string{"mail", "search", "--data", dir}, words...)...)
+		require.Equal(t, 0, search.status, search.stderr)
+		require.Equal(t, list, search)
+	}
+	for _, args := range [][]string{{}, {""}, {" ", " "}} {
+		r := postroomd(t, append([]string{"mail", "search", "--data", dir}, args...)...)
+		require.Equal(t, exitUsage, r.status)
+		require.Equal(t, "postroomd: mail search needs what to search for; 'postroomd mail list' lists all\n", r.stderr)
+	}
+	r := postroomd(t, "mail", "search", "--data", dir, "label:Nowhere", "OR", "in:inbox", "--limit", "2")
+	require.Equal(t, 0, r.status)
+	require.Contains(t, r.stderr, " has no label nowhere, as of the last sync of its labels\n")
+	require.Equal(t, []string{"nowhere"}, mailJSON(t, "--data", dir, "label:Nowhere").UnknownLabels)
+
+	page := mailJSON(t, "--data", dir, "in:inbox", "--limit", "1")
+	r = postroomd(t, "mail", "search", "--data", dir, "is:unread", "--cursor", page.Next)
+	require.NotEqual(t, 0, r.status)
+	require.Contains(t, r.stderr, "is not the Next of a page of this search")
+}
+
+func TestAMistypedCommandIsNamedBeforeItsFlags(t *testing.T) {
+	for says, args := range map[string][]string{
+		`unknown command "demmo" for "postroomd"; did you mean demo?`:       {"demmo", "--data", "x", "--json"},
+		`unknown command "lst" for "postroomd mail"; did you mean list?`:    {"mail", "lst", "--data", "x"},
+		`unknown command "mail-list" for "postroomd"; see postroomd --help`: {"mail-list", "--limit", "3"},
+		`unknown flag: --limt`:    {"mail", "list", "--limt", "3"},
+		`unknown flag: --nothing`: {"--nothing"},
+	} {
+		r := postroomd(t, args...)
+		require.Equal(t, exitUsage, r.status, args)
+		require.Contains(t, r.stderr, says)
+	}
+}
+
 func TestStoredMailIsShownWithWhatWasDone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	demoJSON(t, "--data", dir)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -14,6 +15,15 @@ import (
 type mailPage struct {
 	Messages []mailView `json:"messages"`
 	Next     string     `json:"next,omitempty"` // the --cursor of the next page
+
+	UnknownLabels []string `json:"unknown_labels,omitempty"` // that the search names and the mailbox does not have
+}
+
+func viewMails(found gmail.SearchPage, names labelNames) mailPage {
+	return mailPage{
+		Messages: listed(found.Messages, func(m *postroom.Message) mailView { return viewMail(m, names) }),
+		Next:     found.Next, UnknownLabels: found.UnknownLabels,
+	}
 }
 
 // A mailView is a message in a list.

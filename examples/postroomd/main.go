@@ -63,6 +63,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ran := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { ran = true }
 	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), directionsCommand(), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// The flags are those of the command that was meant, so that their being unknown here says nothing.
+		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			return unknownCommand(cmd, rest[0])
+		}
+		return err
+	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
