@@ -30,30 +30,31 @@ const (
 	benchFolder = "POSTROOM_BENCH_FOLDER"
 )
 
-// benchStore is a store of n messages of ten years, half a kilobyte of text each, one of them with the word needle.
+// benchStore is a store of n messages of ten years, with 80 words half a kilobyte of text each, one of them with the word needle.
 type benchStore struct {
 	*Store
 
 	account string
 	n       int
+	words   int // of a message
 	random  *rand.Rand
 	zipf    *rand.Zipf
 	vocab   []string
 }
 
-func newBenchStore(b *testing.B, db queue.DB, n int) *benchStore {
+func newBenchStore(b testing.TB, db queue.DB, email string, n, words int) *benchStore {
 	b.Helper()
 	require.NoError(b, queue.Migrate(b.Context(), db))
 	require.NoError(b, Migrate(b.Context(), db))
 	s, err := NewStore(StoreConfig{DB: db})
 	require.NoError(b, err)
 	random := rand.New(rand.NewPCG(1, 2))
-	f := &benchStore{Store: s, n: n, random: random, zipf: rand.NewZipf(random, 1.1, 8, 100_000)}
+	f := &benchStore{Store: s, n: n, words: words, random: random, zipf: rand.NewZipf(random, 1.1, 8, 100_000)}
 	for i := range 100_001 {
 		f.vocab = append(f.vocab, "w"+strconv.FormatInt(int64(i), 36))
 	}
 	require.NoError(b, s.db.Write(b.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
-		if f.account, err = s.EnsureAccount(ctx, tx, "me@example.com"); err != nil {
+		if f.account, err = s.EnsureAccount(ctx, tx, email); err != nil {
 			return err
 		}
 		return s.SaveLabel(ctx, tx, f.account, postroom.Label{ID: "Label_1", Name: "Work", Type: postroom.LabelUser})
@@ -71,7 +72,7 @@ func newBenchStore(b *testing.B, db queue.DB, n int) *benchStore {
 }
 
 func (f *benchStore) message(i int) *postroom.Message {
-	words := make([]string, 80)
+	words := make([]string, f.words)
 	for w := range words {
 		words[w] = f.vocab[f.zipf.Uint64()]
 	}
@@ -100,7 +101,7 @@ func (f *benchStore) message(i int) *postroom.Message {
 }
 
 // fill stores messages from one number down to another.
-func (f *benchStore) fill(b *testing.B, from, downTo int) {
+func (f *benchStore) fill(b testing.TB, from, downTo int) {
 	b.Helper()
 	var rows []unindexedRow
 	var messages, threads []any
@@ -109,7 +110,7 @@ func (f *benchStore) fill(b *testing.B, from, downTo int) {
 			m := f.message(i)
 			id, err := uuid7.New()
 			require.NoError(b, err)
-			m.ThreadID = fmt.Sprintf("thread%d", i/3)
+			m.ThreadID = fmt.Sprintf("%s/thread%d", f.account, i/3)
 			row, err := messageArgs(tx, id, m, 10)
 			require.NoError(b, err)
 			messages = append(messages, row...)
@@ -163,10 +164,10 @@ func BenchmarkSearch(b *testing.B) {
 				return kept
 			}
 		}
-		benchmarkSearches(b, newBenchStore(b, db(b), n))
+		benchmarkSearches(b, newBenchStore(b, db(b), "me@example.com", n, 80))
 	})
 	b.Run("postgres", func(b *testing.B) {
-		benchmarkSearches(b, newBenchStore(b, dbtest.Postgres(b), n))
+		benchmarkSearches(b, newBenchStore(b, dbtest.Postgres(b), "me@example.com", n, 80))
 	})
 }
 
@@ -250,7 +251,7 @@ func BenchmarkIndex(b *testing.B) {
 
 func benchmarkIndex(b *testing.B, all int) {
 	b.Helper()
-	f := newBenchStore(b, dbtest.SQLite(b), indexBatch)
+	f := newBenchStore(b, dbtest.SQLite(b), "me@example.com", indexBatch, 80)
 	f.n = all
 	cpu := func() time.Duration {
 		var r syscall.Rusage
