@@ -11,15 +11,15 @@ import (
 )
 
 // BackfillQuery returns a search for the mail that Gmail received in a range of time and that the search query finds, for
-// [NewBackfillJob]. It begins at from and ends before to, to the second; a zero time leaves that end open, and an empty query finds
-// all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.
+// [NewBackfillJob]. It begins at from and ends before to, in whole seconds that leave nothing of the range out; a zero time leaves that
+// end open, and an empty query finds all mail. Gmail reads a date as midnight in California, so the range is in seconds of the Unix epoch.
 func BackfillQuery(query string, from, to time.Time) string {
 	var terms []string
 	if !from.IsZero() {
 		terms = append(terms, fmt.Sprintf("after:%d", from.Unix()))
 	}
 	if !to.IsZero() {
-		terms = append(terms, fmt.Sprintf("before:%d", to.Unix()))
+		terms = append(terms, fmt.Sprintf("before:%d", to.Add(time.Second-1).Unix()))
 	}
 	switch {
 	case query != "" && len(terms) > 0:

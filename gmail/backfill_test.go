@@ -188,8 +188,9 @@ func TestBackfillOfARange(t *testing.T) {
 		"":                                   BackfillQuery("", time.Time{}, time.Time{}),
 		"is:starred":                         BackfillQuery("is:starred", time.Time{}, time.Time{}),
 		"after:1774868400":                   BackfillQuery("", at, time.Time{}),
-		"before:1774868400 (a OR b)":         BackfillQuery("a OR b", time.Time{}, at),
-		"after:1774868400 before:1774868401": BackfillQuery("", at, at.Add(time.Second)),
+		"before:1774868401 (a OR b)":         BackfillQuery("a OR b", time.Time{}, at), // what came just before it is in the same second
+		"after:1774868400 before:1774868402": BackfillQuery("", at, at.Add(time.Second)),
+		"before:1774868400":                  BackfillQuery("", time.Time{}, at.Truncate(time.Second)),
 	} {
 		require.Equal(t, want, query)
 	}

@@ -94,12 +94,12 @@ func (j *jobs) next(ctx context.Context, w *queue.Attempt, msg *postroom.Message
 	return func(ctx context.Context, tx queue.Tx) error { return j.OnMessage(ctx, tx, msg) }
 }
 
-// overtaken returns errOvertaken if a sync has moved the cursor since the account was read, and past what was read of the
-// message: a change in between found no message to apply it to. On PostgreSQL the cursor stays locked until the message is
+// overtaken returns errOvertaken if a sync has moved the cursor since the account was read, and to what was read of the message, or past
+// it: a change in between found no message to apply it to. Several changes may have one id. On PostgreSQL the cursor stays locked until the message is
 // stored, so that a later sync finds it.
 func (j *jobs) overtaken(ctx context.Context, tx queue.Tx, before Account, raw *RawMessage) error {
 	cursor, err := j.Store.lockCursor(ctx, tx, before.ID)
-	if err == nil && cursor > before.HistoryID && cursor > raw.HistoryID {
+	if err == nil && cursor > before.HistoryID && cursor >= raw.HistoryID {
 		err = errOvertaken
 	}
 	return err

@@ -89,7 +89,7 @@ func (s *reconcileStep) settle(ctx context.Context, tx queue.Tx, q *queue.Queue,
 			s.run.Deleted++
 		}
 		return err
-	case now == nil && one.state.historyID > s.run.Since:
+	case now == nil && one.state.historyID >= s.run.Since: // several changes may have the id of the cursor
 		return s.enqueueIngests(ctx, tx, q, []queue.NewJob{s.run.ingest(one.providerID)})
 	case now == nil:
 		return nil
