@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,11 +29,7 @@ func (h *host) currentRules(ctx context.Context, accountID string) (*rules.File,
 // rulesText is the text of the configured file, empty if it is not there, or without one that of the rules that are stored for the mailbox.
 func (h *host) rulesText(ctx context.Context, accountID string) (string, error) {
 	if path := string(h.cfg.Paths.Rules); path != "" {
-		text, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		return string(text), err
+		return readRulesFile(path)
 	}
 	newest, err := h.rules.Versions(ctx, rules.VersionFilter{Account: &accountID, Limit: 1})
 	if err != nil || len(newest) == 0 {
@@ -70,7 +65,8 @@ func (h *host) rulesOptions() []rules.ParseOption {
 // else the one. It counts what changes for the one, and has the labels made that the file names. what is where the change comes from.
 //
 // The file is what the next start reads. It is written last, just before the transaction commits, under a lock that all who change
-// rules take: a process that is killed in between has changed the file, and the next start takes it.
+// rules take: a process that is killed in between has changed the file, and the next start takes it. A person who edits it takes no
+// lock: what the file holds by then is not overwritten, and nothing changes.
 func (h *host) changeRules(
 	ctx context.Context, accountID, what string, change func(ctx context.Context, tx queue.Tx, current string) (*rules.File, error),
 ) (done rules.Imported, err error) {
@@ -78,11 +74,15 @@ func (h *host) changeRules(
 	if err != nil {
 		return done, err
 	}
+	path := string(h.cfg.Paths.Rules)
 	var before, written string
+	var existed bool
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 		if err := h.rules.Lock(ctx, tx); err != nil {
 			return err
 		}
+		_, missing := os.Stat(path)
+		existed = missing == nil
 		if before, err = h.rulesText(ctx, accountID); err != nil {
 			return err
 		}
@@ -99,26 +99,19 @@ func (h *host) changeRules(
 				done = counted
 			}
 		}
-		if h.cfg.Paths.Rules == "" || changed.Source == before {
+		if path == "" || changed.Source == before {
 			return nil
 		}
+		if err := rewriteRules(path, before, changed.Source); err != nil {
+			return err
+		}
 		written = changed.Source
-		return writeRules(string(h.cfg.Paths.Rules), written)
+		return nil
 	})
 	if err != nil && written != "" {
-		err = errors.Join(err, h.putBack(before, written))
+		err = errors.Join(err, putBack(path, before, written, existed))
 	}
 	return done, err
-}
-
-// putBack writes the rules file as it was before a change that came to nothing.
-func (h *host) putBack(before, written string) error {
-	path := string(h.cfg.Paths.Rules)
-	there, err := os.ReadFile(path)
-	if err != nil || string(there) != written {
-		return err
-	}
-	return writeRules(path, before)
 }
 
 // A rulesReader is a mailbox that has its rules from the file.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -304,15 +303,6 @@ func (h *host) mayOverwrite(ctx context.Context, path, there, text string, overw
 	known, err := h.rules.KnowsSource(ctx, there)
 	if err == nil && !known {
 		err = usage("%s holds what no version does, and would be overwritten; copy it, and give --overwrite", path)
-	}
-	return err
-}
-
-// writeRules writes a rules file whole, or makes it.
-func writeRules(path, text string) error {
-	err := replaceFile(path, []byte(text))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = os.WriteFile(path, []byte(text), 0o600)
 	}
 	return err
 }

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// readRulesFile returns the text of a rules file, empty if there is none.
+func readRulesFile(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
+}
+
+// rewriteRules writes a rules file whole, or makes it, unless a person has edited it since it was read as before.
+func rewriteRules(path, before, text string) error {
+	there, err := readRulesFile(path)
+	if err != nil {
+		return err
+	}
+	if there != before {
+		return usage("%s has been edited meanwhile, and is left as it is; nothing is changed: look at it, and give the command again", path)
+	}
+	err = replaceFile(path, []byte(text))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.WriteFile(path, []byte(text), 0o600)
+	}
+	return err
+}
+
+// putBack leaves the rules file as it was before a change that came to nothing, unless a person has edited it since. existed reports
+// whether there was a file.
+func putBack(path, before, written string, existed bool) error {
+	there, err := readRulesFile(path)
+	switch {
+	case err != nil || there != written:
+		return err
+	case !existed:
+		return os.Remove(path)
+	}
+	return replaceFile(path, []byte(before))
+}
+
+// replaceFile writes a file anew, so that whoever reads it finds the old content or the new one, whole.
+func replaceFile(path string, content []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
