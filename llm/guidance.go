@@ -16,6 +16,9 @@ import (
 // ErrInvalidGuidance reports a direction or a rule that cannot be stored, with the field.
 var ErrInvalidGuidance = errors.New("invalid guidance")
 
+// ErrGuidanceNameTaken reports that another rule has the name.
+var ErrGuidanceNameTaken = errors.New("another rule has this name")
+
 // ErrGuidanceChanged reports that a patch was made for an older revision of the direction or the rule.
 var ErrGuidanceChanged = errors.New("it has been changed meanwhile")
 

@@ -26,7 +26,7 @@ func (s *GuidanceStore) CreateDirection(ctx context.Context, tx queue.Tx, d Dire
 	}
 	now := dbtime.Truncate(queue.Now(tx))
 	d.CreatedAt, d.UpdatedAt, d.Revision = now, now, 1
-	_, err = tx.ExecContext(ctx, sqlInsertDirection, d.ID, d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, dbtime.Of(now), dbtime.Of(now))
+	_, err = dbquery.Exec(ctx, tx, sqlInsertDirection, d.ID, d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, dbtime.Of(now), dbtime.Of(now))
 	return d, failed("store direction", d.ID, err)
 }
 
@@ -42,8 +42,11 @@ func (s *GuidanceStore) CreateRule(ctx context.Context, tx queue.Tx, r ScopedRul
 	}
 	now := dbtime.Truncate(queue.Now(tx))
 	r.CreatedAt, r.UpdatedAt, r.Revision = now, now, 1
-	_, err = tx.ExecContext(ctx, sqlInsertRule,
+	_, err = dbquery.Exec(ctx, tx, sqlInsertRule,
 		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, dbtime.Of(now), dbtime.Of(now))
+	if isTaken(err) {
+		return r, nameTaken(r.Name)
+	}
 	return r, failed("store rule", r.Name, err)
 }
 
@@ -58,9 +61,21 @@ func (s *GuidanceStore) storable(ctx context.Context, tx queue.Tx, r ScopedRule)
 		return r, failed("store rule", r.Name, err)
 	}
 	if taken > 0 {
-		return r, fmt.Errorf("%w: another rule has the name %q", ErrInvalidGuidance, r.Name)
+		return r, nameTaken(r.Name)
 	}
 	return r, nil
+}
+
+func nameTaken(name string) error { return fmt.Errorf("rule %q: %w", name, ErrGuidanceNameTaken) }
+
+// isTaken reports whether PostgreSQL refuses a name that another transaction has stored since it was looked for. SQLite has one writer.
+func isTaken(err error) bool {
+	const uniqueViolation = "23505"
+	fault, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	return ok && fault.SQLState() == uniqueViolation
 }
 
 // A DirectionPatch changes a direction; nil fields do not change.
@@ -173,6 +188,9 @@ func updateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, err
 	r.Revision++
 	n, err := dbquery.Exec(ctx, tx, sqlUpdateRule,
 		r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, r.Revision, dbtime.Of(r.UpdatedAt), r.ID)
+	if isTaken(err) {
+		return r, nameTaken(r.Name)
+	}
 	return r, changed("rule", r.ID, n, err)
 }
 

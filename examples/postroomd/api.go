@@ -3,10 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -93,7 +90,11 @@ type errorView struct {
 func (a httpAPI) answers(fn call) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
-		value, err := fn(r)
+		err := checkAddress(r)
+		var value any
+		if err == nil {
+			value, err = fn(r)
+		}
 		if err == nil {
 			a.reply(w, http.StatusOK, value)
 			return
@@ -130,28 +131,12 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrNameTaken, llm.ErrGuidanceChanged):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrNameTaken, llm.ErrGuidanceChanged, llm.ErrGuidanceNameTaken):
 		return http.StatusConflict
 	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, llm.ErrInvalidGuidance, llm.ErrSameGuidance), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError
-}
-
-// readBody reads one JSON object, with the fields that into has and no others.
-func readBody(r *http.Request, into any) error {
-	in := json.NewDecoder(r.Body)
-	in.DisallowUnknownFields()
-	err := in.Decode(into)
-	if err == nil {
-		if _, more := in.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the object")
-		}
-	}
-	if err != nil {
-		return apiError{http.StatusBadRequest, fmt.Errorf("the body is one JSON object of at most %d bytes, and this is none: %w", maxAnswer, err)}
-	}
-	return nil
 }
 
 // An apiKind is what programs list and change, all in the same way.

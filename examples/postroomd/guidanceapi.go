@@ -44,6 +44,9 @@ func (a directionsAPI) create(r *http.Request) (any, error) {
 	if err := readBody(r, &view); err != nil {
 		return nil, err
 	}
+	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
+		return nil, err
+	}
 	if err := a.knowsAccounts(r.Context(), view.AccountID); err != nil {
 		return nil, err
 	}
@@ -114,6 +117,9 @@ func (a modelRulesAPI) show(r *http.Request) (any, error) {
 func (a modelRulesAPI) create(r *http.Request) (any, error) {
 	view := modelRuleView{Enabled: true, Priority: llm.DefaultPriority}
 	if err := readBody(r, &view); err != nil {
+		return nil, err
+	}
+	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
 		return nil, err
 	}
 	if err := a.knowsAccounts(r.Context(), accountRef(view.Scope == llm.ScopeAccount, view.ScopeRef)); err != nil {

@@ -88,6 +88,9 @@ func (a rulesAPI) create(r *http.Request) (any, error) {
 	if err := readBody(r, &view); err != nil {
 		return nil, err
 	}
+	if err := madeHere(view.ID, view.CreatedAt, view.UpdatedAt, view.Revision); err != nil {
+		return nil, err
+	}
 	rule := view.rule()
 	if err := a.knowsAccounts(r.Context(), rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef)); err != nil {
 		return nil, err

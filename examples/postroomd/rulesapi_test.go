@@ -21,8 +21,14 @@ type caller struct {
 
 func newCaller(t *testing.T, set ...string) (*caller, *host) {
 	t.Helper()
+	return newCallerOn(t, "", set...)
+}
+
+// newCallerOn is newCaller on the database of the settings.
+func newCallerOn(t *testing.T, database string, set ...string) (*caller, *host) {
+	t.Helper()
 	t.Setenv("POSTROOM_API_TOKEN", apiSecret)
-	m := newTeatime(t, deleteTea, "[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n", letterNamed(1))
+	m := newTeatime(t, deleteTea, database+"[api]\ntoken = \"env:POSTROOM_API_TOKEN\"\n", letterNamed(1))
 	runOnce(t, m.where...)
 	m.where = append(m.where, set...)
 	h := m.open()
@@ -142,7 +148,7 @@ func TestProgramsChangeWhatTheModelIsTold(t *testing.T) {
 	rule := read[modelRuleView](t, c.call("POST", "llm-rules", `{"name": "club", "text": "Star what asks me to come.", "scope": "domain", "scope_ref": "Club.example"}`, 200))
 	require.Equal(t, "club.example", rule.ScopeRef)
 	other := read[modelRuleView](t, c.call("POST", "llm-rules", `{"name": "all", "text": "x", "priority": 1}`, 200))
-	require.Contains(t, c.call("POST", "llm-rules", `{"name": "club", "text": "x"}`, 422), "another rule has the name")
+	require.Contains(t, c.call("POST", "llm-rules", `{"name": "club", "text": "x"}`, 409), "another rule has this name")
 	require.Contains(t, c.call("POST", "llm-rules", `{"name": "n", "text": "x", "scope": "account", "scope_ref": "none"}`, 422), "there is no account")
 	c.call("PATCH", "llm-rules/"+rule.ID, `{"enabled": false, "revision": 1}`, 200)
 	require.Contains(t, c.call("PATCH", "llm-rules/"+rule.ID, `{"enabled": true, "revision": 1}`, 409), "read it again")
