@@ -142,6 +142,9 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		if err := insert("messages", columns, messages, 23); err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM unindexed_messages WHERE account_id = $1", f.account); err != nil {
+			return err
+		}
 		return f.indexRows(ctx, tx, f.account, rows)
 	}))
 }
