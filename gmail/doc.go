@@ -62,7 +62,8 @@
 // value; when 512 wait, the next history sync or page of a backfill enqueues index.gmail, which moves them into message_terms.
 // Searches read what waits, and then message_terms: what is moved in between is seen twice. When more than 2,048 wait, as after an
 // upgrade from a version without an index, whose migration lets all stored messages wait, words have no answer until the job has
-// got there. [Store.IndexMessages] does the same without the job.
+// got there. [Store.IndexMessages] does the same without the job. On PostgreSQL a trigger lets each message wait that a daemon of such
+// a version stores beside this one.
 //
 // message_labels has a row for each label of each message. Triggers on messages keep it exact, since a list of what ever was unread
 // would help nobody who looks for what is.
