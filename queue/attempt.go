@@ -165,10 +165,11 @@ func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
 	case cause == nil:
 		return wrap("fail", a.job.ID, errors.New("no error was given"))
 	}
-	w, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("fail", a.job.ID, err)
 	}
+	defer leave()
 	if err := a.q.failTx(ctx, w, a.job, cause); err != nil {
 		return err
 	}

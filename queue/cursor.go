@@ -63,10 +63,11 @@ func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	w, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
+	defer leave()
 	if err := a.q.driver.SaveCursor(ctx, w, a.job.lease(), name, stored); err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}

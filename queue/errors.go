@@ -74,6 +74,9 @@ func wrap(op, jobID string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Op == op {
 		return err // it says so already
 	}
+	if errors.Is(err, sql.ErrTxDone) && !errors.Is(err, driver.ErrNoTransaction) {
+		err = fmt.Errorf("%w: %w", driver.ErrNoTransaction, err)
+	}
 	return &Error{Op: op, JobID: jobID, Hint: hint(op, err), Err: err}
 }
 

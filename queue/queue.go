@@ -111,10 +111,11 @@ func (q *Queue) Cancel(ctx context.Context, jobID string) error {
 
 // CancelTx is Cancel as part of a transaction.
 func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("cancel", jobID, err)
 	}
+	defer leave()
 	if err := q.driver.Cancel(ctx, w, lookup(jobID)); err != nil {
 		return wrap("cancel", jobID, err)
 	}
@@ -136,10 +137,11 @@ func (q *Queue) Retry(ctx context.Context, jobID string) error {
 
 // RetryTx is Retry as part of a transaction.
 func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("retry", jobID, err)
 	}
+	defer leave()
 	if err := q.retryOne(ctx, w, jobID); err != nil {
 		return wrap("retry", jobID, err)
 	}

@@ -204,10 +204,11 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 
 // SetScheduleTx is SetSchedule as part of a transaction.
 func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
+	defer leave()
 	s, table, err := s.normal(q)
 	if err != nil {
 		return scheduleError("set", s.Name, err)

@@ -33,8 +33,10 @@ var (
 	ErrNilContext = errors.New("the context is nil: pass the caller's, or context.Background()")
 	// ErrNilFunc: the function that is to run in a transaction, or as a step, is nil.
 	ErrNilFunc = errors.New("the function is nil")
-	// ErrOtherEngine: the transaction is one of another kind of database.
-	ErrOtherEngine = errors.New("the transaction is not one of the queue's database: begin it on a connection to that")
+	// ErrOtherDatabase: the transaction is not one of the database that the queue is in.
+	ErrOtherDatabase = errors.New("the transaction is one of another database: begin it on a connection to the queue's")
+	// ErrNoTransaction: what was given as a transaction is nil, a pool or a connection, or a transaction that is over.
+	ErrNoTransaction = errors.New("there is no transaction: begin one, or use the call without Tx")
 	// ErrUnknownStanding: no job can have the state and the hold, or no attempt can end so. Nothing is asked of the database.
 	ErrUnknownStanding = errors.New("no job can stand so")
 )

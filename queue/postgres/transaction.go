@@ -26,6 +26,7 @@ import (
 //
 // Goroutines that share it take turns.
 type transaction struct {
+	of   *engine
 	conn *sqlx.Conn
 
 	mu      sync.Mutex
