@@ -38,6 +38,9 @@ type Attempt struct {
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
+	stale bool                  // they are to be read in a first attempt, too
+	// saving is the transaction in which a cursor was saved last, until it is known how it has ended.
+	saving *driver.WriteTx
 	// underWay are the steps that run now.
 	underWay map[string]bool
 	kept     *keptLog // nil until the handler asks for its logger

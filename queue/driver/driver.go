@@ -126,6 +126,8 @@ type Stepper interface {
 	// SaveCursor stores how far a step has come, started or not; [ErrStepFinished] when it is finished.
 	SaveCursor(ctx context.Context, tx *WriteTx, lease Lease, name string, value json.RawMessage) error
 	Steps(ctx context.Context, jobID string) ([]StepRecord, error)
+	// ReadSteps is Steps as the transaction sees them.
+	ReadSteps(ctx context.Context, tx *WriteTx, jobID string) ([]StepRecord, error)
 }
 
 // A Pruner deletes what need not be kept any more.
