@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -70,6 +71,9 @@ func Now(tx Tx) time.Time {
 
 // write runs fn in a write transaction of the queue's own.
 func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	if err := q.made(); err != nil {
+		return err
+	}
 	return driver.Write(ctx, q.driver, fn)
 }
 
@@ -109,7 +113,7 @@ func (q *Queue) inWrite(ctx context.Context) bool {
 // join returns tx as the driver takes it, whoever has begun it. The caller calls leave when it needs it no more: until then no
 // other call works in it, where it is the program's own.
 func (q *Queue) join(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(), err error) {
-	if err := validContext(ctx); err != nil {
+	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
 		return nil, nil, err
 	}
 	leave = func() {}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,7 +46,7 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 // EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
 // invalid says which it is, counted from 0.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult, error) {
-	if err := validContext(ctx); err != nil {
+	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
 	rows, err := q.prepare(ctx, jobs)

@@ -55,13 +55,25 @@ type Error struct {
 func (e *Error) Error() string {
 	s := "queue: " + e.Op
 	if e.JobID != "" {
-		s += " " + e.JobID
+		s += " " + cutID(e.JobID)
 	}
 	s += ": " + e.Err.Error()
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
 	}
 	return s
+}
+
+// maxIDText is how many bytes of an id are shown: those of the queue have 36.
+const maxIDText = 100
+
+// cutID is what an error shows of an id, or a name, that a caller has given.
+func cutID(id string) string {
+	id = strings.ToValidUTF8(id, "\uFFFD")
+	if len(id) > maxIDText {
+		id = strings.ToValidUTF8(id[:maxIDText], "") + "…"
+	}
+	return id
 }
 
 // Unwrap returns the cause.

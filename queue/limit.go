@@ -184,7 +184,7 @@ func (t Target) validate() error {
 		return fmt.Errorf("%w: Target.Name is empty", ErrInvalidLimit)
 	}
 	if t.Kind != TargetType && strings.HasPrefix(t.Name, driver.CoalescePrefix) {
-		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, t.Name, driver.CoalescePrefix)
+		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, cutID(t.Name), driver.CoalescePrefix)
 	}
 	return validTextOf(ErrInvalidLimit, "Target.Name", t.Name, maxNameLength)
 }

@@ -99,6 +99,16 @@ func New(db DB, cfg *Config) (*Queue, error) {
 	}, nil
 }
 
+var errNoQueue = errors.New("the Queue was not made: open a database with queue/sqlite or queue/postgres, and make one with queue.New")
+
+// made refuses a queue that a program has made by itself, or none.
+func (q *Queue) made() error {
+	if q == nil || q.driver == nil {
+		return errNoQueue
+	}
+	return nil
+}
+
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.db }
 

@@ -152,5 +152,5 @@ func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 }
 
 func scheduleError(op, name string, err error) error {
-	return wrap(fmt.Sprintf("%s schedule %q", op, name), "", err)
+	return wrap(fmt.Sprintf("%s schedule %q", op, cutID(name)), "", err)
 }
