@@ -18,14 +18,17 @@ func TestErrorsCutWhatIsLong(t *testing.T) {
 	q := queuetest.New(t)
 	long := strings.Repeat("ü", 50_000)
 	for name, err := range map[string]error{
-		"Cancel":     q.Cancel(t.Context(), long),
-		"Retry":      q.Retry(t.Context(), long),
-		"FireTx":     func() error { _, err := q.FireSchedule(t.Context(), long); return err }(),
-		"no text":    func() error { _, err := q.Job(t.Context(), long+"\xff"); return err }(),
-		"LimitKey":   func() error { _, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{LimitKey: "coalesce:" + long})); return err }(),
-		"JobID":      &queue.Error{Op: "enqueue", JobID: long, Err: errBroken},
-		"SetLimit":   q.SetLimit(t.Context(), queue.ForKey(long), queue.Limit{MaxRunning: 1}),
-		"Pause":      q.Pause(t.Context(), queue.ForType(long)),
+		"Cancel":  q.Cancel(t.Context(), long),
+		"Retry":   q.Retry(t.Context(), long),
+		"FireTx":  func() error { _, err := q.FireSchedule(t.Context(), long); return err }(),
+		"no text": func() error { _, err := q.Job(t.Context(), long+"\xff"); return err }(),
+		"LimitKey": func() error {
+			_, err := q.Enqueue(t.Context(), ping.New(1, &queue.Options{LimitKey: "coalesce:" + long}))
+			return err
+		}(),
+		"JobID":    &queue.Error{Op: "enqueue", JobID: long, Err: errBroken},
+		"SetLimit": q.SetLimit(t.Context(), queue.ForKey(long), queue.Limit{MaxRunning: 1}),
+		"Pause":    q.Pause(t.Context(), queue.ForType(long)),
 	} {
 		require.Error(t, err, name)
 		require.Less(t, len(err.Error()), 1000, name)

@@ -116,6 +116,9 @@ func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending)
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, driver.ErrClosed) {
+		c.running.setUnwritable()
+	}
 	c.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
 	for i := range batch {
 		batch[i].tried = true

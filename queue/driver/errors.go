@@ -25,6 +25,8 @@ var (
 	ErrDeadlock = errors.New("transaction given up in favour of another")
 	// ErrNestedWrite: a write was begun inside another.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+	// ErrClosed: the program has closed the database. Nothing is written any more.
+	ErrClosed = errors.New("database is closed")
 	// ErrNoTables: the database does not have the queue's tables, or not all that this version of the package needs.
 	ErrNoTables = errors.New("the queue's tables are not here: call queue.Migrate first")
 	// ErrForeignTables: a table has the name of one of the queue's and belongs to something else.

@@ -50,6 +50,8 @@ type engine struct {
 	// place is where the tables were found; nil before that.
 	place atomic.Pointer[location]
 	seen  joined.Seen
+	// closed: a connection that cannot be had is none that will come back.
+	closed atomic.Bool
 }
 
 var (
@@ -73,6 +75,7 @@ func settings(ctx context.Context, pool *pgxpool.Pool) ([]any, error) {
 }
 
 func (db *engine) close() error {
+	db.closed.Store(true)
 	db.news.close()
 	err := db.db.Close()
 	db.release()
