@@ -69,7 +69,6 @@ const maxIDText = 100
 
 // cutID is what an error shows of an id, or a name, that a caller has given.
 func cutID(id string) string {
-	id = strings.ToValidUTF8(id, "\uFFFD")
 	if len(id) > maxIDText {
 		id = strings.ToValidUTF8(id[:maxIDText], "") + "…"
 	}

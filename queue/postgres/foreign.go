@@ -63,7 +63,7 @@ func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	if w.Dialect() != driver.Postgres {
 		return fmt.Errorf("%w; it is one of %s, the queue is on PostgreSQL", driver.ErrOtherDatabase, w.Dialect())
 	}
-	if own, ok := w.Tx.(*transaction); ok && own.of == db {
+	if own, ok := joined.Innermost(w).(*transaction); ok && own.of == db {
 		return nil
 	}
 	return db.fits(ctx, w)

@@ -57,7 +57,7 @@ func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
 	if w.Dialect() != driver.SQLite {
 		return fmt.Errorf("%w; it is one of %s, the queue is on SQLite", driver.ErrOtherDatabase, w.Dialect())
 	}
-	if own, ok := w.Tx.(*lent); ok && own.statements == db.writer.statements {
+	if own, ok := joined.Innermost(w).(*lent); ok && own.statements == db.writer.statements {
 		return nil
 	}
 	return db.sameDatabase(ctx, w)

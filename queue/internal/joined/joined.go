@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // Seen has the transactions that were looked at last. The zero Seen is ready for use, by many goroutines.
@@ -43,4 +45,15 @@ func IsOfPool(tx any) bool {
 		return true
 	}
 	return false
+}
+
+// Innermost is the transaction that a WriteTx stands for, also where a driver that wraps another has made one of the other's.
+func Innermost(w *driver.WriteTx) driver.Tx {
+	for {
+		inner, ok := w.Tx.(*driver.WriteTx)
+		if !ok {
+			return w.Tx
+		}
+		w = inner
+	}
 }
