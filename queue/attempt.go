@@ -38,6 +38,9 @@ type Attempt struct {
 
 	mu    sync.Mutex
 	steps map[string]StepRecord // nil until read
+	stale bool                  // they are to be read in a first attempt, too
+	// saving is the transaction in which a cursor was saved last, until it is known how it has ended.
+	saving *driver.WriteTx
 	// underWay are the steps that run now.
 	underWay map[string]bool
 	kept     *keptLog // nil until the handler asks for its logger
@@ -165,10 +168,11 @@ func (a *Attempt) FailTx(ctx context.Context, tx Tx, cause error) error {
 	case cause == nil:
 		return wrap("fail", a.job.ID, errors.New("no error was given"))
 	}
-	w, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("fail", a.job.ID, err)
 	}
+	defer leave()
 	if err := a.q.failTx(ctx, w, a.job, cause); err != nil {
 		return err
 	}

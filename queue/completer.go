@@ -116,6 +116,9 @@ func (c *completer) write(ctx context.Context, batch []*ending) (left []*ending)
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, driver.ErrClosed) {
+		c.running.setUnwritable()
+	}
 	c.log.ErrorContext(ctx, "writing the ends of jobs failed; trying again", "jobs", len(batch), logError, err)
 	for i := range batch {
 		batch[i].tried = true
@@ -265,6 +268,8 @@ func (c *completer) report(ctx context.Context, e *ending, answer error, superse
 		c.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
 	case superseded != "":
 		c.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
+	case out.Kind == KindInterrupted:
+		c.log.InfoContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	case out.Kind != KindCompleted && out.Kind != driver.KindReleased:
 		c.log.WarnContext(ctx, "job will run again", about(logError, out.Error, "not_before", out.NotBefore)...)
 	}

@@ -25,10 +25,11 @@ func (a *Attempt) CompleteTx(ctx context.Context, tx Tx) (err error) {
 			a.undone.Store(&err)
 		}
 	}()
-	w, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("complete", a.job.ID, err)
 	}
+	defer leave()
 	a.joined.Store(w)
 	if err := a.complete(ctx, w, a.q.finish); err != nil {
 		return err

@@ -2,7 +2,9 @@ package queue
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +12,8 @@ import (
 )
 
 // Cursor reads how far the named step has come, as [SaveCursor] stored it in this attempt or an earlier one. It is false
-// when nothing was stored, and when the step is finished.
+// when nothing was stored, and when the step is finished. What [SaveCursorTx] has stored counts as long as the transaction
+// is open, and after that if it has committed.
 func Cursor[T any](ctx context.Context, w Running, name string) (T, bool, error) {
 	var value T
 	a, err := attemptOf(w, "cursor")
@@ -63,24 +66,83 @@ func SaveCursorTx(ctx context.Context, tx Tx, r Running, name string, value any)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
-	w, err := a.q.join(ctx, tx)
+	w, leave, err := a.q.join(ctx, tx)
 	if err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
+	defer leave()
 	if err := a.q.driver.SaveCursor(ctx, w, a.job.lease(), name, stored); err != nil {
 		return wrap("save cursor "+name, a.job.ID, err)
 	}
+	a.saves(w)
 	now := w.Now()
 	w.OnCommit(func() { a.rememberCursor(name, plain, now) })
 	return nil
+}
+
+// saves remembers the transaction in which a cursor was saved.
+func (a *Attempt) saves(w *driver.WriteTx) {
+	a.mu.Lock()
+	a.saving = w
+	a.mu.Unlock()
+	over := func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.saving == w {
+			a.saving = nil
+		}
+	}
+	w.OnCommit(over)
+	w.OnRollback(over)
+}
+
+// savedStep reads a step in the transaction in which a cursor was saved, while that is open. When it is over and nobody has
+// reported how it has ended, the steps are read again.
+func (a *Attempt) savedStep(ctx context.Context, name string) (step StepRecord, found, open bool) {
+	a.mu.Lock()
+	w := a.saving
+	a.mu.Unlock()
+	if w == nil {
+		return step, false, false
+	}
+	steps, err := a.readSteps(ctx, w)
+	switch {
+	case errors.Is(err, sql.ErrTxDone):
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.saving == w {
+			a.saving, a.steps, a.stale = nil, nil, true
+		}
+		return step, false, false
+	case err != nil:
+		return step, false, false // it has failed, and will be rolled back
+	}
+	for _, step := range steps {
+		if step.Name == name {
+			return step, true, true
+		}
+	}
+	return step, false, true
+}
+
+func (a *Attempt) readSteps(ctx context.Context, w *driver.WriteTx) ([]StepRecord, error) {
+	if w.Joined() {
+		leave, err := callTurns.take(ctx, w.Tx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	stored, err := a.q.driver.ReadSteps(ctx, w, a.job.ID)
+	return a.q.stepsOf(stored), err
 }
 
 func (a *Attempt) rememberCursor(name string, value json.RawMessage, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.steps == nil {
-		if a.job.Attempt > 1 {
-			return // it will be read with the steps of earlier attempts
+		if a.job.Attempt > 1 || a.stale {
+			return // it will be read with the others
 		}
 		a.steps = make(map[string]StepRecord)
 	}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -24,7 +25,8 @@ type DB interface {
 	Reader() *sqlx.DB
 	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when
 	// fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and
-	// never waits for anything else. tx is of use until fn returns.
+	// never waits for anything else. tx is of use until fn returns, and runs no statement that would end it, such as COMMIT:
+	// return nil to commit, an error to roll back.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
 	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for
@@ -54,7 +56,8 @@ func (d driven) Driver() driver.Driver { return d.driver }
 // It is what [DB].Write and the handler's [Attempt.Write] and [Attempt.Complete] give, and it may be yours: a *sql.Tx, a
 // *sqlx.Tx, the ConnPool of a GORM transaction, the DBTX of sqlc, and with postgres.Tx a pgx.Tx. A call of the queue that
 // takes a Tx is part of that transaction: it takes effect if and when that commits, and you commit as you always do. A
-// *sql.DB or a *sql.Conn is no transaction, and is refused.
+// *sql.DB or a *sql.Conn is no transaction, and is refused; so is a transaction of another database, or one that is over.
+// Goroutines may share a transaction: the queue's calls in it take turns.
 type Tx = driver.Tx
 
 // Now returns the instant of a transaction: that of one begun by the queue is the same for all it writes, and of any other
@@ -68,6 +71,9 @@ func Now(tx Tx) time.Time {
 
 // write runs fn in a write transaction of the queue's own.
 func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	if err := q.made(); err != nil {
+		return err
+	}
 	return driver.Write(ctx, q.driver, fn)
 }
 
@@ -104,28 +110,42 @@ func (q *Queue) inWrite(ctx context.Context) bool {
 	return q.writes != nil && q.writes.InWrite(ctx)
 }
 
-var errNoTx = errors.New("the transaction is nil: begin one, or use the call without Tx")
-
-// join returns tx as the driver takes it, whoever has begun it.
-func (q *Queue) join(ctx context.Context, tx Tx) (*driver.WriteTx, error) {
-	if err := validContext(ctx); err != nil {
-		return nil, err
+// join returns tx as the driver takes it, whoever has begun it. The caller calls leave when it needs it no more: until then no
+// other call works in it, where it is the program's own.
+func (q *Queue) join(ctx context.Context, tx Tx) (w *driver.WriteTx, leave func(), err error) {
+	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
+		return nil, nil, err
 	}
-	if w, ok := tx.(*driver.WriteTx); ok && w != nil {
-		if w.Dialect() != q.db.Dialect() {
-			return nil, fmt.Errorf("%w; it is one of %s, the queue is on %s", driver.ErrOtherEngine, w.Dialect(), q.db.Dialect())
+	leave = func() {}
+	if w, ok := tx.(*driver.WriteTx); !ok || w == nil {
+		if err := validTx(tx); err != nil {
+			return nil, nil, err
 		}
-		return w, nil
+		if leave, err = callTurns.take(ctx, tx); err != nil {
+			return nil, nil, err
+		}
 	}
+	if w, err = q.driver.Join(ctx, tx, q.now()); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return w, leave, nil
+}
+
+// validTx refuses what its type shows to be no transaction.
+func validTx(tx Tx) error {
 	if v := reflect.ValueOf(tx); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errNoTx
+		return fmt.Errorf("%w: it is nil", driver.ErrNoTransaction)
+	}
+	if x, ok := tx.(*sqlx.Tx); ok && x.Tx == nil {
+		return fmt.Errorf("%w: the *sqlx.Tx has none", driver.ErrNoTransaction)
 	}
 	// A pool and a connection have the methods of a transaction too, and would write each statement by itself. BeginTx of
 	// some wrappers has other results than that of database/sql.
 	if _, ok := reflect.TypeOf(tx).MethodByName("BeginTx"); ok {
-		return nil, fmt.Errorf("a %T is no transaction: begin one with BeginTx, or use the call without Tx", tx)
+		return fmt.Errorf("%w: a %T begins some with BeginTx", driver.ErrNoTransaction, tx)
 	}
-	return q.driver.Join(ctx, tx, q.now())
+	return nil
 }
 
 //go:embed migrations

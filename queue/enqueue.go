@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,7 +46,7 @@ func (q *Queue) EnqueueIn(ctx context.Context, job NewJob, delay time.Duration) 
 // EnqueueMany stores all jobs or, on any error, none. The results are in the order of the jobs. The error of a job that is
 // invalid says which it is, counted from 0.
 func (q *Queue) EnqueueMany(ctx context.Context, jobs []NewJob) ([]EnqueueResult, error) {
-	if err := validContext(ctx); err != nil {
+	if err := cmp.Or(q.made(), validContext(ctx)); err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
 	rows, err := q.prepare(ctx, jobs)
@@ -83,10 +84,11 @@ func inserted(rows []driver.InsertJob) []EnqueueResult {
 
 // EnqueueManyTx is EnqueueMany as part of a transaction. After an error that transaction must be rolled back.
 func (q *Queue) EnqueueManyTx(ctx context.Context, tx Tx, jobs []NewJob) ([]EnqueueResult, error) {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)
 	}
+	defer leave()
 	rows, err := q.prepare(ctx, jobs)
 	if err != nil {
 		return nil, wrap("enqueue", "", err)

@@ -55,13 +55,24 @@ type Error struct {
 func (e *Error) Error() string {
 	s := "queue: " + e.Op
 	if e.JobID != "" {
-		s += " " + e.JobID
+		s += " " + cutID(e.JobID)
 	}
 	s += ": " + e.Err.Error()
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
 	}
 	return s
+}
+
+// maxIDText is how many bytes of an id are shown: those of the queue have 36.
+const maxIDText = 100
+
+// cutID is what an error shows of an id, or a name, that a caller has given.
+func cutID(id string) string {
+	if len(id) > maxIDText {
+		id = strings.ToValidUTF8(id[:maxIDText], "") + "…"
+	}
+	return id
 }
 
 // Unwrap returns the cause.
@@ -73,6 +84,9 @@ func wrap(op, jobID string, err error) error {
 	}
 	if e := (*Error)(nil); errors.As(err, &e) && e.Op == op {
 		return err // it says so already
+	}
+	if errors.Is(err, sql.ErrTxDone) && !errors.Is(err, driver.ErrNoTransaction) {
+		err = fmt.Errorf("%w: %w", driver.ErrNoTransaction, err)
 	}
 	return &Error{Op: op, JobID: jobID, Hint: hint(op, err), Err: err}
 }

@@ -73,9 +73,13 @@ func (q *Queue) Logs(ctx context.Context, jobID string) ([]LogLine, error) {
 // Steps lists the steps of a job in the order they were started.
 func (q *Queue) Steps(ctx context.Context, jobID string) ([]StepRecord, error) {
 	stored, err := q.driver.Steps(ctx, lookup(jobID))
+	return q.stepsOf(stored), wrap("steps", jobID, err)
+}
+
+func (q *Queue) stepsOf(stored []driver.StepRecord) []StepRecord {
 	steps := mapped(stored, func(s driver.StepRecord) StepRecord { return StepRecord(s) })
 	q.codecs.readSteps(steps)
-	return steps, wrap("steps", jobID, err)
+	return steps
 }
 
 func jobsOf(stored []driver.Job) []Job {

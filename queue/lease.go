@@ -18,7 +18,7 @@ const maxClaim = 10_000
 // The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or [Attempt.Fail].
 func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]*Attempt, error) {
 	if workerID == "" || len(types) == 0 || limit < 1 {
-		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", workerID, len(types), limit)
+		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID), len(types), limit)
 	}
 	if err := errors.Join(validContext(ctx), validWorker(workerID)); err != nil {
 		return nil, wrap("claim", "", err)

@@ -82,10 +82,11 @@ func (q *Queue) SetLimit(ctx context.Context, target Target, limit Limit) error 
 
 // SetLimitTx is SetLimit as part of a transaction.
 func (q *Queue) SetLimitTx(ctx context.Context, tx Tx, target Target, limit Limit) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("set limit", "", err)
 	}
+	defer leave()
 	if err := errors.Join(target.validate(), limit.validate()); err != nil {
 		return wrap("set limit", "", err)
 	}
@@ -106,10 +107,11 @@ func (q *Queue) RemoveLimit(ctx context.Context, target Target) error {
 
 // RemoveLimitTx is RemoveLimit as part of a transaction.
 func (q *Queue) RemoveLimitTx(ctx context.Context, tx Tx, target Target) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("remove limit", "", err)
 	}
+	defer leave()
 	if err := target.validate(); err != nil {
 		return wrap("remove limit", "", err)
 	}
@@ -124,10 +126,11 @@ func (q *Queue) Pause(ctx context.Context, target Target) error {
 
 // PauseTx is Pause as part of a transaction.
 func (q *Queue) PauseTx(ctx context.Context, tx Tx, target Target) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("pause", "", err)
 	}
+	defer leave()
 	return q.setPaused(ctx, w, "pause", target, true)
 }
 
@@ -138,10 +141,11 @@ func (q *Queue) Resume(ctx context.Context, target Target) error {
 
 // ResumeTx is Resume as part of a transaction.
 func (q *Queue) ResumeTx(ctx context.Context, tx Tx, target Target) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("resume", "", err)
 	}
+	defer leave()
 	return q.setPaused(ctx, w, "resume", target, false)
 }
 
@@ -180,7 +184,7 @@ func (t Target) validate() error {
 		return fmt.Errorf("%w: Target.Name is empty", ErrInvalidLimit)
 	}
 	if t.Kind != TargetType && strings.HasPrefix(t.Name, driver.CoalescePrefix) {
-		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, t.Name, driver.CoalescePrefix)
+		return fmt.Errorf("%w: Target.Name %q begins with %q, which is the queue's own", ErrInvalidLimit, cutID(t.Name), driver.CoalescePrefix)
 	}
 	return validTextOf(ErrInvalidLimit, "Target.Name", t.Name, maxNameLength)
 }

@@ -99,6 +99,16 @@ func New(db DB, cfg *Config) (*Queue, error) {
 	}, nil
 }
 
+var errNoQueue = errors.New("the Queue was not made: open a database with queue/sqlite or queue/postgres, and make one with queue.New")
+
+// made refuses a queue that a program has made by itself, or none.
+func (q *Queue) made() error {
+	if q == nil || q.driver == nil {
+		return errNoQueue
+	}
+	return nil
+}
+
 // DB is the database the queue is kept in.
 func (q *Queue) DB() DB { return q.db }
 
@@ -111,10 +121,11 @@ func (q *Queue) Cancel(ctx context.Context, jobID string) error {
 
 // CancelTx is Cancel as part of a transaction.
 func (q *Queue) CancelTx(ctx context.Context, tx Tx, jobID string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("cancel", jobID, err)
 	}
+	defer leave()
 	if err := q.driver.Cancel(ctx, w, lookup(jobID)); err != nil {
 		return wrap("cancel", jobID, err)
 	}
@@ -136,10 +147,11 @@ func (q *Queue) Retry(ctx context.Context, jobID string) error {
 
 // RetryTx is Retry as part of a transaction.
 func (q *Queue) RetryTx(ctx context.Context, tx Tx, jobID string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return wrap("retry", jobID, err)
 	}
+	defer leave()
 	if err := q.retryOne(ctx, w, jobID); err != nil {
 		return wrap("retry", jobID, err)
 	}

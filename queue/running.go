@@ -32,6 +32,8 @@ type runningSet struct {
 	// changed is closed and renewed when a handler has returned or an end is written, if somebody waits for it.
 	changed chan struct{}
 	watched bool
+	// unwritable: the database has been closed, and takes no end any more.
+	unwritable bool
 }
 
 type entry struct {
@@ -354,9 +356,19 @@ func (s *runningSet) waitIdle(limit time.Duration) bool {
 	return s.wait(limit, s.idle)
 }
 
-// waitWritten waits until every attempt's end is written, at most for the given time.
-func (s *runningSet) waitWritten(limit time.Duration) bool {
-	return s.wait(limit, func() bool { return len(s.attempts) == 0 })
+// waitWritten waits until every attempt's end is written, at most for the given time, and not for a database that is closed.
+func (s *runningSet) waitWritten(limit time.Duration) (written bool) {
+	return s.wait(limit, func() bool {
+		written = len(s.attempts) == 0
+		return written || s.unwritable
+	}) && written
+}
+
+func (s *runningSet) setUnwritable() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unwritable = true
+	s.signal()
 }
 
 func (s *runningSet) wait(limit time.Duration, done func() bool) bool {

@@ -112,7 +112,7 @@ func (s Schedule) normal(q *Queue) (Schedule, timetable, error) {
 		return s, nil, fmt.Errorf("%w: Schedule.%w", ErrInvalidSchedule, err)
 	}
 	if table.next(q.now()).IsZero() {
-		return s, nil, fmt.Errorf("%w: Schedule.Cron is %q, which never comes", ErrInvalidSchedule, s.Cron)
+		return s, nil, fmt.Errorf("%w: Schedule.Cron is %q, which never comes", ErrInvalidSchedule, cutID(s.Cron))
 	}
 	payload, err := q.payload(&s.Job)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Schedule) validate() error {
 	case s.Name == "":
 		return invalid("Name is empty")
 	case validText("Name", s.Name, maxScheduleName) != nil:
-		return invalid("Name is %q; it must be text of at most %d bytes", s.Name, maxScheduleName)
+		return invalid("Name is %q; it must be text of at most %d bytes", cutID(s.Name), maxScheduleName)
 	case s.CatchUp != CatchUpOnce && s.CatchUp != CatchUpSkip && s.CatchUp != CatchUpAll:
 		return invalid("CatchUp is %q; use queue.CatchUpOnce, CatchUpSkip or CatchUpAll", s.CatchUp)
 	case !s.Job.NotBefore.IsZero():
@@ -204,10 +204,11 @@ func (q *Queue) SetSchedule(ctx context.Context, s Schedule) error {
 
 // SetScheduleTx is SetSchedule as part of a transaction.
 func (q *Queue) SetScheduleTx(ctx context.Context, tx Tx, s Schedule) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return scheduleError("set", s.Name, err)
 	}
+	defer leave()
 	s, table, err := s.normal(q)
 	if err != nil {
 		return scheduleError("set", s.Name, err)

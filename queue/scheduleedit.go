@@ -39,10 +39,11 @@ func (q *Queue) RemoveSchedule(ctx context.Context, name string) error {
 
 // RemoveScheduleTx is RemoveSchedule as part of a transaction.
 func (q *Queue) RemoveScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return scheduleError("remove", name, err)
 	}
+	defer leave()
 	return scheduleError("remove", name, q.driver.DeleteSchedule(ctx, w, lookup(name)))
 }
 
@@ -54,10 +55,11 @@ func (q *Queue) PauseSchedule(ctx context.Context, name string) error {
 
 // PauseScheduleTx is PauseSchedule as part of a transaction.
 func (q *Queue) PauseScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return scheduleError("pause", name, err)
 	}
+	defer leave()
 	return q.editSchedule(ctx, w, "pause", name, func(stored *StoredSchedule) bool {
 		if stored.Paused {
 			return false
@@ -75,10 +77,11 @@ func (q *Queue) ResumeSchedule(ctx context.Context, name string) error {
 
 // ResumeScheduleTx is ResumeSchedule as part of a transaction.
 func (q *Queue) ResumeScheduleTx(ctx context.Context, tx Tx, name string) error {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return scheduleError("resume", name, err)
 	}
+	defer leave()
 	var fault error
 	err = q.editSchedule(ctx, w, "resume", name, func(stored *StoredSchedule) bool {
 		if !stored.Paused {
@@ -106,10 +109,11 @@ func (q *Queue) FireSchedule(ctx context.Context, name string) (result EnqueueRe
 
 // FireScheduleTx is FireSchedule as part of a transaction.
 func (q *Queue) FireScheduleTx(ctx context.Context, tx Tx, name string) (EnqueueResult, error) {
-	w, err := q.join(ctx, tx)
+	w, leave, err := q.join(ctx, tx)
 	if err != nil {
 		return EnqueueResult{}, scheduleError("fire", name, err)
 	}
+	defer leave()
 	stored, err := q.lockSchedule(ctx, w, name)
 	if err == nil && stored.Fault != "" {
 		err = errors.New(stored.Fault)
@@ -148,5 +152,5 @@ func (q *Queue) rescheduled(ctx context.Context, tx *driver.WriteTx) error {
 }
 
 func scheduleError(op, name string, err error) error {
-	return wrap(fmt.Sprintf("%s schedule %q", op, name), "", err)
+	return wrap(fmt.Sprintf("%s schedule %q", op, cutID(name)), "", err)
 }

@@ -31,7 +31,7 @@ func refusesOther(t *testing.T, q *queue.Queue, tx queue.Tx) {
 		"SetLimitTx": func() error { return q.SetLimitTx(t.Context(), tx, queue.ForKey("k"), queue.Limit{MaxRunning: 1}) },
 	} {
 		err := call()
-		require.ErrorIs(t, err, driver.ErrOtherEngine, name)
+		require.ErrorIs(t, err, driver.ErrOtherDatabase, name)
 		require.NotContains(t, err.Error(), "Migrate", name)
 	}
 }
@@ -100,7 +100,7 @@ func TestATransactionThatHasFailedIsOneOfItsEngine(t *testing.T) {
 		_, err = tx.ExecContext(t.Context(), "SELECT no FROM nowhere")
 		require.Error(t, err)
 		_, err = q.EnqueueTx(t.Context(), tx, ping.New(1, nil))
-		require.NotErrorIs(t, err, driver.ErrOtherEngine)
+		require.NotErrorIs(t, err, driver.ErrOtherDatabase)
 		require.NoError(t, tx.Rollback())
 		_, err = q.EnqueueTx(t.Context(), tx, ping.New(1, nil))
 		require.ErrorIs(t, err, sql.ErrTxDone)

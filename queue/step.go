@@ -171,20 +171,23 @@ func (a *Attempt) step(ctx context.Context, name string) (StepRecord, bool, erro
 	if err := validContext(ctx); err != nil {
 		return StepRecord{}, false, wrap("step", a.job.ID, err)
 	}
+	if step, ok, open := a.savedStep(ctx, name); open {
+		return step, ok, nil
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.steps == nil {
 		steps := make(map[string]StepRecord)
-		if a.job.Attempt > 1 {
-			earlier, err := a.q.Steps(ctx, a.job.ID)
+		if a.job.Attempt > 1 || a.stale {
+			stored, err := a.q.Steps(ctx, a.job.ID)
 			if err != nil {
 				return StepRecord{}, false, err
 			}
-			for _, s := range earlier {
+			for _, s := range stored {
 				steps[s.Name] = s
 			}
 		}
-		a.steps = steps
+		a.steps, a.stale = steps, false
 	}
 	step, ok := a.steps[name]
 	return step, ok, nil
@@ -193,5 +196,7 @@ func (a *Attempt) step(ctx context.Context, name string) (StepRecord, bool, erro
 func (a *Attempt) remember(step StepRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.steps[step.Name] = step
+	if a.steps != nil { // or it will be read
+		a.steps[step.Name] = step
+	}
 }

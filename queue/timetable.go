@@ -36,7 +36,7 @@ func newTimetable(expression, zone string) (timetable, error) {
 }
 
 func unusable(field, value string, err error) error {
-	return fmt.Errorf("%s is %q: %w", field, value, err)
+	return fmt.Errorf("%s is %q: %w", field, cutID(value), err)
 }
 
 func loadZone(name string) (*time.Location, error) {

@@ -47,9 +47,9 @@ func (j *NewJob) validate() error {
 	switch coalesces := j.Key.Scope == driver.KeyCoalesce; {
 	case coalesces && j.LimitKey == driver.CoalescePrefix+j.Key.Name: // as a stored job has them
 	case strings.HasPrefix(j.LimitKey, driver.CoalescePrefix):
-		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, j.LimitKey, driver.CoalescePrefix)
+		return fmt.Errorf("%w: LimitKey %q begins with %q, which is the queue's own", ErrInvalidJob, cutID(j.LimitKey), driver.CoalescePrefix)
 	case coalesces && j.LimitKey != "":
-		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, j.LimitKey)
+		return fmt.Errorf("%w: a job with a Key of scope coalesce has no LimitKey of its own (%q)", ErrInvalidJob, cutID(j.LimitKey))
 	}
 	for _, err := range []error{
 		j.validTimes(), validText("Type", j.Type, maxNameLength), validText("LimitKey", j.LimitKey, maxNameLength),

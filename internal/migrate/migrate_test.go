@@ -197,6 +197,10 @@ func TestWhatKeepsARoleFromMigratingIsSaid(t *testing.T) {
 		fmt.Sprintf("migrate post: the tables are not up to date, and role %[1]s may not create any in schema %[2]s: "+
 			"run Migrate once as a role that may, or GRANT CREATE ON SCHEMA %[2]s TO %[1]s", role, schema))
 
+	execute(t, owner, "REVOKE USAGE ON SCHEMA "+schema+" FROM "+role)
+	require.EqualError(t, run(t, reader, "post", files(first)), fmt.Sprintf("migrate post: role %[1]s may not use schema %[2]s: "+
+		"run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %[2]s TO %[1]s", role, schema))
+
 	astray := open(t, dbtest.With(t, dsn, "search_path", "nowhere"))
 	require.EqualError(t, run(t, astray, "post", files(first)),
 		"migrate post: there is no schema to create tables in (search_path is nowhere): run CREATE SCHEMA, or correct search_path")

@@ -40,7 +40,13 @@ WHERE attrelid = to_regclass(quote_ident(current_schema()) || '.postroom_migrati
 SELECT COALESCE(current_schema(), ''),
   current_setting('search_path'),
   current_user::text,
-  COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false)`
+  COALESCE(has_schema_privilege(current_schema(), 'CREATE'), false),
+  COALESCE((
+    SELECT min(quote_ident(nspname))
+    FROM pg_namespace
+    WHERE nspname = ANY(string_to_array(replace(replace(current_setting('search_path'), '"', ''), ', ', ','), ','))
+      AND NOT has_schema_privilege(oid, 'USAGE')
+  ), '')`
 )
 
 type querier interface {
@@ -78,12 +84,15 @@ func (p place) upgrade(ctx context.Context, tx Tx) (err error) {
 
 // mayCreate says what keeps the role from creating tables, and what to do about it.
 func mayCreate(ctx context.Context, tx Tx, pkg string) error {
-	var schema, searchPath, role string
+	var schema, searchPath, role, hidden string
 	var allowed bool
-	if err := tx.QueryRowContext(ctx, selectRights).Scan(&schema, &searchPath, &role, &allowed); err != nil {
+	if err := tx.QueryRowContext(ctx, selectRights).Scan(&schema, &searchPath, &role, &allowed, &hidden); err != nil {
 		return fmt.Errorf("migrate %s: read rights: %w", pkg, err)
 	}
 	switch {
+	case schema == "" && hidden != "":
+		return fmt.Errorf("migrate %s: role %s may not use schema %s: run Migrate once as a role that may, and GRANT USAGE ON SCHEMA %s TO %s",
+			pkg, role, hidden, hidden, role)
 	case schema == "":
 		return fmt.Errorf("migrate %s: there is no schema to create tables in (search_path is %s): run CREATE SCHEMA, or correct search_path", pkg, searchPath)
 	case !allowed:

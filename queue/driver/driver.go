@@ -23,8 +23,10 @@ type Driver interface {
 // A Transactor begins transactions, and takes part in those that a program has begun.
 type Transactor interface {
 	DB
-	// Join makes a WriteTx of a transaction that the program has begun and will end, at the instant now. It refuses what
-	// cannot be a transaction of this database. Nobody reports its commit: jobs that are enqueued in it are found without.
+	// Join makes a WriteTx of a transaction that the program has begun and will end, at the instant now. It returns a WriteTx
+	// of this database as it is. A transaction of another one is refused with [ErrOtherDatabase], what is none with
+	// [ErrNoTransaction]; a driver may ask the transaction's connection, once for each transaction. Nobody reports the commit of
+	// one that is the program's: jobs that are enqueued in it are found without.
 	Join(ctx context.Context, tx Tx, now time.Time) (*WriteTx, error)
 }
 
@@ -124,6 +126,8 @@ type Stepper interface {
 	// SaveCursor stores how far a step has come, started or not; [ErrStepFinished] when it is finished.
 	SaveCursor(ctx context.Context, tx *WriteTx, lease Lease, name string, value json.RawMessage) error
 	Steps(ctx context.Context, jobID string) ([]StepRecord, error)
+	// ReadSteps is Steps as the transaction sees them.
+	ReadSteps(ctx context.Context, tx *WriteTx, jobID string) ([]StepRecord, error)
 }
 
 // A Pruner deletes what need not be kept any more.

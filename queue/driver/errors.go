@@ -25,6 +25,8 @@ var (
 	ErrDeadlock = errors.New("transaction given up in favour of another")
 	// ErrNestedWrite: a write was begun inside another.
 	ErrNestedWrite = errors.New("write inside a write transaction: use the call that takes the transaction")
+	// ErrClosed: the program has closed the database. Nothing is written any more.
+	ErrClosed = errors.New("database is closed")
 	// ErrNoTables: the database does not have the queue's tables, or not all that this version of the package needs.
 	ErrNoTables = errors.New("the queue's tables are not here: call queue.Migrate first")
 	// ErrForeignTables: a table has the name of one of the queue's and belongs to something else.
@@ -33,8 +35,10 @@ var (
 	ErrNilContext = errors.New("the context is nil: pass the caller's, or context.Background()")
 	// ErrNilFunc: the function that is to run in a transaction, or as a step, is nil.
 	ErrNilFunc = errors.New("the function is nil")
-	// ErrOtherEngine: the transaction is one of another kind of database.
-	ErrOtherEngine = errors.New("the transaction is not one of the queue's database: begin it on a connection to that")
+	// ErrOtherDatabase: the transaction is not one of the database that the queue is in.
+	ErrOtherDatabase = errors.New("the transaction is one of another database: begin it on a connection to the queue's")
+	// ErrNoTransaction: what was given as a transaction is nil, a pool or a connection, or a transaction that is over.
+	ErrNoTransaction = errors.New("there is no transaction: begin one, or use the call without Tx")
 	// ErrUnknownStanding: no job can have the state and the hold, or no attempt can end so. Nothing is asked of the database.
 	ErrUnknownStanding = errors.New("no job can stand so")
 )

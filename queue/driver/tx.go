@@ -43,7 +43,8 @@ type DB interface {
 	// only and never waits for anything else.
 	//
 	// The Tx is a [*WriteTx]. It is of use until fn returns: what comes later, from whatever goroutine, is refused with an
-	// error that is [sql.ErrTxDone]. Goroutines that share it take turns.
+	// error that is [sql.ErrTxDone]. Goroutines that share it take turns. A statement that would end it is refused before it
+	// is run; where that is a ROLLBACK, Write undoes all and fails.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way, see [Begun]. The ctx given to fn
 	// carries the transaction. Calling Write from within fn, with that context or on that goroutine with any other, is an

@@ -13,7 +13,7 @@ import (
 
 // A bridge is a connection of database/sql that queries a transaction of pgx, since only a driver makes *sql.Rows. It is
 // opened for one query, and has nothing to close.
-type bridge struct{ *pgxTx }
+type bridge struct{ pgxTx }
 
 var (
 	_ sqldriver.Connector         = bridge{}

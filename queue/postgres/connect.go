@@ -3,11 +3,14 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jmoiron/sqlx"
+
+	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // patience is how long a call waits for a connection while writes have all of them and none of those ends. Their functions may
@@ -72,6 +75,9 @@ func await[Conn any](ctx context.Context, db *engine, take func(context.Context)
 		conn, err := take(limited)
 		over := limited.Err() != nil && ctx.Err() == nil
 		cancel()
+		if err != nil && ctx.Err() == nil && db.closed.Load() {
+			return conn, fmt.Errorf("postgres: %w", driver.ErrClosed)
+		}
 		if err == nil || !over {
 			return conn, err
 		}

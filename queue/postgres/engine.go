@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +16,7 @@ import (
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/joined"
 	"github.com/postroom-go/postroom/queue/internal/within"
 )
 
@@ -47,6 +47,11 @@ type engine struct {
 	server serverClock
 	// theirs are the settings of planTheirs.
 	theirs []any
+	// place is where the tables were found; nil before that.
+	place atomic.Pointer[location]
+	seen  joined.Seen
+	// closed: a connection that cannot be had is none that will come back.
+	closed atomic.Bool
 }
 
 var (
@@ -70,6 +75,7 @@ func settings(ctx context.Context, pool *pgxpool.Pool) ([]any, error) {
 }
 
 func (db *engine) close() error {
+	db.closed.Store(true)
 	db.news.close()
 	err := db.db.Close()
 	db.release()
@@ -95,14 +101,6 @@ func (db *engine) Write(ctx context.Context, fn func(ctx context.Context, tx dri
 		return driver.ErrNilFunc
 	}
 	return db.write(ctx, func(ctx context.Context, tx *driver.WriteTx) error { return fn(ctx, tx) })
-}
-
-// Join implements [driver.Transactor].
-func (db *engine) Join(_ context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	if _, ok := tx.(*pgxTx); !ok {
-		tx = foreignTx{tx}
-	}
-	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
 }
 
 // query runs a statement outside of transactions.
@@ -175,7 +173,7 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 	}()
 	// Once begun, it is not interrupted half way, except by who stops: whether it has committed would be anyone's guess.
 	ctx = driver.Begun(ctx)
-	t := &transaction{conn: conn, theirs: db.theirs}
+	t := &transaction{of: db, conn: conn, theirs: db.theirs}
 	tx := driver.NewWriteTx(t, driver.Postgres, db.Now())
 	committing := false
 	// Also for a panic or a Goexit in fn.
@@ -195,6 +193,7 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 	if err := t.commit(ctx); err != nil {
 		return err
 	}
+	db.learn(ctx, t)
 	tx.Committed()
 	return nil
 }

@@ -5,31 +5,139 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
-// A foreignTx is a transaction that the program has begun with database/sql, or with what has its methods. What kind of database it
-// is one of shows when a statement fails: until then nobody pays for the question.
-type foreignTx struct{ driver.Tx }
-
-func (t foreignTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	result, err := t.Tx.ExecContext(ctx, query, args...)
-	return result, t.explain(ctx, err)
+// A location is where a connection finds the queue's tables.
+type location struct {
+	database string // the server, by when it was started, and its database
+	jobs     string // the table, or "" where there is none in the search_path
+	reads    bool   // nothing can be written
 }
 
-func (t foreignTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := t.Tx.QueryContext(ctx, query, args...)
-	return rows, t.explain(ctx, err)
+// lookPatience bounds the wait for a connection of our own in a transaction of the program's, which may have all of them.
+const lookPatience = 5 * time.Second
+
+func (l *location) is(other *location) bool {
+	return other != nil && l.jobs != "" && l.jobs == other.jobs && l.database == other.database
 }
 
-// explain returns another error in place of one that comes of a transaction of SQLite.
-func (t foreignTx) explain(ctx context.Context, err error) error {
-	var version string
-	if err == nil || errors.As(err, new(stated)) || t.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version) != nil {
-		return err
+// locate asks a connection.
+func locate(ctx context.Context, on interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (l location, err error) {
+	err = on.QueryRowContext(ctx, selectLocation).Scan(&l.database, &l.jobs, &l.reads)
+	return l, err
+}
+
+// Join implements [driver.Transactor]. It asks the connection of each transaction once.
+func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
+	if w, ok := tx.(*driver.WriteTx); ok {
+		return w, db.fitsWrite(ctx, w)
 	}
-	return fmt.Errorf("%w; it is one of SQLite, the queue is on PostgreSQL", driver.ErrOtherEngine)
+	_, ofPgx := tx.(pgxTx)
+	known := joined.IsOfPool(tx) || ofPgx && reflect.ValueOf(tx).Comparable()
+	if known && db.seen.Has(tx) {
+		return driver.NewJoinedTx(tx, driver.Postgres, now), nil
+	}
+	if err := db.fits(ctx, tx); err != nil {
+		return nil, err
+	}
+	if known {
+		db.seen.Add(tx)
+	} else if err := begun(ctx, tx); err != nil {
+		return nil, err
+	}
+	return driver.NewJoinedTx(tx, driver.Postgres, now), nil
+}
+
+// fitsWrite is fits for a transaction that a driver has begun, or joined.
+func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
+	if w.Dialect() != driver.Postgres {
+		return fmt.Errorf("%w; it is one of %s, the queue is on PostgreSQL", driver.ErrOtherDatabase, w.Dialect())
+	}
+	if own, ok := joined.Innermost(w).(*transaction); ok && own.of == db {
+		return nil
+	}
+	return db.fits(ctx, w)
+}
+
+// fits refuses a transaction in which the queue's tables would be others, or none.
+func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
+	theirs, err := locate(ctx, tx)
+	if err != nil {
+		return unlocated(ctx, tx, err)
+	}
+	if theirs.reads {
+		return errors.New("the transaction may only read: begin it without ReadOnly, on a server that takes writes")
+	}
+	if theirs.is(db.place.Load()) {
+		return nil
+	}
+	own, err := db.locate(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it cannot be found out whether the transaction is one of the queue's database: %w", err)
+	case theirs.database != own.database:
+		return driver.ErrOtherDatabase
+	case own.jobs == "":
+		return driver.ErrNoTables
+	case theirs.jobs != own.jobs:
+		return fmt.Errorf("%w, with the same search_path: its own finds other tables, or none", driver.ErrOtherDatabase)
+	}
+	return nil
+}
+
+// locate finds the tables again. They may have been made since, by another process too, or the server may have been started.
+func (db *engine) locate(ctx context.Context) (location, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	own, err := locate(ctx, db.db)
+	if err == nil {
+		db.place.Store(&own)
+	}
+	return own, err
+}
+
+// learn finds the tables while there is a connection at hand: a transaction of the program's may have the last one.
+func (db *engine) learn(ctx context.Context, t *transaction) {
+	if known := db.place.Load(); known != nil && known.jobs != "" {
+		return
+	}
+	if own, err := locate(ctx, t.conn); err == nil { // what it says is of no use to who has written
+		db.place.Store(&own)
+	}
+}
+
+// unlocated says why a transaction could not be asked.
+func unlocated(ctx context.Context, tx driver.Tx, err error) error {
+	var version string
+	switch refused := stated(nil); {
+	case errors.Is(err, sql.ErrTxDone):
+		return err
+	case errors.As(err, &refused) && refused.SQLState() == "25P02":
+		return fmt.Errorf("the transaction has failed, and takes nothing more: roll it back: %w", err)
+	case refused == nil && tx.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version) == nil:
+		return fmt.Errorf("%w; it is one of SQLite, the queue is on PostgreSQL", driver.ErrOtherDatabase)
+	}
+	return fmt.Errorf("the transaction's connection cannot be asked where the queue's tables are, so it is none of PostgreSQL or it has failed: %w", err)
+}
+
+// begun refuses what begins a transaction for each statement.
+func begun(ctx context.Context, tx driver.Tx) error {
+	_, err := tx.ExecContext(ctx, "SAVEPOINT postroom_join; RELEASE SAVEPOINT postroom_join")
+	const noTransaction = "25P01"
+	if refused := stated(nil); errors.As(err, &refused) && refused.SQLState() == noTransaction {
+		return fmt.Errorf("%w: what a %T writes commits by itself", driver.ErrNoTransaction, tx)
+	}
+	return err
 }
 
 // A stated error has one of the codes of the SQL standard: a server has answered, and it is none of SQLite.
@@ -37,3 +145,5 @@ type stated interface {
 	error
 	SQLState() string
 }
+
+var _ stated = (*pgconn.PgError)(nil)

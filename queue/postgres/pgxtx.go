@@ -21,13 +21,13 @@ func Tx(tx pgx.Tx) driver.Tx {
 	if tx == nil {
 		return nil
 	}
-	return &pgxTx{tx}
+	return pgxTx{tx}
 }
 
-// A pgxTx has the methods of database/sql. The driver's own statements use pgx below them.
+// A pgxTx has the methods of database/sql. The driver's own statements use pgx below them. Two of the same pgx.Tx are equal.
 type pgxTx struct{ tx pgx.Tx }
 
-var _ driver.Tx = (*pgxTx)(nil)
+var _ driver.Tx = pgxTx{}
 
 // affected is how many rows a statement has changed.
 type affected int64
@@ -37,7 +37,7 @@ func (a affected) LastInsertId() (int64, error) {
 	return 0, errors.New("postgres: there is no last insert id; use RETURNING")
 }
 
-func (t *pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (t pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if err := t.ended(); err != nil {
 		return nil, err
 	}
@@ -45,20 +45,20 @@ func (t *pgxTx) ExecContext(ctx context.Context, query string, args ...any) (sql
 	return affected(tag.RowsAffected()), finished(err)
 }
 
-func (t *pgxTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (t pgxTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	db := sql.OpenDB(bridge{t})
 	defer func() { _ = db.Close() }() // what it has given out goes on without it
 	return db.QueryContext(ctx, query, args...)
 }
 
-func (t *pgxTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+func (t pgxTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	db := sql.OpenDB(bridge{t})
 	defer func() { _ = db.Close() }() // what it has given out goes on without it
 	return db.QueryRowContext(ctx, query, args...)
 }
 
 // query is for the driver's own statements.
-func (t *pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
+func (t pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Rows, error) {
 	if err := t.ended(); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (t *pgxTx) query(ctx context.Context, query string, args ...any) (jobsql.Ro
 
 // ended refuses a transaction that a statement of the program has ended, as COMMIT: pgx knows nothing of that, and what is written
 // next would commit by itself.
-func (t *pgxTx) ended() error {
+func (t pgxTx) ended() error {
 	if conn := t.tx.Conn(); conn != nil && !conn.IsClosed() && gone(conn) {
 		return sql.ErrTxDone
 	}
@@ -85,7 +85,7 @@ func finished(err error) error {
 
 // queryTx runs a statement of the driver's own in a transaction of the program's.
 func queryTx(ctx context.Context, tx *driver.WriteTx, query string, args ...any) (jobsql.Rows, error) {
-	if own, ok := tx.Tx.(*pgxTx); ok {
+	if own, ok := tx.Tx.(pgxTx); ok {
 		return own.query(ctx, query, args...)
 	}
 	return tx.QueryContext(ctx, query, portable(args)...)

@@ -15,6 +15,12 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', TRUE), set_config('en
 SELECT set_config('plan_cache_mode', $1, TRUE), set_config('enable_seqscan', $2, TRUE),
   set_config('enable_bitmapscan', $3, TRUE), set_config('jit', $4, TRUE)`
 
+	// A server that is a copy of another has its tables under the same numbers, and was not started at the same instant.
+	selectLocation = `
+SELECT extract(epoch FROM pg_postmaster_start_time())::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database()),
+  coalesce(to_regclass('jobs')::oid::text, ''),
+  current_setting('transaction_read_only')::boolean`
+
 	selectSettings = `
 SELECT s.reset_val
 FROM (VALUES (1, 'plan_cache_mode'), (2, 'enable_seqscan'), (3, 'enable_bitmapscan'), (4, 'jit')) AS wanted (place, name)

@@ -13,7 +13,7 @@ func later(ctx context.Context, tx *driver.WriteTx, query string, args ...any) e
 	if own, ok := tx.Tx.(*transaction); ok {
 		return own.add(step{sql: query, args: args})
 	}
-	if _, ok := tx.Tx.(*pgxTx); !ok {
+	if _, ok := tx.Tx.(pgxTx); !ok {
 		args = portable(args)
 	}
 	_, err := tx.ExecContext(ctx, query, args...)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/txend"
 )
 
 // A transaction is one write, on a connection that is its own meanwhile. What the driver wants to do and need not see the
@@ -25,6 +26,7 @@ import (
 //
 // Goroutines that share it take turns.
 type transaction struct {
+	of   *engine
 	conn *sqlx.Conn
 
 	mu      sync.Mutex
@@ -151,15 +153,15 @@ func (t *transaction) send(ctx context.Context, last ...step) error {
 	case at != nil && at.users:
 		return err // the program may have set a savepoint
 	case at != nil && at.fence != nil:
-		t.failed = t.refusal(ctx, *at.fence, err)
+		t.failed = t.unheld(ctx, *at.fence, err)
 	default:
 		t.failed = err
 	}
 	return t.failed
 }
 
-// refusal is why a lease is not held, where a fence has failed with err because of that. Nothing of the transaction is left.
-func (t *transaction) refusal(ctx context.Context, lease driver.Lease, err error) error {
+// unheld is why a lease is not held, where a fence has failed with err because of that. Nothing of the transaction is left.
+func (t *transaction) unheld(ctx context.Context, lease driver.Lease, err error) error {
 	const invalidText = "22P02"
 	if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Code != invalidText {
 		return err
@@ -214,7 +216,7 @@ func readAll(results pgx.BatchResults, steps []step) (done int, err error) {
 var errRolledBack = errors.New("postgres: the transaction was rolled back: one of its statements had failed")
 
 func (t *transaction) commit(ctx context.Context) error {
-	if !t.begun && len(t.waiting) == 0 {
+	if t.failed == nil && !t.begun && len(t.waiting) == 0 {
 		return nil // nothing was asked for
 	}
 	var tag string
@@ -252,9 +254,6 @@ func (t *transaction) plans() bool {
 
 // flush sends the statements that wait, so that a user's statement comes after it, and is planned as the server is set up to.
 func (t *transaction) flush(ctx context.Context) error {
-	if t.over {
-		return errOver
-	}
 	if t.begun && !t.planned && len(t.waiting) == 0 {
 		return t.there()
 	}
@@ -283,10 +282,25 @@ func (t *transaction) there() error {
 	return t.failed
 }
 
+// refusal is why a statement of the program is not run.
+func (t *transaction) refusal(query string) error {
+	if t.over {
+		return errOver
+	}
+	undoes, err := txend.Refuse(driver.Postgres, query)
+	if undoes && t.failed == nil {
+		t.failed = err
+	}
+	return err
+}
+
 // ExecContext sends the statements that wait together with the statement. One without arguments may be several, and goes by itself.
 func (t *transaction) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.refusal(query); err != nil {
+		return nil, err
+	}
 	if len(t.waiting) > 0 && len(args) > 0 && !slices.ContainsFunc(args, special) {
 		return t.execWith(ctx, query, args)
 	}
@@ -322,6 +336,9 @@ func special(arg any) bool {
 func (t *transaction) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.refusal(query); err != nil {
+		return nil, err
+	}
 	if err := t.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -335,6 +352,9 @@ func (t *transaction) QueryContext(ctx context.Context, query string, args ...an
 func (t *transaction) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.refusal(query); err != nil {
+		return jobsql.RefusedRow(err)
+	}
 	if err := t.flush(ctx); err != nil {
 		return jobsql.RefusedRow(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/postroom-go/postroom/queue/driver"
 	"github.com/postroom-go/postroom/queue/internal/joblimit"
 	"github.com/postroom-go/postroom/queue/internal/jobsql"
+	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
 // shared has the methods that are the same on every engine.
@@ -33,7 +33,7 @@ type engine struct {
 	file         *file // nil in memory
 	watched      bool
 	own          library
-	joined       atomic.Pointer[driver.Tx] // the latest that was looked at
+	seen         joined.Seen
 }
 
 var _ driver.Driver = (*engine)(nil)

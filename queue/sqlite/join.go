@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"time"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/joined"
 )
 
 // A library is which SQLite a connection runs, and how it is set up there.
@@ -37,32 +37,57 @@ func look(ctx context.Context, on interface {
 
 // Join implements [driver.Transactor]. It looks at the connection of each transaction once.
 func (db *engine) Join(ctx context.Context, tx driver.Tx, now time.Time) (*driver.WriteTx, error) {
-	known := db.joined.Load()
-	if pointer := reflect.TypeOf(tx).Kind() == reflect.Pointer; !pointer || known == nil || *known != tx {
+	if w, ok := tx.(*driver.WriteTx); ok {
+		return w, db.fitsWrite(ctx, w)
+	}
+	if !joined.IsOfPool(tx) {
+		return driver.NewJoinedTx(tx, driver.SQLite, now), db.fits(ctx, tx)
+	}
+	if !db.seen.Has(tx) {
 		if err := db.fits(ctx, tx); err != nil {
 			return nil, err
 		}
-		if pointer {
-			db.joined.Store(&tx)
-		}
+		db.seen.Add(tx)
 	}
 	return driver.NewJoinedTx(tx, driver.SQLite, now), nil
 }
 
-// fits refuses a transaction that would write another database, or write this one wrongly.
+// fitsWrite is fits for a transaction that a driver has begun, or joined.
+func (db *engine) fitsWrite(ctx context.Context, w *driver.WriteTx) error {
+	if w.Dialect() != driver.SQLite {
+		return fmt.Errorf("%w; it is one of %s, the queue is on SQLite", driver.ErrOtherDatabase, w.Dialect())
+	}
+	if own, ok := joined.Innermost(w).(*lent); ok && own.statements == db.writer.statements {
+		return nil
+	}
+	return db.sameDatabase(ctx, w)
+}
+
+// fits refuses a transaction that would write another database, or write this one wrongly, and what is none.
 func (db *engine) fits(ctx context.Context, tx driver.Tx) error {
+	if err := db.sameDatabase(ctx, tx); err != nil {
+		return err
+	}
+	// Inside a transaction BEGIN fails, and what follows it is not run.
+	if _, err := tx.ExecContext(ctx, "BEGIN; END"); err == nil {
+		return fmt.Errorf("%w: what a %T writes commits by itself", driver.ErrNoTransaction, tx)
+	}
+	return nil
+}
+
+func (db *engine) sameDatabase(ctx context.Context, tx driver.Tx) error {
 	theirs, err := look(ctx, tx)
 	switch {
 	case errors.Is(err, sql.ErrTxDone):
 		return err
 	case errors.As(err, new(stated)):
-		return fmt.Errorf("%w; it is none of SQLite, where the queue is", driver.ErrOtherEngine)
+		return fmt.Errorf("%w; it is none of SQLite, where the queue is", driver.ErrOtherDatabase)
 	case err != nil:
 		return fmt.Errorf("the transaction's connection cannot be looked at, so it is none of SQLite or it has failed: %w", err)
 	case db.file == nil:
-		return errors.New("the queue's database is in memory, where no other connection reaches it: use the transactions of DB.Write, or sqlite.Open with a file")
+		return fmt.Errorf("%w; that is in memory, where no other connection reaches it: use the transactions of its DB.Write, or sqlite.Open with a file", driver.ErrOtherDatabase)
 	case !sameFile(theirs.file, db.own.file):
-		return fmt.Errorf("the transaction is one of %s; the queue is in %s: begin it on a connection to that file", orMemory(theirs.file), db.own.file)
+		return fmt.Errorf("%w; it is one of %s, the queue is in %s", driver.ErrOtherDatabase, orMemory(theirs.file), db.own.file)
 	case theirs.source != db.own.source || theirs.options != db.own.options:
 		return errors.New("the transaction is one of another SQLite library, and two in one process corrupt the file: open it with github.com/mattn/go-sqlite3, as the queue does")
 	case theirs.reads:

@@ -1,24 +1,24 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/postroom-go/postroom/queue/driver"
+	"github.com/postroom-go/postroom/queue/internal/txend"
 )
 
 var (
 	// errGone is the error of a transaction that SQLite has rolled back by itself, as it does when the disk is full.
 	errGone  = errors.New("SQLite has rolled the transaction back after an error")
 	errOver  = fmt.Errorf("sqlite: the transaction is over: a Tx is of use only while the function given to Write runs: %w", sql.ErrTxDone)
-	errEnds  = errors.New("sqlite: the transaction is shared, and ends with the function given to Write: return nil to commit")
 	errEnded = errors.New("sqlite: the statement has ended the transaction, which is shared and ends with the function given to Write, " +
 		"so that all of it is undone: return nil to commit, an error to roll back, or use a savepoint to undo a part")
 )
@@ -33,12 +33,14 @@ type lent struct {
 	mu   sync.Mutex // the caller may have several goroutines
 	over bool
 	open []*sql.Rows // and some that have been closed since
+	// failed: the caller has asked for a rollback, and must have one.
+	failed error
 }
 
 var _ driver.Tx = (*lent)(nil)
 
-// end takes the connection back, and reports whether the transaction has ended.
-func (l *lent) end() (gone bool) {
+// end takes the connection back. It reports whether the transaction has ended, or returns why what the caller wrote is undone.
+func (l *lent) end() (gone bool, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.over = true
@@ -47,7 +49,7 @@ func (l *lent) end() (gone bool) {
 	}
 	l.open = nil
 	l.statements.lent.Store(false)
-	return l.statements.gone()
+	return l.statements.gone(), l.failed
 }
 
 // lend makes the connection a caller's.
@@ -61,21 +63,14 @@ func (l *lent) refusal(query string) error {
 	switch {
 	case l.over:
 		return errOver
-	case commits(query):
-		return errEnds
 	case l.statements.gone():
 		return errGone
 	}
-	return nil
-}
-
-func commits(query string) bool {
-	query = strings.TrimSpace(query)
-	return hasPrefixFold(query, "COMMIT") || hasPrefixFold(query, "END")
-}
-
-func hasPrefixFold(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+	undoes, err := txend.Refuse(driver.SQLite, query)
+	if undoes && l.failed == nil {
+		l.failed = err
+	}
+	return cmp.Or(err, l.failed)
 }
 
 func (l *lent) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
@@ -88,8 +83,7 @@ func (l *lent) ExecContext(ctx context.Context, query string, args ...any) (sql.
 	return res, l.ended(err)
 }
 
-// ended reports in the place of err that the statement which returned it has ended the transaction: by a text that has
-// several statements, or by ROLLBACK.
+// ended reports in the place of err that the statement which returned it has ended the transaction, which its text did not show.
 func (l *lent) ended(err error) error {
 	var e sqlite3.Error
 	switch {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -110,55 +109,62 @@ func TestTxIsOfNoUseAfterItsWrite(t *testing.T) {
 	require.Equal(t, 1, countNotes(t, db))
 }
 
-// Several callers share the transaction: none of them can commit for all.
-func TestNobodyCommitsForOthers(t *testing.T) {
-	db := openFile(t, nil)
-	createNotes(t, db)
-	refused := errors.New("refused")
-	require.ErrorIs(t, driver.Write(t.Context(), db, func(ctx context.Context, tx *driver.WriteTx) error {
-		for _, text := range []string{"COMMIT", " commit ", "END TRANSACTION"} {
-			_, err := tx.ExecContext(ctx, text)
-			require.ErrorContains(t, err, "return nil to commit")
-		}
-		require.NoError(t, insertNote(ctx, tx, 1))
-		return refused
-	}), refused)
-	require.Zero(t, countNotes(t, db))
+// inGroup runs fn as a write that shares its transaction with another one.
+func inGroup(t *testing.T, db *sqlite.DB, fn func(ctx context.Context, tx driver.Tx) error) (other, own error) {
+	t.Helper()
+	release := hold(t, db)
+	result := make(chan error, 1)
+	go func() { result <- db.Write(t.Context(), fn) }()
+	synctest.Wait()
+	other = release()
+	return other, <-result
 }
 
-// Several statements in one text end no transaction, either, and write nothing beside it. Whoever shares it is told.
-func TestNobodyEndsTheTransactionInTheMiddleOfAText(t *testing.T) {
+// Several callers share the transaction: none of them ends it for the others, or for itself, by any statement of a text.
+func TestNobodyEndsTheTransactionOfOthers(t *testing.T) {
 	for _, text := range []string{
-		"ROLLBACK; BEGIN", "ROLLBACK; BEGIN IMMEDIATE; INSERT INTO notes (n) VALUES (7)", "ROLLBACK; INSERT INTO notes (n) VALUES (7)", "COMMIT; BEGIN",
-		"INSERT INTO notes (n) VALUES (7); COMMIT", "INSERT INTO notes (n) VALUES (7); end; begin immediate", "/* x */ COMMIT", "-- x\n COMMIT; BEGIN", "ROLLBACK",
+		"ROLLBACK", "ROLLBACK; BEGIN", "ROLLBACK; BEGIN IMMEDIATE; INSERT INTO notes (n) VALUES (7)", "COMMIT", "COMMIT; BEGIN", " end ",
+		"INSERT INTO notes (n) VALUES (7); COMMIT", "INSERT INTO notes (n) VALUES (7); end; begin immediate", "/* x */ COMMIT", "-- x\n COMMIT; BEGIN",
 	} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := openFile(t, &sqlite.Config{SingleProcess: true})
 				createNotes(t, db)
-				release := hold(t, db)
-				result := make(chan error, 1)
-				go func() {
-					result <- db.Write(t.Context(), func(ctx context.Context, tx driver.Tx) error {
-						_, err := tx.ExecContext(ctx, text)
-						if !strings.HasPrefix(text, "COMMIT") {
-							require.ErrorContains(t, err, "the statement has ended the transaction, which is shared")
-						} else {
-							require.ErrorContains(t, err, "return nil to commit")
-							return err
-						}
-						_, again := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (8)")
-						require.Error(t, again)
-						return err
-					})
-				}()
-				synctest.Wait()
-				err := release() // of which the other is behind
-				told := <-result
-				require.Error(t, told)
-				if !strings.HasPrefix(text, "COMMIT") {
-					require.ErrorContains(t, err, "the statement has ended the transaction")
-				}
+				other, own := inGroup(t, db, func(ctx context.Context, tx driver.Tx) error {
+					_, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (8)")
+					require.NoError(t, err)
+					_, err = tx.ExecContext(ctx, text)
+					return err
+				})
+				require.NoError(t, other)
+				require.ErrorContains(t, own, "return nil to commit")
+				require.Zero(t, countNotes(t, db))
+			})
+		})
+	}
+}
+
+// What a text does not show SQLite reports. Whoever shares the transaction is told.
+func TestAnEndThatTheTextDoesNotShow(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT $a('); ROLLBACK; --')":                           "the statement has ended the transaction, which is shared",
+		"SELECT $a('); COMMIT; BEGIN; --')":                      "the statement has ended the transaction, which is shared",
+		"\ufeffROLLBACK":                                         "the statement has ended the transaction, which is shared",
+		"INSERT OR ROLLBACK INTO notes (n) VALUES (1), (2), (1)": "UNIQUE constraint failed",
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := openFile(t, &sqlite.Config{SingleProcess: true})
+				createNotes(t, db)
+				other, own := inGroup(t, db, func(ctx context.Context, tx driver.Tx) error {
+					_, err := tx.ExecContext(ctx, text)
+					require.ErrorContains(t, err, want)
+					_, again := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (8)")
+					require.ErrorContains(t, again, "rolled the transaction back")
+					return err
+				})
+				require.ErrorContains(t, own, want)
+				require.ErrorContains(t, other, "rolled the transaction back")
 				require.Zero(t, countNotes(t, db))
 				require.NoError(t, db.Write(t.Context(), func(ctx context.Context, tx driver.Tx) error {
 					_, err := tx.ExecContext(ctx, "INSERT INTO notes (n) VALUES (1)")

@@ -71,7 +71,7 @@ func (c *Config) withDefaults() (Config, error) {
 }
 
 // ErrClosed is returned by writes after [DB.Close].
-var ErrClosed = errors.New("sqlite: database is closed")
+var ErrClosed = fmt.Errorf("sqlite: %w", driver.ErrClosed)
 
 // ErrWriteBlocked is returned by a write that has waited for 30 s while the function of one other write of this program has not
 // returned. Nothing is written.

@@ -377,7 +377,12 @@ func (w *writer) run(r *request, behind bool) error {
 	r.tx = driver.NewWriteTx(conn, driver.SQLite, w.now())
 	close(r.turn)
 	<-r.ran
-	switch gone := conn.end(); {
+	gone, failed := conn.end()
+	if failed != nil && r.err == nil {
+		r.err = failed
+		r.tx.RolledBack()
+	}
+	switch {
 	case gone:
 		return errors.Join(errGone, forOthers(r.err))
 	case !behind:

@@ -24,7 +24,7 @@ type conformanceCase struct {
 // Run checks that a driver keeps what [driver.Driver] promises. Each case gets a new, empty database from open,
 // which closes it with the test; the suite makes the tables.
 func Run(t *testing.T, open func(t *testing.T) queue.DB) {
-	cases := slices.Concat(writeCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
+	cases := slices.Concat(writeCases, endCases, enqueueCases, keyCases, pruneCases, claimCases, finishCases, cancelCases, stepCases, scheduleCases, historyCases, logCases, workerCases, inspectCases, statsCases,
 		limitCases, rateCases, clockCases, concurrencyCases, moveCases, operateCases)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

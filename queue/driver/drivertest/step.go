@@ -123,4 +123,22 @@ var stepCases = []conformanceCase{
 			}
 		},
 	},
+	{
+		name:        "ReadSteps/shows what the transaction has written",
+		explanation: "a handler that has saved its cursor goes on from there, before the commit as after it",
+		run: func(s *suite) {
+			job := s.started()
+			s.saveCursor(job.Lease(), "list", `1`)
+			err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+				require.NoError(s, s.d.SaveCursor(ctx, tx, job.Lease(), "list", []byte(`2`)))
+				steps, err := s.d.ReadSteps(ctx, tx, job.ID)
+				require.NoError(s, err)
+				require.Len(s, steps, 1)
+				require.Equal(s, `2`, string(steps[0].Cursor))
+				return errUser
+			})
+			require.ErrorIs(s, err, errUser)
+			require.Equal(s, `1`, string(s.steps(job.ID)[0].Cursor))
+		},
+	},
 }

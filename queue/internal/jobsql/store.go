@@ -171,6 +171,12 @@ func read[T any](ctx context.Context, s *Store, scan func(Scanner) (T, error), q
 	return Collect(rows, err, scan)
 }
 
+// ReadSteps implements [driver.Stepper].
+func (s *Store) ReadSteps(ctx context.Context, tx *driver.WriteTx, jobID string) ([]driver.StepRecord, error) {
+	rows, err := tx.QueryContext(ctx, selectSteps, jobID)
+	return Collect(rows, err, ScanStep)
+}
+
 // ReadJobs implements [driver.Finisher].
 func (s *Store) ReadJobs(ctx context.Context, tx *driver.WriteTx, jobIDs []string) ([]driver.Job, error) {
 	if len(jobIDs) == 0 {

@@ -1,0 +1,101 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// refusesToEnd runs the text in every way that there is.
+func (s *suite) refusesToEnd(ctx context.Context, tx *driver.WriteTx, text string) {
+	s.Helper()
+	const advice = "return nil to commit"
+	_, err := tx.ExecContext(ctx, text)
+	require.ErrorContains(s, err, advice, text)
+	rows, err := tx.QueryContext(ctx, text)
+	require.ErrorContains(s, err, advice, text)
+	if err == nil {
+		defer func() { _ = rows.Close() }()
+		require.NoError(s, rows.Err())
+	}
+	require.ErrorContains(s, tx.QueryRowContext(ctx, text).Scan(new(any)), advice, text)
+}
+
+var endCases = []conformanceCase{
+	{
+		name:        "Write/runs no statement that commits",
+		explanation: "what is written after it would commit by itself; the statement is refused with what to do instead, and the transaction goes on",
+		run: func(s *suite) {
+			s.notes()
+			texts := []string{"COMMIT", " end transaction;", "/* x */ COMMIT", "-- x\nCOMMIT; BEGIN", "INSERT INTO notes (note) VALUES ('lost'); COMMIT"}
+			if s.d.Dialect() == driver.Postgres {
+				texts = append(texts, "COMMIT AND CHAIN", "COMMIT PREPARED 'x'", "PREPARE TRANSACTION 'x'", "/* /* */ */ COMMIT", "SELECT $q$;$q$, E'\\''; COMMIT")
+			}
+			for _, end := range []error{errUser, nil} {
+				err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+					require.NoError(s, note(ctx, tx, "before"))
+					for _, text := range texts {
+						s.refusesToEnd(ctx, tx, text)
+					}
+					return errors.Join(note(ctx, tx, "after"), end)
+				})
+				require.ErrorIs(s, err, end)
+				if end != nil {
+					require.Empty(s, s.noted())
+				}
+			}
+			require.Equal(s, []string{"after", "before"}, s.noted())
+		},
+	},
+	{
+		name:        "Write/runs no statement that rolls back",
+		explanation: "who has asked for a rollback must not have the rest committed: Write fails with the refusal, also when the function ignores it",
+		run: func(s *suite) {
+			s.notes()
+			texts := []string{"ROLLBACK", "rollback transaction", "ROLLBACK; BEGIN", "/* TO s */ ROLLBACK", "INSERT INTO notes (note) VALUES ('lost'); ROLLBACK"}
+			if s.d.Dialect() == driver.Postgres {
+				texts = append(texts, "ABORT", "ROLLBACK AND CHAIN", "ROLLBACK WORK; BEGIN", "ROLLBACK PREPARED 'x'")
+			}
+			for _, text := range texts {
+				for _, before := range []string{"", "before"} {
+					err := driver.Write(s.Context(), s.d, func(ctx context.Context, tx *driver.WriteTx) error {
+						if before != "" {
+							require.NoError(s, note(ctx, tx, before))
+						}
+						s.refusesToEnd(ctx, tx, text)
+						require.Error(s, note(ctx, tx, "after"), text)
+						return nil
+					})
+					require.ErrorContains(s, err, "return an error to roll back", text)
+					require.Empty(s, s.noted(), text)
+				}
+			}
+		},
+	},
+	{
+		name:        "Write/undoes a part of it by a savepoint, and runs what only looks like an end",
+		explanation: "statements are told apart by their first words, not by what stands in quotes, comments and bodies of functions",
+		run: func(s *suite) {
+			s.notes()
+			texts := []string{"INSERT INTO notes (note) VALUES ('; COMMIT')", "INSERT INTO notes (note) VALUES ('x') /* ; ROLLBACK */; -- END"}
+			if s.d.Dialect() == driver.Postgres {
+				texts = append(texts, "DO $$ BEGIN INSERT INTO notes (note) VALUES ('y'); END $$",
+					"CREATE FUNCTION pg_temp.one() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; END", "INSERT INTO notes (note) VALUES (E'\\'; COMMIT')")
+			} else {
+				texts = append(texts, "CREATE TRIGGER twice AFTER INSERT ON notes BEGIN SELECT 1; SELECT 2; END", "DROP TRIGGER twice")
+			}
+			s.write(func(ctx context.Context, tx *driver.WriteTx) error {
+				for _, text := range append(texts, "SAVEPOINT part", "INSERT INTO notes (note) VALUES ('undone')", "ROLLBACK TO SAVEPOINT part", "RELEASE part") {
+					_, err := tx.ExecContext(ctx, text)
+					require.NoError(s, err, text)
+				}
+				return nil
+			})
+			require.Subset(s, s.noted(), []string{"; COMMIT", "x"})
+			require.NotContains(s, s.noted(), "undone")
+		},
+	},
+}
