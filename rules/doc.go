@@ -103,10 +103,11 @@
 // A [Set] does not try every rule with every message. Compiling finds for each rule a trigger: keys (an address, a domain, the
 // value of a header field), literals (of a text, a wildcard, or a regular expression, one of which every match holds), a header
 // field that has to be there, or a leaf that has to be true. Of a conjunction it is the best one among its parts, of a
-// disjunction all of them. A rule without any, such as a negation, is tried always. For a message the keys are looked up, and
-// the literals of all rules are found in one pass over each text (Aho and Corasick), the body last and only if it still matters.
-// Rules whose trigger is there are then tried in their order, exactly, where equal leaves are tested once. So the set finds what
-// trying each rule would find, at a cost that grows with the message and hardly with the number of rules.
+// disjunction all of them. The best is what is rarest: a census of all rules counts what they have in common, such as the word
+// "order", which does not tell them apart. A rule without any, such as a negation, is tried always. For a message the keys are
+// looked up, and the literals of all rules are found in one pass over each text (Aho and Corasick), the body last and only if it
+// still matters. Rules whose trigger is there are then tried in their order, exactly, where equal leaves are tested once. So the set
+// finds what trying each rule would find, at a cost that grows with the message and hardly with the number of rules.
 //
 // [Engine.Explain] says what became of each rule: which leaf failed and on what, whose mail it is for, when it is off, which rule
 // had decided before it.

@@ -49,11 +49,9 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionE
 }
 
 func eitherLeaf(a, b leaf) leaf {
-	t := a.trigger
-	t.either(b.trigger)
 	return leaf{
-		test:    func(v *view) bool { return a.test(v) || b.test(v) },
-		trigger: t, sender: a.sender || b.sender, explain: a.explain,
+		test: func(v *view) bool { return a.test(v) || b.test(v) },
+		clue: anyClue([]clue{a.clue, b.clue}), sender: a.sender || b.sender, explain: a.explain,
 	}
 }
 
