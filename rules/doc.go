@@ -48,17 +48,22 @@
 // resent_to, resent_cc, resent_bcc; and envelope_from and envelope_to, which the receiving server wrote down as the topmost
 // Return-Path and Delivered-To. Its part is address (the
 // default), local (before the @), user and detail (before and after the first + in it), domain, site (the domain that somebody
-// registered, by the public suffix list), or name (the display name, which anyone can choose).
+// registered, by the public suffix list), or name (the display name, which anyone can choose). Its index
+// takes one of several fields of a name, as that of header does.
 //
 // Those that compare numbers and dates take compare: gt, ge, lt, le, eq or ne (RFC 5231). date, received and now take either
 // compare or match.
 //
 //	address_count     fields, compare, value  the number of addresses in the fields
+//	address_order     fields, compare, value  the text of a part of an address, by the order of characters
+//	address_digits    fields, compare, value  the digits that a part of an address begins with, as header_digits
 //	recipient_count   compare, value          the number of addresses in To, Cc and Bcc
 //	header_count      header, compare, value  the number of header fields of the name
 //	header_number     header, compare, value  the number that a header field begins with
+//	header_digits     header, compare, value  the digits that a header field begins with; none is more than any number (RFC 4790)
 //	header_order      header, compare, value  the text of a header field, by the order of characters
 //	date              part, value             a part of the date in header, which is Date unless it is named (RFC 5260)
+//	date_count        compare, value          the number of header fields with a date, of the name in header or Date
 //	received          part, value             a part of the time at which the provider received the message
 //	now               part, value             a part of the present time
 //	time_of_day       value                   it was received at this time of a day, as in 22:00-06:00
