@@ -114,10 +114,10 @@ func sharingLeaf() *rapid.Generator[rules.Condition] {
 			Type:  rapid.SampledFrom([]rules.Kind{rules.Subject, rules.Body}).Draw(t, "type"),
 			Match: rapid.SampledFrom([]rules.Match{rules.Regex, rules.Wildcard, rules.Contains}).Draw(t, "match"),
 		}
-		switch {
-		case c.Match == rules.Wildcard:
+		switch c.Match {
+		case rules.Wildcard:
 			value = rapid.SampledFrom([]string{"*order*1*", "order ?2*", "*sale*", "*order*77", "?rder*9*parcel*"})
-		case c.Match == rules.Contains:
+		case rules.Contains:
 			value = rapid.SampledFrom([]string{"order", "order 1", "12", "sale 77", "parcel", "7"})
 		}
 		if rapid.Bool().Draw(t, "several") {
