@@ -91,6 +91,25 @@ func BenchmarkBodyRegex1k(b *testing.B) {
 	benchmarkRules(b, newsletter(), list)
 }
 
+// Ten thousand rules that have a word in common, which the message has as well.
+func BenchmarkSharedWord10k(b *testing.B) {
+	msg := newsletter()
+	msg.Subject = "Your order 712044 is on its way"
+	for name, of := range map[string]func(i int) rules.Condition{
+		"regex":    func(i int) rules.Condition { return leaf(rules.SubjectRegex, fmt.Sprintf(`order #?%04d[0-9]x`, i)) },
+		"contains": func(i int) rules.Condition { return leaf(rules.SubjectContains, fmt.Sprintf("order %04dx", i)) },
+		"and": func(i int) rules.Condition {
+			return rules.AllOf(leaf(rules.SubjectContains, "order"), leaf(rules.SubjectContains, fmt.Sprintf("%04dx", i)))
+		},
+	} {
+		list := make([]rules.Rule, 10_000)
+		for i := range list {
+			list[i] = rules.NewRule(fmt.Sprintf("rule %d", i), of(i), postroom.Archive, nil)
+		}
+		b.Run(name, func(b *testing.B) { benchmarkRules(b, msg, list) })
+	}
+}
+
 func BenchmarkNewSet10k(b *testing.B) {
 	list := mixedRules(10_000)
 	for b.Loop() {

@@ -46,7 +46,7 @@ func (k *kind) takes(field string, required bool) bool {
 
 // takesHeader reports whether the fields of the kind are header fields, of which one may be written as header.
 func (c *Condition) takesHeader() bool {
-	return c.Type == Header || c.Type == HeaderOrder || c.Type == HeaderNumber || c.Type == HeaderCount
+	return c.Type == Header || c.Type == HeaderOrder || c.Type == HeaderNumber || c.Type == HeaderDigits || c.Type == HeaderCount
 }
 
 // fields returns a fault for each field that a leaf lacks, for each that its type does not have and for each that is empty.

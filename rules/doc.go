@@ -48,17 +48,22 @@
 // resent_to, resent_cc, resent_bcc; and envelope_from and envelope_to, which the receiving server wrote down as the topmost
 // Return-Path and Delivered-To. Its part is address (the
 // default), local (before the @), user and detail (before and after the first + in it), domain, site (the domain that somebody
-// registered, by the public suffix list), or name (the display name, which anyone can choose).
+// registered, by the public suffix list), or name (the display name, which anyone can choose). Its index
+// takes one of several fields of a name, as that of header does.
 //
 // Those that compare numbers and dates take compare: gt, ge, lt, le, eq or ne (RFC 5231). date, received and now take either
 // compare or match.
 //
 //	address_count     fields, compare, value  the number of addresses in the fields
+//	address_order     fields, compare, value  the text of a part of an address, by the order of characters
+//	address_digits    fields, compare, value  the digits that a part of an address begins with, as header_digits
 //	recipient_count   compare, value          the number of addresses in To, Cc and Bcc
 //	header_count      header, compare, value  the number of header fields of the name
 //	header_number     header, compare, value  the number that a header field begins with
+//	header_digits     header, compare, value  the digits that a header field begins with; none is more than any number (RFC 4790)
 //	header_order      header, compare, value  the text of a header field, by the order of characters
 //	date              part, value             a part of the date in header, which is Date unless it is named (RFC 5260)
+//	date_count        compare, value          the number of header fields with a date, of the name in header or Date
 //	received          part, value             a part of the time at which the provider received the message
 //	now               part, value             a part of the present time
 //	time_of_day       value                   it was received at this time of a day, as in 22:00-06:00
@@ -103,10 +108,11 @@
 // A [Set] does not try every rule with every message. Compiling finds for each rule a trigger: keys (an address, a domain, the
 // value of a header field), literals (of a text, a wildcard, or a regular expression, one of which every match holds), a header
 // field that has to be there, or a leaf that has to be true. Of a conjunction it is the best one among its parts, of a
-// disjunction all of them. A rule without any, such as a negation, is tried always. For a message the keys are looked up, and
-// the literals of all rules are found in one pass over each text (Aho and Corasick), the body last and only if it still matters.
-// Rules whose trigger is there are then tried in their order, exactly, where equal leaves are tested once. So the set finds what
-// trying each rule would find, at a cost that grows with the message and hardly with the number of rules.
+// disjunction all of them. The best is what is rarest: a census of all rules counts what they have in common, such as the word
+// "order", which does not tell them apart. A rule without any, such as a negation, is tried always. For a message the keys are
+// looked up, and the literals of all rules are found in one pass over each text (Aho and Corasick), the body last and only if it
+// still matters. Rules whose trigger is there are then tried in their order, exactly, where equal leaves are tested once. So the set
+// finds what trying each rule would find, at a cost that grows with the message and hardly with the number of rules.
 //
 // [Engine.Explain] says what became of each rule: which leaf failed and on what, whose mail it is for, when it is off, which rule
 // had decided before it.

@@ -30,6 +30,8 @@ const (
 	NewerThan       Kind = "newer_than"
 
 	Address        Kind = "address"
+	AddressOrder   Kind = "address_order"
+	AddressDigits  Kind = "address_digits"
 	AddressCount   Kind = "address_count"
 	RecipientCount Kind = "recipient_count"
 	Subject        Kind = "subject"
@@ -37,6 +39,7 @@ const (
 	Header         Kind = "header"
 	HeaderOrder    Kind = "header_order"
 	HeaderNumber   Kind = "header_number"
+	HeaderDigits   Kind = "header_digits"
 	HeaderCount    Kind = "header_count"
 
 	ListID         Kind = "list_id"
@@ -57,6 +60,7 @@ const (
 	PartsDisagree    Kind = "parts_disagree"
 
 	DateOf     Kind = "date"
+	DateCount  Kind = "date_count"
 	ReceivedAt Kind = "received"
 	Now        Kind = "now"
 	TimeOfDay  Kind = "time_of_day"
@@ -102,14 +106,17 @@ var kinds = map[Kind]kind{
 	OlderThan:       {justValue, nil, compileOlderThan},
 	NewerThan:       {justValue, nil, compileNewerThan},
 
-	Address:        {[]string{"fields", "values"}, []string{"part", "match", "case_sensitive"}, compileAddresses},
-	AddressCount:   {[]string{"fields", "compare", "value"}, nil, compileAddressCount},
+	Address:        {[]string{"fields", "values"}, []string{"part", "match", "case_sensitive", "index"}, compileAddresses},
+	AddressOrder:   {[]string{"fields", "compare", "value"}, []string{"part", "index", "case_sensitive"}, compileAddressOrder},
+	AddressDigits:  {[]string{"fields", "compare", "value"}, []string{"part", "index"}, compileAddressDigits},
+	AddressCount:   {[]string{"fields", "compare", "value"}, []string{"index"}, compileAddressCount},
 	RecipientCount: {compared, nil, compileRecipientCount},
 	Subject:        {anyValue, matchedText, compileSubject},
 	Body:           {anyValue, matchedText, compileBody},
 	Header:         {[]string{"fields", "values"}, []string{"match", "case_sensitive", "index"}, compileHeader},
 	HeaderOrder:    {[]string{"fields", "compare", "value"}, []string{"index", "case_sensitive"}, compileHeaderOrder},
 	HeaderNumber:   {[]string{"fields", "compare", "value"}, []string{"index"}, compileHeaderNumber},
+	HeaderDigits:   {[]string{"fields", "compare", "value"}, []string{"index"}, compileHeaderDigits},
 	HeaderCount:    {[]string{"fields", "compare", "value"}, nil, compileHeaderCount},
 
 	ListID:         {anyValue, []string{"match"}, compileListID},
@@ -130,6 +137,7 @@ var kinds = map[Kind]kind{
 	PartsDisagree:    {nil, nil, compileFact((*view).partsDisagree)},
 
 	DateOf:     {datePart, []string{"header", "index", "match", "compare", "zone"}, compileDate},
+	DateCount:  {compared, []string{"header", "index"}, compileDateCount},
 	ReceivedAt: {datePart, dateOptions, compileReceived},
 	Now:        {datePart, dateOptions, compileNow},
 	TimeOfDay:  {anyValue, []string{"zone"}, compileTimeOfDay},

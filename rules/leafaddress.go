@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,11 +50,9 @@ func (k *code) addressOrDomain(c *Condition, lists addresses) (leaf, *ConditionE
 }
 
 func eitherLeaf(a, b leaf) leaf {
-	t := a.trigger
-	t.either(b.trigger)
 	return leaf{
-		test:    func(v *view) bool { return a.test(v) || b.test(v) },
-		trigger: t, sender: a.sender || b.sender, explain: a.explain,
+		test: func(v *view) bool { return a.test(v) || b.test(v) },
+		clue: anyClue([]clue{a.clue, b.clue}), sender: a.sender || b.sender, explain: a.explain,
 	}
 }
 
@@ -84,23 +83,32 @@ func checkDomain(s string) string {
 }
 
 func compileAddresses(k *code, c *Condition) (leaf, *ConditionError) {
-	lists, e := addressFields(c)
+	src, e := addressSourceOf(c)
 	if e != nil {
 		return leaf{}, e
 	}
-	part := c.Part
-	if part == "" {
-		part = partAddress
-	}
-	if !contains(addressParts, part) {
-		return leaf{}, badValue("part", fmt.Sprintf("%q is no part of an address", part), suggest.Instead(part, addressParts, "the parts are"))
-	}
-	if part == partSite && (c.Match == "" || c.Match == Is) {
+	if src.part == partSite && (c.Match == "" || c.Match == Is) {
 		if e := c.eachValue(siteFault); e != nil {
 			return leaf{}, e
 		}
 	}
-	return k.compileText(c, Is, addressSource(lists, part))
+	as := *c
+	as.Index = 0 // it is that of the source, whose texts are single addresses
+	return k.compileText(&as, Is, src)
+}
+
+// addressSourceOf is the source that a leaf names.
+func addressSourceOf(c *Condition) (textSource, *ConditionError) {
+	lists, e := addressFields(c)
+	if e != nil {
+		return textSource{}, e
+	}
+	src := addressSource(lists, cmp.Or(c.Part, partAddress))
+	src.index = c.Index
+	if !contains(addressParts, src.part) {
+		return src, badValue("part", fmt.Sprintf("%q is no part of an address", src.part), suggest.Instead(src.part, addressParts, "the parts are"))
+	}
+	return src, nil
 }
 
 // siteFault requires a domain that somebody registered: no other is a site.
@@ -132,15 +140,16 @@ func compileAddressCount(k *code, c *Condition) (leaf, *ConditionError) {
 	if e != nil {
 		return leaf{}, e
 	}
-	return countLeaf(c, func(v *view) int { return v.countAddresses(lists) })
+	index := c.Index
+	return countLeaf(c, func(v *view) int { return v.countAddresses(lists, index) })
 }
 
 func compileRecipientCount(_ *code, c *Condition) (leaf, *ConditionError) {
-	return countLeaf(c, func(v *view) int { return v.countAddresses(inTo | inCc | inBcc) })
+	return countLeaf(c, func(v *view) int { return v.countAddresses(inTo|inCc|inBcc, 0) })
 }
 
-func (v *view) countAddresses(lists addresses) int {
+func (v *view) countAddresses(lists addresses, index int) int {
 	n := 0
-	v.eachAddress(lists, func(*postroom.Address) { n++ })
+	v.eachAddressAt(lists, index, func(*postroom.Address) { n++ })
 	return n
 }

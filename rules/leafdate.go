@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -44,15 +45,29 @@ func julianDay(t time.Time) string {
 type dateSource func(v *view) []time.Time
 
 func compileDate(k *code, c *Condition) (leaf, *ConditionError) {
-	name := c.Header
-	if name == "" {
-		name = "Date"
-	}
-	if e := checkHeader("header", name); e != nil {
+	dates, e := k.datesOf(c)
+	if e != nil {
 		return leaf{}, e
 	}
+	return dateLeaf(c, dates)
+}
+
+func compileDateCount(k *code, c *Condition) (leaf, *ConditionError) {
+	dates, e := k.datesOf(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	return countLeaf(c, func(v *view) int { return len(dates(v)) })
+}
+
+// datesOf returns the dates in the header fields that a leaf names.
+func (k *code) datesOf(c *Condition) (dateSource, *ConditionError) {
+	name := cmp.Or(c.Header, "Date")
+	if e := checkHeader("header", name); e != nil {
+		return nil, e
+	}
 	id, index := k.source(headerSource(name)), c.Index
-	return dateLeaf(c, func(v *view) []time.Time {
+	return func(v *view) []time.Time {
 		var dates []time.Time
 		for _, text := range indexed(v.texts(id), index) {
 			if date, ok := dateIn(text); ok {
@@ -60,7 +75,7 @@ func compileDate(k *code, c *Condition) (leaf, *ConditionError) {
 			}
 		}
 		return dates
-	})
+	}, nil
 }
 
 // dateIn reads a date field, or the date behind the last semicolon of a field such as Received.
@@ -109,8 +124,8 @@ func datePartTest(c *Condition) (func(text string) bool, *ConditionError) {
 		return nil, &ConditionError{Path: "compare", Err: ErrSurplusField, Detail: "match is there already", Hint: "write one of the two"}
 	}
 	values := slices.Clone(c.alternatives())
-	for i, value := range values {
-		values[i] = datePartValue(c.Part, value)
+	if c.Match == "" || c.Match == Is { // a part of a number is not filled up
+		values = mapped(values, func(value string) string { return datePartValue(c.Part, value) })
 	}
 	if c.Compare != "" {
 		compare, e := compareOf(c)

@@ -84,17 +84,32 @@ func compileHeaderCount(k *code, c *Condition) (leaf, *ConditionError) {
 	})
 }
 
-// orderedLeaf compares each of the header fields; order returns false for a text that cannot be compared.
-func (k *code) orderedLeaf(c *Condition, order func(text string) (int, bool)) (leaf, *ConditionError) {
-	compare, e := compareOf(c)
-	if e != nil {
-		return leaf{}, e
-	}
+// orderedHeader compares each of the header fields.
+func (k *code) orderedHeader(c *Condition, order textOrder) (leaf, *ConditionError) {
 	ids, sender, e := k.headerIDs(c)
 	if e != nil {
 		return leaf{}, e
 	}
-	index := c.Index
+	return orderedLeaf(c, ids, c.Index, sender, order)
+}
+
+// orderedAddress compares a part of each of the addresses.
+func (k *code) orderedAddress(c *Condition, order textOrder) (leaf, *ConditionError) {
+	src, e := addressSourceOf(c)
+	if e != nil {
+		return leaf{}, e
+	}
+	return orderedLeaf(c, []int32{k.source(src)}, 0, src.isSender(), order)
+}
+
+// A textOrder compares a text with the value of a leaf; false for a text that cannot be compared.
+type textOrder func(text string) (int, bool)
+
+func orderedLeaf(c *Condition, ids []int32, index int, sender bool, order textOrder) (leaf, *ConditionError) {
+	compare, e := compareOf(c)
+	if e != nil {
+		return leaf{}, e
+	}
 	return leaf{
 		sender:  sender,
 		explain: func(v *view) string { return v.found(ids, index) },
@@ -126,19 +141,64 @@ func compileHeaderNumber(k *code, c *Condition) (leaf, *ConditionError) {
 	if err != nil || want-want != 0 {
 		return leaf{}, badValue("value", fmt.Sprintf("%q is no number", c.Value), "write digits, as in 5.5")
 	}
-	return k.orderedLeaf(c, func(text string) (int, bool) {
+	return k.orderedHeader(c, func(text string) (int, bool) {
 		n, ok := numberOf(text)
 		return cmp.Compare(n, want), ok
 	})
 }
 
 func compileHeaderOrder(k *code, c *Condition) (leaf, *ConditionError) {
+	return k.orderedHeader(c, orderOfTexts(c))
+}
+
+func compileAddressOrder(k *code, c *Condition) (leaf, *ConditionError) {
+	return k.orderedAddress(c, orderOfTexts(c))
+}
+
+func orderOfTexts(c *Condition) textOrder {
 	fold := strings.ToLower
 	if c.CaseSensitive {
 		fold = func(s string) string { return s }
 	}
 	want := fold(c.Value)
-	return k.orderedLeaf(c, func(text string) (int, bool) { return strings.Compare(fold(text), want), true })
+	return func(text string) (int, bool) { return strings.Compare(fold(text), want), true }
+}
+
+func compileHeaderDigits(k *code, c *Condition) (leaf, *ConditionError) {
+	if e := digitsFault(c.Value); e != nil {
+		return leaf{}, e
+	}
+	return k.orderedHeader(c, orderOfDigits(c.Value))
+}
+
+func compileAddressDigits(k *code, c *Condition) (leaf, *ConditionError) {
+	if e := digitsFault(c.Value); e != nil {
+		return leaf{}, e
+	}
+	return k.orderedAddress(c, orderOfDigits(c.Value))
+}
+
+func orderOfDigits(value string) textOrder {
+	return func(text string) (int, bool) { return compareNumerals(text, value), true }
+}
+
+// noDigits is the value of what begins with no digits.
+const noDigits = "none"
+
+func digitsFault(value string) *ConditionError {
+	if value == noDigits || digitsOf(value) == value {
+		return nil
+	}
+	return badValue("value", fmt.Sprintf("%q is not made of digits", value), `write digits alone, as in 10, or "none" for texts that begin with none`)
+}
+
+// digitsOf returns the digits that a text begins with, or noDigits.
+func digitsOf(text string) string {
+	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(text)
+	}
+	return cmp.Or(text[:end], noDigits)
 }
 
 func compileLargerThan(_ *code, c *Condition) (leaf, *ConditionError) {

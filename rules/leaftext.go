@@ -49,14 +49,9 @@ func (k *code) textLeaf(c *Condition, t textTest) (leaf, *ConditionError) {
 	ids := make([]int32, len(t.sources))
 	for i, src := range t.sources {
 		ids[i] = k.source(src)
-		one := k.textTrigger(ids[i], t.how, t.values)
-		if i > 0 && (one.isZero() || l.trigger.isZero()) {
-			l.trigger = trigger{}
-		} else {
-			l.trigger.either(one)
-		}
 		l.sender = l.sender || src.isSender()
 	}
+	l.clue = k.textClue(ids, t.how, t.values)
 	l.test = func(v *view) bool { return v.anyText(ids, m, t.index) }
 	l.explain = func(v *view) string { return v.found(ids, t.index) }
 	return l, nil
@@ -199,9 +194,9 @@ func compileHeaderPresent(k *code, c *Condition) (leaf, *ConditionError) {
 	src := headerSource(c.Header)
 	id := k.source(src)
 	return leaf{
-		test:    func(v *view) bool { return len(v.texts(id)) > 0 },
-		trigger: trigger{cost: costPresent, present: []int32{id}},
-		sender:  src.isSender(),
+		test:   func(v *view) bool { return len(v.texts(id)) > 0 },
+		clue:   clue{needle: needle{kind: anyText, id: id}},
+		sender: src.isSender(),
 	}, nil
 }
 

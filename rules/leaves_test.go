@@ -32,7 +32,7 @@ func parcel() *postroom.Message {
 			{Name: "Sender", Value: "Robot <robot@sender.example>"},
 			{Name: "Date", Value: "Sat, 28 Feb 2026 23:15:09 -0300"},
 			{Name: "X-Spam-Score", Value: "-1.5 (low)"}, {Name: "X-Mark", Value: "first"}, {Name: "X-Mark", Value: "second"},
-			{Name: "X-Mark", Value: "third"}, {Name: "List-Id", Value: "Dev <Dev.Lists.example>"},
+			{Name: "X-Mark", Value: "third"}, {Name: "X-Priority", Value: "3 (normal)"}, {Name: "List-Id", Value: "Dev <Dev.Lists.example>"},
 			{Name: "List-Unsubscribe", Value: "<https://shop.co.uk/leave>, <mailto:leave@shop.co.uk>"},
 		},
 		LabelIDs:  []string{"CATEGORY_PERSONAL", "IMPORTANT", "INBOX"},
@@ -88,6 +88,20 @@ var leafCases = []struct {
 	{"{type: sender_email, values: [a@b.example, '*@mail.shop.co.uk']}", true},
 	{"{type: sender_email, values: [a@b.example, '*@c.example']}", false},
 	{"{type: address_count, fields: [to, cc], compare: eq, value: '3'}", true},
+	{"{type: address_count, fields: [to, cc], compare: eq, value: '3', index: 1}", true},
+	{"{type: address_count, fields: [to], compare: eq, value: '0', index: 2}", true},
+	{"{type: address, fields: [to], value: team@work.example, index: 1}", true},
+	{"{type: address, fields: [cc, to], value: team@work.example, index: -1}", true},
+	{"{type: address, fields: [to], value: team@work.example, index: 2}", false},
+	{"{type: address, fields: [sender], value: robot@sender.example, index: -1}", true},
+	{"{type: address, fields: [envelope_to], value: me@home.example, index: 1}", true},
+	{"{type: address_order, fields: [cc], compare: gt, value: carl}", true},
+	{"{type: address_order, fields: [to], part: domain, compare: lt, value: HOME.examplf}", true},
+	{"{type: address_order, fields: [to], part: domain, compare: gt, value: zoo}", false},
+	{"{type: address_order, fields: [cc], compare: lt, value: Carl@zoo.example, case_sensitive: true}", false},
+	{"{type: address_digits, fields: [cc], part: local, compare: gt, value: '5'}", true},
+	{"{type: address_digits, fields: [cc], part: local, compare: eq, value: none}", true},
+	{"{type: address_digits, fields: [cc], part: local, compare: lt, value: '5'}", false},
 	{"{type: recipient_count, compare: gt, value: '4'}", false},
 	{"{type: recipient_count, compare: ge, value: '4'}", true},
 
@@ -117,6 +131,11 @@ var leafCases = []struct {
 	{"{type: header_count, header: x-none, compare: eq, value: '0'}", true},
 	{"{type: header_number, header: x-spam-score, compare: lt, value: '-1'}", true},
 	{"{type: header_number, header: x-mark, compare: ne, value: '1'}", false},
+	{"{type: header_digits, header: x-priority, compare: lt, value: '10'}", true},
+	{"{type: header_digits, header: x-priority, compare: eq, value: '003'}", true},
+	{"{type: header_digits, header: x-priority, compare: ne, value: '3'}", false},
+	{"{type: header_digits, header: x-spam-score, compare: gt, value: '99999999999999999999'}", true},
+	{"{type: header_digits, header: x-mark, compare: eq, value: none, index: 2}", true},
 	{"{type: header_order, header: x-mark, compare: gt, value: SET}", true},
 	{"{type: header_order, header: x-mark, compare: gt, value: u}", false},
 
@@ -163,6 +182,11 @@ var leafCases = []struct {
 	{"{type: date, header: Received, index: 1, part: second, value: '0'}", true},
 	{"{type: date, header: Received, index: -1, part: second, value: '58'}", true},
 	{"{type: date, header: X-Mark, part: year, compare: ge, value: '0'}", false},
+	{"{type: date, part: minute, match: contains, value: '5'}", true},
+	{"{type: date_count, compare: eq, value: '1'}", true},
+	{"{type: date_count, header: Received, compare: gt, value: '1'}", true},
+	{"{type: date_count, header: Received, compare: eq, value: '1', index: -2}", true},
+	{"{type: date_count, header: X-Mark, compare: gt, value: '0'}", false},
 	{"{type: received, part: hour, zone: Europe/Berlin, value: '10'}", true},
 	{"{type: received, part: minute, match: regex, value: '^3'}", true},
 	{"{type: now, part: date, value: '2026-03-01'}", true},
@@ -214,9 +238,48 @@ func TestMoreOfWhatAMessageLacksMatchesNothing(t *testing.T) {
 	for _, test := range leafCases {
 		c := of(t, test.condition)
 		switch c.Type {
-		case rules.AddressCount, rules.RecipientCount, rules.HeaderCount, rules.AuthResult, rules.Now: // none is a number, or a result
+		case rules.AddressCount, rules.RecipientCount, rules.HeaderCount, rules.DateCount, rules.AuthResult, rules.Now: // none is a number, or a result
 		default:
 			require.False(t, matches(t, c, &postroom.Message{}), test.condition)
+		}
+	}
+}
+
+// The fields of a name are told apart where there are several.
+func TestAddressesOfOneOfSeveralFields(t *testing.T) {
+	msg := &postroom.Message{
+		To: []postroom.Address{{Email: "a@a.example"}, {Email: "b@b.example"}, {Email: "c@c.example"}},
+		Headers: []postroom.Header{
+			{Name: "To", Value: "A <a@a.example>"}, {Name: "TO", Value: "b@b.example, C <c@c.example>"},
+			{Name: "Resent-To", Value: "d@d.example"}, {Name: "Resent-To", Value: "e@e.example"},
+			{Name: "Delivered-To", Value: "f@f.example"}, {Name: "Delivered-To", Value: "g@g.example"},
+		},
+	}
+	for condition, want := range map[string]bool{
+		"{type: address, fields: [to], value: a@a.example, index: 1}":                            true,
+		"{type: address, fields: [to], value: a@a.example, index: 2}":                            false,
+		"{type: address, fields: [to], value: c@c.example, index: -1}":                           true,
+		"{type: address, fields: [to], value: b@b.example, index: -2}":                           false,
+		"{type: address, fields: [to], part: name, value: c, index: 2}":                          true,
+		"{type: address, fields: [resent_to], value: e@e.example, index: 2}":                     true,
+		"{type: address, fields: [resent_to], value: d@d.example, index: 2}":                     false,
+		"{type: address, fields: [resent_to, to], values: [x@x.example, e@e.example], index: 2}": true,
+		"{type: address, fields: [envelope_to], value: g@g.example, index: 2}":                   false,
+		"{type: address_count, fields: [to], compare: eq, value: '2', index: 2}":                 true,
+		"{type: address_order, fields: [to], compare: ge, value: b, index: 1}":                   false,
+		"{type: address_digits, fields: [to], compare: gt, value: '1', index: 3}":                false,
+	} {
+		require.Equal(t, want, matches(t, of(t, condition), msg), condition)
+	}
+}
+
+func TestDigitsAreWrittenAlone(t *testing.T) {
+	for _, value := range []string{"5.5", "-1", "many", " 5", "5 "} {
+		for _, c := range []rules.Condition{
+			{Type: rules.HeaderDigits, Header: "X", Compare: rules.Equal, Value: value},
+			{Type: rules.AddressDigits, Fields: []string{"to"}, Compare: rules.Equal, Value: value},
+		} {
+			require.ErrorIs(t, c.Validate(), rules.ErrBadValue, "%s", c)
 		}
 	}
 }

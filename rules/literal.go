@@ -90,53 +90,47 @@ func appendNormal(to []byte, text string) []byte {
 
 func normal(text string) string { return string(appendNormal(nil, text)) }
 
-// maxAlternatives bounds the literals of one regular expression.
+// maxAlternatives bounds the literals that are looked for because of one regular expression.
 const maxAlternatives = 64
 
-// requiredLiterals returns literals in their normal form, one of which at least is in every text that the pattern matches; nil
-// when there are none. The pattern is one that compiles.
-func requiredLiterals(pattern string) []string {
+// regexClue returns the clue of the literals that are in every text which the pattern matches. The pattern is one that compiles.
+func regexClue(source int32, pattern string) clue {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil
+		return clue{}
 	}
-	return literalsOf(re)
+	return clueOfRegex(source, re)
 }
 
-func literalsOf(re *syntax.Regexp) []string {
+func clueOfRegex(source int32, re *syntax.Regexp) clue {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return oneLiteral(string(re.Rune))
+		return literalClue(source, string(re.Rune))
 	case syntax.OpCapture, syntax.OpPlus:
-		return literalsOf(re.Sub[0])
+		return clueOfRegex(source, re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return literalsOf(re.Sub[0])
+			return clueOfRegex(source, re.Sub[0])
 		}
 	case syntax.OpConcat:
-		return literalsOfConcat(re.Sub)
+		return clueOfConcat(source, re.Sub)
 	case syntax.OpAlternate:
-		return literalsOfAlternate(re.Sub)
+		return clueOfAlternate(source, re.Sub)
 	}
-	return nil
+	return clue{}
 }
 
-func oneLiteral(text string) []string {
+func literalClue(source int32, text string) clue {
 	if text = normal(text); text == "" {
-		return nil
+		return clue{}
 	}
-	return []string{text}
+	return clue{needle: needle{aLiteral, source, text}}
 }
 
-// literalsOfConcat returns the best of what each part requires, where literals next to each other are one.
-func literalsOfConcat(parts []*syntax.Regexp) []string {
-	var best []string
+// clueOfConcat joins what each part requires, where literals next to each other are one.
+func clueOfConcat(source int32, parts []*syntax.Regexp) clue {
+	var all []clue
 	var run strings.Builder
-	consider := func(found []string) {
-		if found != nil && shortest(found) > shortest(best) {
-			best = found
-		}
-	}
 	for _, part := range parts {
 		switch part.Op {
 		case syntax.OpLiteral:
@@ -146,45 +140,43 @@ func literalsOfConcat(parts []*syntax.Regexp) []string {
 			syntax.OpNoWordBoundary, syntax.OpEmptyMatch:
 			continue // they take no character
 		}
-		consider(oneLiteral(run.String()))
+		all = append(all, literalClue(source, run.String()), clueOfRegex(source, part))
 		run.Reset()
-		consider(literalsOf(part))
 	}
-	consider(oneLiteral(run.String()))
-	return best
+	return allClues(append(all, literalClue(source, run.String())))
 }
 
-func literalsOfAlternate(parts []*syntax.Regexp) []string {
-	var all []string
-	for _, part := range parts {
-		found := literalsOf(part)
-		if found == nil || len(all)+len(found) > maxAlternatives {
-			return nil
+func clueOfAlternate(source int32, parts []*syntax.Regexp) clue {
+	all := make([]clue, len(parts))
+	for i, part := range parts {
+		all[i] = clueOfRegex(source, part)
+	}
+	if c := anyClue(all); c.most() <= maxAlternatives {
+		return c
+	}
+	return clue{}
+}
+
+// most is the number of needles that have to be looked for, whichever of the parts of an And is chosen.
+func (c *clue) most() int {
+	n := 1
+	for i := range c.parts {
+		switch part := c.parts[i].most(); {
+		case c.op == Or && i > 0:
+			n += part
+		default:
+			n = max(n, part)
 		}
-		all = append(all, found...)
 	}
-	return all
+	return n
 }
 
-// shortest is the length of the shortest of the literals; 0 when there are none.
-func shortest(literals []string) int {
-	least := 0
-	for i, l := range literals {
-		if i == 0 || len(l) < least {
-			least = len(l)
-		}
-	}
-	return least
-}
-
-// wildcardLiteral returns the longest part of a wildcard pattern without * and ?, in its normal form; it may be empty.
-func wildcardLiteral(pattern string) string {
-	longest := ""
+// wildcardClue joins the parts of a wildcard pattern between its * and ?.
+func wildcardClue(source int32, pattern string) clue {
+	var all []clue
 	var part strings.Builder
 	end := func() {
-		if text := normal(part.String()); len(text) > len(longest) {
-			longest = text
-		}
+		all = append(all, literalClue(source, part.String()))
 		part.Reset()
 	}
 	for i := 0; i < len(pattern); i++ {
@@ -199,5 +191,5 @@ func wildcardLiteral(pattern string) string {
 		}
 	}
 	end()
-	return longest
+	return allClues(all)
 }

@@ -101,6 +101,69 @@ func TestTheIndexFindsEachTextThatMatches(t *testing.T) {
 	})
 }
 
+// sharingLeaf draws leaves that have words in common and numbers of their own, some of which are parts of others.
+func sharingLeaf() *rapid.Generator[rules.Condition] {
+	return rapid.Custom(func(t *rapid.T) rules.Condition {
+		value := rapid.Custom(func(t *rapid.T) string {
+			form := rapid.SampledFrom([]string{
+				`order #?%d[0-9]`, `(?i)ORDER\s+%d|parcel %d`, `(?:order|parcel)+.*%d`, `\border\b.*\b%d\b`, `(order|sale) ?(%d|[a-z])`, `%d{1,2}$`,
+			}).Draw(t, "form")
+			return strings.ReplaceAll(form, "%d", rapid.SampledFrom([]string{"1", "12", "123", "77", "9"}).Draw(t, "number"))
+		})
+		c := rules.Condition{
+			Type:  rapid.SampledFrom([]rules.Kind{rules.Subject, rules.Body}).Draw(t, "type"),
+			Match: rapid.SampledFrom([]rules.Match{rules.Regex, rules.Wildcard, rules.Contains}).Draw(t, "match"),
+		}
+		switch c.Match {
+		case rules.Wildcard:
+			value = rapid.SampledFrom([]string{"*order*1*", "order ?2*", "*sale*", "*order*77", "?rder*9*parcel*"})
+		case rules.Contains:
+			value = rapid.SampledFrom([]string{"order", "order 1", "12", "sale 77", "parcel", "7"})
+		}
+		if rapid.Bool().Draw(t, "several") {
+			c.Values = rapid.SliceOfN(value, 2, 3).Draw(t, "values")
+		} else {
+			c.Value = value.Draw(t, "value")
+		}
+		return c
+	})
+}
+
+// The index chooses what it looks for by what rules have in common, and leaves out none that matches whatever it chooses.
+func TestTheIndexFindsRulesThatShareWords(t *testing.T) {
+	text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"order", "Order", "parcel", "sale", " ", " ", "#", "1", "12", "7", "9", "\n"}), 0, 10),
+		func(words []string) string { return strings.Join(words, "") })
+	condition := rapid.Custom(func(t *rapid.T) rules.Condition {
+		children := rapid.SliceOfN(rapid.OneOf(sharingLeaf(), anyLeaf()), 1, 3).Draw(t, "leaves")
+		if rapid.IntRange(0, 4).Draw(t, "not") == 0 {
+			children[0] = rules.NoneOf(children[0])
+		}
+		return rules.Condition{Op: rapid.SampledFrom([]rules.Op{rules.And, rules.Or}).Draw(t, "op"), Children: children}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		list := make([]rules.Rule, rapid.IntRange(1, 40).Draw(t, "rules"))
+		for i := range list {
+			list[i] = rules.NewRule("r", condition.Draw(t, "condition"), postroom.Archive, nil)
+			list[i].ID = string(rune('A' + i))
+		}
+		set := rules.NewSet(list, nil)
+		for range 5 {
+			msg := anyMessage().Draw(t, "message")
+			msg.Subject, msg.BodyPlain = text.Draw(t, "subject"), text.Draw(t, "body")
+			want, got := []string{}, []string{}
+			for i := range list {
+				if matches(t, list[i].Condition, msg) {
+					want = append(want, list[i].ID)
+				}
+			}
+			for r := range set.All(msg, now) {
+				got = append(got, r.ID)
+			}
+			require.Equal(t, want, got)
+		}
+	})
+}
+
 func anyCondition(depth int) *rapid.Generator[rules.Condition] {
 	return rapid.Custom(func(t *rapid.T) rules.Condition {
 		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "shape") == 0 {
@@ -226,7 +289,7 @@ func TestASetDecidesAsTryingEachRuleInOrder(t *testing.T) {
 
 func anyRule() *rapid.Generator[rules.Rule] {
 	return rapid.Custom(func(t *rapid.T) rules.Rule {
-		r := rules.NewRule("r", anyCondition(1).Draw(t, "condition"), postroom.Archive, nil)
+		r := rules.NewRule("r", anyCondition(3).Draw(t, "condition"), postroom.Archive, nil)
 		r.Enabled = rapid.IntRange(0, 4).Draw(t, "enabled") > 0
 		r.AccountID = rapid.SampledFrom([]string{"", "acc", "other"}).Draw(t, "owner")
 		r.Priority = rapid.IntRange(1, 2).Draw(t, "priority")

@@ -288,6 +288,8 @@ func leafSchema(name Kind) schema {
 // leafChoices are the texts that a field of a type of leaf may have, where they are few or of one form.
 var leafChoices = map[Kind]map[string]schema{
 	Address:        {"fields": addressFieldsSchema(), "part": enum(addressParts...)},
+	AddressOrder:   {"fields": addressFieldsSchema(), "part": enum(addressParts...)},
+	AddressDigits:  {"fields": addressFieldsSchema(), "part": enum(addressParts...)},
 	AddressCount:   {"fields": addressFieldsSchema()},
 	AuthResult:     {"part": enum(authMethods...), "value": enum(authResults...)},
 	IsAutomatic:    {"value": enum(automaticKinds...)},

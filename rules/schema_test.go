@@ -122,7 +122,7 @@ func leafValues(kind rules.Kind) map[string]any {
 	if of, ok := map[rules.Kind]string{
 		rules.SenderEmail: "a@a.example", rules.To: "a@a.example", rules.Cc: "a@a.example", rules.LargerThan: "1.5mb", rules.SmallerThan: "3 KB",
 		rules.OlderThan: "7d", rules.NewerThan: "1Y", rules.AddressCount: "1", rules.RecipientCount: "1", rules.HeaderCount: "1",
-		rules.HeaderNumber: "1", rules.IsAutomatic: "bulk", rules.HasUnsubscribe: "web", rules.AuthResult: "pass", rules.HasHiddenText: "5",
+		rules.HeaderNumber: "1", rules.HeaderDigits: "1", rules.AddressDigits: "1", rules.DateCount: "1", rules.IsAutomatic: "bulk", rules.HasUnsubscribe: "web", rules.AuthResult: "pass", rules.HasHiddenText: "5",
 		rules.DateOf: "2026", rules.ReceivedAt: "2026", rules.Now: "2026", rules.TimeOfDay: "22:00-06:00", rules.Weekday: "Mon", rules.Category: "Social",
 	}[kind]; ok {
 		values["value"] = of

@@ -66,13 +66,21 @@ func newSet(rules []Rule, kinds *postroom.Kinds, knowsSenders bool) *Set {
 		s.rules = append(s.rules, compiled{rule, root, calendar, rule.mustProve(s.code, &root), sync.OnceValue(rule.Version)})
 	}
 	slices.SortStableFunc(s.rules, func(a, b compiled) int { return compareRules(&a.rule, &b.rule) })
-	triggers := make([]trigger, len(s.rules))
-	for i := range s.rules {
-		triggers[i] = s.code.triggerOfRule(&s.rules[i])
-	}
-	s.index = newIndex(s.code, triggers)
+	s.makeIndex()
 	s.searches = &sync.Pool{New: func() any { return &search{} }}
 	return s
+}
+
+// makeIndex makes the index, after which the clues are not needed any more.
+func (s *Set) makeIndex() {
+	clues := make([]clue, len(s.rules))
+	for i := range s.rules {
+		clues[i] = s.code.clueOfRule(&s.rules[i])
+	}
+	s.index = newIndex(s.code, s.code.triggers(clues))
+	for i := range s.code.atoms {
+		s.code.atoms[i].clue = clue{}
+	}
 }
 
 // mustProve reports whether the rule matches only mail of verified senders.
@@ -86,29 +94,6 @@ func (r *Rule) mustProve(k *code, root *node) bool {
 		return r.SafeMode == postroom.SafeDangerousOverride &&
 			(r.Scope == ScopeDomain || r.Scope == ScopeSender || root.any(k, func(l *leaf) bool { return l.sender }))
 	}
-}
-
-// triggerOfRule is that of the condition or of the scope, whichever is better.
-func (k *code) triggerOfRule(c *compiled) trigger {
-	best := k.triggerOf(&c.root, false)
-	better := func(t trigger) {
-		if best.isZero() || t.cost < best.cost {
-			best = t
-		}
-	}
-	switch r := &c.rule; r.Scope {
-	case ScopeDomain:
-		better(k.keyTrigger(k.source(addressSource(inFrom, partDomain)), r.ScopeRef))
-	case ScopeSender:
-		better(k.keyTrigger(k.source(addressSource(inFrom, partAddress)), r.ScopeRef))
-	case ScopeAccount:
-		better(k.keyTrigger(k.source(textSource{from: fromAccount}), r.ScopeRef))
-	case ScopeGlobal:
-		if r.AccountID != "" {
-			better(k.keyTrigger(k.source(textSource{from: fromAccount}), r.AccountID))
-		}
-	}
-	return best
 }
 
 func compareRules(a, b *Rule) int {

@@ -101,7 +101,7 @@ func TestFaultyScriptsSayWhere(t *testing.T) {
 func TestNoRuleMatchesMoreThanItsScript(t *testing.T) {
 	for _, test := range []string{
 		`envelope "auth" "a@a.example"`, `header :contains "X" "${name}"`, `address :is "Errors-To" "a@a.example"`, `body :raw :contains "x"`,
-		`header :comparator "i;unknown" "X" "y"`, `string :is "${a}" "b"`, `body :is ""`, `address "envelope-from" "a@a.example"`, `address :index 2 "To" "a"`, `string :regex "a" "("`, `string :value "most" "a" "b"`,
+		`header :comparator "i;unknown" "X" "y"`, `string :is "${a}" "b"`, `body :is ""`, `address "envelope-from" "a@a.example"`, `envelope :index 2 "to" "a"`, `header :count "eq" :index 1 ["X", "Y"] "1"`, `header :count "eq" :index 1 "X" "many"`, `date :value "gt" "Date" "hour" "9"`, `date :comparator "i;ascii-numeric" "Date" "date" "2009"`, `header :contains :comparator "i;ascii-numeric" "X" "1"`, `date :value "gt" "Date" "zone" "+0100"`, `date :comparator "i;octet" "Date" "iso8601" "x"`, `address :matches :comparator "i;ascii-numeric" "To" "1"`, `string :regex "a" "("`, `string :value "most" "a" "b"`,
 		`header :regex "X" "("`, `mailboxexists "X"`, `size "x"`, `allof`,
 		`header :count "gt" "X" "many"`, `date "Date" "century" "20"`, `not not header`, `header :index "X" "y"`, `header :is :value`,
 	} {

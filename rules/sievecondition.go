@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// always matches all mail.
+// always matches all mail, and never none.
 func always() Condition { return Condition{Type: RecipientCount, Compare: GreaterOrEqual, Value: "0"} }
+func never() Condition  { return NoneOf(always()) }
 
 // A sieveMatch is how a test compares: match-type, comparator, index and zone.
 type sieveMatch struct {
@@ -119,7 +119,7 @@ func sieveCondition(c *sieveCommand) (Condition, error) {
 	case "true":
 		return always(), nil
 	case "false":
-		return NoneOf(always()), nil
+		return never(), nil
 	case "not":
 		if len(c.tests) != 1 {
 			return Condition{}, errors.New("not takes one test")
@@ -159,6 +159,9 @@ func (m *sieveMatch) leaf(c *sieveCommand) (Condition, error) {
 		return c.sizeCondition()
 	case "exists":
 		if len(m.args) == 1 && len(m.args[0]) > 0 {
+			if _, all := headerNames(m.args[0]); !all {
+				return never(), nil
+			}
 			return joined(And, present(m.args[0])), nil
 		}
 	case "header":
@@ -244,96 +247,8 @@ func (m *sieveMatch) someTexts(c Condition, values []string) (Condition, error) 
 	if m.match == Regex && !m.exact {
 		values = mapped(values, func(v string) string { return "(?i)" + v })
 	}
-	return withValues(c, values), nil
-}
-
-func (m *sieveMatch) headerCondition(headers, values []string) (Condition, error) {
-	anything := m.match == Contains && slices.Contains(values, "") || m.match == Wildcard && slices.Contains(values, "*")
-	if anything && m.count == "" && m.value == "" && m.index == 0 {
-		return joined(Or, present(headers)), nil
+	if m.match == Regex && c.Type == Body { // the dot of POSIX takes the end of a line, too
+		values = mapped(values, func(v string) string { return "(?s)" + v })
 	}
-	c := Condition{Type: Header, Fields: headers, Index: m.index}
-	if len(headers) == 1 {
-		c.Header, c.Fields = headers[0], nil
-	}
-	switch {
-	case m.count != "":
-		c.Type, c.Index = HeaderCount, 0
-		return compareEach(c, m.count, values)
-	case m.value != "" && m.numeric:
-		c.Type = HeaderNumber
-		return compareEach(c, m.value, values)
-	case m.value != "":
-		c.Type, c.CaseSensitive = HeaderOrder, m.exact
-		return compareEach(c, m.value, values)
-	case m.numeric:
-		c.Type = HeaderNumber
-		return compareEach(c, Equal, values)
-	}
-	return m.texts(c, values)
-}
-
-// compareEach compares with one value, or with any of several.
-func compareEach(c Condition, compare Compare, values []string) (Condition, error) {
-	list := make([]Condition, len(values))
-	for i, value := range values {
-		list[i] = c
-		list[i].Compare, list[i].Value = compare, value
-	}
-	if len(list) == 0 {
-		return c, errors.New("there is nothing to compare with")
-	}
-	return joined(Or, list), nil
-}
-
-// addressCondition compares addresses of header fields, or of the envelope, whose fields have the prefix.
-func (m *sieveMatch) addressCondition(headers, values []string, prefix string) (Condition, error) {
-	fields := make([]string, len(headers))
-	for i, name := range headers {
-		fields[i] = prefix + strings.ReplaceAll(strings.ToLower(name), "-", "_")
-		_, ok := addressLists[fields[i]]
-		if !ok || fields[i] == "recipients" || prefix == "" && strings.HasPrefix(fields[i], "envelope_") {
-			return Condition{}, fmt.Errorf("the addresses of %s have no condition", strconv.Quote(name))
-		}
-	}
-	c := Condition{Type: Address, Fields: fields}
-	if prefix != "" && slices.Contains(values, "") && slices.ContainsFunc(headers, func(h string) bool { return strings.EqualFold(h, "from") }) {
-		return m.emptyEnvelope(headers, values)
-	}
-	switch {
-	case m.count != "":
-		c.Type = AddressCount
-		return compareEach(c, m.count, values)
-	case m.value != "" || m.numeric || m.index != 0:
-		return c, errors.New("addresses are not compared by order or index")
-	}
-	c.Part = m.part
-	return m.texts(c, values)
-}
-
-// emptyEnvelope compares the sender of the envelope with the empty text, which is the null sender <> of reports, whatever the part.
-func (m *sieveMatch) emptyEnvelope(headers, values []string) (Condition, error) {
-	if len(headers) != 1 || len(values) != 1 || m.count != "" || m.value != "" || m.match == Regex {
-		return Condition{}, errors.New("a comparison of this envelope with the empty text has no condition")
-	}
-	if m.match == Contains {
-		return Condition{Type: HeaderPresent, Header: "Return-Path"}, nil
-	}
-	return Condition{Type: Header, Header: "Return-Path", Index: 1, Match: Regex, Value: `\A\s*<\s*>\s*\z`}, nil
-}
-
-func (m *sieveMatch) dateCondition(c Condition, part string, values []string) (Condition, error) {
-	c.Part, c.Zone = strings.ToLower(part), m.zone
-	if c.Zone == "" && part != "zone" {
-		// RFC 5260 takes the zone of the server that runs the script, which nobody knows here.
-		c.Zone = "UTC"
-	}
-	if m.count != "" {
-		return c, errors.New("dates are not counted")
-	}
-	if m.value != "" {
-		return compareEach(c, m.value, values)
-	}
-	c.Match = m.match
 	return withValues(c, values), nil
 }

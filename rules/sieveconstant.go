@@ -30,7 +30,7 @@ func (m *sieveMatch) constant(sources, keys []string) (Condition, error) {
 			}
 		}
 	}
-	return NoneOf(always()), nil
+	return never(), nil
 }
 
 func (m *sieveMatch) constantMatches(source, key string) (bool, error) {

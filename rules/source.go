@@ -14,6 +14,7 @@ type textSource struct {
 	header string    // in lower case, of fromHeader
 	lists  addresses // of fromAddresses
 	part   string    // of fromAddresses
+	index  int       // of fromAddresses: one of several fields of a name, from 1, or from -1 for the last; 0 for all
 }
 
 // An origin is the kind of a source.
@@ -184,7 +185,7 @@ func (v *view) attachmentTexts(to []string, names bool) []string {
 }
 
 func (v *view) addressTexts(to []string, src *textSource) []string {
-	v.eachAddress(src.lists, func(a *postroom.Address) {
+	v.eachAddressAt(src.lists, src.index, func(a *postroom.Address) {
 		if text, ok := partOf(a, src.part); ok {
 			to = append(to, text)
 		}
@@ -227,10 +228,7 @@ func (v *view) eachHeaderAddress(name string, first bool, yield func(a *postroom
 			}
 			return
 		}
-		parsed, _ := mime.ParseAddresses(h.Value)
-		for _, a := range parsed {
-			yield(&postroom.Address{Name: a.Name, Email: a.Email})
-		}
+		yieldAddresses(h.Value, yield)
 	}
 }
 
@@ -295,6 +293,52 @@ func partOf(a *postroom.Address, part string) (string, bool) {
 		return mime.OrganizationalDomain(domain), domain != ""
 	default:
 		return a.Email, a.Email != ""
+	}
+}
+
+// inMessage are the address fields that a message has parsed, all of a name together.
+var inMessage = []struct {
+	bit  addresses
+	name string
+}{{inFrom, "From"}, {inReplyTo, "Reply-To"}, {inTo, "To"}, {inCc, "Cc"}, {inBcc, "Bcc"}}
+
+// eachAddressAt is eachAddress for one of several fields of each name, unless the index is 0.
+func (v *view) eachAddressAt(lists addresses, index int, yield func(a *postroom.Address)) {
+	if index == 0 {
+		v.eachAddress(lists, yield)
+		return
+	}
+	for _, f := range inMessage {
+		if lists&f.bit != 0 {
+			v.addressesAt(f.bit, f.name, index, yield)
+		}
+	}
+	for i := range inHeader {
+		if f := &inHeader[i]; lists&f.bit != 0 {
+			v.addressesAt(f.bit, f.name, index, yield)
+		}
+	}
+}
+
+// addressesAt takes the addresses as the message has them unless there are several fields of the name.
+func (v *view) addressesAt(field addresses, name string, index int, yield func(a *postroom.Address)) {
+	values := v.msg.Header(name)
+	if len(values) < 2 || field&(inEnvelopeFrom|inEnvelopeTo) != 0 { // of the envelope there is one
+		values = []string{""}
+		if len(indexed(values, index)) == 1 {
+			v.eachAddress(field, yield)
+		}
+		return
+	}
+	for _, value := range indexed(values, index) {
+		yieldAddresses(value, yield)
+	}
+}
+
+func yieldAddresses(value string, yield func(a *postroom.Address)) {
+	parsed, _ := mime.ParseAddresses(value)
+	for _, a := range parsed {
+		yield(&postroom.Address{Name: a.Name, Email: a.Email})
 	}
 }
 

@@ -6,7 +6,7 @@ type predicate func(v *view) bool
 // A leaf is a compiled leaf of a condition.
 type leaf struct {
 	test    predicate
-	trigger trigger
+	clue    clue // until the index has been made
 	sender  bool // it tests who sent the message
 	history bool // it needs to know the senders of earlier mail
 	explain func(v *view) string

@@ -1,10 +1,12 @@
 package rules
 
-// A trigger says how the index finds a condition: in every message that matches it, one of the keys or literals is in the
-// texts of its source, or a source is not empty, or one of the atoms is true. The zero trigger is that of a condition that has
-// to be tried with every message.
+import "math/bits"
+
+// A trigger is what the index looks for to find a rule: in every message that matches it, one of the keys or literals is in the
+// texts of its source, or a source is not empty, or one of the atoms is true. The zero trigger is that of a rule that has to be
+// tried with every message.
 type trigger struct {
-	cost     int // how often and at what price it will be found; 0 for the zero trigger
+	cost     int // how often it is found, for how many rules, and at what price; 0 for the zero trigger
 	keys     []sourceText
 	literals []sourceText
 	present  []int32
@@ -18,19 +20,24 @@ type sourceText struct {
 	text   string
 }
 
-// The costs, from the best trigger to the worst.
+// The costs, from the best trigger to the worst. Twice as many rules that are found by the same, or twice as many messages in which
+// it is found, are one costDoubled more.
 const (
 	costKey     = 1
-	costLiteral = 10 // and more for a short one, and more in the body
+	costLiteral = 10 // of longLiteral bytes or more
+	costBody    = 20 // of a literal in the body, which has to be read, beyond that of the literal
 	costPresent = 40
 	costLabel   = 60
-	costAtom    = 80
+	costAtom    = 200
+
+	costDoubled = 4
+	longLiteral = 8 // a literal of one byte less is taken to be in twice as many messages
 )
 
 func (t *trigger) isZero() bool { return t.cost == 0 }
 
 // either joins the triggers of alternatives.
-func (t *trigger) either(other trigger) {
+func (t *trigger) either(other *trigger) {
 	t.cost = max(t.cost, other.cost)
 	t.keys = append(t.keys, other.keys...)
 	t.literals = append(t.literals, other.literals...)
@@ -38,92 +45,90 @@ func (t *trigger) either(other trigger) {
 	t.atoms = append(t.atoms, other.atoms...)
 }
 
-// triggerOf returns the best trigger of a condition, or of its opposite.
-func (k *code) triggerOf(n *node, opposite bool) trigger {
-	op := n.op
-	if opposite && op == And {
-		op = Or
-	} else if opposite && op == Or {
-		op = And
+// A census counts the rules of a set that could be found by a needle. What many rules have in common, such as the word "order",
+// does not tell them apart, and is likely to be in many messages as well.
+type census map[needle]tally
+
+type tally struct {
+	rules int32
+	last  int32 // the last rule that was counted
+}
+
+func takeCensus(clues []clue) census {
+	c := census{}
+	for i := range clues {
+		rule := int32(i)
+		clues[i].eachNeedle(func(n needle) {
+			if t := c[n]; t.rules == 0 || t.last != rule {
+				c[n] = tally{t.rules + 1, rule}
+			}
+		})
 	}
-	switch op {
+	return c
+}
+
+// triggers chooses the trigger of each rule.
+func (k *code) triggers(clues []clue) []trigger {
+	c := takeCensus(clues)
+	chosen := make([]trigger, len(clues))
+	for i := range clues {
+		chosen[i] = k.choose(c, &clues[i])
+	}
+	return chosen
+}
+
+// choose returns the best trigger that a clue leaves open.
+func (k *code) choose(c census, from *clue) trigger {
+	var chosen trigger
+	switch from.op {
 	case And:
-		var best trigger
-		for i := range n.children {
-			t := k.triggerOf(&n.children[i], opposite)
-			if best.isZero() || !t.isZero() && t.cost < best.cost {
-				best = t
+		for i := range from.parts {
+			if one := k.choose(c, &from.parts[i]); chosen.isZero() || one.cost < chosen.cost {
+				chosen = one
 			}
 		}
-		return best
+		return chosen
 	case Or:
-		var all trigger
-		for i := range n.children {
-			t := k.triggerOf(&n.children[i], opposite)
-			if t.isZero() {
-				return t
-			}
-			all.either(t)
+		for i := range from.parts {
+			one := k.choose(c, &from.parts[i])
+			chosen.either(&one)
 		}
-		return all
-	case Not:
-		return k.triggerOf(&n.children[0], !opposite)
+		return chosen
 	}
-	if opposite {
-		return trigger{}
+	text := sourceText{from.id, from.text}
+	switch from.kind {
+	case aKey:
+		chosen.keys = []sourceText{text}
+	case aLiteral:
+		chosen.literals = []sourceText{text}
+	case anyText:
+		chosen.present = []int32{from.id}
+	case aTrueAtom:
+		chosen.atoms = []int32{from.id}
+	case noNeedle:
+		return chosen
 	}
-	if t := k.atoms[n.atom].trigger; !t.isZero() {
-		return t
-	}
-	return trigger{cost: costAtom, atoms: []int32{n.atom}}
+	chosen.cost = k.cost(c, from.needle)
+	return chosen
 }
 
-// textTrigger is the trigger of a leaf that matches the texts of a source; the zero trigger when there is none.
-func (k *code) textTrigger(id int32, how Match, values []string) trigger {
-	var t trigger
-	for _, value := range values {
-		var one trigger
-		switch how {
-		case Is:
-			one = k.keyTrigger(id, value)
-		case Contains:
-			one = k.literalTrigger(id, oneLiteral(value))
-		case Wildcard:
-			one = k.literalTrigger(id, oneLiteral(wildcardLiteral(value)))
-		case Regex:
-			one = k.literalTrigger(id, requiredLiterals(value))
+func (k *code) cost(c census, n needle) int {
+	shared := costDoubled * (bits.Len32(uint32(c[n].rules)) - 1)
+	switch n.kind {
+	case aKey:
+		if from := k.sources[n.id].from; from == fromLabels || from == fromAccount {
+			return costLabel + shared
 		}
-		if one.isZero() {
-			return one
+		return costKey + shared
+	case aLiteral:
+		cost := costLiteral + costDoubled*max(0, longLiteral-len(n.text)) + shared
+		if k.sources[n.id].from == fromBody {
+			cost += costBody
 		}
-		t.either(one)
+		return cost
+	case anyText:
+		return costPresent + shared
+	default:
+		return costAtom
 	}
-	return t
-}
-
-func (k *code) keyTrigger(id int32, value string) trigger {
-	src := &k.sources[id]
-	if src.from == fromBody || src.from == fromBodyLine {
-		return k.literalTrigger(id, oneLiteral(value))
-	}
-	cost := costKey
-	if src.from == fromLabels || src.from == fromAccount {
-		cost = costLabel
-	}
-	return trigger{cost: cost, keys: []sourceText{{id, src.fold(value)}}}
-}
-
-func (k *code) literalTrigger(id int32, literals []string) trigger {
-	if len(literals) == 0 {
-		return trigger{}
-	}
-	t := trigger{cost: costLiteral + max(0, 8-shortest(literals))}
-	if from := k.sources[id].from; from == fromBody || from == fromBodyLine {
-		t.cost += 10
-		id = k.source(textSource{from: fromBody}) // both have the same normal form
-	}
-	for _, literal := range literals {
-		t.literals = append(t.literals, sourceText{id, literal})
-	}
-	return t
 }
