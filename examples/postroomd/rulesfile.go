@@ -27,9 +27,19 @@ func rewriteRules(path, before, text string) error {
 	}
 	err = replaceFile(path, []byte(text))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = os.WriteFile(path, []byte(text), 0o600)
+		err = makeFile(path, []byte(text))
 	}
 	return err
+}
+
+// makeFile writes a file that is not there; one that somebody makes meanwhile is an error.
+func makeFile(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Sync(), file.Close())
 }
 
 // putBack leaves the rules file as it was before a change that came to nothing, unless a person has edited it since. existed reports
