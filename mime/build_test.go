@@ -218,6 +218,14 @@ func TestBuildLongName(t *testing.T) {
 	require.Equal(t, o.From, m.From)
 }
 
+// A line that was folded already is folded again, also where it is shorter than the name of its field.
+func TestBuildLongAddresses(t *testing.T) {
+	long := mime.Address{Name: "\u00c4", Email: strings.Repeat("a", 50) + "@example.com"}
+	raw, err := (&mime.Outgoing{From: []mime.Address{bob}, To: []mime.Address{bob}, ReceiptTo: []mime.Address{long, long}, Text: "x"}).Build()
+	require.NoError(t, err)
+	requireLines(t, raw)
+}
+
 func TestRawURL(t *testing.T) {
 	require.Equal(t, "-_8", mime.RawURL([]byte{0xfb, 0xff}))
 }

@@ -32,6 +32,7 @@ func wordRoom(name string) int {
 func fold(name, value string) []byte {
 	out := []byte(name + ":")
 	line := len(out)
+	empty := line // what a line has before anything of the value
 	for chunk := " " + value; chunk != ""; {
 		end := len(chunk) - len(strings.TrimLeft(chunk, " "))
 		if i := strings.IndexByte(chunk[end:], ' '); i >= 0 {
@@ -39,9 +40,9 @@ func fold(name, value string) []byte {
 		} else {
 			end = len(chunk)
 		}
-		if line+end > softLine && (line > len(name)+1 || strings.HasPrefix(chunk, " =?")) {
+		if line+end > softLine && (line > empty || strings.HasPrefix(chunk, " =?")) {
 			out = append(out, "\r\n"...)
-			line = 0
+			line, empty = 0, 0
 		}
 		out = append(out, chunk[:end]...)
 		line += end
