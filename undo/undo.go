@@ -51,6 +51,13 @@ type Mailbox interface {
 	Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error)
 }
 
+// An Identifier is a [Mailbox] that compares the provider's id of an action's message with the one that was decided about
+// ([postroom.Action].ProviderMessageID). An undo changes no other message.
+type Identifier interface {
+	// Identify returns an error if the two differ.
+	Identify(ctx context.Context, action postroom.Action) error
+}
+
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
 // [Register].
 type Config struct {
