@@ -139,7 +139,7 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if err := l.checkRequest(tx, p, r); err != nil {
+	if err := l.checkRequest(ctx, tx, p, r); err != nil {
 		return postroom.Action{}, err
 	}
 	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(queue.Now(tx))
@@ -253,6 +253,7 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *app
 		if proven, err := l.proven(ctx, tx, p); err != nil || proven {
 			return []string{"it was asked for under another key"}, err
 		}
+		return nil, unprovenError("renew the approval of", p.ID)
 	case signedWrong:
 	}
 	return nil, alteredError("renew the approval of", p.ID)
@@ -277,16 +278,23 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	case r == nil || p.State != postroom.ActionApprovedPending:
 		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
 	}
-	return l.checkGenuine(&p, r)
+	return l.checkGenuine(ctx, db, &p, r)
 }
 
 // checkGenuine returns an error if the request is not the one that was made.
-func (l *Ledger) checkGenuine(p *permitRow, r *approvalRow) error {
+func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *approvalRow) error {
 	switch l.checkSigned(r.Digest, p.requested(r)) {
 	case signedRight:
 		return nil
 	case signedByAnotherKey:
-		return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
+		proven, err := l.proven(ctx, q, p)
+		switch {
+		case err != nil:
+			return err
+		case proven:
+			return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
+		}
+		return fmt.Errorf("safety: action %s: %w: %w", p.ID, ErrApprovalVoid, unprovenError("approve", p.ID))
 	case signedWrong:
 	}
 	return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrApprovalVoid, ErrAltered)
@@ -303,11 +311,11 @@ func (l *Ledger) mayAnswer(approver string) error {
 }
 
 // checkRequest returns an error if the action's request cannot be approved now.
-func (l *Ledger) checkRequest(tx queue.Tx, p *permitRow, r *approvalRow) error {
+func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
 	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
 	}
-	if err := l.checkGenuine(p, r); err != nil {
+	if err := l.checkGenuine(ctx, tx, p, r); err != nil {
 		return err
 	}
 	a, err := p.value()

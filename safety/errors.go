@@ -81,6 +81,10 @@ func alteredError(op, actionID string) error {
 	return fmt.Errorf("safety: %s action %s: %w: reject it", op, actionID, ErrAltered)
 }
 
+func unprovenError(op, actionID string) error {
+	return fmt.Errorf("safety: %s action %s: %w, or signed with a key that is not known: reject it, or name the key among the old ones", op, actionID, ErrAltered)
+}
+
 func notFound(what, id string) error {
 	return fmt.Errorf("safety: %s %q: %w", what, id, postroom.ErrNotFound)
 }

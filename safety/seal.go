@@ -190,12 +190,12 @@ func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason s
 
 // proven reports whether the log vouches for the decision, and the action is what was decided: then a person who is asked about
 // it is shown what would be done. It reads the whole log, for what no key of the ledger's has sealed.
-func (l *Ledger) proven(ctx context.Context, tx queue.Tx, p *permitRow) (bool, error) {
+func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (bool, error) {
 	if !p.coherent() {
 		return false, nil
 	}
 	var digests []string
-	if err := dbquery.Select(ctx, tx, &digests, selectDecisionDigests, p.DecisionID); err != nil {
+	if err := dbquery.Select(ctx, q, &digests, selectDecisionDigests, p.DecisionID); err != nil {
 		return false, fmt.Errorf("safety: look for the decision of action %s in the log: %w", p.ID, err)
 	}
 	parts := append([]string{auditDecision}, p.decided.parts()...)
