@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -233,7 +234,7 @@ func TestAMoveDoesNotLaunder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, keyed(1))
 		for _, set := range []string{`message_id = 'another'`, `type = 'delete'`, `parameters_json = '{"to":"mallory@example.com"}'`, `content_sha256 = '` + otherHash + `'`, `rev = 7`} {
-			for name, go_on := range map[string]func(id string) error{
+			for name, goOn := range map[string]func(id string) error{
 				"reject": func(id string) error { _, err := d.reject(id, "ann", ""); return err },
 				"cancel": func(id string) error { return d.cancel(id, "no") },
 			} {
@@ -244,7 +245,7 @@ func TestAMoveDoesNotLaunder(t *testing.T) {
 					return err
 				})
 				require.NoError(t, err)
-				require.NoError(t, go_on(id), name)
+				require.NoError(t, goOn(id), name)
 				d.requireFault(t, id, name+" "+set)
 				d.exec(`DELETE FROM audit_entries`)
 				d.exec(`UPDATE audit_lanes SET entries = 0, mac = '', seal = ''`)
@@ -317,7 +318,7 @@ func TestTheShareIsOfMessages(t *testing.T) {
 			msg := message("a@example.com")
 			for i, action := range []postroom.ActionType{postroom.MarkRead, postroom.Star, postroom.Archive, postroom.None} {
 				dec := rule(action, "")
-				dec.Key = fmt.Sprint(i)
+				dec.Key = strconv.Itoa(i)
 				d.record(msg, dec)
 			}
 			batch := rule(postroom.Archive, "")
@@ -344,7 +345,7 @@ func TestAReplayNeedsTheWholeLog(t *testing.T) {
 			`UPDATE audit_entries SET mac = '0badkey0:0', note = 'x' WHERE subject_id = $1 AND note IN ('executing', 'completed')`,
 		} {
 			id := d.forwarded()
-			d.exec(`CREATE TABLE saved AS SELECT * FROM actions`)
+			d.exec(`CREATE TABLE saved AS SELECT id, state, seal, job_id, executed_at, undo_hint_json, turn, rev, updated_at FROM actions`)
 			_, err := d.start(id, "job-1")
 			require.NoError(t, err)
 			require.NoError(t, d.complete(id, postroom.UndoHint{Irreversible: true}))

@@ -104,7 +104,7 @@ func (r *recentReader) reached(e *AuditEntry) bool {
 	}
 	r.p.Started = r.p.Started || e.Rev > r.p.Rev
 	if e.Rev == r.p.Rev {
-		r.found = r.l.keys.check(e.Digest, append([]string{auditAction}, r.p.actionRow.parts()...)) == signedRight
+		r.found = r.l.keys.check(e.Digest, append([]string{auditAction}, r.p.parts()...)) == signedRight
 	}
 	return e.Rev <= r.p.Rev
 }

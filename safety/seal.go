@@ -236,5 +236,5 @@ func (l *Ledger) noteSuspect(ctx context.Context, tx queue.Tx, p *permitRow, op 
 
 // logFault keeps it in the log that an action was found to be altered, when something was to be done with it.
 func (l *Ledger) logFault(ctx context.Context, tx queue.Tx, p *permitRow, op string) error {
-	return l.log(ctx, tx, l.entry(auditFault, p.AccountID, p.ID, p.Rev, op, p.actionRow.parts()))
+	return l.log(ctx, tx, l.entry(auditFault, p.AccountID, p.ID, p.Rev, op, p.parts()))
 }

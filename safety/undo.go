@@ -68,7 +68,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	if l.keys.check(p.Seal.String, append([]string{auditAction}, p.actionRow.parts()...)) != signedRight {
+	if l.keys.check(p.Seal.String, append([]string{auditAction}, p.parts()...)) != signedRight {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says, or was signed with a key that is not known", originalID, ErrAltered)
 	}
 	live, err := l.LiveUndoTx(ctx, tx, originalID)
@@ -124,7 +124,7 @@ func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, orig
 	if err := l.log(ctx, tx, l.entryOfLink(original.AccountID, &link)); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.insertActionRow(ctx, tx, undo, turn, &p.decided.decisionRow)
+	return l.insertActionRow(ctx, tx, undo, turn, &p.decisionRow)
 }
 
 // checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.

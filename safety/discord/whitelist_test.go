@@ -39,9 +39,9 @@ func TestTheWhitelistIsSigned(t *testing.T) {
 			"another name": func() { exec(`UPDATE discord_whitelist SET name = 'boss'`) },
 			"one who was once": func() {
 				set(append(listed, discord.Person{UserID: mallory.ID, Name: "mallory"})...)
-				exec(`CREATE TABLE kept AS SELECT * FROM discord_whitelist WHERE name = 'mallory'`)
+				exec(`CREATE TABLE kept AS SELECT user_id, name, added_at, signature FROM discord_whitelist WHERE name = 'mallory'`)
 				set(listed...)
-				exec(`INSERT INTO discord_whitelist SELECT * FROM kept`)
+				exec(`INSERT INTO discord_whitelist SELECT user_id, name, added_at, signature FROM kept`)
 			},
 			"unsigned": func() { exec(`UPDATE discord_whitelist SET signature = ''`) },
 		} {
