@@ -93,6 +93,13 @@ func TestAForgedSealUndoesNothing(t *testing.T) {
 			_, err := d.startUndo(a.ID, "job-1")
 			require.ErrorIs(t, err, ErrAltered, set)
 		}
+		a := d.completed()
+		past, err := d.ledger.History(t.Context(), a.AccountID, a.MessageID)
+		require.NoError(t, err)
+		require.Len(t, past, 1)
+		d.exec(`UPDATE actions SET undo_hint_json = '{"inverse_action":"trash"}' WHERE id = $1`, a.ID)
+		_, err = d.ledger.History(t.Context(), a.AccountID, a.MessageID)
+		require.ErrorIs(t, err, ErrAltered, "nor does another action of the message go by it")
 		undo, err := d.startUndo(d.completed().ID, "job-1")
 		require.NoError(t, err)
 		d.exec(`UPDATE actions SET message_id = 'another' WHERE id = $1`, undo.ID)

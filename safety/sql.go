@@ -145,7 +145,7 @@ WHERE message_turns.account_id = $1
   AND message_turns.message_id = $2`
 
 	selectHistory = `
-SELECT ` + actionColumns + `, COALESCE(action_links.effect_action_id, '') AS undoes
+SELECT ` + actionColumns + `, COALESCE(action_links.effect_action_id, '') AS undoes, COALESCE(actions.seal, '') AS seal
 FROM actions
 LEFT JOIN action_links ON action_links.cause_action_id = actions.id AND action_links.relation = 'undo_of'
 WHERE actions.account_id = $1

@@ -68,7 +68,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	if l.keys.check(p.Seal.String, append([]string{auditAction}, p.parts()...)) != signedRight {
+	if !l.isDone(&p.actionRow, p.Seal.String) {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says, or was signed with a key that is not known", originalID, ErrAltered)
 	}
 	live, err := l.LiveUndoTx(ctx, tx, originalID)
