@@ -92,9 +92,13 @@ func (s ActionState) Final() bool {
 
 // An Action is one entry of the ledger: one change to one message, to be carried out or carried out.
 type Action struct {
-	ID         string
-	AccountID  string
-	MessageID  string // ours
+	ID        string
+	AccountID string
+	MessageID string // ours
+	// ProviderMessageID is the provider's id of the message, as it was when it was decided: nothing else is to be changed. Empty if it
+	// is not known.
+	ProviderMessageID string
+
 	DecisionID string
 	Type       ActionType
 	Parameters Parameters

@@ -65,6 +65,9 @@ type Decision struct {
 	Key string
 }
 
+// BatchKeyPrefix is what the keys of decisions begin with that a batch makes about mail from before, and not about mail that came.
+const BatchKeyPrefix = "apply:"
+
 // Explanations are the reasons of a decision, for people.
 type Explanations struct {
 	SalientFeatures        []string      `json:"salient_features"`

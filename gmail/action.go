@@ -173,6 +173,9 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 		return outcome{}, err
 	}
 	known, err := j.Store.messageCopy(ctx, a.AccountID, a.MessageID)
+	if err == nil {
+		err = sameMessage(known.ProviderID, a)
+	}
 	if err != nil {
 		return outcome{}, err
 	}
@@ -200,6 +203,15 @@ func (j *jobs) perform(ctx context.Context, w *queue.Work[ActionPayload], a post
 	}
 	done.known = known
 	return done, err
+}
+
+// sameMessage returns an error if Gmail's id of an action's message is not the one that was decided about. It never changes.
+func sameMessage(providerID string, a postroom.Action) error {
+	if a.ProviderMessageID == "" || a.ProviderMessageID == providerID {
+		return nil
+	}
+	return &Error{Op: "action " + a.ID, Class: ClassInvalid, Err: fmt.Errorf(
+		"message %s was %s at Gmail when it was decided about, and is %s in the database now: it was altered there", a.MessageID, a.ProviderMessageID, providerID)}
 }
 
 // kindOf returns the kind of an action that this job carries out. The decision has been checked when it was made; the host may

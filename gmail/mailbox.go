@@ -41,6 +41,16 @@ func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postr
 	return m.Apply(ctx, accountID, messageID, postroom.LabelChange{})
 }
 
+// Identify returns an error if Gmail's id of the message is another one than it was when it was decided about, which never happens unless
+// somebody alters the database.
+func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {
+	id, err := m.store.providerID(ctx, a.AccountID, a.MessageID)
+	if err == nil {
+		err = sameMessage(id, a)
+	}
+	return Verdict(err)
+}
+
 // Apply changes the labels of a message at Gmail, the trash included, and returns the labels afterwards. It may make several
 // calls, and can be repeated after a failure. An empty change only reads.
 func (m *Mailbox) Apply(ctx context.Context, accountID, messageID string, change postroom.LabelChange) (postroom.Image, error) {

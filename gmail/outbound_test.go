@@ -368,3 +368,20 @@ func TestLineBreaksInTheOriginal(t *testing.T) {
 	messages, _ := mallory.got()
 	require.Empty(t, messages)
 }
+
+// TestOnlyTheMessageThatWasDecidedAboutIsSentOn, though the database says that it is another one at Gmail.
+func TestOnlyTheMessageThatWasDecidedAboutIsSentOn(t *testing.T) {
+	w := newWorld(t)
+	bob := w.inbox("bob@example.com")
+	message, arrived := w.letter(question)
+	a := forward(message, "bob@example.com")
+	a.ProviderMessageID = "of another message"
+	done, job := w.carryOut(a)
+	require.Equal(t, postroom.ActionFailed, done.State)
+	require.Contains(t, done.Error, "it was altered there")
+	require.Nil(t, job)
+	a.ProviderMessageID = arrived.ID
+	done, _ = w.carryOut(a)
+	require.Equal(t, postroom.ActionCompleted, done.State, done.Error)
+	require.Contains(t, bob.one().Text, "At five?")
+}

@@ -175,6 +175,9 @@ func (o *Outbox) compose(ctx context.Context, client *Client, a postroom.Action,
 	if errors.Is(err, postroom.ErrNotFound) {
 		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
 	}
+	if err == nil {
+		err = sameMessage(msg.ProviderID, a)
+	}
 	if err != nil {
 		return nil, err
 	}

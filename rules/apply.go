@@ -50,7 +50,7 @@ type Applied struct {
 }
 
 // BatchKey is what the keys of the decisions of a batch begin with; see [ApplyConfig].Batch.
-func BatchKey(batch string) string { return "apply:" + batch + ":" }
+func BatchKey(batch string) string { return postroom.BatchKeyPrefix + batch + ":" }
 
 // applyBatch is how many messages are recorded in a transaction.
 const applyBatch = 100

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -87,7 +88,7 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 	if r.Reasons, err = encode("reasons", reasons); err != nil {
 		return err
 	}
-	r.Digest = l.keys.sign(p.requested(&r))
+	r.Digest = l.seal(p.requested(&r))
 	_, err = tx.ExecContext(ctx, insertApproval, r.ID, a.ID, r.Reasons, r.Digest, r.RequestedAt, r.ExpiresAt)
 	if err != nil {
 		return fmt.Errorf("safety: ask for approval of action %s: %w", a.ID, err)
@@ -138,12 +139,12 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if err := l.checkRequest(tx, p, r); err != nil {
+	if err := l.checkRequest(ctx, tx, p, r); err != nil {
 		return postroom.Action{}, err
 	}
 	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(queue.Now(tx))
 	p.RequestedAt, p.ExpiresAt = r.RequestedAt, r.ExpiresAt
-	seal := l.keys.sign(p.sealed(sealApproved, ""))
+	seal := l.seal(p.sealed(sealApproved, ""))
 	a, err := l.move(ctx, tx, actionID, change{op: "approve", to: postroom.ActionQueued, seal: &seal})
 	if err != nil {
 		return postroom.Action{}, err
@@ -167,12 +168,15 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
-	p, err := readPermit(ctx, tx, actionID)
+	p, err := l.permit(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	if p.State == postroom.ActionQueued && p.ApprovalID != "" {
 		return l.tooLate(ctx, tx, actionID, "reject")
+	}
+	if err := l.noteSuspect(ctx, tx, p, "reject"); err != nil {
+		return postroom.Action{}, err
 	}
 	reason := "rejected by " + approver
 	if why != "" {
@@ -188,8 +192,22 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 }
 
 // Hold makes a queued action wait for approval, for the reason given. The job that was to execute the action must end in the
-// same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves.
+// same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves. An
+// action that was altered in the database is [ErrAltered], and nothing is written: a person would be asked about something else.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
+	p, err := l.permit(ctx, tx, actionID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if p.State == postroom.ActionQueued {
+		if suspect, err := l.suspect(ctx, tx, p); err != nil || suspect {
+			return postroom.Action{}, cmp.Or(err, alteredError("hold", actionID))
+		}
+	}
+	return l.hold(ctx, tx, actionID, reason)
+}
+
+func (l *Ledger) hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
 	unsealed := ""
 	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending, seal: &unsealed})
 	if err != nil {
@@ -198,18 +216,19 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 	return a, l.ask(ctx, tx, a, []string{reason})
 }
 
-// Renew withdraws the request of a waiting action and makes a new one for the action as it is now, with a new expiry. Use it
-// when the request has expired or become void.
+// Renew withdraws the request of a waiting action and makes a new one, with a new expiry. Use it when the request has expired, or was
+// made under another key. An action or a request that was altered in the database is [ErrAltered]: a new request would sign what was
+// altered. Reject it.
 func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error {
 	p, r, err := l.request(ctx, tx, actionID, "renew the approval of")
 	if err != nil {
 		return err
 	}
-	a, err := p.value()
+	reasons, err := l.askedFor(ctx, tx, p, r)
 	if err != nil {
 		return err
 	}
-	old, err := r.value()
+	a, err := p.value()
 	if err != nil {
 		return err
 	}
@@ -221,7 +240,64 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 		_, err := l.tooLate(ctx, tx, actionID, "renew the approval of")
 		return err
 	}
-	return l.ask(ctx, tx, a, old.Reasons)
+	return l.ask(ctx, tx, a, reasons)
+}
+
+// askedFor returns the reasons of a request that is to be renewed, if nothing was altered since.
+func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) ([]string, error) {
+	switch l.checkSigned(r.Digest, p.requested(r)) {
+	case signedRight:
+		old, err := r.value()
+		return old.Reasons, err
+	case signedByAnotherKey:
+		if proven, err := l.proven(ctx, tx, p); err != nil || proven {
+			return []string{"it was asked for under another key"}, err
+		}
+		return nil, unprovenError("renew the approval of", p.ID)
+	case signedWrong:
+	}
+	return nil, alteredError("renew the approval of", p.ID)
+}
+
+// CheckRequest returns nil if the request for approval of an action that waits is what was asked, and its action and decision are what
+// they were then; otherwise [ErrApprovalVoid], or a [*StateError] if it does not wait. Show nobody a request as genuine that is not:
+// what is shown is in the database, and may have been altered there. [Ledger.Approve] checks the same.
+func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
+	db := l.cfg.DB.Reader()
+	if err := l.keys.load(ctx, db); err != nil {
+		return err
+	}
+	p, err := readPermit(ctx, db, actionID)
+	if err != nil {
+		return err
+	}
+	r, err := openRequest(ctx, db, actionID)
+	switch {
+	case err != nil:
+		return err
+	case r == nil || p.State != postroom.ActionApprovedPending:
+		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
+	}
+	return l.checkGenuine(ctx, db, &p, r)
+}
+
+// checkGenuine returns an error if the request is not the one that was made.
+func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *approvalRow) error {
+	switch l.checkSigned(r.Digest, p.requested(r)) {
+	case signedRight:
+		return nil
+	case signedByAnotherKey:
+		proven, err := l.proven(ctx, q, p)
+		switch {
+		case err != nil:
+			return err
+		case proven:
+			return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
+		}
+		return fmt.Errorf("safety: action %s: %w: %w", p.ID, ErrApprovalVoid, unprovenError("approve", p.ID))
+	case signedWrong:
+	}
+	return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrApprovalVoid, ErrAltered)
 }
 
 func (l *Ledger) mayAnswer(approver string) error {
@@ -235,12 +311,12 @@ func (l *Ledger) mayAnswer(approver string) error {
 }
 
 // checkRequest returns an error if the action's request cannot be approved now.
-func (l *Ledger) checkRequest(tx queue.Tx, p *permitRow, r *approvalRow) error {
+func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
 	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
 	}
-	if l.keys.check(r.Digest, p.requested(r)) != signedRight {
-		return fmt.Errorf("safety: action %s: %w: reject it, or ask again", p.ID, ErrApprovalVoid)
+	if err := l.checkGenuine(ctx, tx, p, r); err != nil {
+		return err
 	}
 	a, err := p.value()
 	if err != nil {
@@ -258,16 +334,24 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	var r approvalRow
-	err = dbquery.Get(ctx, tx, &r, selectRequest, actionID)
-	if err == nil && p.State == postroom.ActionApprovedPending {
-		return p, &r, nil
-	}
-	if err == nil || errors.Is(err, sql.ErrNoRows) {
+	r, err := openRequest(ctx, tx, actionID)
+	if err == nil && (r == nil || p.State != postroom.ActionApprovedPending) {
 		_, err = l.tooLate(ctx, tx, actionID, op)
-		return nil, nil, err
 	}
-	return nil, nil, fmt.Errorf("safety: %s action %s: %w", op, actionID, err)
+	return p, r, err
+}
+
+// openRequest reads the request that waits for an answer; nil if there is none.
+func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*approvalRow, error) {
+	var r approvalRow
+	err := dbquery.Get(ctx, q, &r, selectRequest, actionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, and no request
+	}
+	if err != nil {
+		return nil, fmt.Errorf("safety: read the request for approval of action %s: %w", actionID, err)
+	}
+	return &r, nil
 }
 
 // ApprovalsOf lists the requests for approval of one action, with their outcomes, oldest first.

@@ -138,9 +138,9 @@ func TestChangedParametersVoidTheRequest(t *testing.T) {
 				require.ErrorIs(t, err, ErrApprovalVoid)
 				require.Empty(t, d.executed)
 
-				require.NoError(t, d.renew(id))
-				_, err = d.approve(id, "ann")
-				require.NoError(t, err, "asked again, it is another request")
+				require.ErrorIs(t, d.renew(id), ErrAltered, "a new request would sign it")
+				_, err = d.reject(id, "ann", "odd")
+				require.NoError(t, err)
 			})
 		})
 	}

@@ -116,7 +116,7 @@ func TestTheLogShowsTampering(t *testing.T) {
 			"the settings":                {auditEvent, []string{"UPDATE safety_events SET why = '{}' WHERE kind = 'settings'"}},
 			"a stop that is gone":         {auditEvent, []string{"DELETE FROM safety_events WHERE kind = 'stopped'"}},
 			"a switch that is turned":     {"switch", []string{"UPDATE safety_switch SET stopped = 1"}},
-			"a row that is added":         {auditDecision, []string{"INSERT INTO decisions SELECT 'ffff', account_id, message_id, 'again', source, action_type, parameters_json, confidence, needs_approval, rationale, rule_id, rule_name, safe_mode, model, explanations_json, telemetry_json, sender, subject, created_at, rule_version FROM decisions LIMIT 1"}},
+			"a row that is added":         {auditDecision, []string{"INSERT INTO decisions SELECT 'ffff', account_id, message_id, 'again', source, action_type, parameters_json, confidence, needs_approval, rationale, rule_id, rule_name, safe_mode, model, explanations_json, telemetry_json, sender, subject, created_at, rule_version, provider_message_id FROM decisions LIMIT 1"}},
 			"an entry that is altered":    {"entry", []string{"UPDATE audit_entries SET note = 'completed' WHERE note = 'failed'"}},
 			"an entry and its row":        {"entry", append(action(s.failed, "state = 'canceled'"), "UPDATE audit_entries SET note = 'canceled' WHERE note = 'failed'")},
 			"an entry that is gone":       {"entry", []string{"DELETE FROM audit_entries WHERE note = 'failed'"}},

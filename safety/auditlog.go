@@ -29,6 +29,8 @@ const (
 	auditEvent    = "event"
 	auditBreaker  = "breaker"
 	auditReport   = "report"
+	auditLink     = "link"  // an undo and what it undoes; rev is 2 when it is void
+	auditFault    = "fault" // an action that was found to be altered
 )
 
 // An AuditEntry is one entry of the log.
@@ -37,10 +39,10 @@ type AuditEntry struct {
 	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
 	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker or report
+	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker, report, link or fault
 	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
 	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
-	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event
+	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event, what an undo undoes
 	Digest  string `db:"digest"     json:"digest"`         // the signature over the row
 	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
 
@@ -158,10 +160,19 @@ func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) e
 
 // parts are the columns of the row.
 func (r *actionRow) parts() []string {
-	return []string{
+	parts := []string{
 		r.ID, r.AccountID, r.MessageID, r.DecisionID, string(r.Type), r.Parameters, string(r.State), r.Error, strconv.FormatBool(r.UndoHint.Valid),
 		r.UndoHint.String, r.JobID, r.Content, stamp(r.CreatedAt), stamp(r.UpdatedAt), stamp(r.ExecutedAt), strconv.Itoa(r.Rev),
 	}
+	return withProvider(parts, r.ProviderID)
+}
+
+// withProvider adds the provider's id of the message to what is signed. Rows from before there was one are signed without.
+func withProvider(parts []string, id string) []string {
+	if id == "" {
+		return parts
+	}
+	return append(parts, id)
 }
 
 func (r *decisionRow) parts() []string {
@@ -169,10 +180,11 @@ func (r *decisionRow) parts() []string {
 	if r.Confidence.Valid {
 		known = strconv.FormatFloat(r.Confidence.Float64, 'g', -1, 64)
 	}
-	return []string{
+	parts := []string{
 		r.ID, r.AccountID, r.MessageID, r.Key, string(r.Source), string(r.Action), r.Parameters, known, strconv.FormatBool(r.NeedsApproval), r.Rationale, r.RuleID, r.RuleName,
 		r.RuleVersion, string(r.SafeMode), r.Model, r.Explanations, r.Telemetry, r.Sender, r.Subject, stamp(r.CreatedAt),
 	}
+	return withProvider(parts, r.ProviderID)
 }
 
 func (r *approvalRow) parts() []string {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 )
@@ -43,6 +44,7 @@ const (
 type version struct {
 	rev    int
 	digest string
+	states []byte // of an action, by rev: the number of the state, and 0 for a rev that is missing
 }
 
 // A verifier compares the ledger with its log.
@@ -53,6 +55,7 @@ type verifier struct {
 	known  []AuditHead
 	latest map[[2]string]version // by kind and id
 	began  time.Time             // the first entry
+	linked time.Time             // the first entry about a link
 	seen   int64                 // how many entries there were at least
 
 	switched *eventRow // the last stop or resumption
@@ -61,7 +64,9 @@ type verifier struct {
 // VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
 // once; entries that were altered or removed, from the end as well. What the log cannot show is a database that as a whole was put
 // back as it was once, unless heads has a later end of its chains: those of an [Audit] from before, which were kept elsewhere.
-// Turns, and when a link was void, are not in the log.
+// It also finds what was altered and then went on, which makes the log say the same as the row: an action is what its decision says,
+// whose entry is the only one; its states follow each other; and the ledger logs what it finds to be altered when it ends or refuses
+// an action. An entry under a key that is not known is a fault unless all before it are. Turns are not in the log.
 //
 // It reads one state of the database, and everything in it.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
@@ -142,6 +147,8 @@ func (v *verifier) run(ctx context.Context) error {
 		eachRow(ctx, v, selectActions, func(r *actionRow) { v.row(auditAction, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *actionRow) string { return r.ID }),
 		eachRow(ctx, v, selectRequests, func(r *approvalRow) { v.row(auditApproval, r.ID, r.Rev, r.RequestedAt, r.parts()) }, func(r *approvalRow) string { return r.ID }),
 		eachRow(ctx, v, selectReports, func(r *reportRow) { v.row(auditReport, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *reportRow) string { return r.ID }),
+		eachRow(ctx, v, selectIncoherent, v.incoherent, func(r *incoherentRow) string { return r.ID }),
+		eachRow(ctx, v, selectLinks, v.link, func(r *linkRow) string { return r.Cause }),
 		eachRow(ctx, v, selectAllBreakers, func(r *breakerRow) { v.row(auditBreaker, r.subject(), r.BreakerRev, r.OpenedAt, r.columns()) }, (*breakerRow).subject),
 		eachRow(ctx, v, selectAllEvents, v.event, func(r *eventRow) string { return r.ID }),
 	); err != nil {
@@ -180,12 +187,16 @@ func (v *verifier) lanes(ctx context.Context) error {
 }
 
 func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
-	before, n := "", int64(0)
+	before, n, known := "", int64(0), false
 	err := eachEntry(ctx, v.tx, lane.Lane, func(e AuditEntry) error {
 		where := fmt.Sprintf("%d:%d", e.Lane, e.Entry)
 		switch v.l.keys.check(e.MAC, e.signedParts(before)) {
 		case signedRight:
+			known = true
 		case signedByAnotherKey:
+			if known {
+				v.faultf("entry", where, "it is signed with a key that is not known, and those before it are not")
+			}
 			v.audit.OtherKey++
 		case signedWrong:
 			if e.Entry != n+1 {
@@ -208,6 +219,8 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 		v.faultf("head", where, "the chain had %d entries, and ends at %d: its end was removed or replaced", lane.Entries, n)
 	case fits == signedWrong:
 		v.faultf("head", where, "it was altered: entries at the end may be gone")
+	case fits == signedByAnotherKey && known:
+		v.faultf("head", where, "it is signed with a key that is not known, and the entries are not")
 	case fits == signedByAnotherKey:
 		v.audit.OtherKey++
 	}
@@ -225,10 +238,22 @@ func (v *verifier) entry(e *AuditEntry) {
 		v.began = e.At.Time
 	}
 	v.known = slices.DeleteFunc(v.known, func(h AuditHead) bool { return h == AuditHead{e.Lane, e.Entry, e.MAC} })
-	key := [2]string{e.Kind, e.Subject}
-	if has, ok := v.latest[key]; !ok || has.rev < e.Rev {
-		v.latest[key] = version{e.Rev, e.Digest}
+	switch {
+	case e.Kind == auditFault:
+		v.faultf(auditFault, e.Subject, "it had been altered when it came to %s it, on %s", e.Note, e.At.Format(time.RFC3339))
+		return
+	case e.Kind == auditLink && (v.linked.IsZero() || e.At.Before(v.linked)):
+		v.linked = e.At.Time
 	}
+	key := [2]string{e.Kind, e.Subject}
+	has, ok := v.latest[key]
+	if !ok || has.rev < e.Rev {
+		has.rev, has.digest = e.Rev, e.Digest
+	}
+	if e.Kind == auditAction {
+		has.follow(e.Rev, postroom.ActionState(e.Note))
+	}
+	v.latest[key] = has
 }
 
 // eachRow calls fn for all rows of a table, in the order of their ids.
@@ -252,6 +277,9 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 	if !ok {
 		counts := kind == auditAction || kind == auditApproval
 		later := kind == auditBreaker || kind == auditReport // they came into the log after the others
+		if kind == auditLink && (v.linked.IsZero() || created.Before(v.linked)) {
+			rev, later = 0, true
+		}
 		if later && rev == 0 || !later && (v.began.IsZero() || created.Before(v.began)) && (rev == 0 || !counts) {
 			v.audit.Before++
 			return
@@ -261,6 +289,9 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 	}
 	delete(v.latest, key)
 	v.audit.Rows++
+	if kind == auditAction {
+		v.states(id, last.states)
+	}
 	switch v.l.keys.check(last.digest, append([]string{kind}, parts...)) {
 	case signedRight:
 	case signedByAnotherKey:

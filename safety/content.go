@@ -53,7 +53,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		return nil // Start will find that
 	}
 	p.Content = sha256
-	if _, err := tx.ExecContext(ctx, setSeal, l.keys.sign(p.sealed(p.stage())), actionID); err != nil {
+	if _, err := tx.ExecContext(ctx, setSeal, l.seal(p.sealed(p.stage())), actionID); err != nil {
 		return fmt.Errorf("safety: content of action %s: %w", actionID, err)
 	}
 	return nil
@@ -65,10 +65,10 @@ func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, sha
 	if err != nil {
 		return err
 	}
-	without := l.keys.sign(p.requested(r))
+	without := l.seal(p.requested(r))
 	p.Content = sha256
 	var renamed approvalRow
-	err = dbquery.Get(ctx, tx, &renamed, renameRequest, l.keys.sign(p.requested(r)), r.ID, without)
+	err = dbquery.Get(ctx, tx, &renamed, renameRequest, l.seal(p.requested(r)), r.ID, without)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil

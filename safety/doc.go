@@ -42,16 +42,24 @@
 //
 // # What is permitted
 //
-// Each action that may be executed has a seal, an HMAC-SHA256 with [Config].Key over the action's account, message, kind and
-// parameters, the hash of what it sends, and its decision. The gate seals what it lets pass. Approve seals what a person
+// Each action that may be executed has a seal, an HMAC-SHA256 with [Config].Key over what is executed and what people are shown of it:
+// the action's account, message, kind and parameters, the hash of what it sends, and the whole of its decision, which has the
+// provider's id of the message, the sender and the subject. The gate seals what it lets pass. Approve seals what a person
 // approves, together with the request, the approver, the times and the expiry; the request itself is signed when it is made.
 // Start checks the seal against the rows as they are then, and replaces it by that of the job:
 //
 //   - What was altered, forged or copied from another action since has failed, with the reason. Nothing is executed.
-//   - An approval that was not used in time, or was given under a key that is gone, asks a person again.
+//   - What an attempt has begun goes on only under the seal of its job.
+//   - An approval that was not used in time asks a person again, and so does what has no seal of a known key, if the log vouches for
+//     its decision. What nothing vouches for has failed: a person would be shown what nobody has decided. [Config].OldKeys keep what
+//     was signed with a key from before.
 //   - An approval is used once: a row that is put back to queued has the seal of the job that has used it, and one that is put
-//     back whole was started once by the log.
-//   - What was completed is sealed with what it has done: StartUndo undoes nothing else.
+//     back whole was started once by the log. Before what a person has approved, or what cannot be taken back, the log must be whole
+//     from the last change of the action on; otherwise a person is asked again.
+//   - What was completed is sealed with what it has done: StartUndo undoes nothing else, and nothing twice.
+//
+// Hold and Renew refuse what was altered, which a new request would sign. [Ledger.CheckRequest] says whether what is shown is what was
+// asked. Whoever executes an action changes the message with [postroom.Action].ProviderMessageID, and no other.
 //
 // Of two answers the first stands. The other is a [*StateError] with the answer that was given.
 //
@@ -89,9 +97,10 @@
 //
 // # The log
 //
-// Each row that is written of decisions, actions, approvals, breakers, events and reports is in a log besides, which is a chain of signatures with
+// Each row that is written of decisions, actions, the links of undos, approvals, breakers, events and reports is in a log besides, which is a chain of signatures with
 // [Config].Key: [Ledger.VerifyAudit] finds what was altered, removed, added or put back since, and [Ledger.EachAuditEntry] reads the
-// log. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
+// log. What is found to be altered when an action is refused, rejected, canceled or fails is logged as well, since the entry about that end
+// says the same as the row. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
 // transaction wait. Who has the key can write another log; who has not can do no more than put the whole database back, which shows
 // if an [AuditHead] is kept elsewhere.
 //

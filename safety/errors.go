@@ -19,8 +19,8 @@ var (
 	ErrInvalidDecision = errors.New("invalid decision")
 	// ErrApprovalExpired reports that the request has expired; [Ledger.Renew] makes a new one.
 	ErrApprovalExpired = errors.New("the request for approval has expired")
-	// ErrApprovalVoid reports that the action or the request was altered since the request was made, or that it was made under
-	// another key; [Ledger.Renew] makes a new one.
+	// ErrApprovalVoid reports that the request cannot be approved as it is: it was made under another key, and [Ledger.Renew] makes a
+	// new one; or the action, its decision or the request was altered since, which matches [ErrAltered] as well.
 	ErrApprovalVoid = errors.New("the action or the request has changed since approval was asked for")
 	// ErrContentSet reports that the hash of what the action sends is recorded, and is another one.
 	ErrContentSet = errors.New("what the action sends is recorded already, and is something else")
@@ -29,7 +29,8 @@ var (
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job. errors.As finds the
 	// [*UndoneError], which has the undo.
 	ErrAlreadyUndone = errors.New("the action is already undone or being undone")
-	// ErrAltered reports that the action was altered in the database since it was completed; [Ledger.VerifyAudit] says more.
+	// ErrAltered reports that the action, its decision, its request for approval or its undo was altered in the database since the
+	// ledger has written it; [Ledger.VerifyAudit] says more. Nothing is to be done with it but to reject it.
 	ErrAltered = errors.New("the action was altered in the database")
 	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
@@ -75,6 +76,14 @@ func (e *UndoneError) Error() string {
 
 // Is matches [ErrAlreadyUndone].
 func (e *UndoneError) Is(target error) bool { return target == ErrAlreadyUndone }
+
+func alteredError(op, actionID string) error {
+	return fmt.Errorf("safety: %s action %s: %w: reject it", op, actionID, ErrAltered)
+}
+
+func unprovenError(op, actionID string) error {
+	return fmt.Errorf("safety: %s action %s: %w, or signed with a key that is not known: reject it, or name the key among the old ones", op, actionID, ErrAltered)
+}
 
 func notFound(what, id string) error {
 	return fmt.Errorf("safety: %s %q: %w", what, id, postroom.ErrNotFound)

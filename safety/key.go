@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,12 +29,17 @@ type keyring struct {
 	id  string // tells one key from another, and nothing of the key
 
 	signers sync.Pool
+
+	old []*keyring // of one key each, which check and do not sign
 }
 
-func newKeyring(configured []byte) *keyring {
+func newKeyring(configured []byte, old ...[]byte) *keyring {
 	k := &keyring{}
 	if configured != nil {
 		k.set(configured)
+	}
+	for _, key := range old {
+		k.old = append(k.old, newKeyring(key))
 	}
 	return k
 }
@@ -75,17 +81,23 @@ type signed int
 const (
 	signedWrong signed = iota // not over these parts
 	signedRight
-	signedByAnotherKey
+	signedByAnotherKey // that is not among the old ones either
 )
 
 func (k *keyring) check(signature string, parts []string) signed {
 	id, _, ok := strings.Cut(signature, ":")
-	switch {
-	case !ok:
+	if !ok {
 		return signedWrong
-	case id != k.id:
-		return signedByAnotherKey
-	case hmac.Equal([]byte(signature), []byte(k.sign(parts))):
+	}
+	signer := k
+	if id != k.id {
+		i := slices.IndexFunc(k.old, func(old *keyring) bool { return old.id == id })
+		if i < 0 {
+			return signedByAnotherKey
+		}
+		signer = k.old[i]
+	}
+	if hmac.Equal([]byte(signature), []byte(signer.sign(parts))) {
 		return signedRight
 	}
 	return signedWrong

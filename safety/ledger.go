@@ -71,6 +71,10 @@ type Config struct {
 	// guards against faults and against those who can write to the tables, but not against who can read the key there.
 	Key []byte
 
+	// OldKeys are keys from before, which check what they have signed, and sign nothing. What was signed with a key that is neither
+	// here nor in Key cannot be checked: it is not started, gone on with, renewed or undone. Default nil: there are none.
+	OldKeys [][]byte
+
 	// ApprovalExpiry is the time within which a request can be approved, and after that the time within which the approved
 	// action must start. Default 7 days; bounds 1 minute to 365 days.
 	ApprovalExpiry time.Duration
@@ -85,7 +89,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ApprovalExpiry == 0 {
 		c.ApprovalExpiry = defaultExpiry
 	}
-	c.Approvers, c.Key = slices.Clone(c.Approvers), slices.Clone(c.Key)
+	c.Approvers, c.Key, c.OldKeys = slices.Clone(c.Approvers), slices.Clone(c.Key), slices.Clone(c.OldKeys)
+	for i, key := range c.OldKeys {
+		c.OldKeys[i] = slices.Clone(key)
+	}
 	return c, c.validate()
 }
 
@@ -104,6 +111,11 @@ func (c *Config) validate() error {
 	}
 	if c.Key != nil && len(c.Key) < minKey {
 		faults = append(faults, fmt.Errorf("safety: Config.Key has %d bytes; give at least %d that nobody can guess, or leave it out", len(c.Key), minKey))
+	}
+	for i, key := range c.OldKeys {
+		if len(key) < minKey {
+			faults = append(faults, fmt.Errorf("safety: Config.OldKeys[%d] has %d bytes; a key has at least %d", i, len(key), minKey))
+		}
 	}
 	for i, name := range c.Approvers {
 		if strings.TrimSpace(name) == "" {
@@ -128,7 +140,7 @@ func NewLedger(cfg Config) (*Ledger, error) {
 	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
-	return &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key)}, nil
+	return &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key, cfg.OldKeys...)}, nil
 }
 
 //go:embed migrations

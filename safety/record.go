@@ -125,7 +125,7 @@ func (l *Ledger) insert(
 		}
 		return first, false, nil
 	}
-	action.AccountID, action.MessageID = msg.AccountID, msg.ID
+	action.AccountID, action.MessageID, action.ProviderMessageID = msg.AccountID, msg.ID, decision.ProviderID
 	action.Type, action.Parameters = d.Action, d.Parameters
 	action, err = l.insertActionRow(ctx, tx, action, 0, decision)
 	return action, true, err
@@ -157,17 +157,17 @@ func insertDecisionRow(
 		Action: postroom.ActionType(dbvalue.Clean(string(d.Action))), Parameters: parameters, Confidence: confidence(d),
 		NeedsApproval: verdict.RequiresApproval, Rationale: dbvalue.Clean(d.Rationale), RuleID: dbvalue.Clean(d.RuleID),
 		RuleName: dbvalue.Clean(d.RuleName), RuleVersion: dbvalue.Clean(d.RuleVersion), SafeMode: postroom.SafeMode(dbvalue.Clean(string(d.SafeMode))),
-		Model: dbvalue.Clean(d.Model), Explanations: explanations, Telemetry: telemetry, Sender: dbvalue.Clean(strings.ToLower(msg.From.Email)),
+		ProviderID: dbvalue.Clean(msg.ProviderID), Model: dbvalue.Clean(d.Model), Explanations: explanations, Telemetry: telemetry, Sender: dbvalue.Clean(strings.ToLower(msg.From.Email)),
 		Subject: dbvalue.Clean(msg.Subject), CreatedAt: dbtime.Of(dbtime.Truncate(queue.Now(tx))),
 	}
 	n, err := dbquery.Exec(ctx, tx, insertDecision, row.ID, row.AccountID, row.MessageID, row.Key, string(row.Source), string(row.Action),
 		row.Parameters, row.Confidence, dbvalue.Number(row.NeedsApproval), row.Rationale, row.RuleID, row.RuleName, row.RuleVersion,
-		string(row.SafeMode), row.Model, row.Explanations, row.Telemetry, row.Sender, row.Subject, row.CreatedAt)
+		string(row.SafeMode), row.Model, row.Explanations, row.Telemetry, row.Sender, row.Subject, row.CreatedAt, row.ProviderID)
 	return &row, n == 1, err
 }
 
-// insertActionRow inserts the action with the number of its turn, 0 for none, and adds it to the log, with its decision if that is
-// new. One that is queued or completed at once is sealed.
+// insertActionRow inserts the action with the number of its turn, 0 for none, and adds it to the log, with its decision unless that
+// is another's. One that is queued, begun or completed at once is sealed.
 func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, turn int64, decision *decisionRow) (postroom.Action, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
@@ -186,13 +186,11 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	}
 	entry := l.entryOfAction(&row)
 	seal := ""
-	switch a.State {
+	switch p := (permitRow{actionRow: row, decided: decided{*decision}}); a.State {
 	case postroom.ActionQueued:
-		p := permitRow{actionRow: row, decided: decided{
-			Source: string(decision.Source), Decided: string(decision.Action), DecidedWith: decision.Parameters, Rationale: decision.Rationale,
-			RuleID: decision.RuleID, RuleVersion: decision.RuleVersion, Model: decision.Model,
-		}}
-		seal = l.keys.sign(p.sealed(sealGate, ""))
+		seal = l.seal(p.sealed(sealGate, ""))
+	case postroom.ActionExecuting:
+		seal = l.seal(p.sealed(sealStarted, a.JobID))
 	case postroom.ActionCompleted:
 		seal = entry.Digest
 	}
@@ -201,7 +199,7 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}
-	if decision == nil {
+	if IsUndo(a.Type) { // its decision is that of what it undoes
 		return a, l.log(ctx, tx, entry)
 	}
 	return a, l.log(ctx, tx, l.entry(auditDecision, decision.AccountID, decision.ID, 1, string(decision.Source), decision.parts()), entry)
@@ -217,7 +215,7 @@ func newActionRow(a postroom.Action) (r actionRow, err error) {
 	}
 	r = actionRow{
 		ID: a.ID, AccountID: a.AccountID, MessageID: a.MessageID, DecisionID: a.DecisionID, Type: postroom.ActionType(dbvalue.Clean(string(a.Type))),
-		State: a.State, Error: a.Error, JobID: a.JobID, CreatedAt: at(a.CreatedAt), UpdatedAt: at(a.UpdatedAt), ExecutedAt: at(a.ExecutedAt), Rev: 1,
+		ProviderID: a.ProviderMessageID, State: a.State, Error: a.Error, JobID: a.JobID, CreatedAt: at(a.CreatedAt), UpdatedAt: at(a.UpdatedAt), ExecutedAt: at(a.ExecutedAt), Rev: 1,
 	}
 	if r.Parameters, err = encode("parameters", a.Parameters); err != nil {
 		return r, err

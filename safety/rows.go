@@ -74,12 +74,13 @@ type actionRow struct {
 	UpdatedAt  dbtime.Time          `db:"action.updated_at"`
 	ExecutedAt dbtime.Time          `db:"action.executed_at"`
 	Rev        int                  `db:"action.rev"`
+	ProviderID string               `db:"action.provider_message_id"` // of the decision
 }
 
 func (r *actionRow) value() (postroom.Action, error) {
 	a := postroom.Action{
 		ID: r.ID, AccountID: r.AccountID, MessageID: r.MessageID, DecisionID: r.DecisionID, Type: r.Type, State: r.State,
-		Error: r.Error, JobID: r.JobID, ContentSHA256: r.Content, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, ExecutedAt: r.ExecutedAt.Time,
+		ProviderMessageID: r.ProviderID, Error: r.Error, JobID: r.JobID, ContentSHA256: r.Content, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, ExecutedAt: r.ExecutedAt.Time,
 	}
 	if err := decode("parameters of action "+a.ID, r.Parameters, &a.Parameters); err != nil {
 		return a, err
@@ -126,6 +127,7 @@ type decisionRow struct {
 	Sender        string              `db:"decision.sender"`
 	Subject       string              `db:"decision.subject"`
 	CreatedAt     dbtime.Time         `db:"decision.created_at"`
+	ProviderID    string              `db:"decision.provider_message_id"` // empty: the host gave none, or it is from before
 }
 
 func (r *decisionRow) value() (DecisionRecord, error) {

@@ -76,6 +76,12 @@ func sameParameters(rule, decided postroom.Parameters, labels []string) bool {
 	return true
 }
 
+// sameText is sameJSON of two texts.
+func sameText(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && sameJSON(x, y)
+}
+
 func sameJSON(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

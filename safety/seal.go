@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -21,6 +22,9 @@ const (
 	sealApproved = "approved by a person"
 	sealStarted  = "started by a job"
 )
+
+// sealVersion begins what is signed over the whole of [permitRow.permitted]: what was signed before it named less, and is no seal.
+const sealVersion = "2."
 
 // A permitRow is an action with what it goes back to: its decision, and the last approval that was given.
 type permitRow struct {
@@ -39,16 +43,8 @@ type permitRow struct {
 	breakerRow // whether the source is
 }
 
-// decided is what the decision of an action has to do with it.
-type decided struct {
-	Source      string `db:"decision.source"`
-	Decided     string `db:"decision.action_type"`
-	DecidedWith string `db:"decision.parameters_json"`
-	Rationale   string `db:"decision.rationale"`
-	RuleID      string `db:"decision.rule_id"`
-	RuleVersion string `db:"decision.rule_version"`
-	Model       string `db:"decision.model"`
-}
+// decided is the decision of an action, whose columns give way to those of the action with the same name.
+type decided struct{ decisionRow }
 
 func readPermit(ctx context.Context, tx dbquery.Querier, actionID string) (p permitRow, err error) {
 	err = dbquery.Get(ctx, tx, &p, selectPermit, actionID)
@@ -70,21 +66,38 @@ func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*per
 	return &p, err
 }
 
-// parts are what is signed of the action and its decision: parameters byte for byte, as they are stored.
+// permitted are what is executed, and what a person is shown of it: the action, and all of its decision, byte for byte as they are
+// stored. The provider's id of the message is the decision's.
 func (p *permitRow) permitted(what string) []string {
-	return []string{
-		what, p.ID, p.AccountID, p.MessageID, string(p.Type), p.Parameters, p.Content,
-		p.DecisionID, p.Source, p.Decided, p.DecidedWith, p.Rationale, p.RuleID, p.RuleVersion, p.Model,
-	}
+	action := []string{what, p.ID, p.AccountID, p.MessageID, string(p.Type), p.Parameters, p.Content, p.DecisionID}
+	return append(action, p.decided.parts()...)
 }
 
 // sealed are what the seal is over; started is the job, if one has.
 func (p *permitRow) sealed(stage, started string) []string {
-	parts := append(p.permitted(stage), started)
-	if p.ApprovalID == "" {
-		return parts
+	parts := []string{stage, started, p.ApprovalID, p.Approver, stamp(p.RequestedAt), stamp(p.ExpiresAt), stamp(p.DecidedAt)}
+	return append(parts, p.permitted("permitted")...)
+}
+
+// coherent reports whether the action is the one that was decided, which needs no key to tell.
+func (p *permitRow) coherent() bool {
+	d := &p.decided
+	if p.AccountID != d.AccountID || p.MessageID != d.MessageID || Undone(p.Type) != d.Action {
+		return false
 	}
-	return append(parts, p.ApprovalID, p.Approver, dbtime.Format(p.RequestedAt.Time), dbtime.Format(p.ExpiresAt.Time), dbtime.Format(p.DecidedAt.Time))
+	return p.Parameters == d.Parameters || IsUndo(p.Type) && sameText(p.Parameters, d.Parameters)
+}
+
+// seal signs what was permitted; the keys must be loaded.
+func (l *Ledger) seal(parts []string) string { return sealVersion + l.keys.sign(parts) }
+
+// checkSigned returns what a seal is worth: one of a version before, which named less, is as good as one of an unknown key.
+func (l *Ledger) checkSigned(seal string, parts []string) signed {
+	signature, ok := strings.CutPrefix(seal, sealVersion)
+	if !ok && seal != "" {
+		return signedByAnotherKey
+	}
+	return l.keys.check(signature, parts)
 }
 
 // stage is how the action must be sealed in its state.
@@ -108,21 +121,36 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 	if !p.Seal.Valid {
 		return signedByAnotherKey
 	}
-	return l.keys.check(p.Seal.String, p.sealed(p.stage()))
+	return l.checkSigned(p.Seal.String, p.sealed(p.stage()))
 }
 
-// withhold refuses to start an action whose seal does not fit, or whose approval is too old or of somebody who may no longer approve. What was altered has failed; what
-// can no longer be checked waits for a person again. It returns false if nothing is wrong.
+// withhold refuses to start an action whose seal does not fit, or whose approval is too old or of somebody who may no longer
+// approve. What was altered has failed, and so has what was begun and can no longer be checked; what can no longer be checked
+// waits for a person again, if the log vouches for what that person is shown. It returns false if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
+	fits := l.checkSeal(p)
+	begun := p.State == postroom.ActionExecuting
+	whole := true
+	if !begun && fits == signedRight && l.needsLog(p) {
+		if whole, err = l.whole(ctx, tx, p); err != nil {
+			return a, false, err
+		}
+	}
 	var waits string
-	switch fits := l.checkSeal(p); {
-	case fits == signedWrong, p.State == postroom.ActionQueued && p.Started:
-		a, err = l.refuse(ctx, tx, p)
+	switch {
+	case fits == signedWrong, !begun && p.Started:
+		a, err = l.refuse(ctx, tx, p, notPermitted)
 		return a, true, err
-	case p.State == postroom.ActionExecuting:
-		return a, false, nil // it has begun
+	case begun && fits == signedRight:
+		return a, false, nil
 	case fits == signedByAnotherKey:
+		proven, err := l.proven(ctx, tx, p)
+		if err != nil || begun || !proven {
+			return l.refuseUnproven(ctx, tx, p, err)
+		}
 		waits = "it was permitted under another key"
+	case !whole:
+		waits = "the log was altered since it was permitted, and does not tell whether it was carried out: look at the message first"
 	case p.ApprovalID != "" && l.mayAnswer(p.Approver) != nil:
 		waits = fmt.Sprintf("the approval was given by %s, who may no longer approve", p.Approver)
 	case p.ApprovalID != "" && !queue.Now(tx).Before(p.until()):
@@ -130,12 +158,83 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 	default:
 		return a, false, nil
 	}
-	a, err = l.Hold(ctx, tx, p.ID, waits)
+	a, err = l.hold(ctx, tx, p.ID, waits)
 	return a, true, err
 }
 
-// refuse fails an action that is not what was permitted.
-func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow) (postroom.Action, error) {
-	reason := "it is not what was permitted: the action, its decision or its approval was altered in the database"
+// The reasons for which an action is refused when it is to start.
+const (
+	notPermitted = "it is not what was permitted: the action, its decision or its approval was altered in the database"
+	notProven    = "it was permitted under a key that is not known, and cannot be checked: decide again, or name the key among the old ones"
+)
+
+func (l *Ledger) refuseUnproven(ctx context.Context, tx queue.Tx, p *permitRow, err error) (postroom.Action, bool, error) {
+	if err != nil {
+		return postroom.Action{}, false, err
+	}
+	a, err := l.refuse(ctx, tx, p, notProven)
+	return a, true, err
+}
+
+// refuse fails an action that is not what was permitted, and says so in the log. The turn was that of the message that was decided about.
+func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
+	if err := l.logFault(ctx, tx, p, "start"); err != nil {
+		return postroom.Action{}, err
+	}
+	turn := postroom.Action{ID: p.ID, AccountID: p.decided.AccountID, MessageID: p.decided.MessageID}
+	if err := l.endTurn(ctx, tx, turn); err != nil {
+		return postroom.Action{}, err
+	}
 	return l.finish(ctx, tx, p.ID, change{op: "start", to: postroom.ActionFailed, error: reason})
+}
+
+// proven reports whether the log vouches for the decision, and the action is what was decided: then a person who is asked about
+// it is shown what would be done. It reads the whole log, for what no key of the ledger's has sealed.
+func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (bool, error) {
+	if !p.coherent() {
+		return false, nil
+	}
+	var digests []string
+	if err := dbquery.Select(ctx, q, &digests, selectDecisionDigests, p.DecisionID); err != nil {
+		return false, fmt.Errorf("safety: look for the decision of action %s in the log: %w", p.ID, err)
+	}
+	parts := append([]string{auditDecision}, p.decided.parts()...)
+	return len(digests) == 1 && l.keys.check(digests[0], parts) == signedRight, nil
+}
+
+// suspect reports whether an action that has not ended is not what was permitted, or what a person was asked about.
+func (l *Ledger) suspect(ctx context.Context, tx queue.Tx, p *permitRow) (bool, error) {
+	var fits signed
+	switch p.State {
+	case postroom.ActionQueued, postroom.ActionExecuting:
+		fits = l.checkSeal(p)
+	case postroom.ActionApprovedPending:
+		r, err := openRequest(ctx, tx, p.ID)
+		if err != nil || r == nil {
+			return r == nil, err
+		}
+		fits = l.checkSigned(r.Digest, p.requested(r))
+	default:
+		return false, nil
+	}
+	if fits != signedByAnotherKey {
+		return fits == signedWrong, nil
+	}
+	proven, err := l.proven(ctx, tx, p)
+	return !proven, err
+}
+
+// noteSuspect writes into the log that an action that is about to end is not as it was written: the entry about its end has it as
+// it is then.
+func (l *Ledger) noteSuspect(ctx context.Context, tx queue.Tx, p *permitRow, op string) error {
+	suspect, err := l.suspect(ctx, tx, p)
+	if err != nil || !suspect {
+		return err
+	}
+	return l.logFault(ctx, tx, p, op)
+}
+
+// logFault keeps it in the log that an action was found to be altered, when something was to be done with it.
+func (l *Ledger) logFault(ctx context.Context, tx queue.Tx, p *permitRow, op string) error {
+	return l.log(ctx, tx, l.entry(auditFault, p.AccountID, p.ID, p.Rev, op, p.parts()))
 }

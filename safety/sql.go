@@ -17,6 +17,7 @@ WHERE rule_id <> ''`
   decisions.safe_mode AS "decision.safe_mode", decisions.model AS "decision.model",
   decisions.explanations_json AS "decision.explanations_json", decisions.telemetry_json AS "decision.telemetry_json",
   decisions.sender AS "decision.sender", decisions.subject AS "decision.subject",
+  decisions.provider_message_id AS "decision.provider_message_id",
   decisions.created_at AS "decision.created_at"`
 
 	actionColumns = `actions.id AS "action.id", actions.account_id AS "action.account_id", actions.message_id AS "action.message_id",
@@ -24,7 +25,8 @@ WHERE rule_id <> ''`
   actions.parameters_json AS "action.parameters_json", actions.state AS "action.state",
   actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
   actions.job_id AS "action.job_id", COALESCE(actions.content_sha256, '') AS "action.content_sha256", actions.created_at AS "action.created_at",
-  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at", actions.rev AS "action.rev"`
+  actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at", actions.rev AS "action.rev",
+  (SELECT provider_message_id FROM decisions decided WHERE decided.id = actions.decision_id) AS "action.provider_message_id"`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
@@ -36,8 +38,8 @@ WHERE rule_id <> ''`
 	insertDecision = `
 INSERT INTO decisions (id, account_id, message_id, decision_key, source, action_type, parameters_json, confidence,
   needs_approval, rationale, rule_id, rule_name, rule_version, safe_mode, model, explanations_json, telemetry_json, sender,
-  subject, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+  subject, created_at, provider_message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 ON CONFLICT (account_id, message_id, decision_key) DO NOTHING`
 
 	selectDecision = `
@@ -83,10 +85,7 @@ RETURNING ` + actionColumns
 
 	// An action with all that its seal is over. Of several approvals the last counts.
 	selectPermit = `
-SELECT ` + actionColumns + `, actions.seal AS seal, decisions.source AS "decision.source",
-  decisions.action_type AS "decision.action_type", decisions.parameters_json AS "decision.parameters_json",
-  decisions.rationale AS "decision.rationale", decisions.rule_id AS "decision.rule_id",
-  decisions.rule_version AS "decision.rule_version", decisions.model AS "decision.model",
+SELECT ` + actionColumns + `, actions.seal AS seal, ` + decisionColumns + `,
   COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at",
@@ -146,7 +145,7 @@ WHERE message_turns.account_id = $1
   AND message_turns.message_id = $2`
 
 	selectHistory = `
-SELECT ` + actionColumns + `, COALESCE(action_links.effect_action_id, '') AS undoes
+SELECT ` + actionColumns + `, COALESCE(action_links.effect_action_id, '') AS undoes, COALESCE(actions.seal, '') AS seal
 FROM actions
 LEFT JOIN action_links ON action_links.cause_action_id = actions.id AND action_links.relation = 'undo_of'
 WHERE actions.account_id = $1
@@ -172,14 +171,18 @@ WHERE id = $1`
 
 	insertUndoLink = `
 INSERT INTO action_links (cause_action_id, effect_action_id, relation, created_at)
-VALUES ($1, $2, 'undo_of', $3)`
+VALUES ($1, $2, 'undo_of', $3)
+RETURNING ` + linkColumns
+
+	linkColumns = `cause_action_id, effect_action_id, relation, created_at, void_at`
 
 	voidUndoLink = `
 UPDATE action_links
 SET void_at = $1
 WHERE cause_action_id = $2
   AND relation = 'undo_of'
-  AND void_at IS NULL`
+  AND void_at IS NULL
+RETURNING ` + linkColumns
 
 	// An undo that has been taken back has not happened.
 	voidUndone = `
@@ -191,7 +194,8 @@ WHERE relation = 'undo_of'
     SELECT effect_action_id
     FROM action_links
     WHERE cause_action_id = $2
-      AND relation = 'undo_of')`
+      AND relation = 'undo_of')
+RETURNING ` + linkColumns
 
 	selectUndos = `
 SELECT ` + actionColumns + `

@@ -27,6 +27,14 @@ WHERE lane = $1
 ORDER BY entry
 LIMIT $3`
 
+	selectEntriesBack = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE lane = $1
+  AND entry <= $2
+ORDER BY entry DESC
+LIMIT $3`
+
 	countEntries = `
 SELECT COUNT(*)
 FROM audit_entries`
@@ -50,6 +58,57 @@ SELECT ` + approvalColumns + `
 FROM approvals
 WHERE id > $1
 ORDER BY id
+LIMIT $2`
+
+	// What the log says about a decision, whose entries are found by reading all.
+	selectDecisionDigests = `
+SELECT digest
+FROM audit_entries
+WHERE kind = 'decision'
+  AND subject_id = $1`
+
+	// An undo that the log has as not void, and the links do not.
+	selectMissedUndo = `
+SELECT logged.subject_id
+FROM (
+  SELECT subject_id
+  FROM audit_entries
+  WHERE kind = 'link'
+    AND note = $1
+  GROUP BY subject_id
+  HAVING MAX(rev) = 1) AS logged
+WHERE NOT EXISTS (
+  SELECT 1
+  FROM action_links
+  WHERE cause_action_id = logged.subject_id
+    AND effect_action_id = $1
+    AND relation = 'undo_of'
+    AND void_at IS NULL)
+LIMIT 1`
+
+	selectLinks = `
+SELECT ` + linkColumns + `
+FROM action_links
+WHERE relation = 'undo_of'
+  AND cause_action_id > $1
+ORDER BY cause_action_id
+LIMIT $2`
+
+	// Actions that are not what was decided. Undos have the parameters of what they undo, written anew.
+	selectIncoherent = `
+SELECT actions.id AS id, actions.type AS type, CAST(actions.parameters_json AS TEXT) AS parameters,
+  CAST(decisions.parameters_json AS TEXT) AS decided_parameters,
+  CASE WHEN actions.account_id = decisions.account_id
+    AND actions.message_id = decisions.message_id
+    AND actions.type IN (decisions.action_type, 'undo_' || decisions.action_type, 'redo_' || decisions.action_type) THEN 1 ELSE 0 END AS fits
+FROM actions
+JOIN decisions ON decisions.id = actions.decision_id
+WHERE actions.id > $1
+  AND (actions.account_id <> decisions.account_id
+    OR actions.message_id <> decisions.message_id
+    OR actions.type NOT IN (decisions.action_type, 'undo_' || decisions.action_type, 'redo_' || decisions.action_type)
+    OR CAST(actions.parameters_json AS TEXT) <> CAST(decisions.parameters_json AS TEXT))
+ORDER BY actions.id
 LIMIT $2`
 
 	selectAllEvents = `

@@ -1,5 +1,7 @@
 package safety
 
+import "github.com/postroom-go/postroom"
+
 const (
 	breakerColumns = `COALESCE(safety_breakers.account_id, '') AS "breaker.account_id", COALESCE(safety_breakers.source, '') AS "breaker.source",
   COALESCE(safety_breakers.why, '') AS "breaker.why", safety_breakers.opened_at AS "breaker.opened_at",
@@ -55,13 +57,15 @@ VALUES ($1, 1)
 ON CONFLICT (account_id) DO UPDATE
 SET counted = model_counts.counted + 1`
 
-	// The decisions of an account since a time, and those of them by which models act alone.
+	// The messages of an account that came since a time and were decided about, and those of them that models have taken alone. A
+	// batch of rules over mail from before brings no mail.
 	countByModels = `
-SELECT COUNT(*) AS decided,
-  COALESCE(SUM(CASE WHEN source = 'llm' AND needs_approval = 0 AND action_type IN (?) AND ` + notDry + ` THEN 1 ELSE 0 END), 0) AS taken
+SELECT COUNT(DISTINCT message_id) AS decided,
+  COUNT(DISTINCT CASE WHEN source = 'llm' AND needs_approval = 0 AND action_type IN (?) AND ` + notDry + ` THEN message_id END) AS taken
 FROM decisions
 WHERE account_id = ?
-  AND created_at > ?`
+  AND created_at > ?
+  AND decision_key NOT LIKE '` + postroom.BatchKeyPrefix + `%'`
 
 	// No more than the last parameter are looked at.
 	countAlone = `

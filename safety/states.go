@@ -111,9 +111,10 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 // the first time.
 //
 // Start checks the signature over what the gate or a person has permitted, and that the action was not started before. An action
-// that was altered since, or put back as it was, has failed. One whose approval was not used in time, was given under another key,
-// or by somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that state,
-// without an error.
+// that was altered since, or put back as it was, has failed; so has one that another attempt has begun and whose signature is not
+// that of the job, or is of a key that is not known. One whose approval was not used in time, was given under another key, or by
+// somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that state, without
+// an error.
 //
 // While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
 // the job that has started the action before, and nothing is written: try again later.
@@ -142,7 +143,7 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	if err != nil {
 		return a, err
 	}
-	seal := l.keys.sign(p.sealed(sealStarted, jobID))
+	seal := l.seal(p.sealed(sealStarted, jobID))
 	started, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn, seal: &seal})
 	if err != nil {
 		return started, errors.Join(err, l.endTurn(ctx, tx, a))
@@ -189,7 +190,7 @@ func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hin
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, voidUndone, dbtime.Of(queue.Now(tx)), actionID); err != nil || IsRedo(a.Type) {
+	if err = l.voidLinks(ctx, tx, voidUndone, a.AccountID, actionID); err != nil || IsRedo(a.Type) {
 		return err
 	}
 	return l.tripAfter(ctx, tx, a, l.gate.policy.Breaker.Undos, countUndone, "were undone")
@@ -216,12 +217,20 @@ func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason strin
 }
 
 func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
+	p, err := l.permit(ctx, tx, actionID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if CanFollow(p.State, c.to) {
+		if err := l.noteSuspect(ctx, tx, p, c.op); err != nil {
+			return postroom.Action{}, err
+		}
+	}
 	a, err := l.finish(ctx, tx, actionID, c)
 	if err != nil || !IsUndo(a.Type) {
 		return a, err
 	}
-	_, err = tx.ExecContext(ctx, voidUndoLink, dbtime.Of(queue.Now(tx)), actionID)
-	return a, err
+	return a, l.voidLinks(ctx, tx, voidUndoLink, a.AccountID, actionID)
 }
 
 // finish moves an action to a final state, and ends its turn if it had one.

@@ -58,6 +58,7 @@ type Past struct {
 type pastRow struct {
 	actionRow
 	Undoes string `db:"undoes"`
+	Seal   string `db:"seal"` // over what it has done
 }
 
 func (r *pastRow) value() (p Past, err error) {
@@ -67,11 +68,31 @@ func (r *pastRow) value() (p Past, err error) {
 }
 
 // History lists what has been done to a message: its completed actions, undos included, in the order in which they were
-// executed. Actions of type none are left out.
+// executed. Actions of type none are left out. One that was altered in the database since is [ErrAltered]: what the message was before
+// cannot be told.
 func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Past, error) {
-	history, err := all[pastRow, Past](ctx, l.cfg.DB.Reader(), selectHistory, accountID, messageID)
+	var rows []pastRow
+	db := l.cfg.DB.Reader()
+	err := l.keys.load(ctx, db)
+	if err == nil {
+		err = dbquery.Select(ctx, db, &rows, selectHistory, accountID, messageID)
+	}
+	history := make([]Past, len(rows))
+	for i := range rows {
+		if err == nil && !l.isDone(&rows[i].actionRow, rows[i].Seal) {
+			err = fmt.Errorf("%w: action %s", ErrAltered, rows[i].ID)
+		}
+		if err == nil {
+			history[i], err = rows[i].value()
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("safety: read the history of message %s: %w", messageID, err)
 	}
 	return history, nil
+}
+
+// isDone reports whether a completed action is sealed with what it has done.
+func (l *Ledger) isDone(r *actionRow, seal string) bool {
+	return l.keys.check(seal, append([]string{auditAction}, r.parts()...)) == signedRight
 }

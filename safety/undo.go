@@ -47,7 +47,8 @@ func undoType(t postroom.ActionType) postroom.ActionType {
 //
 // An action has at most one undo that has not failed, been canceled or been undone itself. If it belongs to the same job,
 // StartUndo returns it, so that the job continues after a crash. If it belongs to another job, StartUndo writes nothing and
-// returns an [*UndoneError]. An action that was altered in the database since it was completed is [ErrAltered]. While another action of the message is executing, it writes nothing and returns a
+// returns an [*UndoneError]. An action that was altered in the database since it was completed, or whose undo was, is
+// [ErrAltered]. While another action of the message is executing, it writes nothing and returns a
 // [*postroom.BusyError]; while nothing may start, as with [Ledger.Start], a [*postroom.HeldError].
 func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
@@ -67,29 +68,46 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	if l.keys.check(p.Seal.String, append([]string{auditAction}, p.parts()...)) == signedWrong && p.Rev > 0 {
-		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says", originalID, ErrAltered)
+	if !l.isDone(&p.actionRow, p.Seal.String) {
+		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says, or was signed with a key that is not known", originalID, ErrAltered)
 	}
 	live, err := l.LiveUndoTx(ctx, tx, originalID)
 	switch {
 	case err != nil:
 		return postroom.Action{}, err
 	case live == nil:
-		return l.insertUndo(ctx, tx, original, jobID)
+		return l.insertUndo(ctx, tx, p, original, jobID)
 	case live.JobID == jobID:
-		return *live, nil
+		return *live, l.checkUndo(ctx, tx, original, live)
 	}
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
 }
 
-func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, original postroom.Action, jobID string) (postroom.Action, error) {
+// checkUndo returns an error if the undo that a job goes on with is not the one that it has started.
+func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.Action, live *postroom.Action) error {
+	p, err := l.permit(ctx, tx, live.ID)
+	if err != nil || p.State != postroom.ActionExecuting {
+		return err
+	}
+	if l.checkSeal(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID {
+		return fmt.Errorf("safety: go on with the undo of action %s: %w", original.ID, ErrAltered)
+	}
+	return nil
+}
+
+// insertUndo records an undo of the action that p is the permit of.
+func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, original postroom.Action, jobID string) (postroom.Action, error) {
+	if err := l.checkLinks(ctx, tx, original.ID); err != nil {
+		return postroom.Action{}, err
+	}
 	id, err := uuid7.New()
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	undo := postroom.Action{
 		ID: id, AccountID: original.AccountID, MessageID: original.MessageID, DecisionID: original.DecisionID,
-		Type: undoType(original.Type), Parameters: original.Parameters,
+		ProviderMessageID: original.ProviderMessageID,
+		Type:              undoType(original.Type), Parameters: original.Parameters,
 		State: postroom.ActionExecuting, JobID: jobID, ExecutedAt: queue.Now(tx),
 	}
 	turn, err := l.takeTurn(ctx, tx, undo)
@@ -99,10 +117,14 @@ func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, original postroom.
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if _, err := tx.ExecContext(ctx, insertUndoLink, id, original.ID, dbtime.Of(queue.Now(tx))); err != nil {
+	var link linkRow
+	if err := dbquery.Get(ctx, tx, &link, insertUndoLink, id, original.ID, dbtime.Of(queue.Now(tx))); err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: link undo of action %s: %w", original.ID, err)
 	}
-	return l.insertActionRow(ctx, tx, undo, turn, nil)
+	if err := l.log(ctx, tx, l.entryOfLink(original.AccountID, &link)); err != nil {
+		return postroom.Action{}, err
+	}
+	return l.insertActionRow(ctx, tx, undo, turn, &p.decisionRow)
 }
 
 // checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.

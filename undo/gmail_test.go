@@ -235,3 +235,62 @@ func TestConcurrentActionsOfAMessage(t *testing.T) {
 		require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id))
 	}
 }
+
+// TestTheMessageThatWasDecidedAbout is the one that is changed, sent on and restored, though somebody swaps Gmail's ids in the database.
+func TestTheMessageThatWasDecidedAbout(t *testing.T) {
+	h := newHouse(t)
+	id, msg := h.letter("an offer")
+	other, victim := h.letter("the contract")
+	swap := func() {
+		require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			for _, each := range [][2]string{{"x", msg.ID}, {id, victim.ID}, {other, msg.ID}} {
+				if _, err := tx.ExecContext(ctx, `UPDATE messages SET provider_message_id = $1 WHERE id = $2`, each[0], each[1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		id, other = other, id
+	}
+	done := h.decide(msg, postroom.Archive, "")
+	h.run()
+	require.Equal(t, []string{"UNREAD"}, h.labels(id))
+	deleted := h.decide(msg, postroom.Delete, "")
+	archived := h.decide(msg, postroom.Trash, "")
+	swap()
+	_, err := h.undoer.Request(t.Context(), done)
+	require.NoError(t, err)
+	h.run()
+	for _, action := range []string{deleted, archived} {
+		a, err := h.ledger.Action(t.Context(), action)
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionFailed, a.State)
+		require.Contains(t, a.Error, "it was altered there")
+	}
+	undos, err := h.ledger.Undos(t.Context(), done)
+	require.NoError(t, err)
+	require.Equal(t, postroom.ActionFailed, undos[0].State)
+	require.Equal(t, []string{"INBOX", "UNREAD"}, h.labels(id), "the contract")
+	require.Equal(t, []string{"UNREAD"}, h.labels(other), "the offer")
+}
+
+// TestAnAlteredActionOfTheMessage keeps its others from being undone, since nobody knows what the message was before them.
+func TestAnAlteredActionOfTheMessage(t *testing.T) {
+	h := newHouse(t)
+	id, msg := h.letter("an offer")
+	star, archive := h.decide(msg, postroom.Star, ""), h.decide(msg, postroom.Archive, "")
+	h.run()
+	require.NoError(t, h.queue.DB().Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE actions SET undo_hint_json = replace(undo_hint_json, 'STARRED', 'TRASH') WHERE id = $1`, star)
+		return err
+	}))
+	_, err := h.undoer.Request(t.Context(), archive)
+	require.NoError(t, err)
+	h.run()
+	undos, err := h.ledger.Undos(t.Context(), archive)
+	require.NoError(t, err)
+	require.Len(t, undos, 1)
+	require.Equal(t, postroom.ActionFailed, undos[0].State)
+	require.Contains(t, undos[0].Error, "altered in the database")
+	require.Equal(t, []string{"STARRED", "UNREAD"}, h.labels(id))
+}

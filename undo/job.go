@@ -137,6 +137,11 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	image := func(ctx context.Context) (postroom.Image, error) {
 		return u.mailbox.Image(ctx, original.AccountID, original.MessageID)
 	}
+	if known, ok := u.mailbox.(Identifier); ok {
+		if err := known.Identify(ctx, original); err != nil {
+			return err
+		}
+	}
 	store, err := u.mailbox.Follow(ctx, original.AccountID, original.MessageID)
 	if err != nil {
 		return err

@@ -51,6 +51,13 @@ type Mailbox interface {
 	Follow(ctx context.Context, accountID, messageID string) (postroom.StoreChange, error)
 }
 
+// An Identifier is a [Mailbox] that compares the provider's id of an action's message with the one that was decided about
+// ([postroom.Action].ProviderMessageID). An undo changes no other message.
+type Identifier interface {
+	// Identify returns an error if the two differ.
+	Identify(ctx context.Context, action postroom.Action) error
+}
+
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
 // [Register].
 type Config struct {
@@ -151,6 +158,9 @@ func (u *Undoer) Plan(ctx context.Context, actionID string) (Report, error) {
 // plan returns the report of an undo of the action when the message has the image now.
 func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroom.Image) (Report, error) {
 	past, err := u.ledger.History(ctx, original.AccountID, original.MessageID)
+	if errors.Is(err, safety.ErrAltered) {
+		return Report{}, queue.Fatal(err)
+	}
 	if err != nil {
 		return Report{}, err
 	}

@@ -29,6 +29,22 @@ func (s *site) approvalKey() ([]byte, error) {
 	return key, err
 }
 
+// oldApprovalKeys are the keys from before, which check what they have signed: the one of the configuration, and that of the file
+// where another has taken its place.
+func (s *site) oldApprovalKeys() (keys [][]byte, err error) {
+	if before := s.cfg.Policy.ApprovalKeyBefore; before != "" {
+		keys = append(keys, []byte(before))
+	}
+	if s.cfg.Policy.ApprovalKey == "" || s.cfg.Paths.Database.Postgres() {
+		return keys, nil
+	}
+	key, err := readKey(s.folder.keyFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return keys, nil
+	}
+	return append(keys, key), err
+}
+
 const keyBytes = 32
 
 func readKey(path string) ([]byte, error) {

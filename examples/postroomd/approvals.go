@@ -36,12 +36,22 @@ func approvalsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			altered, err := h.alteredOf(ctx, waiting)
+			if err != nil {
+				return err
+			}
 			if *asJSON {
-				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView { return viewApproval(w, names) }))
+				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView {
+					return viewApproval(w, names, altered[w.Action.ID])
+				}))
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			for _, w := range waiting {
-				t.row(w.Action.ID, describe(w.Action, names), strings.Join(w.Approval.Reasons, "; "), short(w.Decision.Sender, 30),
+				why := strings.Join(w.Approval.Reasons, "; ")
+				if altered[w.Action.ID] {
+					why = wasAltered
+				}
+				t.row(w.Action.ID, describe(w.Action, names), why, short(w.Decision.Sender, 30),
 					short(w.Decision.Subject, 50), clock(w.Approval.ExpiresAt))
 			}
 			return t.flush("nothing waits for approval")
@@ -121,9 +131,9 @@ func approvalsReject() *cobra.Command {
 
 func approvalsRenew() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "renew ID", Short: "Ask again about an action whose request has expired, or no longer fits it", Args: cobra.ExactArgs(1),
-		Long: "Ask again about an action whose request has expired, or no longer fits the action. The new request is for the action as it\n" +
-			"is now: look at it with 'postroomd approvals show' before you approve it.",
+		Use: "renew ID", Short: "Ask again about an action whose request has expired", Args: cobra.ExactArgs(1),
+		Long: "Ask again about an action whose request has expired. What somebody has altered in the database since is not asked again:\n" +
+			"reject it.",
 	}
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -133,10 +143,12 @@ func approvalsRenew() *cobra.Command {
 				return err
 			}
 			err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.Renew(ctx, tx, id) })
-			if errors.Is(err, safety.ErrState) {
+			switch {
+			case errors.Is(err, safety.ErrState):
 				return usageError{err}
-			}
-			if err != nil {
+			case errors.Is(err, safety.ErrAltered):
+				return usage("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
+			case err != nil:
 				return err
 			}
 			return h.printOutcome(ctx, cmd, id, "")
@@ -154,6 +166,9 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 	err = h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return answer(ctx, tx, id) })
 	if errors.Is(err, safety.ErrState) {
 		return usageError{err}
+	}
+	if errors.Is(err, safety.ErrAltered) {
+		return usage("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
 	}
 	if errors.Is(err, safety.ErrApprovalVoid) || errors.Is(err, safety.ErrApprovalExpired) {
 		return usage("%w; 'postroomd approvals renew' asks again", err)

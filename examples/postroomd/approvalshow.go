@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -40,6 +41,10 @@ func approvalsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			altered, err := h.alteredOf(ctx, []safety.Waiting{w})
+			if err != nil {
+				return err
+			}
 			names, err := h.labelNames(ctx)
 			switch {
 			case err != nil:
@@ -50,9 +55,9 @@ func approvalsShow() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(message.Raw)
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), viewShown(w, message, sends, names))
+				return printJSON(cmd.OutOrStdout(), viewShown(w, message, sends, names, altered[w.Action.ID]))
 			}
-			return printShown(cmd.OutOrStdout(), w, message, sends, names)
+			return printShown(cmd.OutOrStdout(), w, message, sends, names, altered[w.Action.ID])
 		})
 	}
 	return cmd
@@ -79,9 +84,30 @@ func (h *host) waiting(ctx context.Context, prefix string) (safety.Waiting, erro
 	return waiting[i], nil
 }
 
-func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names labelNames) error {
+// wasAltered is said of a request that is not what was asked.
+const wasAltered = "ALTERED in the database since it was asked; it may be about another message. Reject it; 'postroomd audit verify' says more"
+
+// alteredOf reports which of the requests, or their actions or decisions, are not what was asked: what is shown of them may be a lie.
+func (h *host) alteredOf(ctx context.Context, waiting []safety.Waiting) (map[string]bool, error) {
+	altered := map[string]bool{}
+	for _, w := range waiting {
+		err := h.ledger.CheckRequest(ctx, w.Action.ID)
+		switch {
+		case errors.Is(err, safety.ErrAltered):
+			altered[w.Action.ID] = true
+		case err != nil && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState):
+			return nil, err
+		}
+	}
+	return altered, nil
+}
+
+func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names labelNames, altered bool) error {
 	f := newFields(out)
 	f.add("id", w.Action.ID)
+	if altered {
+		f.add("warning", wasAltered)
+	}
 	f.add("action", describe(w.Action, names))
 	f.add("decided by", decidedBy(w.Decision.Decision))
 	f.add("because", w.Decision.Decision.Rationale)
@@ -155,8 +181,8 @@ type outgoingField struct {
 	Value string `json:"value"`
 }
 
-func viewShown(w safety.Waiting, p gmail.Preview, sends bool, names labelNames) shownView {
-	v := shownView{approvalView: viewApproval(w, names)}
+func viewShown(w safety.Waiting, p gmail.Preview, sends bool, names labelNames, altered bool) shownView {
+	v := shownView{approvalView: viewApproval(w, names, altered)}
 	if sends {
 		v.Message = &outgoingView{
 			SHA256: p.SHA256, Size: len(p.Raw), Text: p.Message.Text, HTML: p.Message.HTML,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/safety/discord"
 )
 
 func auditCommand() *cobra.Command {
@@ -41,6 +42,9 @@ time: a database that was put back as a whole to an earlier day does not show ot
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			found, err := h.ledger.VerifyAudit(ctx, heads)
+			if err == nil {
+				err = h.verifyWhitelist(ctx, &found)
+			}
 			if err != nil {
 				return err
 			}
@@ -56,6 +60,19 @@ time: a database that was put back as a whole to an earlier day does not show ot
 		})
 	}
 	return cmd
+}
+
+// verifyWhitelist adds a fault if the list of those who decide at Discord is not as it was written.
+func (h *host) verifyWhitelist(ctx context.Context, found *safety.Audit) error {
+	if !h.asksDiscord() {
+		return nil
+	}
+	_, err := discord.Whitelist(ctx, h.db, h.ledger)
+	if errors.Is(err, discord.ErrWhitelistAltered) {
+		found.Faults = append(found.Faults, safety.AuditFault{Kind: "whitelist", Subject: "discord", What: err.Error()})
+		return nil
+	}
+	return err
 }
 
 // An auditView is what verify prints as JSON.

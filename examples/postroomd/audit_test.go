@@ -45,3 +45,31 @@ func TestAuditFindsWhatWasAltered(t *testing.T) {
 	require.NotContains(t, r.stdout, "head "+found.Heads[0]+":")
 	require.Contains(t, postroomd(t, "audit", "verify", "--data", dir, "--head", "x").stderr, `"x" is no head of the log`)
 }
+
+// TestAWaitingDeleteIsNotTurnedOnAnotherMail: neither renewed nor shown as if nothing had been, and it stays on record.
+func TestAWaitingDeleteIsNotTurnedOnAnotherMail(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1), letterNamed(2))
+	runOnce(t, m.where...)
+	all := m.actions()
+	require.Len(t, all, 2)
+	id := all[0].ID
+	h := m.open()
+	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE actions SET message_id = (SELECT message_id FROM actions WHERE id = $1) WHERE id = $2", all[1].ID, id)
+		return err
+	}))
+	require.Contains(t, m.postroomd("approvals", "show", id).stdout, "ALTERED in the database")
+	require.Contains(t, m.postroomd("approvals", "show", id, "--json").stdout, `"altered": true`)
+	require.Contains(t, m.postroomd("approvals", "list").stdout, "ALTERED in the database")
+	for _, verb := range []string{"renew", "approve"} {
+		r := m.postroomd("approvals", verb, id)
+		require.Equal(t, exitUsage, r.status, verb)
+		require.Contains(t, r.stderr, "'postroomd approvals reject'")
+	}
+	require.Equal(t, exitFailed, m.postroomd("audit", "verify").status)
+	r := m.postroomd("approvals", "reject", id)
+	require.Equal(t, 0, r.status, r.stderr)
+	r = m.postroomd("audit", "verify")
+	require.Equal(t, exitFailed, r.status, "it is rejected, and stays on record")
+	require.Contains(t, r.stdout, "fault "+id+": it had been altered when it came to reject it")
+}

@@ -91,7 +91,9 @@ func (h *host) newBot(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, h.whitelist()) })
+	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		return discord.SetWhitelist(ctx, tx, h.ledger, h.whitelist())
+	})
 }
 
 // remindAfter is less than the time between two digests, so that one that comes a little early leaves nothing out.

@@ -118,6 +118,10 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	oldKeys, err := h.oldApprovalKeys()
+	if err != nil {
+		return err
+	}
 	policy, err := h.policy()
 	if err != nil {
 		return err
@@ -125,7 +129,7 @@ func (h *host) setUp(ctx context.Context) error {
 	h.ledger, err = safety.NewLedger(safety.Config{
 		DB: h.db, Kinds: kinds, Rules: h.rules, Labels: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
+		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
 	})
 	return err
 }

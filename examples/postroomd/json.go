@@ -69,10 +69,11 @@ type approvalView struct {
 	Reasons     []string  `json:"reasons"`
 	RequestedAt time.Time `json:"requested_at"`
 	ExpiresAt   time.Time `json:"expires_at"`
+	Altered     bool      `json:"altered,omitempty"` // it is not what was asked, and can only be rejected
 }
 
-func viewApproval(w safety.Waiting, names labelNames) approvalView {
-	return approvalView{viewAction(w.Entry, names), w.Approval.Reasons, w.Approval.RequestedAt, w.Approval.ExpiresAt}
+func viewApproval(w safety.Waiting, names labelNames, altered bool) approvalView {
+	return approvalView{viewAction(w.Entry, names), w.Approval.Reasons, w.Approval.RequestedAt, w.Approval.ExpiresAt, altered}
 }
 
 type jobView struct {

@@ -14,7 +14,8 @@
 //
 // # Who may press what
 //
-// Only people in the table discord_whitelist decide; see [SetWhitelist]. The id of a button is signed: with a key derived from the
+// Only people in the table discord_whitelist decide; see [SetWhitelist], which signs the list: a list that something else has written
+// counts for nobody. A request that was altered since it was made has no button to approve it. The id of a button is signed: with a key derived from the
 // ledger's, over the verb, the request with its digest, and the channel. A press counts only on the recorded message of the
 // request, and answers the request that the message showed or none. The ledger decides the rest: the first answer stands, and whoever comes
 // second is told who was first.

@@ -157,6 +157,12 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 	if r.summary, err = b.cfg.Summarize(ctx, action); err != nil {
 		return r, err
 	}
+	if approval.Outcome == safety.OutcomeWaiting {
+		err := b.cfg.Ledger.CheckRequest(ctx, action.ID)
+		if r.altered = errors.Is(err, safety.ErrAltered); err != nil && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState) {
+			return r, err
+		}
+	}
 	r.expired = approval.Outcome == safety.OutcomeWaiting && !time.Now().Before(approval.ExpiresAt)
 	return r, nil
 }

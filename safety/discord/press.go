@@ -19,6 +19,8 @@ const pressTimeout = 2 * time.Minute
 // What is said to whom presses a button.
 const (
 	saidUnlisted = "You are not on the list of those who decide here. Nothing was done."
+	saidAltered  = "The list of those who decide here was altered in the database, and counts no more. Nothing was done. Whoever runs this program must look into it and set the list anew."
+	saidTampered = "It is not what was asked: the action, its decision or the request was altered in the database. Nothing was done; it can be rejected."
 	saidStale    = "This button is not one of the request as it is now. Nothing was done; the message is being brought up to date."
 	saidEarly    = "The message was posted only just now. Nothing was done; press again in a moment."
 	saidFailed   = "That did not work, and nothing was done. Press again in a moment."
@@ -108,6 +110,10 @@ func (b *Bot) act(ctx context.Context, i *discordgo.Interaction, pressed button)
 		return reply{text: saidUnlisted}, nil
 	}
 	person, listed, err := b.person(ctx, user.ID)
+	if errors.Is(err, ErrWhitelistAltered) {
+		b.cfg.Logger.Error("discord: a press is refused", "user", user.ID, "request", pressed.approval, "error", err)
+		return reply{text: saidAltered}, nil
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -253,6 +259,8 @@ func refused(err error, late *safety.StateError) string {
 		return saidUnlisted
 	case errors.Is(err, safety.ErrApprovalExpired):
 		return "The request has expired. Nothing was done; it can be asked again, or rejected."
+	case errors.Is(err, safety.ErrAltered):
+		return saidTampered
 	case errors.Is(err, safety.ErrApprovalVoid):
 		return saidStale
 	case errors.Is(err, safety.ErrInvalidDecision):

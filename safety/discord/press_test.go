@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	tampered = "It is not what was asked: the action, its decision or the request was altered in the database. Nothing was done; it can be rejected."
 	stale    = "This button is not one of the request as it is now. Nothing was done; the message is being brought up to date."
 	unlisted = "You are not on the list of those who decide here. Nothing was done."
 )
@@ -80,11 +81,11 @@ func testUnlisted(t *testing.T, f *fixture) {
 	}
 	require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID))
 	// Who is taken off the list may no longer press what they saw while they were on it.
-	list, err := discord.Whitelist(t.Context(), f.db)
+	list, err := discord.Whitelist(t.Context(), f.db, f.ledger)
 	require.NoError(t, err)
 	require.Equal(t, []discord.Person{{UserID: ann.ID, Name: "ann"}, {UserID: ben.ID, Name: "discord:" + ben.ID}}, list)
 	set := func(people []discord.Person) {
-		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, people) })
+		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { return discord.SetWhitelist(ctx, tx, f.ledger, people) })
 	}
 	set(list[:1])
 	defer set(list)
@@ -130,7 +131,11 @@ func testAltered(t *testing.T, f *fixture) {
 			_, err := tx.ExecContext(ctx, statement, a.ID)
 			return err
 		})
-		require.Equal(t, stale, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), name)
+		want := stale
+		if name == "the action" || name == "the parameters" || name == "the expiry" {
+			want = tampered
+		}
+		require.Equal(t, want, f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann}), name)
 		require.Equal(t, postroom.ActionApprovedPending, f.state(a.ID), name)
 		f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error { // so that no other test meets it
 			return f.ledger.Cancel(ctx, tx, a.ID, "altered")

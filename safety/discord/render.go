@@ -23,6 +23,7 @@ type request struct {
 	summary  string
 	content  Content // of one that waits
 	expired  bool
+	altered  bool // of one that waits: it, the action or the decision is not what was asked
 }
 
 func (r *request) waits() bool { return r.approval.Outcome == safety.OutcomeWaiting && !r.expired }
@@ -112,6 +113,9 @@ func (r *request) embed() *discordgo.MessageEmbed {
 		add("Outcome", r.outcome())
 		return e
 	}
+	if r.altered {
+		add("Altered", "This is not what was asked: somebody has altered it in the database, and it may be about another message. It can only be rejected.")
+	}
 	add("Waits because", code(strings.Join(r.approval.Reasons, "; "), 600))
 	add("Must not be sent", code(r.content.Refused, 400))
 	add("Sends", block(r.content.Text, previewSize))
@@ -133,7 +137,7 @@ func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.
 		label string
 		style discordgo.ButtonStyle
 	}{{approve, "Approve", discordgo.SuccessButton}, {reject, "Reject", discordgo.DangerButton}, {show, "Show", discordgo.SecondaryButton}} {
-		if each.verb == approve && r.content.Refused != "" {
+		if each.verb == approve && (r.content.Refused != "" || r.altered) {
 			continue
 		}
 		id, err := b.customID(ctx, each.verb, r.approval, channel)

@@ -98,6 +98,7 @@ type Policy struct {
 	ApprovalExpiry    time.Duration
 	Approvers         []string
 	ApprovalKey       Secret // empty: a file in the folder of the data, or on PostgreSQL one that the database keeps
+	ApprovalKeyBefore Secret // checks what it has signed; empty: none
 	ModelAlone        []string
 	ModelShare        float64
 	ModelFree         int

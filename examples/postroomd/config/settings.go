@@ -109,6 +109,13 @@ var firstSettings = []setting{
 			}
 			return "a text of at least 32 characters that nobody can guess"
 		}},
+	{"policy.approval_key_before", "", `"env:POSTROOM_OLD_APPROVAL_KEY"`, func(c *Config) any { return &c.Policy.ApprovalKeyBefore },
+		func(c *Config) string {
+			if n := len(c.Policy.ApprovalKeyBefore); n == 0 || n >= 32 {
+				return ""
+			}
+			return "the whole text of the key from before"
+		}},
 	{"policy.model_alone", "", `["apply_label", "archive", "none"]`, func(c *Config) any { return &c.Policy.ModelAlone },
 		func(c *Config) string { return harmless(c.Policy.ModelAlone) }},
 	{"policy.model_share", "", "0.5", func(c *Config) any { return &c.Policy.ModelShare },
