@@ -56,8 +56,10 @@ func (r *Rule) gmailCriteria() (f GmailFilter, near []string, err error) {
 		condition = AllOf(Condition{Type: kind, Value: r.ScopeRef}, condition)
 	}
 	q := &gmailQuery{near: map[string]bool{}}
-	f.Query, err = q.of(&condition)
-	return f, slices.Sorted(maps.Keys(q.near)), err
+	if f.Query, err = q.of(&condition); err != nil {
+		return GmailFilter{}, nil, err
+	}
+	return f, slices.Sorted(maps.Keys(q.near)), nil
 }
 
 // A gmailQuery writes a condition in the language of Gmail's search.
@@ -69,7 +71,7 @@ func (q *gmailQuery) of(c *Condition) (string, error) {
 		return q.leaf(c)
 	case Not:
 		inner, err := q.of(&c.Children[0])
-		return "-" + grouped(inner), err
+		return negated(inner), err
 	}
 	var parts []string
 	for i := range c.Children {
@@ -94,6 +96,14 @@ func grouped(query string) string {
 		return query
 	}
 	return "(" + query + ")"
+}
+
+// negated is the opposite of a search; two minuses in a row are none.
+func negated(query string) string {
+	if strings.HasPrefix(query, "-") {
+		return "-(" + query + ")"
+	}
+	return "-" + grouped(query)
 }
 
 func (q *gmailQuery) leaf(c *Condition) (string, error) {

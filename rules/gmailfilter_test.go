@@ -95,6 +95,8 @@ rules:
 - {name: boss, priority: 150, condition: {type: sender_email, value: boss@a.example}, action: none}
 - {name: off, enabled: false, priority: 150, condition: {type: subject_regex, value: x}, action: none}
 - {name: read, priority: 160, condition: {type: sender_email, value: c@c.example}, action: mark_read}
+- {name: few, stop: false, priority: 120, condition: {type: body_contains, value: few}, action: archive}
+- {name: large, priority: 110, condition: {op: not, children: [{type: larger_than, value: 1KB}]}, action: none}
 - {name: odd, priority: 300, condition: {type: subject_regex, value: x}, action: none}
 - {name: late, priority: 400, condition: {type: sender_domain, value: d.example}, actions: [{action: trash}, {action: star}]}
 `), rules.WithKinds(withForward(t)))
@@ -105,12 +107,13 @@ rules:
 		found[f.Query] = strings.Join(append(f.AddLabels, f.Forward), " ")
 	}
 	require.Equal(t, map[string]string{
-		`from:"b@b.example"`:                        "y@x.example",
-		"has:attachment":                            "STARRED ",
-		`list:"dev.example"`:                        "TRASH ",
-		`from:"d.example"`:                          "STARRED ",
-		`from:"c@c.example" -from:"boss@a.example"`: "",
-		`"unsubscribe" -from:"boss@a.example" -from:"c@c.example"`: "TRASH STARRED ",
+		`from:"b@b.example"`:    "y@x.example",
+		"has:attachment":        "STARRED ",
+		`list:"dev.example"`:    "TRASH ",
+		`"few" -(-larger:1024)`: "",
+		`from:"d.example"`:      "STARRED ",
+		`(from:"c@c.example" -(-larger:1024)) -from:"boss@a.example"`:              "",
+		`"unsubscribe" -(-larger:1024) -from:"boss@a.example" -from:"c@c.example"`: "TRASH STARRED ",
 	}, found)
 	list := listed(untranslated)
 	require.Contains(t, list, "implied: left out: filters do not ask whether the sender is authenticated\n")

@@ -100,7 +100,7 @@ func (e *gmailExport) spare(actions []RuleAction, query string, lost []string) (
 		if !slices.ContainsFunc(actions, func(a RuleAction) bool { return !within(harms([]RuleAction{a}), stop.does) }) {
 			continue
 		}
-		guarded := fmt.Sprintf("%s -%s", grouped(spared), grouped(stop.query))
+		guarded := grouped(spared) + " " + negated(stop.query)
 		if stop.query == "" || len(guarded) > maxGmailQuery {
 			unknown = append(unknown, fmt.Sprintf("%q", stop.name))
 			continue
