@@ -115,7 +115,8 @@
 //
 // Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The
 // scope narrows whose mail a rule sees (global, account, domain, sender, the last three with a scope_ref) and does not
-// outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone.
+// outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone. Times that go over
+// midnight belong to the day on which they begin; see [Schedule].
 //
 // The first rule that matches decides, unless it says stop: false, which lets the rules after it be tried as well; "matching: all"
 // at the top of a file makes that the default of its rules. A rule has one action, or several under actions. Each becomes a
