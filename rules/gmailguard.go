@@ -116,7 +116,7 @@ func (e *gmailExport) spare(actions []RuleAction, query string, lost []string) (
 			kept[i].Type = postroom.ApplyLabel
 		}
 	}
-	what := fmt.Sprintf("it spares the mail of rules before it, and Gmail's search cannot say which that is: %s", strings.Join(unknown, ", "))
+	what := "it spares the mail of rules before it, and Gmail's search cannot say which that is: " + strings.Join(unknown, ", ")
 	return kept, query, append(lost, what)
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -115,19 +116,8 @@ func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown s
 		}
 		step := sieveStep{number, i, slices.Clone(before)}
 		if c.name != "else" {
-			condition, err := sieveCondition(&c.tests[0])
-			if err == nil {
-				err = condition.Validate()
-			}
-			if err == nil && condition.depth() > maxDepth-sieveDepth {
-				err = ErrTooDeep
-			}
-			if err != nil {
-				condition = sieveUnknown
-				if unknown == "" {
-					unknown = strings.ReplaceAll(err.Error(), "\n", "; ")
-				}
-			}
+			condition, why := sieveTest(&c.tests[0])
+			unknown = cmp.Or(unknown, why)
 			step.tests, before = append(step.tests, condition), append(before, opposite(condition))
 		}
 		if err := s.block(c.block, append(slices.Clone(path), step), unknown); err != nil {
@@ -135,6 +125,21 @@ func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown s
 		}
 	}
 	return nil
+}
+
+// sieveTest translates a test. If it has no condition, why says so.
+func sieveTest(test *sieveCommand) (condition Condition, why string) {
+	condition, err := sieveCondition(test)
+	if err == nil {
+		err = condition.Validate()
+	}
+	if err == nil && condition.depth() > maxDepth-sieveDepth {
+		err = ErrTooDeep
+	}
+	if err != nil {
+		return sieveUnknown, strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	return condition, ""
 }
 
 // sure says when no stop that is not translated comes before the run.
@@ -319,7 +324,7 @@ func (s *sieveImport) emit(of string, condition Condition, actions []RuleAction,
 	}
 	if err := condition.Validate(); err != nil {
 		s.translation.Untranslated = append(s.translation.Untranslated, Untranslated{of, strings.ReplaceAll(err.Error(), "\n", "; "), LeftOut})
-		return nil //nolint:nilerr // it is listed
+		return nil
 	}
 	rule := NewRule(of+": "+condition.String(), condition, "", nil)
 	rule.setActions(withParameters(slices.Clone(actions)))
