@@ -159,6 +159,27 @@ func TestSchedules(t *testing.T) {
 		{rules.Schedule{Weekdays: []string{"Sun"}}, "2026-03-01T12:00:00Z", true},
 		{rules.Schedule{Weekdays: []string{"mon", "tue"}}, "2026-03-01T12:00:00Z", false},
 		{rules.Schedule{Weekdays: []string{"mon"}, Zone: "Asia/Tokyo"}, "2026-03-01T16:00:00Z", true},
+		// Times belong to the day on which they begin.
+		{nights("UTC", "fri"), "2026-03-06T02:00:00Z", false},
+		{nights("UTC", "fri"), "2026-03-06T22:00:00Z", true},
+		{nights("UTC", "fri"), "2026-03-07T02:00:00Z", true},
+		{nights("UTC", "fri"), "2026-03-07T06:00:00Z", false},
+		{nights("UTC", "fri"), "2026-03-07T22:00:00Z", false},
+		{rules.Schedule{Times: []string{"22:00-06:00"}, From: "2026-03-06", Until: "2026-03-06"}, "2026-03-06T02:00:00Z", false},
+		{rules.Schedule{Times: []string{"22:00-06:00"}, From: "2026-03-06", Until: "2026-03-06"}, "2026-03-07T02:00:00Z", true},
+		{rules.Schedule{Times: []string{"22:00-24:00"}, Weekdays: []string{"fri"}}, "2026-03-07T00:00:00Z", false},
+		// In spring the clock of Berlin goes from 02:00 to 03:00, in autumn from 03:00 to 02:00.
+		{nights("Europe/Berlin", "sat"), "2026-03-29T03:59:00Z", true},
+		{nights("Europe/Berlin", "sat"), "2026-03-29T04:00:00Z", false},
+		{nights("Europe/Berlin", "sun"), "2026-03-29T01:30:00Z", false},
+		{nights("Europe/Berlin", "sat"), "2026-10-25T00:30:00Z", true},
+		{nights("Europe/Berlin", "sat"), "2026-10-25T01:30:00Z", true},
+		{nights("Europe/Berlin", "sat"), "2026-10-25T04:59:00Z", true},
+		{nights("Europe/Berlin", "sat"), "2026-10-25T05:00:00Z", false},
+		// In Cairo that Friday begins at 01:00.
+		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T21:59:00Z", false},
+		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T22:00:00Z", true},
+		{rules.Schedule{Times: []string{"00:00-02:00"}, Weekdays: []string{"fri"}, Zone: "Africa/Cairo"}, "2026-04-23T23:00:00Z", false},
 	} {
 		r := rules.NewRule("r", leaf(rules.SubjectContains, "hello"), postroom.Star, nil)
 		r.Schedule = test.schedule
@@ -166,6 +187,10 @@ func TestSchedules(t *testing.T) {
 		_, found := rules.NewSet([]rules.Rule{r}, nil).First(mailFrom("amy@example.com"), at(test.now))
 		require.Equal(t, test.want, found, "%+v at %s", test.schedule, test.now)
 	}
+}
+
+func nights(zone, day string) rules.Schedule {
+	return rules.Schedule{Times: []string{"22:00-06:00"}, Weekdays: []string{day}, Zone: zone}
 }
 
 // Anyone can write a From: a rule that goes by it and overrides the gate wants the server's word.

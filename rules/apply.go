@@ -31,7 +31,8 @@ type ApplyConfig struct {
 	Labels Labels
 	Ledger Ledger
 
-	// DryRun only counts what would be recorded. Approvals are not foreseen.
+	// DryRun only counts what would be recorded, and writes nothing: a broken rule is left out and not disabled. Approvals are not
+	// foreseen.
 	DryRun bool
 }
 
@@ -114,7 +115,10 @@ func (c *ApplyConfig) validate() error {
 
 // set is that of the rules that are applied.
 func (c *ApplyConfig) set(ctx context.Context) (*Set, error) {
-	if len(c.Only) == 0 {
+	switch {
+	case len(c.Only) == 0 && c.DryRun:
+		return c.Engine.compile(ctx)
+	case len(c.Only) == 0:
 		return c.Engine.current(ctx)
 	}
 	all, err := c.Engine.store.List(ctx)

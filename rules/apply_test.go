@@ -107,6 +107,33 @@ func TestApplyRecordsADecisionForEachChange(t *testing.T) {
 	})
 }
 
+// A dry run writes nothing, and so does not disable a rule that is broken.
+func TestADryRunLeavesABrokenRuleAsItIs(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		create(t, db, s, rules.NewRule("good", fromDomain("a.example"), postroom.Star, nil))
+		asks := create(t, db, s, rules.NewRule("asks", rules.Condition{Type: rules.SenderSeen}, postroom.Star, nil)) // nobody knows
+		before, err := s.Revision(t.Context())
+		require.NoError(t, err)
+		cfg := rules.ApplyConfig{Engine: newEngine(t, s), Messages: sequence(mailFrom("a@a.example")), Ledger: newKeyedLedger(), Labels: &mailbox{}, DryRun: true}
+		done, err := rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		require.Equal(t, map[string]int{"good": 1}, done.Rules)
+		stored, err := s.Get(t.Context(), asks.ID)
+		require.NoError(t, err)
+		require.True(t, stored.Enabled)
+		after, err := s.Revision(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+
+		cfg.DryRun = false
+		_, err = rules.Apply(t.Context(), cfg)
+		require.NoError(t, err)
+		stored, err = s.Get(t.Context(), asks.ID)
+		require.NoError(t, err)
+		require.Contains(t, stored.DisabledReason, "sender_seen")
+	})
+}
+
 func TestApplySaysHowFarItCame(t *testing.T) {
 	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
 		create(t, db, s, rules.NewRule("all", fromDomain("a.example"), postroom.Star, nil))

@@ -95,7 +95,8 @@
 // file that has one on each line. Wherever header stands beside other fields, fields may stand with several names.
 //
 // Addresses, domains and header names are compared without regard to ASCII case, whole: a display name never matches and
-// a subdomain is a domain of its own. subject_contains and body_contains ignore case as Unicode has it. Regular
+// a subdomain is a domain of its own. International domains may be written as people or as DNS write them, here and in messages:
+// they are compared in ASCII (RFC 5890), which is also what contains, wildcard and regex see of them. subject_contains and body_contains ignore case as Unicode has it. Regular
 // expressions are Go's (RE2), match anywhere in the text and mind case unless they begin with (?i). The body's text is
 // what a person sees of the message, as [mime.ReadBody] reads it: that of the HTML part, without what styles hide, or the plain
 // part where there is no other. body_contains takes the end of a line for a blank. 1 KB is 1024 bytes, 1y is 365 days. What a
@@ -121,7 +122,8 @@
 //
 // Enabled rules are tried by priority, low first; rules of one priority by their place in the file, then by age. The
 // scope narrows whose mail a rule sees (global, account, domain, sender, the last three with a scope_ref) and does not
-// outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone.
+// outrank the priority. The schedule says when a rule applies: from and until as dates, times, weekdays, zone. Times that go over
+// midnight belong to the day on which they begin; see [Schedule].
 //
 // The first rule that matches decides, unless it says stop: false, which lets the rules after it be tried as well; "matching: all"
 // at the top of a file makes that the default of its rules. A rule has one action, or several under actions. Each becomes a

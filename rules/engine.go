@@ -132,15 +132,24 @@ func (e *Engine) current(ctx context.Context) (*Set, error) {
 	if e.set != nil && e.revision >= revision {
 		return e.set, nil
 	}
-	rules, err := selectRules(ctx, e.store.db.Reader(), sqlEnabled)
+	set, err := e.compile(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e.set, e.revision = newSet(rules, e.store.kinds, e.senders != nil), revision
+	e.set, e.revision = set, revision
 	for _, b := range e.set.broken {
 		e.disable(ctx, b)
 	}
 	return e.set, nil
+}
+
+// compile reads the stored rules and writes nothing: broken ones are left out.
+func (e *Engine) compile(ctx context.Context) (*Set, error) {
+	rules, err := selectRules(ctx, e.store.db.Reader(), sqlEnabled)
+	if err != nil {
+		return nil, err
+	}
+	return newSet(rules, e.store.kinds, e.senders != nil), nil
 }
 
 // disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -101,11 +102,11 @@ func lowerASCII(s string) string {
 	return string(lower)
 }
 
-// domainOf returns the text after the last @, in lower case; empty when there is no @.
+// domainOf returns the text after the last @, in the form in which domains are compared; empty when there is no @.
 func domainOf(email string) string {
 	at := strings.LastIndexByte(email, '@')
 	if at < 0 {
 		return ""
 	}
-	return lowerASCII(email[at+1:])
+	return mailname.Domain(email[at+1:])
 }

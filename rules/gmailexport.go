@@ -15,36 +15,29 @@ import (
 	"github.com/postroom-go/postroom"
 )
 
-// ToGmail translates rules into filters of Gmail. What Gmail's filters cannot say is in the list: a rule whose condition they cannot
-// say has no filter. Gmail's filters all apply, where the first rule that matches decides unless it lets the others be tried.
-func ToGmail(rules []Rule) (filters []GmailFilter, untranslated []Untranslated) {
-	for i := range rules {
-		r := &rules[i]
-		lose := func(left Leftover, what string) {
-			untranslated = append(untranslated, Untranslated{r.Name, what, left})
-		}
-		filter, near, err := r.gmailCriteria()
-		if err != nil {
-			lose(LeftOut, err.Error())
-			continue
-		}
-		made, lost := filter.withActions(r.actions())
-		if len(made) == 0 {
-			lose(LeftOut, strings.Join(lost, "; "))
-			continue
-		}
-		for _, what := range lost {
-			lose(Partly, what)
-		}
-		for _, what := range near {
-			lose(Nearly, what)
-		}
-		if !r.Continue && i < len(rules)-1 {
-			lose(Nearly, "at Gmail the filters after it apply as well")
-		}
-		filters = append(filters, made...)
+// GmailExport are the options of [ToGmail].
+type GmailExport struct {
+	// Unguarded makes filters of what waits here for a proof or for a person, and at Gmail would not: rules that match only mail
+	// whose sender is authenticated, and actions that a person has to approve. What is lost is listed. Default false: they have none.
+	Unguarded bool
+}
+
+// ToGmail translates rules into filters of Gmail; nil options are the zero [GmailExport]. What Gmail's filters cannot say is in the
+// list: a rule whose condition they cannot say has no filter. Gmail's filters all apply, where the first rule that matches decides
+// unless it lets the others be tried. What a filter throws away, forwards, takes out of the inbox or marks as read is therefore
+// without the mail of the rules before it that spare it, as far as Gmail's search can say which that is. Gmail executes filters on the
+// words of anybody who writes them into a message, and asks nobody.
+func ToGmail(rules []Rule, options *GmailExport) (filters []GmailFilter, untranslated []Untranslated) {
+	e := &gmailExport{}
+	if options != nil {
+		e.GmailExport = *options
 	}
-	return filters, untranslated
+	rules = slices.Clone(rules)
+	slices.SortStableFunc(rules, func(a, b Rule) int { return compareRules(&a, &b) })
+	for i := range rules {
+		e.rule(&rules[i], i == len(rules)-1)
+	}
+	return e.filters, e.untranslated
 }
 
 // gmailCriteria is the filter without actions; near says in what it is not quite the same.
@@ -56,8 +49,6 @@ func (r *Rule) gmailCriteria() (f GmailFilter, near []string, err error) {
 		return f, nil, errors.New("filters are those of one account; this rule names one")
 	case r.Schedule.From != "" || r.Schedule.Until != "" || len(r.Schedule.Times) > 0 || len(r.Schedule.Weekdays) > 0:
 		return f, nil, errors.New("filters have no schedule")
-	case r.Authentication == AuthenticationRequired:
-		return f, nil, errors.New("filters do not ask whether the sender is authenticated")
 	}
 	condition := r.Condition
 	if r.Scope == ScopeDomain || r.Scope == ScopeSender {
@@ -65,8 +56,10 @@ func (r *Rule) gmailCriteria() (f GmailFilter, near []string, err error) {
 		condition = AllOf(Condition{Type: kind, Value: r.ScopeRef}, condition)
 	}
 	q := &gmailQuery{near: map[string]bool{}}
-	f.Query, err = q.of(&condition)
-	return f, slices.Sorted(maps.Keys(q.near)), err
+	if f.Query, err = q.of(&condition); err != nil {
+		return GmailFilter{}, nil, err
+	}
+	return f, slices.Sorted(maps.Keys(q.near)), nil
 }
 
 // A gmailQuery writes a condition in the language of Gmail's search.
@@ -78,7 +71,7 @@ func (q *gmailQuery) of(c *Condition) (string, error) {
 		return q.leaf(c)
 	case Not:
 		inner, err := q.of(&c.Children[0])
-		return "-" + grouped(inner), err
+		return negated(inner), err
 	}
 	var parts []string
 	for i := range c.Children {
@@ -103,6 +96,14 @@ func grouped(query string) string {
 		return query
 	}
 	return "(" + query + ")"
+}
+
+// negated is the opposite of a search; two minuses in a row are none.
+func negated(query string) string {
+	if strings.HasPrefix(query, "-") {
+		return "-(" + query + ")"
+	}
+	return "-" + grouped(query)
 }
 
 func (q *gmailQuery) leaf(c *Condition) (string, error) {

@@ -69,7 +69,7 @@ rules:
 - {name: last, condition: {type: body_contains, value: 'x'}, actions: [{action: trash}, {action: remove_label, parameters: {label: IMPORTANT}}, {action: remove_label, parameters: {label: A}}]}
 `))
 	require.NoError(t, err)
-	filters, untranslated := rules.ToGmail(file.Rules)
+	filters, untranslated := rules.ToGmail(file.Rules, nil)
 	var xml strings.Builder
 	require.NoError(t, rules.WriteGmailFilters(&xml, filters, time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC)))
 	golden(t, "testdata/gmail/export.golden", xml.String()+"\n"+listed(untranslated))
@@ -78,6 +78,54 @@ rules:
 	require.NoError(t, err)
 	require.Equal(t, filters, again)
 	require.NotEmpty(t, rules.FromGmail(again, nil).File.Rules)
+}
+
+// What waits here for a proof of the sender or for a person has no filter, unless that is asked for; and a filter spares the mail of the
+// rules before it, whatever their place in the file.
+func TestFiltersDoNoMoreThanTheRules(t *testing.T) {
+	file, err := rules.Parse("rules.yaml", strings.NewReader(`
+rules:
+- {name: implied, safe_mode: dangerous_override, stop: false, condition: {type: sender_email, value: a@a.example}, action: forward, parameters: {to: [x@x.example]}}
+- {name: scoped, scope: domain, scope_ref: a.example, safe_mode: dangerous_override, stop: false, condition: {type: has_attachment}, action: forward, parameters: {to: [x@x.example]}}
+- {name: trusting, authentication: not_required, safe_mode: dangerous_override, stop: false, condition: {type: sender_email, value: b@b.example}, action: forward, parameters: {to: [y@x.example]}}
+- {name: anybody, safe_mode: dangerous_override, stop: false, condition: {type: has_attachment}, action: forward, parameters: {to: [z@x.example]}}
+- {name: approved, stop: false, condition: {type: has_attachment}, actions: [{action: forward, parameters: {to: [w@x.example]}}, {action: star}]}
+- {name: lists, stop: false, condition: {type: list_id, value: dev.example}, action: trash}
+- {name: all lists, priority: 200, condition: {type: body_contains, value: unsubscribe}, actions: [{action: trash}, {action: star}]}
+- {name: boss, priority: 150, condition: {type: sender_email, value: boss@a.example}, action: none}
+- {name: off, enabled: false, priority: 150, condition: {type: subject_regex, value: x}, action: none}
+- {name: read, priority: 160, condition: {type: sender_email, value: c@c.example}, action: mark_read}
+- {name: few, stop: false, priority: 120, condition: {type: body_contains, value: few}, action: archive}
+- {name: large, priority: 110, condition: {op: not, children: [{type: larger_than, value: 1KB}]}, action: none}
+- {name: odd, priority: 300, condition: {type: subject_regex, value: x}, action: none}
+- {name: late, priority: 400, condition: {type: sender_domain, value: d.example}, actions: [{action: trash}, {action: star}]}
+`), rules.WithKinds(withForward(t)))
+	require.NoError(t, err)
+	filters, untranslated := rules.ToGmail(file.Rules, nil)
+	found := map[string]string{}
+	for _, f := range filters {
+		found[f.Query] = strings.Join(append(f.AddLabels, f.Forward), " ")
+	}
+	require.Equal(t, map[string]string{
+		`from:"b@b.example"`:    "y@x.example",
+		"has:attachment":        "STARRED ",
+		`list:"dev.example"`:    "TRASH ",
+		`"few" -(-larger:1024)`: "",
+		`from:"d.example"`:      "STARRED ",
+		`(from:"c@c.example" -(-larger:1024)) -from:"boss@a.example"`:              "",
+		`"unsubscribe" -(-larger:1024) -from:"boss@a.example" -from:"c@c.example"`: "TRASH STARRED ",
+	}, found)
+	list := listed(untranslated)
+	require.Contains(t, list, "implied: left out: filters do not ask whether the sender is authenticated\n")
+	require.Contains(t, list, "scoped: left out: filters do not ask whether the sender is authenticated\n")
+	require.Contains(t, list, "approved: partly: forward: here a person approves it first, and Gmail asks nobody\n")
+	require.Contains(t, list, `late: partly: it spares the mail of rules before it, and Gmail's search cannot say which that is: "odd"`)
+
+	filters, untranslated = rules.ToGmail(file.Rules, &rules.GmailExport{Unguarded: true})
+	list = listed(untranslated)
+	require.Equal(t, "x@x.example", filters[0].Forward)
+	require.Contains(t, list, "implied: nearly: filters do not ask whether the sender is authenticated: it applies to mail of anybody who writes its sender\n")
+	require.Contains(t, list, "approved: partly: forward: here a person approves it first")
 }
 
 func TestFiltersOfTheAPI(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -116,7 +117,7 @@ func siteFault(path, value string) *ConditionError {
 	if e := domainFault(path, value); e != nil {
 		return e
 	}
-	if site := mime.OrganizationalDomain(value); site != lowerASCII(value) {
+	if site := mime.OrganizationalDomain(value); site != mailname.Domain(value) {
 		return badValue(path, fmt.Sprintf("%q is not what its owner registered", value), "write "+site)
 	}
 	return nil

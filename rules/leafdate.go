@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/dayspan"
 	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/mime"
 )
@@ -266,6 +267,10 @@ func parseTimeSpan(text string) (timeSpan, error) {
 		return timeSpan{}, fmt.Errorf("%q is empty", text)
 	}
 	return timeSpan{minutes[0], minutes[1]}, nil
+}
+
+func (s timeSpan) span() dayspan.Span {
+	return dayspan.Span{From: time.Duration(s.from) * time.Minute, To: time.Duration(s.to) * time.Minute}
 }
 
 func (s timeSpan) includes(t time.Time) bool {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
@@ -34,6 +35,9 @@ func textTestOf(c *Condition, otherwise Match, sources ...textSource) (textTest,
 
 // leaf compiles the test.
 func (k *code) textLeaf(c *Condition, t textTest) (leaf, *ConditionError) {
+	if t.how != Regex {
+		t.values = t.sources[0].inASCII(t.values)
+	}
 	folded := t.how != Regex && !t.sensitive
 	m := newMatcher(t.how, t.comparedValues(folded), folded)
 	if t.how == Regex {
@@ -55,6 +59,24 @@ func (k *code) textLeaf(c *Condition, t textTest) (leaf, *ConditionError) {
 	l.test = func(v *view) bool { return v.anyText(ids, m, t.index) }
 	l.explain = func(v *view) string { return v.found(ids, t.index) }
 	return l, nil
+}
+
+// inASCII are the values with international domains as the source has them. Without an @ a part of an address may be one or not.
+func (s *textSource) inASCII(values []string) []string {
+	if s.from != fromAddresses || s.part != partAddress && s.part != partDomain && s.part != partSite {
+		return values
+	}
+	var list []string
+	for _, value := range values {
+		ascii := mailname.ASCIIAddress(value)
+		if s.part != partAddress || !strings.Contains(value, "@") {
+			ascii = mailname.ASCII(value)
+		}
+		if list = append(list, ascii); ascii != value && s.part == partAddress && !strings.Contains(value, "@") {
+			list = append(list, value)
+		}
+	}
+	return list
 }
 
 func (t *textTest) comparedValues(folded bool) []string {

@@ -28,6 +28,9 @@ func anyLeaf() *rapid.Generator[rules.Condition] {
 		{Type: rules.Header, Fields: []string{"List-Id", "Subject"}, Match: rules.Wildcard, Value: "*E*"},
 		{Type: rules.HeaderCount, Header: "List-Id", Compare: rules.Less, Value: "1"},
 		{Type: rules.Weekday, Value: "sat", Zone: "Asia/Tokyo"}, {Type: rules.ListID, Value: "dev"},
+		leaf(rules.SenderDomain, "Bücher.example"), leaf(rules.SenderEmail, "cy@BÜCHER.example"), leaf(rules.To, "*@xn--bcher-kva.example"),
+		{Type: rules.Address, Fields: []string{"from"}, Part: "domain", Match: rules.Wildcard, Value: "bücher.*"},
+		{Type: rules.Address, Fields: []string{"from", "to"}, Match: rules.Contains, Value: "bücher.example"},
 	})
 }
 
@@ -182,8 +185,8 @@ func anyMessage() *rapid.Generator[*postroom.Message] {
 	return rapid.Custom(func(t *rapid.T) *postroom.Message {
 		msg := &postroom.Message{
 			AccountID: rapid.SampledFrom([]string{"acc", "other"}).Draw(t, "account"),
-			From:      postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example"}).Draw(t, "from")},
-			To:        []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example"}).Draw(t, "to")}},
+			From:      postroom.Address{Email: rapid.SampledFrom([]string{"", "amy@a.example", "bob@b.example", "cy@xn--bcher-kva.example", "cy@BÜCHER.example"}).Draw(t, "from")},
+			To:        []postroom.Address{{Email: rapid.SampledFrom([]string{"me@home.example", "you@home.example", "me@bücher.example"}).Draw(t, "to")}},
 			Subject:   rapid.SampledFrom([]string{"", "Sale 50", "sale", "Hello"}).Draw(t, "subject"),
 			BodyPlain: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "body"),
 			LabelIDs:  rapid.SliceOfDistinct(rapid.SampledFrom([]string{"INBOX", "UNREAD"}), rapid.ID).Draw(t, "labels"),

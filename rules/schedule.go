@@ -6,10 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom-go/postroom/internal/dayspan"
 	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // A Schedule limits when a rule applies, by the clock of the program that decides. The zero Schedule is always on.
+//
+// Times that go over midnight belong to the day on which they begin: 22:00-06:00 on fri is on from Friday at 22:00 to Saturday at 06:00,
+// and not on Friday at 02:00. From, Until and Weekdays are about that day, as the quiet hours of package safety are.
 type Schedule struct {
 	// From and Until are the first and the last day, as 2026-01-31. Empty means no limit.
 	From  string `json:"from,omitempty"`
@@ -25,7 +29,7 @@ type Schedule struct {
 // A calendar is a compiled schedule.
 type calendar struct {
 	zone        *time.Location
-	from, until time.Time // the beginning of the first day and the end of the last one; zero without
+	from, until time.Time // noon UTC of the first day and of the last one; zero without
 	times       []timeSpan
 	weekdays    []time.Weekday
 }
@@ -46,17 +50,17 @@ func (s *Schedule) compile() (*calendar, []fault) {
 	} else {
 		add(err, zoneHint)
 	}
-	var err error
-	if s.From != "" {
-		c.from, err = time.ParseInLocation(time.DateOnly, s.From, c.zone)
-		add(dateFault(s.From, err), dateHint)
+	for _, d := range []struct {
+		text string
+		into *time.Time
+	}{{s.From, &c.from}, {s.Until, &c.until}} {
+		if d.text != "" {
+			first, err := time.Parse(time.DateOnly, d.text)
+			add(dateFault(d.text, err), dateHint)
+			*d.into = dayspan.Day(first, 0)
+		}
 	}
-	if s.Until != "" {
-		c.until, err = time.ParseInLocation(time.DateOnly, s.Until, c.zone)
-		add(dateFault(s.Until, err), dateHint)
-		c.until = c.until.AddDate(0, 0, 1)
-	}
-	if s.From != "" && s.Until != "" && !c.from.Before(c.until) {
+	if s.From != "" && s.Until != "" && c.until.Before(c.from) {
 		add(fmt.Errorf("it ends on %s, before it begins", s.Until), "")
 	}
 	for _, text := range s.Times {
@@ -87,14 +91,25 @@ const (
 	timeSpanHint = "write from-to, as in 22:00-06:00"
 )
 
-// includes reports whether the schedule is on.
+// includes reports whether the schedule is on. Only times go on into the day after that on which they begin.
 func (c *calendar) includes(now time.Time) bool {
 	now = now.In(c.zone)
-	switch {
-	case !c.from.IsZero() && now.Before(c.from), !c.until.IsZero() && !now.Before(c.until):
-		return false
-	case len(c.weekdays) > 0 && !slices.Contains(c.weekdays, now.Weekday()):
-		return false
+	if len(c.times) == 0 {
+		return c.allows(dayspan.Day(now, 0))
 	}
-	return len(c.times) == 0 || slices.ContainsFunc(c.times, func(s timeSpan) bool { return s.includes(now) })
+	for _, began := range []int{-1, 0} {
+		if c.allows(dayspan.Day(now, began)) && slices.ContainsFunc(c.times, func(s timeSpan) bool {
+			from, to := s.span().On(now, began)
+			return !now.Before(from) && now.Before(to)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// allows reports whether a day is one of the schedule's.
+func (c *calendar) allows(day time.Time) bool {
+	return (c.from.IsZero() || !day.Before(c.from)) && (c.until.IsZero() || !day.After(c.until)) &&
+		(len(c.weekdays) == 0 || slices.Contains(c.weekdays, day.Weekday()))
 }

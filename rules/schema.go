@@ -126,8 +126,8 @@ func scheduleSchema() schema {
 	return object(map[string]any{
 		"from":     schema{"type": "string", "pattern": day, "description": "the first day, as 2026-01-31"},
 		"until":    schema{"type": "string", "pattern": day, "description": "the last day, as 2026-01-31"},
-		"times":    listSchema(timeSpanSchema()),
-		"weekdays": listSchema(schema{"enum": weekdayNames}),
+		"times":    listSchema(schema{"type": "string", "pattern": timeSpanForm.String(), "description": "a part of a day, as 22:00-06:00, which belongs to the day on which it begins"}),
+		"weekdays": listSchema(schema{"enum": weekdayNames, "description": "a day; of times that go over midnight, the one on which they begin"}),
 		"zone":     textSchema("a name such as Europe/Berlin or an offset such as +0100; UTC if left out"),
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 )
 
 // SendersOf reads messages and returns who had written before each of them, for a backtest of mail that is in no store. It keeps of
@@ -37,7 +38,7 @@ type firstMessages map[senderKey]time.Time
 type senderKey struct{ account, address string }
 
 func senderOf(msg *postroom.Message) senderKey {
-	return senderKey{msg.AccountID, lowerASCII(msg.From.Email)}
+	return senderKey{msg.AccountID, mailname.Address(msg.From.Email)}
 }
 
 // SenderSeen reports whether a message of the sender was received before msg.

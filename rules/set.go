@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 )
 
 // A Set is a compiled and ordered list of rules. It is immutable and safe for concurrent use.
@@ -156,9 +157,9 @@ func (r *Rule) sees(v *view) bool {
 	case ScopeAccount:
 		return r.ScopeRef == v.msg.AccountID
 	case ScopeDomain:
-		return r.ScopeRef == domainOf(v.msg.From.Email)
+		return mailname.Domain(r.ScopeRef) == domainOf(v.msg.From.Email)
 	case ScopeSender:
-		return r.ScopeRef == lowerASCII(v.msg.From.Email)
+		return mailname.Address(r.ScopeRef) == mailname.Address(v.msg.From.Email)
 	default:
 		return true
 	}

@@ -54,7 +54,7 @@ func TestSieveBecomesRules(t *testing.T) {
 		"a list stops":           {postroom.Message{Headers: fields("List-Id", "<dev.lists.example>")}, day, "move Lists"},
 		"a shop is copied":       {postroom.Message{From: postroom.Address{Email: "a@SHOP.example"}}, day, "apply_label Shops, mark_read, forward"},
 		"detail":                 {postroom.Message{Cc: []postroom.Address{{Email: "me+orders@home.example"}}}, day, "apply_label Shops, mark_read, forward"},
-		"an invoice is kept":     {postroom.Message{Headers: fields("Subject", "Your INVOICE 7"), Size: 2 << 20}, day, "apply_label Invoices, star, forward"},
+		"an invoice is kept":     {postroom.Message{Headers: fields("Subject", "Your INVOICE 7"), Size: 2 << 20}, day, "star, apply_label Invoices, forward"},
 		"a small invoice is not": {postroom.Message{Headers: fields("Subject", "Your invoice 7"), Size: 2 << 10}, day, "forward"},
 		"in the else":            {postroom.Message{BodyPlain: "click to unsubscribe"}, day, "trash, forward"},
 		"a high score stops":     {postroom.Message{Headers: fields("X-Spam-Score", "7")}, day, "trash"},

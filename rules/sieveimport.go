@@ -1,17 +1,20 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/postroom-go/postroom"
 )
 
-// FromSieve translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it. It knows the
+// FromSieve translates a Sieve script (RFC 5228) into rules: each run of actions becomes one, under the tests around it, or several
+// where it depends on other runs what it comes to. What a script keeps or files is not thrown away by a discard elsewhere in it. It knows the
 // base tests and actions, and of the extensions body, copy, currentdate, date, encoded-character, envelope, fileinto, imap4flags, index, regex,
 // relational, subaddress, and the test string without variables. Folders become labels. What rules cannot say is in the list of the translation; an action that depends on a test that
-// cannot be translated is left out. The kinds are the actions that rules may have; nil stands for those that package gmail carries
+// cannot be translated is left out, and what may come after a stop that depends on one does no more than mark the message. The kinds are the actions that rules may have; nil stands for those that package gmail carries
 // out. A script that breaks the grammar is an error with the line.
 func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
 	if len(script) > maxFileSize {
@@ -24,8 +27,8 @@ func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
 	if requires(commands, "encoded-character") {
 		decodeCharacters(commands)
 	}
-	s := &sieveImport{translation: newTranslation(), kinds: kinds}
-	if err := s.block(commands, nil, ""); err != nil {
+	s := &sieveImport{translation: newTranslation(), kinds: kinds, marked: map[*sieveRun][]sieveOutcome{}}
+	if err := s.translate(commands); err != nil {
 		return nil, fmt.Errorf("translate the Sieve script: %w", err)
 	}
 	return s.translation, nil
@@ -34,44 +37,42 @@ func FromSieve(script string, kinds *postroom.Kinds) (*Translation, error) {
 // maxSieveRules bounds what a script of elsifs within each other becomes.
 const maxSieveRules = 10_000
 
-// A sieveImport makes rules of a script.
+// A sieveImport makes rules of a script: first the runs, then what they do to each other, then the rules.
 type sieveImport struct {
 	translation *Translation
 	kinds       *postroom.Kinds
+
+	runs         []*sieveRun
+	chains       int
+	terms, steps int // see maxSieveTerms
+
+	marked map[*sieveRun][]sieveOutcome
 }
 
-// A sieveRun is actions in a row.
-type sieveRun struct {
-	line    int
-	labels  []string
-	copied  []string // of fileinto :copy
-	flags   []RuleAction
-	forward []string
-	keep    bool
-	discard bool
-	stop    bool
-	lost    []string
-	near    []string // what is nearly the same
-	some    bool
-}
-
-// block translates commands under the conditions of the blocks around them. If these cannot be translated, unknown says why.
-func (s *sieveImport) block(commands []sieveCommand, path []Condition, unknown string) error {
-	run := &sieveRun{}
-	end := func() error {
-		r := run
-		run = &sieveRun{}
-		return s.rule(r, path, unknown)
+func (s *sieveImport) translate(commands []sieveCommand) error {
+	if err := s.block(commands, nil, ""); err != nil {
+		return err
 	}
+	s.marks()
+	s.terms, s.steps = 0, 0
+	for _, r := range s.runs {
+		if err := s.rules(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block reads commands in the blocks around them. If the tests of these cannot be translated, unknown says why.
+func (s *sieveImport) block(commands []sieveCommand, path []sieveStep, unknown string) error {
+	var run *sieveRun
 	for i := 0; i < len(commands); i++ {
 		c := &commands[i]
 		switch c.name {
 		case "require":
 			continue
 		case "if":
-			if err := end(); err != nil {
-				return err
-			}
+			run = nil
 			chain := 1
 			for i+chain < len(commands) && (commands[i+chain].name == "elsif" || commands[i+chain].name == "else") {
 				chain++
@@ -84,194 +85,256 @@ func (s *sieveImport) block(commands []sieveCommand, path []Condition, unknown s
 		case "elsif", "else":
 			return &sieveError{c.line, c.name + " stands behind no if"}
 		}
-		run.add(c)
-		if run.stop {
-			return end() // what follows is never reached
+		if run == nil {
+			if len(s.runs) == maxSieveRules {
+				return errTooManyRules
+			}
+			run = &sieveRun{at: len(s.runs), path: path, unknown: unknown}
+			s.runs = append(s.runs, run)
+		}
+		if run.add(c); run.stop {
+			return nil // what follows is never reached
 		}
 	}
-	return end()
+	return nil
 }
 
-// branches translates an if with what follows it: each branch under its test, and under the opposites of those before.
-func (s *sieveImport) branches(chain []sieveCommand, path []Condition, unknown string) error {
-	path = slices.Clone(path)
+// sieveDepth is how deep the tests of a script stand in the conditions of its rules.
+const sieveDepth = 10
+
+var errTooManyRules = fmt.Errorf("it becomes more than %d rules", maxSieveRules)
+
+// branches reads an if with what follows it: each branch under its test, and under the opposites of those before.
+func (s *sieveImport) branches(chain []sieveCommand, path []sieveStep, unknown string) error {
+	s.chains++
+	number := s.chains
+	var before []Condition
 	for i := range chain {
 		c := &chain[i]
 		if c.block == nil || (c.name == "else") != (len(c.tests) == 0) || len(c.tests) > 1 || c.name == "else" && i < len(chain)-1 {
 			return &sieveError{c.line, c.name + " is not written as the grammar has it: if TEST { … }"}
 		}
-		inner := slices.Clone(path)
+		step := sieveStep{number, i, slices.Clone(before)}
 		if c.name != "else" {
-			condition, err := sieveCondition(&c.tests[0])
-			if err != nil && unknown == "" {
-				unknown = err.Error()
-			}
-			inner, path = append(inner, condition), append(path, NoneOf(condition))
+			condition, why := sieveTest(&c.tests[0])
+			unknown = cmp.Or(unknown, why)
+			step.tests, before = append(step.tests, condition), append(before, opposite(condition))
 		}
-		if err := s.block(c.block, inner, unknown); err != nil {
+		if err := s.block(c.block, append(slices.Clone(path), step), unknown); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add takes one action into the run.
-func (r *sieveRun) add(c *sieveCommand) {
-	if !r.some {
-		r.line, r.some = c.line, true
+// sieveTest translates a test. If it has no condition, why says so.
+func sieveTest(test *sieveCommand) (condition Condition, why string) {
+	condition, err := sieveCondition(test)
+	if err == nil {
+		err = condition.Validate()
 	}
-	tagged := func(name string) bool {
-		return slices.ContainsFunc(c.tags, func(t sieveTag) bool { return t.name == name })
+	if err == nil && condition.depth() > maxDepth-sieveDepth {
+		err = ErrTooDeep
 	}
-	args := c.args
-	if tagged("flags") && len(args) > 0 { // the flags stand behind their tag, which is written first
-		r.addFlags(args[0], true)
-		args = args[1:]
+	if err != nil {
+		return sieveUnknown, strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	one := ""
-	if len(args) == 1 && len(args[0]) == 1 {
-		one = args[0][0]
-	}
-	switch {
-	case hasVariable(one):
-		r.lost = append(r.lost, c.name+" with variables")
-	case c.name == "keep":
-		r.keep = true
-	case c.name == "discard":
-		r.discard = true
-	case c.name == "stop":
-		r.stop = true
-	case c.name == "fileinto" && one != "" && tagged("copy"):
-		r.copied = append(r.copied, one)
-	case c.name == "fileinto" && one != "":
-		r.labels = append(r.labels, one)
-	case c.name == "redirect" && one != "":
-		r.forward = append(r.forward, one)
-		if !tagged("copy") {
-			r.near = append(r.near, "the forwarded message also stays in the mailbox")
-		}
-	case (c.name == "addflag" || c.name == "setflag" || c.name == "removeflag") && len(args) == 1:
-		r.addFlags(args[0], c.name != "removeflag")
-	default:
-		r.lost = append(r.lost, "the command "+c.name)
-	}
+	return condition, ""
 }
 
-// addFlags translates flags of IMAP (RFC 5232); several may stand in one string.
-func (r *sieveRun) addFlags(flags []string, set bool) {
-	known := map[string][2]postroom.ActionType{
-		`\seen`: {postroom.MarkRead, postroom.MarkUnread}, `\flagged`: {postroom.Star, postroom.Unstar}, `\deleted`: {postroom.Trash, postroom.Restore},
-	}
-	for flag := range strings.FieldsSeq(strings.Join(flags, " ")) {
-		actions, ok := known[strings.ToLower(flag)]
-		switch {
-		case !ok:
-			r.lost = append(r.lost, "the flag "+flag)
-		case set:
-			r.flags = append(r.flags, RuleAction{Type: actions[0]})
-		default:
-			r.flags = append(r.flags, RuleAction{Type: actions[1]})
+// sure says when no stop that is not translated comes before the run.
+func (s *sieveImport) sure(r *sieveRun) Condition {
+	var stops []Condition
+	for _, x := range s.runs[:r.at] {
+		s.steps++
+		if x.stop && x.unknown != "" {
+			stops = append(stops, x.amid(r, nil))
 		}
 	}
+	return opposite(bound(anyOf(stops...), true))
 }
 
-// folders are the names of folders that are no labels at Gmail.
-var folders = map[string]postroom.ActionType{
-	"inbox": postroom.None, "trash": postroom.Trash, "deleted items": postroom.Trash, "deleted messages": postroom.Trash, "archive": postroom.Archive, "archives": postroom.Archive,
+// A sieveOutcome is what is done if a formula holds, of those of a run.
+type sieveOutcome struct {
+	when    Condition
+	actions []RuleAction
 }
 
-// actions returns what the run does: a message that is filed and not kept leaves the inbox.
-func (r *sieveRun) actions() []RuleAction {
-	var list []RuleAction
-	file := func(folder string, kept bool) {
-		name := strings.TrimPrefix(strings.TrimPrefix(folder, "INBOX."), "INBOX/")
-		action, special := folders[strings.ToLower(name)]
-		switch {
-		case special && (action == postroom.None || kept):
-		case special:
-			list = append(list, RuleAction{Type: action})
-		case strings.EqualFold(name, "spam") || strings.EqualFold(name, "junk"):
-			r.lost = append(r.lost, "filing into the folder "+folder+": rules do not send mail to the spam")
-		case kept:
-			list = append(list, labelAction(postroom.ApplyLabel, name))
-		default:
-			list = append(list, labelAction(postroom.Move, name))
+// outcomes are what becomes of the message by the run: it leaves the inbox unless the script keeps it, and is thrown away
+// unless the script keeps or files it (RFC 5228, section 4.4). They exclude each other.
+func (s *sieveImport) outcomes(r *sieveRun) []sieveOutcome {
+	if !r.filed && !r.discard && !r.trash && !r.copies {
+		return nil
+	}
+	sure, kept := s.sure(r), s.others(r, func(x *sieveRun) bool { return x.keep })
+	if r.keep {
+		kept = sieveTrue
+	}
+	if !isCertain(sure) {
+		r.note("a stop before it has no condition: where it may come, this only marks the message")
+	}
+	leaves := allOf(sure, opposite(bound(kept, true)))
+	if len(r.labels) > 0 || r.filed {
+		if hasUnknown(kept) {
+			r.note("whether the script keeps it as well cannot be told: then it stays in the inbox")
+		}
+		if len(r.labels) == 0 {
+			return nil
+		}
+		return []sieveOutcome{{leaves, r.filing(r.labels, true)}, {opposite(leaves), r.filing(r.labels, false)}}
+	}
+	if !r.discard && !r.trash {
+		return nil
+	}
+	filed, copied := s.others(r, func(x *sieveRun) bool { return x.filed }), s.others(r, func(x *sieveRun) bool { return x.copies })
+	if r.copies {
+		copied = sieveTrue
+	}
+	if hasUnknown(anyOf(kept, filed, copied)) {
+		r.note("whether the script keeps or files it as well cannot be told: then it is not thrown away")
+	}
+	gone := allOf(leaves, opposite(bound(anyOf(filed, copied), true)))
+	if r.discard && !isImpossible(gone) {
+		r.note("what is discarded goes to the trash, where it can be found again")
+	}
+	archived := allOf(leaves, bound(copied, false))
+	return []sieveOutcome{{gone, []RuleAction{{Type: postroom.Trash}}}, {archived, []RuleAction{{Type: postroom.Archive}}}}
+}
+
+// rules makes the rules of a run.
+func (s *sieveImport) rules(r *sieveRun) error {
+	of := fmt.Sprintf("line %d", r.line)
+	leaveOut := func(what string) {
+		s.translation.Untranslated = append(s.translation.Untranslated, Untranslated{of, what, LeftOut})
+	}
+	if r.unknown != "" {
+		if r.stop {
+			r.unknown += "; what it stops at goes on to the rules after it, which then only mark the message"
+		}
+		leaveOut(r.unknown)
+		return nil
+	}
+	condition := allOf(r.tests(0)...)
+	if isCertain(condition) {
+		condition = always()
+	}
+	var always []RuleAction
+	split := func(outcomes []sieveOutcome) (sometimes []sieveOutcome) {
+		for _, o := range outcomes {
+			o.actions = s.possible(r, o.actions)
+			switch {
+			case len(o.actions) == 0 || isImpossible(o.when):
+			case isCertain(o.when):
+				always = append(always, o.actions...)
+			default:
+				sometimes = append(sometimes, o)
+			}
+		}
+		return sometimes
+	}
+	sometimes := split(s.outcomes(r))
+	always = append(always, s.possible(r, r.filing(r.copied, false))...)
+	for _, o := range split(s.marked[r]) {
+		if err := s.emit(of, allOf(condition, o.when), o.actions, false, nil); err != nil {
+			return err
 		}
 	}
-	for _, folder := range r.labels {
-		file(folder, r.keep || slices.ContainsFunc(r.labels, func(f string) bool { return strings.EqualFold(f, "INBOX") }))
+	always = append(always, s.possible(r, s.forwards(r))...)
+	if len(sometimes) == 0 && len(always) == 0 && !r.keep && !r.stop && len(r.lost) > 0 {
+		leaveOut(strings.Join(r.lost, "; "))
+		return nil
 	}
-	for _, folder := range r.copied {
-		file(folder, true)
+	return s.emitRun(of, r, condition, sometimes, always)
+}
+
+// forwards are the redirects of the run.
+func (s *sieveImport) forwards(r *sieveRun) (list []RuleAction) {
+	if len(r.forward) > 0 && !isCertain(s.sure(r)) {
+		r.lost = append(r.lost, "redirect: a stop before it has no condition")
+		return nil
 	}
-	list = append(list, r.flags...)
 	for _, to := range r.forward {
 		list = append(list, RuleAction{postroom.Forward, postroom.Parameters{"to": to}})
-	}
-	if r.discard && len(r.labels) == 0 && !r.keep {
-		list = append(list, RuleAction{Type: postroom.Trash})
-		r.near = append(r.near, "what is discarded goes to the trash, where it can be found again")
-	}
-	if len(list) == 0 && (r.keep || r.stop || len(r.labels) > 0) {
-		list = append(list, RuleAction{Type: postroom.None})
 	}
 	return list
 }
 
-// rule makes a rule of a run.
-func (s *sieveImport) rule(r *sieveRun, path []Condition, unknown string) error {
-	if !r.some {
-		return nil
-	}
-	if len(s.translation.File.Rules) == maxSieveRules {
-		return fmt.Errorf("it becomes more than %d rules", maxSieveRules)
-	}
-	of := fmt.Sprintf("line %d", r.line)
-	leaveOut := func(what string) {
-		if r.stop {
-			what += "; what it stops at goes on to the rules after it"
-		}
-		s.translation.Untranslated = append(s.translation.Untranslated, Untranslated{of, what, LeftOut})
-	}
-	if unknown != "" {
-		leaveOut(unknown)
-		return nil
-	}
-	actions := slices.DeleteFunc(r.actions(), func(a RuleAction) bool {
+// possible are those of the actions that rules may have.
+func (s *sieveImport) possible(r *sieveRun, actions []RuleAction) []RuleAction {
+	return slices.DeleteFunc(actions, func(a RuleAction) bool {
 		err := a.translatable(s.kinds)
-		if err != nil {
+		if err != nil && !slices.Contains(r.lost, err.Error()) {
 			r.lost = append(r.lost, err.Error())
 		}
 		return err != nil
 	})
-	if len(actions) == 0 {
-		leaveOut(strings.Join(r.lost, "; "))
-		return nil
+}
+
+// emitRun makes a rule for each outcome of a run, and one for what is done in any case. A run that stops does so in all of them.
+func (s *sieveImport) emitRun(of string, r *sieveRun, condition Condition, sometimes []sieveOutcome, always []RuleAction) error {
+	notes := r.notes(of)
+	emit := func(when Condition, actions []RuleAction) error {
+		err := s.emit(of, when, actions, r.stop, notes)
+		notes = nil
+		return err
 	}
-	condition := always()
-	if len(path) > 0 {
-		condition = joined(And, path)
+	if n := len(sometimes); r.stop && n == 2 && reflect.DeepEqual(sometimes[1].when, opposite(sometimes[0].when)) {
+		always, sometimes = append(sometimes[1].actions, always...), sometimes[:1]
+	}
+	for _, o := range sometimes {
+		if r.stop {
+			o.actions = append(o.actions, always...)
+		}
+		if err := emit(allOf(condition, o.when), o.actions); err != nil {
+			return err
+		}
+	}
+	if len(always) == 0 && (r.stop || r.keep) {
+		always = []RuleAction{{Type: postroom.None}}
+	}
+	if len(always) > 0 {
+		return emit(condition, always)
+	}
+	if len(sometimes) == 0 {
+		for i := range notes {
+			notes[i].Left = LeftOut
+		}
+	}
+	s.translation.Untranslated = append(s.translation.Untranslated, notes...)
+	return nil
+}
+
+func (r *sieveRun) notes(of string) (notes []Untranslated) {
+	for _, what := range r.lost {
+		notes = append(notes, Untranslated{of, what, Partly})
+	}
+	for _, what := range r.near {
+		notes = append(notes, Untranslated{of, what, Nearly})
+	}
+	return notes
+}
+
+// emit adds a rule.
+func (s *sieveImport) emit(of string, condition Condition, actions []RuleAction, stop bool, notes []Untranslated) error {
+	if len(s.translation.File.Rules) == maxSieveRules {
+		return errTooManyRules
+	}
+	if isCertain(condition) {
+		condition = always()
 	}
 	if err := condition.Validate(); err != nil {
-		leaveOut(strings.ReplaceAll(err.Error(), "\n", "; "))
+		s.translation.Untranslated = append(s.translation.Untranslated, Untranslated{of, strings.ReplaceAll(err.Error(), "\n", "; "), LeftOut})
 		return nil
 	}
 	rule := NewRule(of+": "+condition.String(), condition, "", nil)
-	rule.setActions(withParameters(actions))
-	rule.Continue = !r.stop
-	var lost []Untranslated
-	for _, what := range r.lost {
-		lost = append(lost, Untranslated{of, what, Partly})
-	}
-	for _, what := range r.near {
-		lost = append(lost, Untranslated{of, what, Nearly})
-	}
+	rule.setActions(withParameters(slices.Clone(actions)))
+	rule.Continue = !stop
 	for _, a := range actions {
 		if label, ok := a.Parameters.Text(postroom.ParamLabel); ok {
 			s.translation.needLabel(label)
 		}
 	}
-	s.translation.add(rule, lost)
+	s.translation.add(rule, notes)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -96,7 +97,13 @@ func (s *textSource) fold(text string) string {
 	case fromLabels, fromAccount:
 		return text
 	case fromAddresses:
-		if s.part != partName {
+		switch s.part {
+		case partName:
+		case partAddress:
+			return mailname.Address(text)
+		case partDomain, partSite:
+			return mailname.Domain(text)
+		default:
 			return lowerASCII(text)
 		}
 	case fromAttachmentTypes, fromListID:
@@ -267,7 +274,7 @@ func isMailDomain(s string) bool {
 	return s != "" && !strings.ContainsAny(s, " \t<>()@,;\"") && !strings.HasPrefix(s, ".") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "..")
 }
 
-// partOf returns a part of an address; false if the address does not have it.
+// partOf returns a part of an address, with an international domain in ASCII; false if the address does not have it.
 func partOf(a *postroom.Address, part string) (string, bool) {
 	if part == partName {
 		return a.Name, a.Name != ""
@@ -288,11 +295,11 @@ func partOf(a *postroom.Address, part string) (string, bool) {
 	case partDetail:
 		return detail, hasDetail
 	case partDomain:
-		return domain, domain != ""
+		return mailname.ASCII(domain), domain != ""
 	case partSite:
 		return mime.OrganizationalDomain(domain), domain != ""
 	default:
-		return a.Email, a.Email != ""
+		return mailname.ASCIIAddress(a.Email), a.Email != ""
 	}
 }
 

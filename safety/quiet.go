@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dayspan"
 )
 
 // Quiet are hours in which only what is listed is carried out. All else, what people have approved included, waits until they
@@ -98,27 +99,14 @@ func (q *QuietSpan) validate() error {
 // end returns when the span that t is in ends, if t is in one. t is in the zone of the clock.
 func (q *QuietSpan) end(t time.Time) (time.Time, bool) {
 	for _, began := range []int{-1, 0} {
-		midnight := time.Date(t.Year(), t.Month(), t.Day()+began, 0, 0, 0, 0, t.Location())
-		if len(q.Days) > 0 && !slices.Contains(q.Days, time.Date(t.Year(), t.Month(), t.Day()+began, 12, 0, 0, 0, time.UTC).Weekday()) {
+		if len(q.Days) > 0 && !slices.Contains(q.Days, dayspan.Day(t, began).Weekday()) {
 			continue
 		}
-		from, to := onClock(t, began, q.From), onClock(t, began, q.To)
-		if q.To <= q.From {
-			to = onClock(t, began+1, q.To)
-		}
-		if from.Before(midnight) {
-			from = midnight
-		}
-		if !t.Before(from) && t.Before(to) {
+		if from, to := (dayspan.Span{From: q.From, To: q.To}).On(t, began); !t.Before(from) && t.Before(to) {
 			return to, true
 		}
 	}
 	return t, false
-}
-
-// onClock is the instant at which the clock shows a time on a day near t. Where the clock leaps over it, it is right after.
-func onClock(t time.Time, days int, at time.Duration) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day()+days, int(at/time.Hour), int(at%time.Hour/time.Minute), 0, 0, t.Location())
 }
 
 // until returns when the quiet hours that now is in end; zero if it is in none.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -63,9 +64,11 @@ func (g *Gate) strangers(msg *postroom.Message, p postroom.Parameters, name stri
 
 // knows reports whether the policy lists the address, or its domain.
 func (g *Gate) knows(address string) bool {
+	address = mailname.Address(address)
+	domain := address[max(0, strings.LastIndexByte(address, '@')):]
 	return slices.ContainsFunc(g.policy.Recipients, func(known string) bool {
-		_, domain, _ := strings.Cut(address, "@")
-		return strings.EqualFold(known, address) || strings.EqualFold(known, "@"+domain)
+		known = mailname.Address(known)
+		return known == address || known == domain
 	})
 }
 
@@ -75,7 +78,8 @@ func takesPart(msg *postroom.Message, address string) bool {
 	if msg == nil {
 		return false
 	}
-	is := func(a postroom.Address) bool { return strings.EqualFold(a.Email, address) }
+	address = mailname.Address(address)
+	is := func(a postroom.Address) bool { return mailname.Address(a.Email) == address }
 	if is(msg.From) || slices.ContainsFunc(msg.To, is) || slices.ContainsFunc(msg.Cc, is) {
 		return true
 	}

@@ -34,7 +34,7 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 	require.NoError(t, err)
 	d := newDesk(t, dbtest.SQLite(t), func(c *Config) {
 		c.Kinds = kinds
-		c.Policy.ModelAlone, c.Policy.Recipients = []postroom.ActionType{"tell"}, []string{"Boss@Example.com", "@corp.example"}
+		c.Policy.ModelAlone, c.Policy.Recipients = []postroom.ActionType{"tell"}, []string{"Boss@Example.com", "@corp.example", "@Bücher.example"}
 	})
 	msg := func() *postroom.Message {
 		m := message("ann@example.com")
@@ -43,16 +43,17 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 		return m
 	}
 	for whom, reason := range map[string]string{
-		"boss@example.com":                      "",
-		"anybody@CORP.example":                  "",
-		"Ann <ANN@example.com>":                 "",
-		"me@example.net, bob@example.org":       "",
-		"desk@mail.example.com":                 "",
-		"mallory@evil.example":                  `only the model names the recipient "mallory@evil.example"`,
-		"bob@example.org, eve@evil.example":     `only the model names the recipient "eve@evil.example"`,
-		"x@sub.corp.example":                    `only the model names the recipient "x@sub.corp.example"`,
-		"everybody":                             `only the model names the recipient "everybody"`,
-		`"boss@example.com" <eve@evil.example>`: `only the model names the recipient "eve@evil.example"`,
+		"boss@example.com":                          "",
+		"anybody@CORP.example":                      "",
+		"Ann <ANN@example.com>":                     "",
+		"x@xn--bcher-kva.example, y@BÜCHER.example": "",
+		"me@example.net, bob@example.org":           "",
+		"desk@mail.example.com":                     "",
+		"mallory@evil.example":                      `only the model names the recipient "mallory@evil.example"`,
+		"bob@example.org, eve@evil.example":         `only the model names the recipient "eve@evil.example"`,
+		"x@sub.corp.example":                        `only the model names the recipient "x@sub.corp.example"`,
+		"everybody":                                 `only the model names the recipient "everybody"`,
+		`"boss@example.com" <eve@evil.example>`:     `only the model names the recipient "eve@evil.example"`,
 	} {
 		a := d.record(msg(), model("tell", 1, "whom", whom))
 		rec, err := d.ledger.Decision(t.Context(), a.DecisionID)

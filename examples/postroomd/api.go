@@ -43,6 +43,7 @@ func (h *host) withAPI(local http.Handler) http.Handler {
 	}
 	a := httpAPI{h}
 	calls := approvalsAPI{a}.calls()
+	maps.Copy(calls, stopAPI{a}.calls())
 	maps.Copy(calls, rulesAPI{a}.calls())
 	maps.Copy(calls, directionsAPI{a}.calls())
 	maps.Copy(calls, modelRulesAPI{a}.calls())

@@ -57,13 +57,17 @@ func isLoopback(host string) bool {
 
 // show serves the dashboard until it is closed. On a loopback address who can reach it may do all that the command line can.
 func (h *host) show(listener net.Listener, public bool) (*web, error) {
-	ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize, Logger: h.log})
+	cfg := &queueui.Config{Title: "Postroom", ReadOnly: public, HidePayloads: public, Authorize: h.authorize, Logger: h.log}
+	if !public {
+		cfg.Links = []queueui.Link{stopPageLink}
+	}
+	ui, err := queueui.New(h.queue, cfg)
 	if err != nil {
 		return nil, err
 	}
 	var handler http.Handler = ui
 	if !public {
-		handler = byLocalName(ui)
+		handler = byLocalName(stopPage{h}.beside(ui))
 	}
 	return serve(listener, handler, ui.Close), nil
 }

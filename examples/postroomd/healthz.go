@@ -42,11 +42,11 @@ func (h *host) pages(ready *atomic.Bool) (pages http.Handler, onClose func(), er
 	}
 	onClose = func() {}
 	if h.cfg.App.Dashboard {
-		ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", Authorize: h.authorize, Logger: h.log})
+		ui, err := queueui.New(h.queue, &queueui.Config{Title: "Postroom", Links: []queueui.Link{stopPageLink}, Authorize: h.authorize, Logger: h.log})
 		if err != nil {
 			return nil, nil, err
 		}
-		mux.Handle("/", ui)
+		mux.Handle("/", stopPage{h}.beside(ui))
 		onClose = ui.Close
 	}
 	return h.withPush(h.withAPI(byLocalName(mux)), onClose)

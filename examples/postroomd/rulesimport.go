@@ -133,22 +133,26 @@ func tellUntranslated(w io.Writer, list []rules.Untranslated) error {
 }
 
 func rulesExport() *cobra.Command {
-	return group("export", "Make filters of other kinds of a rules file", &cobra.Command{
+	unguarded := false
+	cmd := &cobra.Command{
 		Use:   "gmail FILE",
 		Short: "Make filters of Gmail of a rules file",
 		Long: "Make filters of Gmail of a rules file, in the form that Gmail's settings import (mailFilters.xml). They are printed; what\n" +
-			"filters cannot say is listed on the standard error.",
+			"filters cannot say is listed on the standard error.\n\n" +
+			"Filters ask neither whether the sender is authenticated nor a person. Rules that do have none, unless --unguarded is given.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, err := readRules(args[0])
 			if err != nil {
 				return err
 			}
-			filters, untranslated := rules.ToGmail(file.Rules)
+			filters, untranslated := rules.ToGmail(file.Rules, &rules.GmailExport{Unguarded: unguarded})
 			if err := rules.WriteGmailFilters(cmd.OutOrStdout(), filters, time.Now()); err != nil {
 				return err
 			}
 			return tellUntranslated(cmd.ErrOrStderr(), untranslated)
 		},
-	})
+	}
+	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "make filters of rules that need an authenticated sender, and of what a person has to approve")
+	return group("export", "Make filters of other kinds of a rules file", cmd)
 }

@@ -30,7 +30,7 @@ When no command can be given, make the file of safety.stop_file: each postroomd 
 	undos := cmd.Flags().Bool("allow-undo", false, "let 'postroomd undo' take back meanwhile what was done")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			if err := h.stop(ctx, safety.StopOptions{Why: *why, Undos: *undos}); err != nil {
+			if err := h.stop(ctx, me(), safety.StopOptions{Why: *why, Undos: *undos}); err != nil {
 				return err
 			}
 			return h.tellStopped(ctx, cmd)
@@ -47,7 +47,7 @@ func resumeCommand() *cobra.Command {
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			if err := h.resume(ctx, *why); err != nil {
+			if err := h.resume(ctx, me(), *why); err != nil {
 				return err
 			}
 			return h.tellStopped(ctx, cmd)
@@ -66,9 +66,9 @@ func changing(undos bool) []queue.Target {
 	return targets
 }
 
-func (h *host) stop(ctx context.Context, o safety.StopOptions) error {
+func (h *host) stop(ctx context.Context, by string, o safety.StopOptions) error {
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		errs := []error{h.ledger.Stop(ctx, tx, me(), o)}
+		errs := []error{h.ledger.Stop(ctx, tx, by, o)}
 		if o.Undos {
 			errs = append(errs, h.queue.ResumeTx(ctx, tx, queue.ForType(undo.JobAction)))
 		}
@@ -79,10 +79,10 @@ func (h *host) stop(ctx context.Context, o safety.StopOptions) error {
 	})
 }
 
-func (h *host) resume(ctx context.Context, why string) error {
+func (h *host) resume(ctx context.Context, by, why string) error {
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		_, err := h.ledger.CloseBreakers(ctx, tx, "", me(), why)
-		errs := []error{err, h.ledger.Resume(ctx, tx, me(), why)}
+		_, err := h.ledger.CloseBreakers(ctx, tx, "", by, why)
+		errs := []error{err, h.ledger.Resume(ctx, tx, by, why)}
 		for _, t := range changing(true) {
 			errs = append(errs, h.queue.ResumeTx(ctx, tx, t))
 		}

@@ -62,6 +62,7 @@ type frame struct {
 	Site     string
 	Live     string
 	ReadOnly bool
+	Links    []Link
 	Done     string // what has just been done; empty on most pages
 	Now      time.Time
 	Data     any
@@ -104,7 +105,7 @@ func jobCount(n int) string {
 
 func (h *Handler) frame(v *view, root string) *frame {
 	return &frame{
-		Root: root, Name: v.name, Title: v.title, Site: h.cfg.Title, Live: v.live, ReadOnly: h.cfg.ReadOnly, Now: time.Now(), Data: v.data,
+		Root: root, Name: v.name, Title: v.title, Site: h.cfg.Title, Live: v.live, ReadOnly: h.cfg.ReadOnly, Links: h.cfg.Links, Now: time.Now(), Data: v.data,
 	}
 }
 

@@ -28,12 +28,21 @@ type Config struct {
 	// HidePayloads leaves out payloads, results, cursors and the attributes of log lines. Errors and messages are shown: what
 	// is in those is the handlers' choice.
 	HidePayloads bool
+	// Links are further pages of the host, which stand in the header. Default: none.
+	Links []Link
 	// Authorize is asked before every page and every action. An error refuses the request, and its text is shown. Default:
 	// all may do all.
 	Authorize func(r *http.Request, action Action) error
 	// Logger takes what goes wrong, and what is done by hand. Default: slog.Default(); for silence give a logger on
 	// slog.DiscardHandler.
 	Logger *slog.Logger
+}
+
+// A Link leads to a page of the host.
+type Link struct {
+	Text string
+	// Path is where it is, from where the dashboard is mounted.
+	Path string
 }
 
 // An Action is what somebody wants to do, for [Config.Authorize].

@@ -11,9 +11,9 @@ if anyof (address :is :domain "From" "shop.example", # a shop
     addflag "\\Seen";
     fileinto :copy "Shops";
 } elsif allof (header :matches "Subject" "*invoice*", not size :under 1M) {
-    fileinto "Invoices"; keep;
-    if exists ["X-Urgent", "X-Boss"] { setflag ["\\Flagged", "$work"]; }
     addflag "\\Flagged";
+    if exists ["X-Urgent", "X-Boss"] { addflag ["\\Seen", "$work"]; }
+    fileinto "Invoices"; keep;
 } else {
     if body :text :contains "unsubscribe" { discard; }
     elsif header :value "ge" :comparator "i;ascii-numeric" "X-Spam-Score" "5" { fileinto "Trash"; stop; }

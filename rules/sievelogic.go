@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Formulas say when something of a script happens. They are conditions, with three things more: an "and" without children is
+// true, an "or" without is false, and a leaf of the type unknownTest stands for a test that has no condition.
+
+const unknownTest Kind = "unknown"
+
+var (
+	sieveTrue    = Condition{Op: And}
+	sieveFalse   = Condition{Op: Or}
+	sieveUnknown = Condition{Type: unknownTest}
+)
+
+func isCertain(c Condition) bool    { return c.Op == And && len(c.Children) == 0 }
+func isImpossible(c Condition) bool { return c.Op == Or && len(c.Children) == 0 }
+
+// allOf and anyOf join formulas, without what is certain and what is said twice.
+func allOf(list ...Condition) Condition { return joinFormulas(And, list) }
+func anyOf(list ...Condition) Condition { return joinFormulas(Or, list) }
+
+func joinFormulas(op Op, list []Condition) Condition {
+	var children []Condition
+	for _, c := range list {
+		if len(c.Children) == 0 && c.Op != "" && c.Op != op {
+			return c
+		}
+		parts := []Condition{c}
+		if c.Op == op {
+			parts = c.Children
+		}
+		for _, part := range parts {
+			if len(children) > maxSieveTwice || !slices.ContainsFunc(children, func(known Condition) bool { return reflect.DeepEqual(known, part) }) {
+				children = append(children, part)
+			}
+		}
+	}
+	return joined(op, append(children, Condition{Op: op})) // of one, joined makes that one
+}
+
+func opposite(c Condition) Condition {
+	switch {
+	case isCertain(c):
+		return sieveFalse
+	case isImpossible(c):
+		return sieveTrue
+	case c.Op == Not:
+		return c.Children[0]
+	}
+	return NoneOf(c)
+}
+
+// whether is one formula where the first holds, and else the other.
+func whether(c, then, otherwise Condition) Condition {
+	switch {
+	case reflect.DeepEqual(then, otherwise):
+		return then
+	case isCertain(then):
+		return anyOf(c, otherwise)
+	case isCertain(otherwise):
+		return anyOf(opposite(c), then)
+	}
+	return anyOf(allOf(c, then), allOf(opposite(c), otherwise))
+}
+
+// bound takes what is unknown for true or for false, wherever that makes the formula so, too: so it holds at least, or at most, when
+// the formula does.
+func bound(c Condition, to bool) Condition {
+	switch {
+	case c.Type == unknownTest && to:
+		return sieveTrue
+	case c.Type == unknownTest:
+		return sieveFalse
+	case c.Op == "":
+		return c
+	case c.Op == Not:
+		return opposite(bound(c.Children[0], !to))
+	}
+	children := make([]Condition, len(c.Children))
+	for i := range c.Children {
+		children[i] = bound(c.Children[i], to)
+	}
+	return joinFormulas(c.Op, children)
+}
+
+func (c *Condition) depth() int {
+	deepest := 0
+	for i := range c.Children {
+		deepest = max(deepest, c.Children[i].depth())
+	}
+	return deepest + 1
+}
+
+func hasUnknown(c Condition) bool {
+	return c.Type == unknownTest || slices.ContainsFunc(c.Children, hasUnknown)
+}
+
+// maxSieveTerms and maxSieveSteps bound how much is written and looked at for what runs do to each other. What is beyond is unknown.
+const (
+	maxSieveTerms = 5_000
+	maxSieveSteps = 2_000_000
+	maxSieveTwice = 64 // terms among which one that is said twice is looked for
+)
+
+func (s *sieveImport) tooMuch() bool { return s.terms > maxSieveTerms || s.steps > maxSieveSteps }
+
+// reach says when a run is reached in a script of which the given runs are.
+func (s *sieveImport) reach(x *sieveRun, given ...*sieveRun) Condition {
+	known, last := 0, -1
+	for _, g := range given {
+		common, exclusive := x.common(g)
+		if exclusive || g.at < x.at && g.stop || g.at > x.at && x.stop {
+			return sieveFalse
+		}
+		known, last = max(known, common), max(last, g.at)
+	}
+	if s.tooMuch() {
+		return sieveUnknown
+	}
+	terms := x.tests(known)
+	for i := last + 1; i < x.at; i++ { // a stop before one that is given has not come
+		s.steps++
+		if s.runs[i].stop {
+			terms = append(terms, opposite(s.runs[i].amid(x, given)))
+		}
+	}
+	s.terms += len(terms)
+	return allOf(terms...)
+}
+
+// amid says when the run's own tests hold where the others are reached.
+func (r *sieveRun) amid(x *sieveRun, given []*sieveRun) Condition {
+	known := 0
+	for _, g := range append([]*sieveRun{x}, given...) {
+		common, exclusive := r.common(g)
+		if exclusive {
+			return sieveFalse
+		}
+		known = max(known, common)
+	}
+	return allOf(r.tests(known)...)
+}
+
+// tests are those of the run but for the first steps.
+func (r *sieveRun) tests(from int) []Condition {
+	var list []Condition
+	for _, step := range r.path[from:] {
+		list = append(list, step.tests...)
+	}
+	return list
+}
+
+// common returns how many steps two runs share, and whether they never go together.
+func (r *sieveRun) common(other *sieveRun) (steps int, exclusive bool) {
+	for steps < len(r.path) && steps < len(other.path) {
+		a, b := &r.path[steps], &other.path[steps]
+		if a.chain != b.chain {
+			return steps, false
+		}
+		if a.branch != b.branch {
+			return steps, true
+		}
+		steps++
+	}
+	return steps, false
+}
+
+// others says when one of the runs other than r is reached where r is.
+func (s *sieveImport) others(r *sieveRun, which func(*sieveRun) bool) Condition {
+	if s.tooMuch() {
+		return sieveUnknown
+	}
+	var list []Condition
+	for _, x := range s.runs {
+		s.steps++
+		if x != r && which(x) {
+			list = append(list, s.reach(x, r))
+		}
+	}
+	return anyOf(list...)
+}
