@@ -88,6 +88,15 @@ func clauses(direction string) (found []string) {
 	return found
 }
 
+// instructions are the texts of the directions and of the rules.
+func (g Guidance) instructions() []string {
+	texts := slices.Clone(g.Directions)
+	for _, r := range g.Rules {
+		texts = append(texts, r.Text)
+	}
+	return texts
+}
+
 // prohibitions reads what the directions forbid. What it does not understand it leaves to the model and the gate.
 func prohibitions(directions []string) []prohibition {
 	var found []prohibition
@@ -173,9 +182,14 @@ func verb(word string) []postroom.ActionType {
 // Unchecked returns what a person should know of a direction that forbids something: that the answers of the model are not checked
 // against it, since it is not understood, or that a person is asked, since it says more than what is forbidden. It is empty for a
 // direction that is checked, and for one that forbids nothing.
-func (d Direction) Unchecked() string {
+func (d Direction) Unchecked() string { return unchecked(d.Text) }
+
+// Unchecked is that of a [Direction].
+func (r ScopedRule) Unchecked() string { return unchecked(r.Text) }
+
+func unchecked(text string) string {
 	hint := ""
-	for _, clause := range clauses(d.Text) {
+	for _, clause := range clauses(text) {
 		switch p, ok := readProhibition(clause); {
 		case ok && p.sure:
 		case ok:
