@@ -230,7 +230,7 @@ func bodyText(msg *postroom.Message) (text string, hides bool) {
 	}
 	note(!body.FromHTML && text != "" && strings.TrimSpace(msg.BodyHTML) != "", "The HTML of the message shows no text; this is its plain text, which mail clients do not show.")
 	note(body.FromHTML && body.Words.Disagree(), "The plain text beside it says something else; mail clients do not show it, and it is left out here.")
-	note(body.Incomplete, "Some of this may be hidden from its reader.")
+	note(body.Incomplete || body.Doubtful != "", "Some of this may be hidden from its reader.")
 	note(hides, "The message holds text that is hidden from its reader; it is left out here.")
 	return text, hides
 }

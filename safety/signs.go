@@ -24,7 +24,7 @@ func Signs(msg *postroom.Message) []Doubt {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	from := mime.Address{Name: msg.From.Name, Email: msg.From.Email}
 	doubt(hides(body), OverrideHidden, "the message hides text from its reader")
-	doubt(body.Incomplete, OverrideHidden, "it cannot be told which text of the message its reader sees")
+	doubt(body.Incomplete || longWords(body.Doubtful, nil) >= sentence, OverrideHidden, "it cannot be told which text of the message its reader sees")
 	doubt(saysOtherwise(body), OverrideHidden, "the plain text and the HTML are different messages")
 	doubt(showsNothing(msg, body), OverrideHidden, "the HTML shows no text, and the plain text says something")
 	failed := failedMethods(headerOf(msg).Authentication(gmailServer))
@@ -65,13 +65,16 @@ func failedMethods(a mime.Authentication) string {
 	return ""
 }
 
+// A sentence is how many words of three letters or more somebody needs to say something.
+const sentence = 8
+
 // What hides text in ordinary mail, too: what other mail clients show, and the notes of the program that made it.
 var ordinarilyHidden = map[mime.HiddenBy]bool{mime.HiddenByElement: true, mime.HiddenByComment: true, mime.HiddenByCondition: true}
 
 // hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a preview line in that
 // of preview lines. What is shown elsewhere in the mail counts for neither: phones and desktops are shown one of two.
 func hides(body mime.Body) bool {
-	const sentence, preview, spelled = 8, 30, 20
+	const preview, spelled = 30, 20
 	words, undisplayed, characters := 0, 0, 0
 	var shown map[string]bool
 	for _, hidden := range body.Hidden {
@@ -131,6 +134,5 @@ func saysOtherwise(body mime.Body) bool {
 
 // showsNothing reports whether there is HTML without a text that is seen, and a plain text of a sentence or more, which nobody is shown.
 func showsNothing(msg *postroom.Message, body mime.Body) bool {
-	const sentence = 8
 	return !body.FromHTML && strings.TrimSpace(msg.BodyHTML) != "" && longWords(body.Text, nil) >= sentence
 }
