@@ -181,7 +181,7 @@ func (d *Decider) read(resp *Response, msg *postroom.Message, g Guidance) (Answe
 			return answer, fmt.Errorf("%w: decision: label %q is not one of AVAILABLE LABELS", ErrInvalidDecision, name)
 		}
 	}
-	return answer, obey(prohibitions(g.Directions), msg, decision)
+	return answer, obey(prohibitions(g.instructions()), msg, decision)
 }
 
 func offered(labels []postroom.Label, name string) bool {

@@ -42,8 +42,8 @@
 // A system message holds the rules of the conversation, one user message the sections DIRECTIONS, LLM RULE (one each),
 // MESSAGE CONTEXT, AVAILABLE LABELS and TASK, joined by blank lines; empty ones are left out. Of the mail it shows
 // addresses, the subject (500 characters), a few header fields, the names of attachments and the body (8,000 characters;
-// the plain text, or what a person sees of the HTML where there is no other; both where they disagree, since mail clients show
-// the HTML). Text that styles hide from a person is left out, and the prompt and the decision say that there was some.
+// what a person sees of the HTML, or the plain text where there is none or it shows no text). Text that styles hide from a person
+// is left out, and the prompt and the decision say that there was some; so is a plain text that says something else than the HTML.
 //
 // All of that was written by a stranger. The prompt leaves out characters that a person would not see, cuts the text to
 // length, and puts it between two lines with a mark that is random for each prompt and that the text cannot contain.

@@ -245,6 +245,10 @@ func TestDirectionsAreCheckedAfterTheModel(t *testing.T) {
 	require.Equal(t, postroom.Archive, d.Action)
 	require.Contains(t, client.Requests()[1].Messages[3].Text, `action delete is forbidden by the direction "Never delete anything."`)
 
+	named := guide(llm.Guidance{Rules: []llm.Rule{{Name: "keep", Text: "Never delete anything."}}})
+	d = decide(t, newDecider(t, llm.Config{Client: llmtest.NewScripted(t, trash, llmtest.Decides("archive", "{}", 1)), Guidance: named}), mail("x"))
+	require.Equal(t, postroom.Archive, d.Action, "a rule for some mail forbids as well")
+
 	stubborn := llmtest.NewScripted(t, trash, trash, trash)
 	d = decide(t, newDecider(t, llm.Config{Client: stubborn, Guidance: never}), mail("x"))
 	require.Equal(t, postroom.None, d.Action)

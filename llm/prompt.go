@@ -218,23 +218,20 @@ func addresses(list []postroom.Address) string {
 	return strings.Join(texts, ", ")
 }
 
-// bodyText returns the text of the mail, and whether there is text that its reader does not see: as the plain text says it, with what a person sees instead when that is another.
+// bodyText returns the text of the mail, and whether there is text that its reader does not see: what mail clients show, which is the
+// HTML where it shows any text. What only the plain text beside it says is not the reader's mail, and no model's.
 func bodyText(msg *postroom.Message) (text string, hides bool) {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
-	plain := strings.TrimSpace(visible(msg.BodyPlain))
-	seen := strings.TrimSpace(visible(body.Text))
-	switch {
-	case plain == "":
-		plain = seen
-	case body.Words.Disagree():
-		const each = maxBody / 2
-		plain = "(The parts of the message disagree. The plain text, which mail clients do not show:)\n" + cut(plain, each) +
-			"\n\n(The HTML, as mail clients show it:)\n" + cut(seen, each)
+	text, hides = cut(strings.TrimSpace(visible(body.Text)), maxBody), hidesText(body.Hidden)
+	note := func(is bool, what string) {
+		if is {
+			text += "\n\n(" + what + ")"
+		}
 	}
-	text, hides = cut(plain, maxBody), hidesText(body.Hidden)
-	if hides {
-		text += "\n\n(The message holds text that is hidden from its reader; it is left out here.)"
-	}
+	note(!body.FromHTML && text != "" && strings.TrimSpace(msg.BodyHTML) != "", "The HTML of the message shows no text; this is its plain text, which mail clients do not show.")
+	note(body.FromHTML && body.Words.Disagree(), "The plain text beside it says something else; mail clients do not show it, and it is left out here.")
+	note(body.Incomplete || body.Doubtful != "", "Some of this may be hidden from its reader.")
+	note(hides, "The message holds text that is hidden from its reader; it is left out here.")
 	return text, hides
 }
 

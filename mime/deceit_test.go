@@ -31,3 +31,44 @@ func TestDeceitfulSenders(t *testing.T) {
 		})
 	}
 }
+
+func TestImitations(t *testing.T) {
+	for address, imitates := range map[mime.Address]bool{
+		{Email: "a@paypa1.com"}:                               true,
+		{Email: "a@mail.PAYPA1.com"}:                          true,
+		{Email: "a@rnicrosoft.com"}:                           true,
+		{Email: "a@paypa1-security.example"}:                  true,
+		{Email: "a@g\u043e\u043egle.com"}:                     true,
+		{Email: "a@\u0430\u0440\u0440\u04cf\u0435.com"}:       true,
+		{Email: "a@xn--80ak6aa92e.com"}:                       true,
+		{Email: "a@\u0441\u0430\u0445\u0430\u0440.com"}:       true,
+		{Email: "a@\u0441\u0430\u0445\u0430\u0440.ru"}:        false,
+		{Email: "a@\u043f\u0440\u0438\u0432\u0435\u0442.com"}: false,
+		{Email: "a@paypal.com"}:                               false,
+		{Email: "a@paypal.co.uk"}:                             false,
+		{Email: "a@appie.example"}:                            false,
+		{Email: "a@apples.example"}:                           false,
+		{Email: "a@paypa1"}:                                   true,
+		{Email: ""}:                                           false,
+		{Name: "\U0001d40f\U0001d41a\U0001d432\U0001d40f\U0001d41a\U0001d425", Email: "a@b.example"}: true,
+		{Name: "PayPal", Email: "a@b.example"}:                                                       false,
+		{Name: "G00gle Team", Email: "a@b.example"}:                                                  true,
+	} {
+		require.Equal(t, imitates, address.Imitates(), "%v", address)
+	}
+}
+
+func TestLatinText(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "",
+		"Hello 101":                            "hello 101",
+		"\uff28\u0435llo":                      "hello",
+		"\U0001d407ell\u00f6":                  "hello",
+		"he\u200bll\u00ado\U000e0020":          "hello",
+		"\u041f\u0440\u0438\u0432\u0435\u0442": "\u043fp\u0438\u0432e\u0442",
+	} {
+		require.Equal(t, want, mime.LatinText(text))
+	}
+	require.Equal(t, mime.Skeleton("paypal"), mime.Skeleton("P\u0430ypaI"))
+	require.Equal(t, "\u0430\u0431.example", mime.UnicodeDomain("a@xn--80ac.example"))
+}

@@ -13,9 +13,10 @@ type Body struct {
 	Text string
 	// FromHTML reports that Text is that of the HTML.
 	FromHTML bool
-	// Hidden, Links and Incomplete are those of the part that Text is from; see [HTMLText]. Plain text has no links, and hides
-	// only by characters.
+	// Hidden, Doubtful, Links and Incomplete are those of the part that Text is from; see [HTMLText]. Plain text has no links, and
+	// hides only by characters.
 	Hidden     []HiddenText
+	Doubtful   string
 	Links      []Link
 	Incomplete bool
 
@@ -55,7 +56,7 @@ func ReadBody(plain, html string) Body {
 	if page.Text == "" && text != "" {
 		return Body{Text: text, Hidden: hidden, Words: compareWords(text, "")}
 	}
-	body := Body{Text: page.Text, FromHTML: true, Hidden: page.Hidden, Links: page.Links, Incomplete: page.Incomplete}
+	body := Body{Text: page.Text, FromHTML: true, Hidden: page.Hidden, Doubtful: page.Doubtful, Links: page.Links, Incomplete: page.Incomplete}
 	if text != "" {
 		body.Words = compareWords(text, page.Text)
 	}

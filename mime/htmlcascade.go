@@ -7,7 +7,7 @@ import (
 )
 
 // styledBy are the attributes that style an element as a sheet would.
-const styledBy = 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText
+const styledBy = 1<<attrWidth | 1<<attrHeight | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText
 
 // styleIn computes the style of an element: what browsers give it, then its attributes, the sheets and its style attribute.
 func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode) textStyle {
@@ -41,6 +41,12 @@ func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode)
 	r.addAll(matched)
 	style := c.apply(around, element.traits)
 	style.vars = r.vars
+	switch {
+	case self.tag == tagDetails && set.has&(1<<attrOpen) == 0:
+		style.veiled = true
+	case self.tag == tagSummary && len(ancestors) > 1 && ancestors[len(ancestors)-1].self.tag == tagDetails:
+		style.veiled = ancestors[len(ancestors)-2].style.veiled
+	}
 	return style
 }
 
@@ -173,6 +179,9 @@ func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 		}
 	}
 	switch tag {
+	case tagImg:
+		c.setPixels(propWidth, set.get(attrWidth))
+		c.setPixels(propHeight, set.get(attrHeight))
 	case tagBody:
 		if color, ok := parseLegacyColor(set.get(attrText)); ok {
 			c.set(propColor, cssValue{color: color})
@@ -184,6 +193,13 @@ func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 		if size, ok := legacyFontSize(set.get(attrSize)); ok {
 			c.set(propFontSize, cssValue{number: size, unit: unitPixel})
 		}
+	}
+}
+
+// setPixels sets a size that an attribute says in pixels; what else it says counts for nothing.
+func (c *cascade) setPixels(prop cssProp, value string) {
+	if size, err := strconv.Atoi(trimCSS(value)); err == nil {
+		c.set(prop, cssValue{number: float32(size), unit: unitPixel})
 	}
 }
 

@@ -18,9 +18,11 @@ const (
 	propFontSize
 	propHeight
 	propLeft
+	propLetterSpacing
 	propLineHeight
 	propMarginLeft
 	propMarginTop
+	propMask
 	propMaxHeight
 	propMaxWidth
 	propMinHeight
@@ -67,7 +69,8 @@ var propsByName = map[string]cssProp{
 	"max-inline-size": propMaxWidth, "min-block-size": propMinHeight, "min-inline-size": propMinWidth, "overflow-block": propOverflow,
 	"overflow-inline": propOverflow, "padding-block-end": propPaddingBottom, "rotate": propRotate, "scale": propScale,
 	"translate": propTranslate, "-webkit-clip-path": propClipPath, "-webkit-filter": propFilter, "-webkit-opacity": propOpacity,
-	"-webkit-transform": propTransform, "zoom": propZoom,
+	"-webkit-transform": propTransform, "zoom": propZoom, "letter-spacing": propLetterSpacing, "mask": propMask, "mask-image": propMask,
+	"-webkit-mask": propMask, "-webkit-mask-image": propMask,
 	"background": propBackgroundAll, "background-color": propBackground, "background-image": propBackgroundImage,
 	"bottom": propBottom, "clip": propClip, "clip-path": propClipPath, "color": propColor,
 	"content-visibility": propContentVisibility, "display": propDisplay, "-webkit-text-fill-color": propFillColor,

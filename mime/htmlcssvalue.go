@@ -32,8 +32,8 @@ var cssWords = [propCount]map[string]cssWord{
 		"normal": wordNone, "nowrap": wordNoWrap, "pre": wordKeep, "pre-wrap": wordKeep, "break-spaces": wordKeep,
 		"pre-line": wordKeepLines,
 	},
-	propLineHeight: {"normal": wordNone},
-	propHeight:     autoWords, propWidth: autoWords, propMaxHeight: autoWords, propMaxWidth: autoWords, propMinHeight: autoWords,
+	propLineHeight: {"normal": wordNone}, propLetterSpacing: {"normal": wordNone},
+	propHeight: autoWords, propWidth: autoWords, propMaxHeight: autoWords, propMaxWidth: autoWords, propMinHeight: autoWords,
 	propMinWidth: autoWords, propLeft: autoWords, propTop: autoWords, propRight: autoWords, propBottom: autoWords,
 	propMarginLeft: autoWords, propMarginTop: autoWords,
 }

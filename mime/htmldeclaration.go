@@ -153,7 +153,7 @@ func (p *declParser) property(prop cssProp, value string) {
 		}
 	case propBackgroundAll:
 		p.background(value)
-	case propBackgroundImage:
+	case propBackgroundImage, propMask:
 		p.set(prop, cssValue{word: imageWord(value)})
 	case propFont:
 		p.font(value)

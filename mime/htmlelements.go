@@ -289,6 +289,7 @@ const (
 	attrBgcolor
 	attrClass
 	attrColor
+	attrHeight
 	attrHidden
 	attrHref
 	attrID
@@ -302,12 +303,13 @@ const (
 	attrText
 	attrType
 	attrValue
+	attrWidth
 	attrCount
 )
 
 var attrNames = [attrCount]string{
-	"alt", "background", "bgcolor", "class", "color", "hidden", "href", "id", "link", "media", "open", "popover", "size", "start", "style", "text",
-	"type", "value",
+	"alt", "background", "bgcolor", "class", "color", "height", "hidden", "href", "id", "link", "media", "open", "popover", "size", "start", "style", "text",
+	"type", "value", "width",
 }
 
 // The names of elements and attributes; both are made once from the tables above.

@@ -129,6 +129,9 @@ func (r *htmlReader) flow(text string, style *textStyle, at int) {
 	if len(r.seen.out) > length {
 		r.pieceOpen = false
 		r.markLinks(length)
+		if style.isDoubtful() && len(r.doubtful) < maxRemoved {
+			r.doubtful = append(append(r.doubtful, r.seen.out[length:]...), ' ')
+		}
 	}
 	if len(r.seen.removed) > 0 {
 		if style.why == notHidden {
@@ -227,9 +230,14 @@ func (r *htmlReader) label(text string, style *textStyle) {
 	r.flow(text, &shown, r.scanner.at)
 }
 
-// image writes the alternative text of a picture.
+// image writes the alternative text of a picture, unless that is too small for a text.
 func (r *htmlReader) image(self identity) {
 	style := r.style(&self, &r.scanner.set, r.parent(false))
+	for _, prop := range []cssProp{propWidth, propHeight} {
+		if size, ok := r.cascade.get(prop); ok && size.word == 0 && size.unit == unitPixel && size.number <= minFontSize && style.boxed == notHidden {
+			style.boxed = hiddenBySize
+		}
+	}
 	r.label(r.scanner.set.get(attrAlt), &style)
 }
 

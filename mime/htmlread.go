@@ -34,6 +34,7 @@ type htmlReader struct {
 	linkColor   htmlColor
 
 	seen, lost textWriter
+	doubtful   []byte
 	pieces     []hiddenPiece
 	pieceOpen  bool // the last piece goes on
 }

@@ -33,6 +33,8 @@ type textStyle struct {
 	fill       htmlColor // in place of the color
 	isFilled   bool
 	keep       cssWord
+	crammed    bool  // letters stand upon each other
+	veiled     bool  // behind a mask, or in what is closed
 	vars       int32 // 1 + the place of the last frame of variables
 	// boxed is why all that the element holds is hidden, whatever is said within.
 	boxed hiding
@@ -94,7 +96,7 @@ func (c *cascade) keepBelow() {
 
 // inherited holds the properties that are as around the element where nothing is said.
 const inherited = 1<<propColor | 1<<propFillColor | 1<<propFontSize | 1<<propLineHeight | 1<<propTextIndent | 1<<propVisibility |
-	1<<propWhiteSpace
+	1<<propWhiteSpace | 1<<propLetterSpacing
 
 // restore takes back what has been said of a property: all of it, what sheets say, or what the sheet's layer says.
 func (c *cascade) restore(prop cssProp, word cssWord) {
@@ -187,6 +189,11 @@ func (c *cascade) apply(around *textStyle, traits elementTraits) textStyle {
 	return s
 }
 
+// isDoubtful reports whether some mail clients show the text, and others do not.
+func (s *textStyle) isDoubtful() bool {
+	return s.crammed || s.veiled || s.fontSize <= minFontSize && !s.isFixed
+}
+
 func (s *textStyle) reason() hiding {
 	switch {
 	case s.boxed != notHidden:
@@ -253,6 +260,13 @@ func (c *cascade) applyText(s, around *textStyle) {
 	} else if c.is(propTextIndent, wordInitial) {
 		s.indent = 0
 	}
+	const crammed = -.4 // of the size of the letters
+	if v, ok := c.get(propLetterSpacing); ok {
+		s.crammed = v.word == 0 && v.inPixels(s.fontSize, 0) <= crammed*s.fontSize
+	} else if c.is(propLetterSpacing, wordInitial) {
+		s.crammed = false
+	}
+	s.veiled = s.veiled || c.is(propMask, wordUnknown)
 	if v, ok := c.get(propWhiteSpace); ok {
 		s.keep = v.word
 	} else if c.is(propWhiteSpace, wordInitial) {

@@ -16,6 +16,11 @@ type HTMLText struct {
 	// would be more. Style sheets and scripts are not among them.
 	Hidden []HiddenText
 
+	// Doubtful are texts within Text that some mail clients show and others do not, a blank after each: of a font that is tiny
+	// against the one around it, with letters upon each other, behind a mask, or in a details element that is closed. It ends
+	// after about 4 KiB. What only Outlook hides, by mso-hide, is not among them.
+	Doubtful string
+
 	// Links are the links, in the order of the source; the first 1000.
 	Links []Link
 
@@ -43,7 +48,7 @@ const (
 	HiddenByVisibility HiddenBy = "visibility"
 	// HiddenByOpacity: an opacity of less than a tenth, with all elements around.
 	HiddenByOpacity HiddenBy = "opacity"
-	// HiddenBySize: a font of at most one pixel.
+	// HiddenBySize: a font of at most one pixel, or the alternative text of a picture that is at most one wide or high.
 	HiddenBySize HiddenBy = "size"
 	// HiddenByColor: a color that cannot be told from the background, a contrast under 1.15. Before a picture none is.
 	HiddenByColor HiddenBy = "color"
@@ -109,7 +114,7 @@ const (
 // 31 different :has. Animations are not run, and styles for :hover, :focus, :target and :visited are not applied.
 //
 // The options of a select and the content of a closed details element count as seen: a person opens them with a click, and
-// mail clients that do not know the elements show what they hold.
+// mail clients that do not know the elements show what they hold. The latter is Doubtful.
 //
 // Every input is accepted. Time grows linearly with its size, and all that is allocated stays under four times its size and
 // 256 KiB. What is not UTF-8 counts as the U+FFFD that it becomes.
@@ -134,7 +139,7 @@ func (r *htmlReader) result() HTMLText {
 		l.End = min(l.End, len(text))
 		l.Start = min(l.Start, l.End)
 	}
-	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Links: r.links, Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0}
+	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Doubtful: string(r.doubtful), Links: r.links, Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0}
 }
 
 func (r *htmlReader) hiddenTexts() []HiddenText {

@@ -122,9 +122,11 @@ func (c *classifier) decide(ctx context.Context, w *queue.Work[ClassifyPayload],
 		return decisions, err
 	}
 	decision, err := queue.Step(ctx, w, "fallback", func(ctx context.Context) (postroom.Decision, error) {
-		return c.cfg.Fallback.Decide(ctx, msg)
+		// A decision that breaks its contract may be one that cannot be stored.
+		decision, err := c.cfg.Fallback.Decide(ctx, msg)
+		return c.usable(byModel(decision)), err
 	})
-	return []postroom.Decision{byModel(decision)}, err
+	return []postroom.Decision{decision}, err
 }
 
 // final reports whether the rules have the last word: one has decided, or there is no fallback, which the decision says then.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -236,6 +237,7 @@ func TestClassifyMakesAPersonLookAtADecisionThatBreaksItsContract(t *testing.T) 
 		"a label without label": {Action: postroom.Move, Confidence: 1, Rationale: "boom"},
 		"too confident":         {Action: postroom.Archive, Confidence: 100, Rationale: "boom"},
 		"no reason":             {Action: postroom.Archive, Confidence: 1},
+		"no number":             {Action: postroom.Archive, Confidence: math.NaN(), Rationale: "boom"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClassification(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/readmail"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -53,7 +54,7 @@ func corpus(t *testing.T) map[string]*postroom.Message {
 				return err
 			}
 			if m, err := mime.ParseBytes(raw, nil); err == nil {
-				mails[path] = parsed(m)
+				mails[path] = readmail.Message(m)
 			}
 			return nil
 		}))
@@ -69,15 +70,4 @@ func corpus(t *testing.T) map[string]*postroom.Message {
 		mails[mail.ID] = &postroom.Message{Subject: mail.Subject, BodyPlain: mail.Body, From: postroom.Address{Email: mail.Frm}}
 	}
 	return mails
-}
-
-func parsed(m *mime.Message) *postroom.Message {
-	msg := &postroom.Message{Subject: m.Subject, BodyPlain: m.Text, BodyHTML: m.HTML}
-	for _, f := range m.Header {
-		msg.Headers = append(msg.Headers, postroom.Header{Name: f.Name, Value: f.Value})
-	}
-	if len(m.From) > 0 {
-		msg.From = postroom.Address{Name: m.From[0].Name, Email: m.From[0].Email}
-	}
-	return msg
 }

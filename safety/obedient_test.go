@@ -102,7 +102,7 @@ func (p *prey) read(t *testing.T) {
 }
 
 // outboundKinds has also the kinds that send.
-func outboundKinds(t *testing.T) *postroom.Kinds {
+func outboundKinds(t testing.TB) *postroom.Kinds {
 	var more []postroom.Kind
 	for _, kind := range []postroom.ActionType{postroom.Forward, postroom.AutoReply, postroom.Escalate} {
 		k, _ := postroom.StandardKind(kind)

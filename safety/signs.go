@@ -1,7 +1,6 @@
 package safety
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -25,9 +24,13 @@ func Signs(msg *postroom.Message) []Doubt {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	from := mime.Address{Name: msg.From.Name, Email: msg.From.Email}
 	doubt(hides(body), OverrideHidden, "the message hides text from its reader")
+	doubt(body.Incomplete || longWords(body.Doubtful, nil) >= sentence, OverrideHidden, "it cannot be told which text of the message its reader sees")
 	doubt(saysOtherwise(body), OverrideHidden, "the plain text and the HTML are different messages")
-	doubt(headerOf(msg).Authentication(gmailServer).Result("dmarc") == "fail", OverrideSender, "the sender's authentication has failed (DMARC)")
+	doubt(showsNothing(msg, body), OverrideHidden, "the HTML shows no text, and the plain text says something")
+	failed := failedMethods(headerOf(msg).Authentication(gmailServer))
+	doubt(failed != "", OverrideSender, "the sender's authentication has failed ("+failed+")")
 	doubt(from.MixesScripts(), OverrideSender, "the sender's name or domain mixes scripts, as those do that pass for others")
+	doubt(from.Imitates() && !from.MixesScripts(), OverrideSender, "the sender's name or domain imitates another")
 	doubt(from.NamesAnother(), OverrideSender, "the sender's name holds the address of somebody else")
 	doubt(speaksToMachines(msg, body), OverrideMachine, "the message gives instructions to a machine")
 	return doubts
@@ -41,25 +44,54 @@ func headerOf(msg *postroom.Message) mime.Header {
 	return header
 }
 
-// What hides text in ordinary mail, too: a preview line, what other mail clients show, the notes of the program that made it.
-var ordinarilyHidden = map[mime.HiddenBy]bool{
-	mime.HiddenByDisplay: true, mime.HiddenByElement: true, mime.HiddenByComment: true, mime.HiddenByCondition: true,
+// failedMethods names what has failed of a sender's authentication; empty when it has not. Without a word of DMARC, a sender has
+// failed for whom nothing passed and SPF or DKIM failed, or both say that the message may be altered or from elsewhere.
+func failedMethods(a mime.Authentication) string {
+	dmarc, spf, dkim := a.Result("dmarc"), a.Result("spf"), a.Result("dkim")
+	switch {
+	case dmarc == "fail":
+		return "DMARC"
+	case dmarc == "pass" || spf == "pass" || dkim == "pass":
+		return ""
+	case spf == "fail" && dkim == "fail":
+		return "SPF and DKIM"
+	case spf == "fail":
+		return "SPF"
+	case dkim == "fail":
+		return "DKIM"
+	case spf == "softfail" && (dkim == "neutral" || dkim == "permerror"):
+		return "SPF and DKIM"
+	}
+	return ""
 }
 
-// hides reports whether a sentence or more is hidden in a way that ordinary mail does not need.
+// A sentence is how many words of three letters or more somebody needs to say something.
+const sentence = 8
+
+// What hides text in ordinary mail, too: what other mail clients show, and the notes of the program that made it.
+var ordinarilyHidden = map[mime.HiddenBy]bool{mime.HiddenByElement: true, mime.HiddenByComment: true, mime.HiddenByCondition: true}
+
+// hides reports whether a sentence or more is hidden in a way that ordinary mail does not need, or more than a preview line in that
+// of preview lines. What is shown elsewhere in the mail counts for neither: phones and desktops are shown one of two.
 func hides(body mime.Body) bool {
-	const sentence, spelled = 8, 20
-	words, characters := 0, 0
+	const preview, spelled = 30, 20
+	words, undisplayed, characters := 0, 0, 0
+	var shown map[string]bool
 	for _, hidden := range body.Hidden {
 		switch {
 		case ordinarilyHidden[hidden.By]:
 		case hidden.By == mime.HiddenByCharacter:
 			characters += visibleASCII(hidden.Text)
+		case hidden.By == mime.HiddenByDisplay:
+			if shown == nil {
+				shown = wordsOf(body.Text)
+			}
+			undisplayed += longWords(hidden.Text, shown)
 		default:
-			words += longWords(hidden.Text)
+			words += longWords(hidden.Text, nil)
 		}
 	}
-	return words >= sentence || characters >= spelled
+	return words >= sentence || undisplayed >= preview || characters >= spelled
 }
 
 // visibleASCII counts what tag characters have spelled.
@@ -73,14 +105,23 @@ func visibleASCII(text string) int {
 	return n
 }
 
-func longWords(text string) int {
+// longWords counts the words of a text that are not among those which are shown.
+func longWords(text string, shown map[string]bool) int {
 	n := 0
 	for word := range strings.FieldsSeq(text) {
-		if utf8.RuneCountInString(word) >= 3 {
+		if utf8.RuneCountInString(word) >= 3 && !shown[word] {
 			n++
 		}
 	}
 	return n
+}
+
+func wordsOf(text string) map[string]bool {
+	words := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		words[word] = true
+	}
+	return words
 }
 
 // saysOtherwise reports whether the plain text, which nobody is shown, is a message of its own. One that is short is the usual
@@ -91,27 +132,7 @@ func saysOtherwise(body mime.Body) bool {
 	return body.FromHTML && w.OnlyPlain >= own && w.OnlyPlain > 2*w.Both
 }
 
-// machineTalk is said to models, and hardly ever to people.
-var machineTalk = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`\b(ignore|disregard|forget|override|bypass)\s+(all\s+|any\s+)?(of\s+)?(the\s+|your\s+|my\s+|these\s+)?(previous|prior|above|earlier|preceding|existing|system)\s+(system\s+)?(instructions?|prompts?|rules|directions|guidelines|directives)\b`,
-	`\bsystem\s+prompt\b`,
-	`\b(attention|instructions?\s+(for|to)|note\s+(for|to)|message\s+(for|to)|dear|hey|hello)[\s,:]+(the\s+|any\s+|all\s+)?(ai|llm|language\s+model|gpt|chatgpt|claude|gemini|copilot)\b`,
-	`\b(ai|llm)\s+(assistants?|agents?|models?|systems?|classifiers?)\b[^.!?\n]{0,60}\b(must|should|shall|please|are\s+required|are\s+instructed|reading|processing|summari[sz]ing)\b`,
-	`\byou\s+are\s+(now\s+)?(an?\s+|the\s+)?(ai|llm|language\s+model|gpt|(email|mail|helpful)\s+assistant)\b`,
-	`\b(record_decision|needs_approval|tool_calls?)\b`,
-	`<\|(im_start|im_end|system|user|assistant|endoftext)\|>|\[/?INST\]|<</?SYS>>|</?(system|assistant)>`,
-}, "|"))
-
-// speaksToMachines looks at what is shown, at what is hidden, comments too, and at the text that is not shown.
-func speaksToMachines(msg *postroom.Message, body mime.Body) bool {
-	if machineTalk.MatchString(msg.Subject) || machineTalk.MatchString(msg.From.Name) || machineTalk.MatchString(body.Text) ||
-		body.FromHTML && machineTalk.MatchString(msg.BodyPlain) {
-		return true
-	}
-	for _, hidden := range body.Hidden {
-		if machineTalk.MatchString(hidden.Text) {
-			return true
-		}
-	}
-	return false
+// showsNothing reports whether there is HTML without a text that is seen, and a plain text of a sentence or more, which nobody is shown.
+func showsNothing(msg *postroom.Message, body mime.Body) bool {
+	return !body.FromHTML && strings.TrimSpace(msg.BodyHTML) != "" && longWords(body.Text, nil) >= sentence
 }

@@ -135,11 +135,19 @@ func directionsAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "direction %s is added; the model follows it from the next message on\n", id)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "direction %s is added; the model follows it from the next message on\n%s", id, uncheckedNote(r.Text))
 			return err
 		})
 	}
 	return cmd
+}
+
+// uncheckedNote is a line that says how far decisions are checked against a direction that forbids something; empty if they are.
+func uncheckedNote(text string) string {
+	if hint := (llm.Direction{Text: text}).Unchecked(); hint != "" {
+		return "note: " + hint + "\n"
+	}
+	return ""
 }
 
 // addDirection stores a rule, and as a direction one that has no name.

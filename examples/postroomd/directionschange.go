@@ -25,6 +25,10 @@ func directionsEdit() *cobra.Command {
 	priority := cmd.Flags().Int("priority", 0, "the place in the order in which the model reads directions, low first")
 	cmd.Flags().Int64Var(&p.Revision, "revision", 0, "change it only if it is at this revision")
 	cmd.MarkFlagsOneRequired("text", "priority")
+	cmd.PostRunE = func(cmd *cobra.Command, _ []string) error {
+		_, err := fmt.Fprint(cmd.OutOrStdout(), uncheckedNote(*text))
+		return err
+	}
 	return directionsChange(cmd, "changed", func(ctx context.Context, h *host, tx queue.Tx, i instruction) (err error) {
 		if cmd.Flags().Changed("text") {
 			p.Text = text

@@ -25,9 +25,13 @@ type directionView struct {
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 	Revision  int64     `json:"revision"`
+	// Unchecked says how far decisions are not checked against it; it is set for directions that forbid something.
+	Unchecked string `json:"unchecked,omitempty"`
 }
 
-func viewDirection(d llm.Direction) directionView { return directionView(d) }
+func viewDirection(d llm.Direction) directionView {
+	return directionView{d.ID, d.AccountID, d.Text, d.Enabled, d.Priority, d.CreatedAt, d.UpdatedAt, d.Revision, d.Unchecked()}
+}
 
 func (a directionsAPI) list(r *http.Request) (any, error) {
 	list, err := a.guide.Directions(r.Context())
@@ -51,7 +55,7 @@ func (a directionsAPI) create(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return changedBy(r, a.host, viewDirection, func(ctx context.Context, tx queue.Tx) (llm.Direction, error) {
-		return a.guide.CreateDirection(ctx, tx, llm.Direction(view))
+		return a.guide.CreateDirection(ctx, tx, llm.Direction{AccountID: view.AccountID, Text: view.Text, Enabled: view.Enabled, Priority: view.Priority})
 	})
 }
 
@@ -100,9 +104,14 @@ type modelRuleView struct {
 	CreatedAt   time.Time `json:"created_at"`
 	UpdatedAt   time.Time `json:"updated_at"`
 	Revision    int64     `json:"revision"`
+	Unchecked   string    `json:"unchecked,omitempty"` // as that of a direction
 }
 
-func viewModelRule(r llm.ScopedRule) modelRuleView { return modelRuleView(r) }
+func viewModelRule(r llm.ScopedRule) modelRuleView {
+	return modelRuleView{
+		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, r.Enabled, r.Priority, r.CreatedAt, r.UpdatedAt, r.Revision, r.Unchecked(),
+	}
+}
 
 func (a modelRulesAPI) list(r *http.Request) (any, error) {
 	list, err := a.guide.Rules(r.Context())
@@ -126,7 +135,10 @@ func (a modelRulesAPI) create(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return changedBy(r, a.host, viewModelRule, func(ctx context.Context, tx queue.Tx) (llm.ScopedRule, error) {
-		return a.guide.CreateRule(ctx, tx, llm.ScopedRule(view))
+		return a.guide.CreateRule(ctx, tx, llm.ScopedRule{
+			Name: view.Name, Description: view.Description, Scope: view.Scope, ScopeRef: view.ScopeRef, Text: view.Text,
+			Enabled: view.Enabled, Priority: view.Priority,
+		})
 	})
 }
 

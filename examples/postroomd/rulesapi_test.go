@@ -135,6 +135,8 @@ func TestProgramsChangeWhatTheModelIsTold(t *testing.T) {
 	require.Equal(t, []directionView{b, a}, read[[]directionView](t, c.call("GET", "directions", "", 200)))
 	changed := read[directionView](t, c.call("PATCH", "directions/"+a.ID, `{"text": "Never.", "revision": 1}`, 200))
 	require.EqualValues(t, 2, changed.Revision)
+	require.Empty(t, a.Unchecked)
+	require.Contains(t, changed.Unchecked, "only told to the model")
 	require.Contains(t, c.call("PATCH", "directions/"+a.ID, `{"text": "Late.", "revision": 1}`, 409), "read it again")
 	require.Equal(t, 5, read[directionView](t, c.call("POST", "directions/"+a.ID+"/swap", `{"with": "`+b.ID+`"}`, 200)).Priority)
 	require.Contains(t, c.call("POST", "directions", `{"text": " "}`, 422), "Text is blank")

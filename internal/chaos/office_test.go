@@ -15,6 +15,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/llm"
+	"github.com/postroom-go/postroom/llm/llmtest"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/postgres"
@@ -38,6 +40,10 @@ const (
 type place struct {
 	Database string // the path of an SQLite file, or the URL of a PostgreSQL server
 	Gmail    string // URL
+
+	// Obedient lets a model that does what the mail says decide about what no rule matches, under the policy.
+	Obedient bool
+	Policy   safety.Policy
 }
 
 func (p place) database(ctx context.Context) (database, error) {
@@ -90,13 +96,13 @@ func open(ctx context.Context, p place, transport http.RoundTripper) (o *office,
 	if err != nil {
 		return nil, err
 	}
-	if err := o.openStores(kinds); err != nil {
+	if err := o.openStores(p, kinds); err != nil {
 		return nil, err
 	}
 	return o, o.connect(p.Gmail, transport, kinds)
 }
 
-func (o *office) openStores(kinds *postroom.Kinds) (err error) {
+func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	o.queue, err = queue.New(o.db, &queue.Config{
 		Logger: silent,
 		Retry:  queue.RetryPolicy{Base: 10 * time.Millisecond, Factor: 2, Cap: 200 * time.Millisecond},
@@ -111,7 +117,7 @@ func (o *office) openStores(kinds *postroom.Kinds) (err error) {
 	if o.rules, err = rules.NewStore(rules.StoreConfig{DB: o.db, Kinds: kinds}); err != nil {
 		return err
 	}
-	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Execute: o.execute})
+	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Labels: o.mail, Policy: p.Policy, Execute: o.execute})
 	if err != nil {
 		return err
 	}
@@ -120,8 +126,23 @@ func (o *office) openStores(kinds *postroom.Kinds) (err error) {
 		return err
 	}
 	o.classify = rules.Config{Messages: o.mail, Labels: o.mail, Ledger: o.ledger, Rules: engine, Kinds: kinds}
+	if p.Obedient {
+		o.classify.Fallback, err = llm.NewDecider(llm.Config{Client: llmtest.Obedient{}, Kinds: kinds, Guidance: o.offerAll})
+		if err != nil {
+			return err
+		}
+	}
 	o.classifier, err = rules.NewClassifier(o.classify)
 	return err
+}
+
+// offerAll offers all labels to a model, and those that are not for models.
+func (o *office) offerAll(ctx context.Context, m *postroom.Message) (llm.Guidance, error) {
+	labels, err := o.mail.Labels(ctx, m.AccountID)
+	for i := range labels {
+		labels[i].AvailableToClassifier = true
+	}
+	return llm.Guidance{Labels: labels}, err
 }
 
 func (o *office) execute(ctx context.Context, tx queue.Tx, a postroom.Action) error {

@@ -91,10 +91,15 @@ type world struct {
 
 func newWorld(t *testing.T, database string, s size) *world {
 	t.Helper()
+	return newWorldAt(t, place{Database: database}, s)
+}
+
+func newWorldAt(t *testing.T, at place, s size) *world {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts and kills many processes; left out by -short")
 	}
-	w := &world{T: t, size: s, Rand: rand.New(rand.NewPCG(s.seed, 1)), place: place{Database: database}, correspondents: map[string]bool{clerk: true}}
+	w := &world{T: t, size: s, Rand: rand.New(rand.NewPCG(s.seed, 1)), place: at, correspondents: map[string]bool{clerk: true}}
 	var err error
 	w.server, err = gmailtest.Open(t.Context(), gmailtest.Config{Publish: w.publish})
 	require.NoError(t, err)

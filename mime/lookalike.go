@@ -1,0 +1,87 @@
+package mime
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
+)
+
+// lookalikes are the letters and digits that look like small Latin letters: those of Cyrillic, Greek, Armenian and Latin in the
+// table of confusables of UTS 39 (Unicode security mechanisms, section 4). Letters with accents, wide and mathematical ones
+// are taken apart before (NFKD), and the accents left out.
+var lookalikes = lookalikePairs(
+	"аa еe іi јj оo рp сc уy хx ѕs һh ԁd ԛq ԝw ӏl гr", // Cyrillic
+	"αa γy ιi νv οo ρp σo υu",                         // Greek
+	"օo սu ոn հh զq ցg աw",                            // Armenian
+	"ıi ɑa ɡg ɩi ʋv ƽs łl øo đd ħh",                   // Latin
+	"0o 1l |l", // 1, l and a capital I look alike; see Skeleton
+)
+
+func lookalikePairs(lines ...string) map[rune]rune {
+	pairs := map[rune]rune{}
+	for _, line := range lines {
+		for pair := range strings.FieldsSeq(line) {
+			letters := []rune(pair)
+			pairs[letters[0]] = letters[1]
+		}
+	}
+	return pairs
+}
+
+// Skeleton returns what is equal for texts that look alike, in lower case (UTS 39, section 4). It is for comparing only. An empty
+// text has an empty skeleton.
+func Skeleton(text string) string { return skeleton(text, true) }
+
+// skeleton takes i for l, which it is as a capital, if capitals count.
+func skeleton(text string, capitals bool) string {
+	var out strings.Builder
+	for _, r := range strings.ToLower(norm.NFKD.String(text)) {
+		letter, known := lookalikes[r]
+		if known {
+			r = letter
+		}
+		switch {
+		case unicode.In(r, unicode.Mn, unicode.Cf):
+		case r == 'i' && capitals:
+			out.WriteByte('l')
+		case r == 'm':
+			out.WriteString("rn")
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// LatinText returns a text in lower case with the letters that look like Latin ones replaced by these, wide and mathematical
+// letters by plain ones, and without accents and what cannot be seen. It is for searching words that somebody may have disguised:
+// text in another script becomes nonsense. Digits stay.
+func LatinText(text string) string {
+	if isSeenWhole(text) {
+		return strings.ToLower(text)
+	}
+	return strings.Map(func(r rune) rune {
+		letter, known := lookalikes[r]
+		switch {
+		case known && r >= 0x80:
+			return letter
+		case unicode.Is(unicode.Mn, r), isInvisible(r):
+			return -1
+		}
+		return r
+	}, strings.ToLower(norm.NFKD.String(text)))
+}
+
+// UnicodeDomain returns the domain of an address, or the domain itself, as people see it, in lower case: what is in punycode in its
+// own script. One that cannot be read comes back as it is.
+func UnicodeDomain(domain string) string {
+	domain = strings.ToLower(domain[strings.LastIndexByte(domain, '@')+1:])
+	if len(domain) <= maxDomain {
+		if shown, err := idna.ToUnicode(domain); err == nil {
+			return shown
+		}
+	}
+	return domain
+}
