@@ -15,8 +15,8 @@ const (
 	BareCR DefectKind = "bare_cr"
 	// HeaderIndented: the first field is indented; it is read as a field.
 	HeaderIndented DefectKind = "header_indented"
-	// HeaderNotFolded: a line within the header is no field and not indented; it continues the field before it if that
-	// ends in a comma or semicolon, and is left out otherwise.
+	// HeaderNotFolded: a line within the header or on top of it is no field and not indented; it continues the field before it
+	// if that ends in a comma or semicolon, and is left out otherwise.
 	HeaderNotFolded DefectKind = "header_not_folded"
 	// HeaderNotEnded: the header ends without a blank line, at a delimiter or what is no field; the body begins there.
 	HeaderNotEnded DefectKind = "header_not_ended"
