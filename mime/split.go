@@ -15,6 +15,8 @@ type splitter struct {
 
 	meter    *meter
 	guessing bool // a boundary was guessed for a multipart around this one
+
+	unclosed map[string]bool // the boundaries of multiparts that ended without their closing delimiter
 }
 
 // A delimiter is a line that separates the parts of a multipart, or ends them (RFC 2046, section 5.1.1).
@@ -55,7 +57,11 @@ func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delim
 		p.Message.Size = len(p.Content)
 	default:
 		end = s.nextDelimiter()
-		p.setContent(s.between(start, end), r)
+		body := s.between(start, end)
+		if len(s.unclosed) > 0 && strings.HasPrefix(p.ContentType, "text/") {
+			body = s.withoutLines(body, s.closesLate)
+		}
+		p.setContent(body, r)
 		if p.isMessage() {
 			s.openEncoded(p, r, depth)
 		}
@@ -99,6 +105,9 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	}
 	body := s.between(start, end)
 	r.report(BoundaryMissing, "Content-Type", p.Params["boundary"])
+	if s.indented(p, r, depth, body) {
+		return end
+	}
 	if boundary := guessBoundary(body); boundary != "" && !s.guessing {
 		s.pos, s.guessing = start, true
 		end = s.readParts(p, r, depth, boundary)
@@ -106,19 +115,81 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	}
 	if len(p.Parts) == 0 {
 		p.ContentType = "text/plain"
-		p.setContent(withoutDelimiters(body, p.Params["boundary"]), r)
+		p.setContent(s.withoutDelimiters(body, p.Params["boundary"]), r)
 	}
 	return end
 }
 
-// withoutDelimiters takes a closing delimiter off the end of a text that has no parts.
-func withoutDelimiters(body []byte, boundary string) []byte {
-	closing := []byte("--" + boundary + "--")
-	i := bytes.LastIndex(body, closing)
-	if boundary == "" || i < 0 || i > 0 && body[i-1] != '\n' || len(bytes.TrimSpace(body[i+len(closing):])) > 0 {
+// withoutDelimiters takes the delimiters out of a text that has no parts.
+func (s *splitter) withoutDelimiters(body []byte, boundary string) []byte {
+	boundary = strings.TrimRight(boundary, " \t")
+	if boundary == "" {
 		return body
 	}
-	return trimLineBreak(body[:i])
+	return s.withoutLines(body, func(line []byte) bool {
+		return string(line) == boundary || string(bytes.TrimRight(bytes.TrimSuffix(line, []byte("--")), " \t")) == boundary
+	})
+}
+
+// closesLate reports whether a line is the closing delimiter of a multipart that has been ended by the one around it.
+//
+// QUIRK: the delimiters of two multiparts overlap. Sample: boundary-late.
+func (s *splitter) closesLate(line []byte) bool {
+	name, closing := bytes.CutSuffix(line, []byte("--"))
+	return closing && s.unclosed[string(name)]
+}
+
+// withoutLines leaves out the lines that begin with two hyphens and go on with what isLeftOut reports, blanks at the end set
+// aside. The line break before one at the end belongs to it. Where more than the end is left out the rest is copied, as long as
+// copies are small.
+func (s *splitter) withoutLines(body []byte, isLeftOut func(line []byte) bool) []byte {
+	var pieces [][]byte
+	rest := body
+	for at := 0; at < len(rest); {
+		line := rest[at:]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i+1]
+		}
+		if name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--")); found && isLeftOut(name) {
+			pieces = append(pieces, rest[:at])
+			rest, at = rest[at+len(line):], 0
+			continue
+		}
+		at += len(line)
+	}
+	atEnd := len(bytes.TrimSpace(rest)) == 0
+	switch {
+	case len(pieces) == 0:
+		return body
+	case atEnd && len(pieces) == 1:
+		return trimLineBreak(pieces[0])
+	case !s.meter.mayCopy(len(body)):
+		return body
+	case atEnd:
+		return trimLineBreak(bytes.Join(pieces, nil))
+	default:
+		return bytes.Join(append(pieces, rest), nil)
+	}
+}
+
+// indented reads the parts of p if its delimiters are indented.
+//
+// QUIRK: programs indent a message that they pass on, delimiters and all. Sample: boundary-indented.
+func (s *splitter) indented(p *Part, r reporter, depth int, body []byte) bool {
+	boundary := strings.TrimRight(p.Params["boundary"], " \t")
+	if boundary == "" || !bytes.Contains(body, []byte(" --"+boundary)) && !bytes.Contains(body, []byte("\t--"+boundary)) || !s.meter.mayCopy(len(body)) {
+		return false
+	}
+	delimiter := []byte("--" + boundary)
+	straight := make([]byte, 0, len(body))
+	for line := range bytes.Lines(body) {
+		if text := bytes.TrimLeft(line, " \t"); bytes.HasPrefix(text, delimiter) {
+			line = text
+		}
+		straight = append(straight, line...)
+	}
+	newSplitter(straight, s.meter).readParts(p, r, depth, boundary)
+	return len(p.Parts) > 0
 }
 
 // readParts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
@@ -136,6 +207,9 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 		r.report(BoundaryMissing, "Content-Type", boundary)
 		body := s.between(start, end)
 		s.pos, end.closing = start+len(body)-len(bytes.TrimLeft(body, " \t\r\n")), false // the first delimiter is what is missing
+	}
+	for end.depth == depth && end.closing {
+		end = s.nextDelimiter() // the closing delimiter stands in front
 	}
 	for end.depth == depth && !end.closing {
 		var child *Part
@@ -157,6 +231,10 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 	}
 	if len(p.Parts) > 0 {
 		r.report(BoundaryNotClosed, "", boundary)
+		if s.unclosed == nil {
+			s.unclosed = map[string]bool{}
+		}
+		s.unclosed[boundary] = true
 	}
 	return end
 }
