@@ -1,11 +1,11 @@
 package mime
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
@@ -169,11 +169,87 @@ func scanUTF8(b []byte) (ascii, multibyte, valid bool) {
 	return ascii, multibyte, valid
 }
 
-// sniffHTML finds the charset that an HTML text declares in itself, for a part that does not; empty when there is none.
+// sniffHTML finds the charset that an HTML text declares in itself, for a part that does not; empty when there is none. It is
+// what browsers do before they read (WHATWG HTML, section 13.2.3.2), and takes no memory.
 func sniffHTML(b []byte) string {
-	_, name, certain := charset.DetermineEncoding(b, "")
-	if !certain && name == "windows-1252" {
-		return "" // its answer when it does not know
+	const prescan = 1024
+	b = b[:min(len(b), prescan)]
+	whole := b
+	for mark, name := range byteOrderMarks {
+		if bytes.HasPrefix(b, []byte(mark)) {
+			return name
+		}
 	}
-	return name
+	for {
+		_, rest, found := bytes.Cut(b, []byte{'<'})
+		if !found {
+			return likelyUTF8(whole)
+		}
+		b = rest
+		switch {
+		case bytes.HasPrefix(b, []byte("!--")):
+			_, b, _ = bytes.Cut(b, []byte("-->"))
+		case len(b) > 4 && strings.EqualFold(string(b[:4]), "meta"):
+			var tag []byte
+			if tag, b, found = bytes.Cut(b[4:], []byte{'>'}); !found {
+				break
+			}
+			if name := metaCharset(tag); name != "" {
+				return name
+			}
+		}
+	}
+}
+
+// likelyUTF8 is the name of UTF-8 if a text, of which the end may be cut off, has characters of it and nothing else.
+func likelyUTF8(b []byte) string {
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	if _, multibyte, valid := scanUTF8(b); multibyte && valid {
+		return "utf-8"
+	}
+	return ""
+}
+
+var byteOrderMarks = map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFE\xFF": "utf-16be", "\xFF\xFE": "utf-16le"}
+
+// metaCharset reads the charset in the attributes of a meta tag: one of its own, or one within a content type. UTF-16 cannot be
+// right where the tag could be read, and is UTF-8, as in browsers.
+func metaCharset(tag []byte) string {
+	for {
+		i := indexFold(tag, "charset")
+		if i < 0 {
+			return ""
+		}
+		tag = bytes.TrimLeft(tag[i+len("charset"):], " \t\r\n")
+		value, found := bytes.CutPrefix(tag, []byte{'='})
+		if !found {
+			continue
+		}
+		value = bytes.TrimLeft(value, " \t\r\n\"'")
+		if end := bytes.IndexAny(value, " \t\r\n\"';/"); end >= 0 {
+			value = value[:end]
+		}
+		name := charsetName(string(value))
+		switch {
+		case strings.HasPrefix(name, "utf-16"):
+			return "utf-8"
+		case lookupCharset(name) != nil:
+			return name
+		}
+	}
+}
+
+// indexFold returns where a text in lower case begins in b, in whichever case; -1 when it does not.
+func indexFold(b []byte, lower string) int {
+	for i := 0; i+len(lower) <= len(b); i++ {
+		if b[i]|0x20 == lower[0] && strings.EqualFold(string(b[i:i+len(lower)]), lower) {
+			return i
+		}
+	}
+	return -1
 }

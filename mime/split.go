@@ -139,37 +139,46 @@ func (s *splitter) closesLate(line []byte) bool {
 	return closing && s.unclosed[string(name)]
 }
 
-// withoutLines leaves out the lines that begin with two hyphens and go on with what isLeftOut reports, blanks at the end set
+// withoutLines leaves out the lines that begin with two hyphens and go on with what isDelimiter reports, blanks at the end set
 // aside. The line break before one at the end belongs to it. Where more than the end is left out the rest is copied, as long as
 // copies are small.
-func (s *splitter) withoutLines(body []byte, isLeftOut func(line []byte) bool) []byte {
-	var pieces [][]byte
-	rest := body
-	for at := 0; at < len(rest); {
-		line := rest[at:]
-		if i := bytes.IndexByte(line, '\n'); i >= 0 {
-			line = line[:i+1]
-		}
-		if name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--")); found && isLeftOut(name) {
-			pieces = append(pieces, rest[:at])
-			rest, at = rest[at+len(line):], 0
-			continue
+func (s *splitter) withoutLines(body []byte, isDelimiter func(name []byte) bool) []byte {
+	isLeftOut := func(line []byte) bool {
+		name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
+		return found && isDelimiter(name)
+	}
+	at, first, behind := 0, -1, false
+	for line := range bytes.Lines(body) {
+		switch {
+		case isLeftOut(line):
+			if first < 0 {
+				first = at
+			}
+		case first >= 0 && len(bytes.TrimSpace(line)) > 0:
+			behind = true
 		}
 		at += len(line)
 	}
-	atEnd := len(bytes.TrimSpace(rest)) == 0
 	switch {
-	case len(pieces) == 0:
+	case first < 0:
 		return body
-	case atEnd && len(pieces) == 1:
-		return trimLineBreak(pieces[0])
+	case !behind:
+		return trimLineBreak(body[:first])
 	case !s.meter.mayCopy(len(body)):
 		return body
-	case atEnd:
-		return trimLineBreak(bytes.Join(pieces, nil))
-	default:
-		return bytes.Join(append(pieces, rest), nil)
 	}
+	kept := append(make([]byte, 0, len(body)), body[:first]...)
+	atEnd := false
+	for line := range bytes.Lines(body[first:]) {
+		if !isLeftOut(line) {
+			kept = append(kept, line...)
+		}
+		atEnd = isLeftOut(line)
+	}
+	if atEnd {
+		kept = trimLineBreak(kept)
+	}
+	return kept
 }
 
 // indented reads the parts of p if its delimiters are indented.
