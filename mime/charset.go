@@ -58,10 +58,31 @@ func decodeText(b []byte, name string) (text string, problem DefectKind) {
 	return transcode(b, enc, false), problem
 }
 
+// wordCharsets tell the charset of the encoded-words of a header section. A nil one knows nothing but the word.
+type wordCharsets struct {
+	hints *charsetHints
+	// like is the charset that the section's words and the body look like in which they are not UTF-8; empty when it is none.
+	like func() string
+}
+
+// of is bodyCharset for a word. One that is too short to judge is in the charset that the others are in.
+func (c *wordCharsets) of(b []byte, name string) (enc encoding.Encoding, problem DefectKind) {
+	if c == nil {
+		return bodyCharset(b, name, nil)
+	}
+	enc, problem = bodyCharset(b, name, c.hints)
+	if problem != "" && len(b) < enoughBytes && canonicalCharset(enc) == western {
+		if like := c.like(); like != "" {
+			return lookupCharset(like), problem
+		}
+	}
+	return enc, problem
+}
+
 // charsetOf finds the encoding of bytes for which a charset is declared; nil if they are UTF-8.
 //
 // QUIRK: bytes above 127 without a charset, or with that of ASCII, are UTF-8 where they are valid UTF-8, and else in
-// the charset that detectCharset finds. So are bytes that claim to be UTF-8 and have no single sequence of it. ISO-2022-JP is
+// the charset that detectCharset finds. So are bytes that claim to be UTF-8 and are mostly something else. ISO-2022-JP is
 // often not declared, since it is 7-bit. Samples: charset-undeclared, charset-wrong, charset-escapes.
 func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encoding, problem DefectKind) {
 	var declared encoding.Encoding
@@ -77,16 +98,16 @@ func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encodin
 	if declared != nil && declared != unicode.UTF8 {
 		return declared, ""
 	}
-	ascii, multibyte, valid := scanUTF8(b)
+	scan := scanUTF8(b)
 	switch {
-	case ascii && !isISO2022JP(b):
+	case scan.isASCII() && !isISO2022JP(b):
 		return nil, problem
-	case valid && !ascii:
+	case scan.isUTF8():
 		if declared == nil {
 			problem = cmp.Or(problem, CharsetBroken)
 		}
 		return nil, problem
-	case declared != nil && multibyte:
+	case declared != nil && scan.mostly():
 		return declared, CharsetBroken
 	}
 	return lookupCharset(detectCharset(b, hints.named(), "")), cmp.Or(problem, CharsetBroken)
@@ -101,18 +122,31 @@ func bodyCharset(b []byte, name string, hints *charsetHints) (enc encoding.Encod
 	if enc == nil || problem != "" {
 		return enc, problem
 	}
-	ascii, _, valid := scanUTF8(b)
-	switch declared := canonicalCharset(enc); {
-	case declared == "" || ascii:
+	scan := scanUTF8(b)
+	declared := canonicalCharset(enc)
+	_, oneByte := enc.(*charmap.Charmap)
+	switch {
+	case scan.isASCII():
 		return enc, ""
-	case valid:
+	case scan.isUTF8() && (declared != "" || oneByte) && !keeps(b, declared, scan):
 		return nil, CharsetBroken
-	default:
-		if found := detectCharset(b, hints.named(), declared); found != declared {
-			return lookupCharset(found), CharsetBroken
-		}
+	case declared == "":
 		return enc, ""
 	}
+	if found := detectCharset(b, hints.named(), declared); found != declared {
+		return lookupCharset(found), CharsetBroken
+	}
+	return enc, ""
+}
+
+// keeps reports whether a text that could be UTF-8 is in the declared charset: a few characters of Chinese may be both.
+func keeps(b []byte, declared string, scan utf8Scan) bool {
+	const few = 4
+	if declared == "" || declared == western || scan.valid >= enoughBytes {
+		return false
+	}
+	mark := markOf(b, declared)
+	return mark >= goodEnough || mark >= 0 && scan.valid == len(b) && scan.valid <= few
 }
 
 // charsetName is the form in which charset names are compared.
@@ -150,24 +184,35 @@ func isUTF7(name string) bool {
 	}
 }
 
-func scanUTF8(b []byte) (ascii, multibyte, valid bool) {
-	ascii, valid = true, true
+// A utf8Scan counts the bytes beyond ASCII.
+type utf8Scan struct {
+	valid  int // of characters in UTF-8
+	broken int // of none
+}
+
+func scanUTF8(b []byte) (s utf8Scan) {
 	for i := 0; i < len(b); {
 		if b[i] < utf8.RuneSelf {
 			i++
 			continue
 		}
-		ascii = false
 		r, size := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && size == 1 {
-			valid = false
+			s.broken++
 		} else {
-			multibyte = true
+			s.valid += size
 		}
 		i += size
 	}
-	return ascii, multibyte, valid
+	return s
 }
+
+func (s utf8Scan) isASCII() bool { return s == utf8Scan{} }
+
+// isUTF8 reports whether the text is UTF-8 throughout, and mostly whether it is UTF-8 of which some bytes were broken: other
+// charsets have its sequences by accident, a quarter of their bytes in Thai and fewer elsewhere.
+func (s utf8Scan) isUTF8() bool { return s.valid > 0 && s.broken == 0 }
+func (s utf8Scan) mostly() bool { return s.valid > 0 && s.valid >= s.broken }
 
 // sniffHTML finds the charset that an HTML text declares in itself, for a part that does not; empty when there is none. It is
 // what browsers do before they read (WHATWG HTML, section 13.2.3.2), and takes no memory.
@@ -209,7 +254,7 @@ func likelyUTF8(b []byte) string {
 		}
 		b = b[:len(b)-1]
 	}
-	if _, multibyte, valid := scanUTF8(b); multibyte && valid {
+	if scanUTF8(b).isUTF8() {
 		return "utf-8"
 	}
 	return ""

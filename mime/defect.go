@@ -24,7 +24,7 @@ const (
 	// charset, or in one that they look like.
 	HeaderRaw8Bit DefectKind = "header_raw_8bit"
 	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or characters that may not stand
-	// in one; it is read as far as possible.
+	// in one, or is not in the charset it declares; it is read as far as possible, in the charset it looks like.
 	EncodedWordBroken DefectKind = "encoded_word_broken"
 	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
 	// quoted, encoded in the wrong way); it is read as it seems to be meant.
