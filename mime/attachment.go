@@ -35,10 +35,25 @@ var kindsOfTypes = map[string]AttachmentKind{
 	"text/rfc822-headers":                     KindReport,
 	"message/global-headers":                  KindReport,
 	"text/calendar":                           KindCalendar,
+	"text/x-vcalendar":                        KindCalendar,
+	"text/ics":                                KindCalendar,
 	"application/ics":                         KindCalendar,
 }
 
-// Kind tells what the part is when it is attached.
+// kindsOfNames are those of files of which the type says nothing: how their names end, in lower case.
+var kindsOfNames = map[string]AttachmentKind{".ics": KindCalendar, ".p7s": KindSignature, "signature.asc": KindSignature}
+
+func kindOfName(filename string) AttachmentKind {
+	filename = strings.ToLower(filename)
+	for ending, kind := range kindsOfNames {
+		if strings.HasSuffix(filename, ending) {
+			return kind
+		}
+	}
+	return KindFile
+}
+
+// Kind tells what the part is when it is attached: by its type, or by its name if the type is one that any file may have.
 func (p *Part) Kind() AttachmentKind {
 	kind, found := kindsOfTypes[p.ContentType]
 	switch {
@@ -48,6 +63,8 @@ func (p *Part) Kind() AttachmentKind {
 		return KindReport
 	case strings.HasPrefix(p.ContentType, "image/") && p.ContentID != "" && p.Disposition != "attachment":
 		return KindPicture
+	case p.ContentType == "application/octet-stream" || p.ContentType == "text/plain":
+		return kindOfName(p.Filename)
 	default:
 		return KindFile
 	}

@@ -36,6 +36,11 @@ func TestHasAttachment(t *testing.T) {
 		"a forwarded message":        {multi("mixed", "Content-Type: message/rfc822\n\nSubject: y"), mime.KindFile},
 		"an invitation":              {multi("alternative", "Content-Type: text/calendar; method=REQUEST"), mime.KindCalendar},
 		"an invitation as a file":    {multi("mixed", "Content-Type: application/ics; name=invite.ics\nContent-Disposition: attachment"), mime.KindCalendar},
+		"an untyped invitation":      {multi("mixed", "Content-Type: application/octet-stream; name=Invite.ICS\nContent-Disposition: attachment"), mime.KindCalendar},
+		"an untyped signature":       {multi("signed", "Content-Type: application/octet-stream; name=smime.p7s\nContent-Disposition: attachment"), mime.KindSignature},
+		"an untyped PGP signature":   {multi("signed", "Content-Type: application/octet-stream; name=signature.asc"), mime.KindSignature},
+		"a key":                      {multi("mixed", "Content-Type: application/octet-stream; name=key.asc"), mime.KindFile},
+		"a PDF named like one":       {multi("mixed", "Content-Type: application/pdf; name=a.ics"), mime.KindFile},
 		"a part that was not opened": {multi("mixed", "Content-Type: multipart/mixed; boundary=c\n\n--c\n\nx\n--c--"), mime.KindFile},
 	}
 	for name, c := range cases {

@@ -3,12 +3,14 @@ package mime
 import (
 	"slices"
 	"strings"
+
+	"golang.org/x/text/encoding"
 )
 
 // fillBodies decides which parts are the text of the message and which are attached to it, in the manner of JMAP (RFC
 // 8621, section 4.1.4).
 func (m *Message) fillBodies(meter *meter) {
-	var text, html []string
+	var text, html []shownText
 	var walk func(p, parent *Part, isFirst bool)
 	walk = func(p, parent *Part, isFirst bool) {
 		switch {
@@ -21,7 +23,7 @@ func (m *Message) fillBodies(meter *meter) {
 			m.Attachments = append(m.Attachments, p)
 		case p.Message != nil:
 			m.shown = max(m.shown, p.Message.shown+1)
-			text, html = append(text, p.Message.Text), append(html, p.Message.HTML)
+			text, html = append(text, shownText{text: p.Message.Text}), append(html, shownText{text: p.Message.HTML})
 			m.Attachments = append(m.Attachments, p.Message.Attachments...)
 		case p.ContentType == "text/html":
 			html = append(html, m.readText(p))
@@ -50,33 +52,59 @@ func (p *Part) isShown(parent *Part, isFirst bool) bool {
 	}
 }
 
-func (m *Message) readText(p *Part) string {
-	text, problem := p.text()
+func (m *Message) readText(p *Part) shownText {
+	text, problem := p.shownText()
 	if problem != "" {
 		reporter{to: &m.Defects, part: p.Path}.report(problem, "", p.Params["charset"])
 	}
 	return text
 }
 
+// A shownText is a text that is in UTF-8, or becomes it when it is written, so that it is in memory once.
+type shownText struct {
+	text string
+
+	content []byte // if text is empty
+	enc     encoding.Encoding
+}
+
+func (t shownText) String() string {
+	if t.text != "" {
+		return t.text
+	}
+	return transcode(t.content, t.enc, true)
+}
+
+// pour writes the text in pieces.
+func (t shownText) pour(write func([]byte)) {
+	if t.text != "" {
+		write([]byte(t.text))
+		return
+	}
+	pour(t.content, t.enc, true, write)
+}
+
 // joinTexts puts texts behind each other, each on a line of its own.
-func joinTexts(texts []string) string {
-	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+func joinTexts(texts []shownText) string {
+	texts = slices.DeleteFunc(texts, func(t shownText) bool { return t.text == "" && len(t.content) == 0 })
 	if len(texts) == 1 {
-		return texts[0] // not copied: it may be as large as the message
+		return texts[0].String() // not copied: it may be as large as the message
 	}
 	size := len(texts)
-	for _, text := range texts {
-		size += len(text)
+	for _, t := range texts {
+		t.pour(func(piece []byte) { size += len(piece) })
 	}
 	var out strings.Builder
 	out.Grow(size)
-	endsLine := true
-	for _, text := range texts {
-		if !endsLine {
-			out.WriteByte('\n')
-		}
-		out.WriteString(text)
-		endsLine = strings.HasSuffix(text, "\n")
+	for _, t := range texts {
+		begun := false
+		t.pour(func(piece []byte) {
+			if !begun && len(piece) > 0 && out.Len() > 0 && !strings.HasSuffix(out.String(), "\n") {
+				out.WriteByte('\n')
+			}
+			begun = begun || len(piece) > 0
+			out.Write(piece)
+		})
 	}
 	return out.String()
 }

@@ -19,8 +19,8 @@ type Bounce struct {
 	// Arrival is when the original message arrived at the reporting host; zero when not said.
 	Arrival time.Time
 
-	// Recipients holds one entry for each recipient that the notice speaks of; there is at least one. Of a report the first 1 MiB
-	// is read, of a notice in plain words the first 64 KiB.
+	// Recipients holds one entry for each recipient that the notice speaks of; there is at least one. Of a report are
+	// read the first 1 MiB, 10,000 fields and 2,000 recipients, of a notice in plain words the first 64 KiB and 1,000 recipients.
 	Recipients []BounceRecipient
 
 	// OriginalMessageID is the id of the message that the notice is about, without angle brackets: that of the returned

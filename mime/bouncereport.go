@@ -51,7 +51,7 @@ func (b *Bounce) addRecipient(h Header) {
 	if r.Final == "" {
 		r.Final = r.Original
 	}
-	if r.Final == "" {
+	if r.Final == "" || len(b.Recipients) >= maxReportRecipients {
 		return
 	}
 	_, r.RemoteMTA = typedValue(h.text("Remote-MTA"))

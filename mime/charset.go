@@ -1,11 +1,11 @@
 package mime
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
@@ -58,10 +58,31 @@ func decodeText(b []byte, name string) (text string, problem DefectKind) {
 	return transcode(b, enc, false), problem
 }
 
+// wordCharsets tell the charset of the encoded-words of a header section. A nil one knows nothing but the word.
+type wordCharsets struct {
+	hints *charsetHints
+	// like is the charset that the section's words and the body look like in which they are not UTF-8; empty when it is none.
+	like func() string
+}
+
+// of is bodyCharset for a word. One that is too short to judge is in the charset that the others are in.
+func (c *wordCharsets) of(b []byte, name string) (enc encoding.Encoding, problem DefectKind) {
+	if c == nil {
+		return bodyCharset(b, name, nil)
+	}
+	enc, problem = bodyCharset(b, name, c.hints)
+	if problem != "" && len(b) < enoughBytes && canonicalCharset(enc) == western {
+		if like := c.like(); like != "" {
+			return lookupCharset(like), problem
+		}
+	}
+	return enc, problem
+}
+
 // charsetOf finds the encoding of bytes for which a charset is declared; nil if they are UTF-8.
 //
 // QUIRK: bytes above 127 without a charset, or with that of ASCII, are UTF-8 where they are valid UTF-8, and else in
-// the charset that detectCharset finds. So are bytes that claim to be UTF-8 and have no single sequence of it. ISO-2022-JP is
+// the charset that detectCharset finds. So are bytes that claim to be UTF-8 and are mostly something else. ISO-2022-JP is
 // often not declared, since it is 7-bit. Samples: charset-undeclared, charset-wrong, charset-escapes.
 func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encoding, problem DefectKind) {
 	var declared encoding.Encoding
@@ -77,16 +98,16 @@ func charsetOf(b []byte, name string, hints *charsetHints) (enc encoding.Encodin
 	if declared != nil && declared != unicode.UTF8 {
 		return declared, ""
 	}
-	ascii, multibyte, valid := scanUTF8(b)
+	scan := scanUTF8(b)
 	switch {
-	case ascii && !isISO2022JP(b):
+	case scan.isASCII() && !isISO2022JP(b):
 		return nil, problem
-	case valid && !ascii:
+	case scan.isUTF8():
 		if declared == nil {
 			problem = cmp.Or(problem, CharsetBroken)
 		}
 		return nil, problem
-	case declared != nil && multibyte:
+	case declared != nil && scan.mostly():
 		return declared, CharsetBroken
 	}
 	return lookupCharset(detectCharset(b, hints.named(), "")), cmp.Or(problem, CharsetBroken)
@@ -101,18 +122,31 @@ func bodyCharset(b []byte, name string, hints *charsetHints) (enc encoding.Encod
 	if enc == nil || problem != "" {
 		return enc, problem
 	}
-	ascii, _, valid := scanUTF8(b)
-	switch declared := canonicalCharset(enc); {
-	case declared == "" || ascii:
+	scan := scanUTF8(b)
+	declared := canonicalCharset(enc)
+	_, oneByte := enc.(*charmap.Charmap)
+	switch {
+	case scan.isASCII():
 		return enc, ""
-	case valid:
+	case scan.isUTF8() && (declared != "" || oneByte) && !keeps(b, declared, scan):
 		return nil, CharsetBroken
-	default:
-		if found := detectCharset(b, hints.named(), declared); found != declared {
-			return lookupCharset(found), CharsetBroken
-		}
+	case declared == "":
 		return enc, ""
 	}
+	if found := detectCharset(b, hints.named(), declared); found != declared {
+		return lookupCharset(found), CharsetBroken
+	}
+	return enc, ""
+}
+
+// keeps reports whether a text that could be UTF-8 is in the declared charset: a few characters of Chinese may be both.
+func keeps(b []byte, declared string, scan utf8Scan) bool {
+	const few = 4
+	if declared == "" || declared == western || scan.valid >= enoughBytes {
+		return false
+	}
+	mark := markOf(b, declared)
+	return mark >= goodEnough || mark >= 0 && scan.valid == len(b) && scan.valid <= few
 }
 
 // charsetName is the form in which charset names are compared.
@@ -150,30 +184,117 @@ func isUTF7(name string) bool {
 	}
 }
 
-func scanUTF8(b []byte) (ascii, multibyte, valid bool) {
-	ascii, valid = true, true
+// A utf8Scan counts the bytes beyond ASCII.
+type utf8Scan struct {
+	valid  int // of characters in UTF-8
+	broken int // of none
+}
+
+func scanUTF8(b []byte) (s utf8Scan) {
 	for i := 0; i < len(b); {
 		if b[i] < utf8.RuneSelf {
 			i++
 			continue
 		}
-		ascii = false
 		r, size := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && size == 1 {
-			valid = false
+			s.broken++
 		} else {
-			multibyte = true
+			s.valid += size
 		}
 		i += size
 	}
-	return ascii, multibyte, valid
+	return s
 }
 
-// sniffHTML finds the charset that an HTML text declares in itself, for a part that does not; empty when there is none.
+func (s utf8Scan) isASCII() bool { return s == utf8Scan{} }
+
+// isUTF8 reports whether the text is UTF-8 throughout, and mostly whether it is UTF-8 of which some bytes were broken: other
+// charsets have its sequences by accident, a quarter of their bytes in Thai and fewer elsewhere.
+func (s utf8Scan) isUTF8() bool { return s.valid > 0 && s.broken == 0 }
+func (s utf8Scan) mostly() bool { return s.valid > 0 && s.valid >= s.broken }
+
+// sniffHTML finds the charset that an HTML text declares in itself, for a part that does not; empty when there is none. It is
+// what browsers do before they read (WHATWG HTML, section 13.2.3.2), and takes no memory.
 func sniffHTML(b []byte) string {
-	_, name, certain := charset.DetermineEncoding(b, "")
-	if !certain && name == "windows-1252" {
-		return "" // its answer when it does not know
+	const prescan = 1024
+	b = b[:min(len(b), prescan)]
+	whole := b
+	for mark, name := range byteOrderMarks {
+		if bytes.HasPrefix(b, []byte(mark)) {
+			return name
+		}
 	}
-	return name
+	for {
+		_, rest, found := bytes.Cut(b, []byte{'<'})
+		if !found {
+			return likelyUTF8(whole)
+		}
+		b = rest
+		switch {
+		case bytes.HasPrefix(b, []byte("!--")):
+			_, b, _ = bytes.Cut(b, []byte("-->"))
+		case len(b) > 4 && strings.EqualFold(string(b[:4]), "meta"):
+			var tag []byte
+			if tag, b, found = bytes.Cut(b[4:], []byte{'>'}); !found {
+				break
+			}
+			if name := metaCharset(tag); name != "" {
+				return name
+			}
+		}
+	}
+}
+
+// likelyUTF8 is the name of UTF-8 if a text, of which the end may be cut off, has characters of it and nothing else.
+func likelyUTF8(b []byte) string {
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	if scanUTF8(b).isUTF8() {
+		return "utf-8"
+	}
+	return ""
+}
+
+var byteOrderMarks = map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFE\xFF": "utf-16be", "\xFF\xFE": "utf-16le"}
+
+// metaCharset reads the charset in the attributes of a meta tag: one of its own, or one within a content type. UTF-16 cannot be
+// right where the tag could be read, and is UTF-8, as in browsers.
+func metaCharset(tag []byte) string {
+	for {
+		i := indexFold(tag, "charset")
+		if i < 0 {
+			return ""
+		}
+		tag = bytes.TrimLeft(tag[i+len("charset"):], " \t\r\n")
+		value, found := bytes.CutPrefix(tag, []byte{'='})
+		if !found {
+			continue
+		}
+		value = bytes.TrimLeft(value, " \t\r\n\"'")
+		if end := bytes.IndexAny(value, " \t\r\n\"';/"); end >= 0 {
+			value = value[:end]
+		}
+		name := charsetName(string(value))
+		switch {
+		case strings.HasPrefix(name, "utf-16"):
+			return "utf-8"
+		case lookupCharset(name) != nil:
+			return name
+		}
+	}
+}
+
+// indexFold returns where a text in lower case begins in b, in whichever case; -1 when it does not.
+func indexFold(b []byte, lower string) int {
+	for i := 0; i+len(lower) <= len(b); i++ {
+		if b[i]|0x20 == lower[0] && strings.EqualFold(string(b[i:i+len(lower)]), lower) {
+			return i
+		}
+	}
+	return -1
 }

@@ -15,8 +15,8 @@ const (
 	BareCR DefectKind = "bare_cr"
 	// HeaderIndented: the first field is indented; it is read as a field.
 	HeaderIndented DefectKind = "header_indented"
-	// HeaderNotFolded: a line within the header is no field and not indented; it continues the field before it if that
-	// ends in a comma or semicolon, and is left out otherwise.
+	// HeaderNotFolded: a line within the header or on top of it is no field and not indented; it continues the field before it
+	// if that ends in a comma or semicolon, and is left out otherwise.
 	HeaderNotFolded DefectKind = "header_not_folded"
 	// HeaderNotEnded: the header ends without a blank line, at a delimiter or what is no field; the body begins there.
 	HeaderNotEnded DefectKind = "header_not_ended"
@@ -24,7 +24,7 @@ const (
 	// charset, or in one that they look like.
 	HeaderRaw8Bit DefectKind = "header_raw_8bit"
 	// EncodedWordBroken: an encoded-word has an unknown charset, a broken encoding, or characters that may not stand
-	// in one; it is read as far as possible.
+	// in one, or is not in the charset it declares; it is read as far as possible, in the charset it looks like.
 	EncodedWordBroken DefectKind = "encoded_word_broken"
 	// ParameterBroken: a type or parameter breaks RFC 2045 or 2231 (no subtype, no semicolon, no closing quote, not
 	// quoted, encoded in the wrong way); it is read as it seems to be meant.

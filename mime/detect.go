@@ -32,7 +32,9 @@ const (
 	advantage  = 60 // of a charset that is named elsewhere, or is declared
 	fewBytes   = 4  // beyond ASCII, with which a charset may be found that is not named
 
-	enoughBytes = 20 // beyond ASCII, with which a declaration may be found wrong
+	enoughBytes = 8  // beyond ASCII, with which a declaration may be found wrong
+	certainly   = 20 // beyond ASCII; below, a declaration has a greater advantage
+	shortly     = 20 // by so much
 )
 
 // A candidate is one charset that may be found.
@@ -80,6 +82,9 @@ func detectCharset(b []byte, named []string, declared string) string {
 			mark = markOf(sample, declared)
 		}
 		best, bestMark, few = declared, max(goodEnough, mark+advantage), enoughBytes
+		if high < certainly {
+			bestMark += shortly
+		}
 		if high >= few && westernMark > bestMark {
 			best, bestMark = western, westernMark
 		}

@@ -144,8 +144,10 @@ func TestCharsetNamedElsewhere(t *testing.T) {
 func TestCharsetDeclared(t *testing.T) {
 	for _, s := range samples {
 		for _, charset := range s.charsets {
-			for _, b := range pieces(t, sampleText(t, s.file), charset, 24) {
-				require.Equal(t, charset, detectCharset(b, nil, charset), "%q", b)
+			for _, size := range []int{3, 4, 6, 8, 12, 24} {
+				for _, b := range pieces(t, sampleText(t, s.file), charset, size) {
+					require.Equal(t, charset, detectCharset(b, nil, charset), "%q", b)
+				}
 			}
 		}
 	}

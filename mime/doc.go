@@ -71,7 +71,7 @@
 // cleaned. Equal input gives equal bytes. [RawURL] encodes them for the Gmail API.
 //
 // What is built reads back as it was: [Parse] of a built message gives the same addresses, subject, ids, texts and
-// files, and so does the email package of Python.
+// files, and so does the email package of Python, up to version 3.11 with a blank more where a long name is cut between two of its words.
 //
 // # What this package does not do
 //

@@ -79,7 +79,8 @@ func isPlain(s string) bool {
 }
 
 // encodeWords makes encoded-words (RFC 2047) of all of a text, in whichever of the two encodings is shorter, never
-// cutting a character. Room is how much encoded text may be in one.
+// cutting a character. Room is how much encoded text may be in one. A word of the text is cut only if it is too long for one:
+// many programs show a blank wherever two encoded-words meet.
 func encodeWords(s string, room int) string {
 	q, b := 0, (len(s)+2)/3*4
 	for i := range len(s) {
@@ -98,6 +99,9 @@ func encodeWords(s string, room int) string {
 				break
 			}
 			n += size
+		}
+		if blank := strings.LastIndexByte(s[:n], ' ') + 1; n < len(s) && strings.Trim(s[:blank], " ") != "" {
+			n = blank
 		}
 		words = append(words, fmt.Sprintf(form, encode(s[:n])))
 		s = s[n:]

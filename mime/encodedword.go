@@ -1,6 +1,7 @@
 package mime
 
 import (
+	"encoding/base64"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,6 +59,40 @@ func decodeWords(s string) (text string, ok bool) {
 		return s, true
 	}
 	d := wordDecoder{ok: true}
+	d.decode(s)
+	return d.out.String(), d.ok
+}
+
+// decodeField is decodeWords for a field's value. Where a charset was found that is not the declared one, raw is the value with
+// words in UTF-8 in place of such ones, to be taken apart; else it is s.
+func decodeField(s string, charsets *wordCharsets) (text, raw string, ok bool) {
+	if !strings.Contains(s, "=?") {
+		return s, s, true
+	}
+	d := wordDecoder{ok: true, charsets: charsets}
+	d.decode(s)
+	if !d.mended {
+		return d.out.String(), s, d.ok
+	}
+	rewriter := wordDecoder{charsets: charsets, rewrites: true}
+	rewriter.decode(s)
+	return d.out.String(), rewriter.out.String(), d.ok
+}
+
+// A wordDecoder puts text and encoded-words together.
+type wordDecoder struct {
+	out strings.Builder
+	ok  bool
+
+	charsets *wordCharsets
+	mended   bool // a word was not read in the charset it declares
+	rewrites bool // out gets encoded-words
+
+	inRun bool
+	run   word // the neighbours so far, while inRun
+}
+
+func (d *wordDecoder) decode(s string) {
 	// Nothing behind the last "?=" is a word. To know it keeps the search for a word's end from being repeated in vain.
 	for lastEnd := strings.LastIndex(s, "?="); ; {
 		i := strings.Index(s, "=?")
@@ -75,16 +110,6 @@ func decodeWords(s string) (text string, ok bool) {
 		s = rest
 	}
 	d.text(s)
-	return d.out.String(), d.ok
-}
-
-// A wordDecoder puts text and encoded-words together.
-type wordDecoder struct {
-	out strings.Builder
-	ok  bool
-
-	inRun bool
-	run   word // the neighbours so far, while inRun
 }
 
 func (d *wordDecoder) word(before string, w word) {
@@ -93,6 +118,9 @@ func (d *wordDecoder) word(before string, w word) {
 	}
 	if d.inRun && !strings.EqualFold(d.run.charset, w.charset) {
 		d.flush()
+		if d.rewrites {
+			d.out.WriteByte(' ')
+		}
 	}
 	d.inRun = true
 	d.run = word{charset: w.charset, b: append(d.run.b, w.b...)}
@@ -105,10 +133,26 @@ func (d *wordDecoder) text(s string) {
 }
 
 func (d *wordDecoder) flush() {
-	text, problem := decodeText(d.run.b, d.run.charset)
+	if !d.inRun {
+		return
+	}
+	text, problem := d.read()
+	if d.rewrites {
+		text = "=?utf-8?b?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+	}
 	d.out.WriteString(text)
 	d.ok = d.ok && problem == ""
 	d.inRun, d.run = false, word{}
+}
+
+// read is what the run says.
+func (d *wordDecoder) read() (text string, problem DefectKind) {
+	if isUTF7(d.run.charset) {
+		return decodeUTF7(d.run.b)
+	}
+	enc, problem := d.charsets.of(d.run.b, d.run.charset)
+	d.mended = d.mended || problem != ""
+	return transcode(d.run.b, enc, false), problem
 }
 
 func isASCII(s string) bool {

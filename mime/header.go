@@ -101,6 +101,7 @@ func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporte
 	header := make(Header, len(fields))
 	whole := section.String()
 	charset := sync.OnceValue(func() encoding.Encoding { return headerCharset(fields, whole, body, hints) })
+	words := &wordCharsets{hints: hints, like: sync.OnceValue(func() string { return charsetOfWords(whole, body, hints) })}
 	text := whole
 	for i, f := range fields {
 		name, value := text[:len(f.name)], text[len(f.name):len(f.name)+f.unfolded]
@@ -109,7 +110,7 @@ func decodeHeader(fields []rawField, body []byte, hints *charsetHints, r reporte
 			value = transcode([]byte(value), charset(), false)
 			r.report(HeaderRaw8Bit, name, value)
 		}
-		decoded, ok := decodeWords(value)
+		decoded, value, ok := decodeField(value, words)
 		if !ok {
 			r.report(EncodedWordBroken, name, value)
 		}
@@ -139,6 +140,30 @@ func headerCharset(fields []rawField, text string, body []byte, hints *charsetHi
 		sample = append(sample, hints.lend(body)...)
 	}
 	return lookupCharset(detectCharset(sample, hints.named(), ""))
+}
+
+// charsetOfWords is the charset that the encoded-words of a header section look like which are not in the charset they declare, and
+// the beginning of the body; empty when it is none.
+func charsetOfWords(text string, body []byte, hints *charsetHints) string {
+	var sample []byte
+	for len(sample) < maxSample {
+		i := strings.Index(text, "=?")
+		if i < 0 {
+			break
+		}
+		w, rest, found := cutWord(text[i:])
+		if !found {
+			rest = text[i+2:]
+		} else if !utf8.Valid(w.b) {
+			sample = append(append(sample, w.b[:min(len(w.b), maxSample)]...), '\n')
+		}
+		text = rest
+	}
+	found := detectCharset(append(sample, hints.lend(body)...), hints.named(), "")
+	if found == western {
+		return ""
+	}
+	return found
 }
 
 func declaredCharset(fields []rawField) string {

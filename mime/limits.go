@@ -66,6 +66,7 @@ type meter struct {
 	fields []rawField // of the section that is being read; one memory for all sections
 
 	decoded int // bytes of attached messages that had to be copied because they came in a transfer encoding
+	copied  int // bytes of bodies that were copied to leave out or to move what stands in them
 	shown   int // bytes of the texts of messages that are shown within others
 	size    int
 
@@ -120,4 +121,10 @@ func (m *meter) mayDecode(n int) bool {
 func (m *meter) mayShow(n int) bool {
 	m.shown += n
 	return m.shown <= freely
+}
+
+// mayCopy reports whether a body of n bytes is copied, for a text without stray delimiters or parts with indented ones.
+func (m *meter) mayCopy(n int) bool {
+	m.copied += n
+	return m.copied <= freely
 }

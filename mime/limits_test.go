@@ -307,6 +307,26 @@ var hostile = map[string]func(n int) string{
 		}
 		return out.String() + "Content-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1", n)
 	},
+	"two texts in Thai": func(n int) string {
+		return "Content-Type: multipart/mixed; boundary=b\n\n--b\n\nx\n--b\nContent-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1", n)
+	},
+	"tiny alternatives of HTML": func(n int) string {
+		return "Content-Type: multipart/alternative; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: text/html\n\n<\n", n/32)
+	},
+	"tiny alternatives of HTML that names a charset": func(n int) string {
+		return "Content-Type: multipart/alternative; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: text/html\n\n<meta charset=big5>\n", n/50)
+	},
+	"multiparts that end late": func(n int) string {
+		head := "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: multipart/mixed; boundary=c\n\n--c\n\nx\n--b\n"
+		return head + "Content-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1\n--c--\n", n/8)
+	},
+	"indented delimiters in each other": func(n int) string {
+		var out strings.Builder
+		for i := range 90 {
+			fmt.Fprintf(&out, "Content-Type: multipart/mixed; boundary=b%d\n\n --b%d\n", i, i)
+		}
+		return out.String() + "Content-Type: text/plain; charset=tis-620\n\n" + strings.Repeat("\xa1", n)
+	},
 	"html": func(n int) string {
 		return "Content-Type: text/html\n\n" + strings.Repeat("<div><table><a <b ", n/18)
 	},
@@ -404,6 +424,20 @@ func TestMemoryIsLinear(t *testing.T) {
 		first, second := read(once), read(twice)
 		require.Less(t, float64(second-first), 4.0*float64(len(twice)-len(once)), "%s: %d and %d bytes for %d and %d", name, first, second, len(once), len(twice))
 		require.Less(t, first, 4*len(once)+most, name)
+	}
+}
+
+// A report takes little more to read, whatever it consists of.
+func TestBounceMemory(t *testing.T) {
+	measured(t)
+	for name, line := range map[string]string{"tiny recipients": "Final-Recipient:a\n\n", "tiny fields": "A:\n", "tiny groups": "A:\n\n", "long fields": strings.Repeat("x", 1<<10) + ":\n"} {
+		raw := "Content-Type: multipart/report; boundary=b\n\n--b\nContent-Type: message/delivery-status\n\nFinal-Recipient: rfc822; ada@example.com\nAction: failed\n\n"
+		m, err := mime.ParseBytes([]byte(raw+strings.Repeat(line, (4<<20)/len(line))), nil)
+		require.NoError(t, err)
+		var b *mime.Bounce
+		n := allocated(func() { b = m.Bounce() })
+		require.Equal(t, "ada@example.com", b.Recipients[0].Final)
+		require.Less(t, n, 8<<20, name)
 	}
 }
 

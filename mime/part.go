@@ -148,23 +148,23 @@ func (p *Part) setContent(body []byte, r reporter) {
 // format=flowed) in one line each. It is meant for text types; bytes that are no text of the charset are replaced, never
 // left out. The charset is the declared one, unless the text cannot be in it.
 func (p *Part) Text() string {
-	text, _ := p.text()
-	return text
+	text, _ := p.shownText()
+	return text.String()
 }
 
-func (p *Part) text() (text string, problem DefectKind) {
+func (p *Part) shownText() (text shownText, problem DefectKind) {
 	charset := p.Params["charset"]
 	if charset == "" && p.ContentType == "text/html" {
 		charset = sniffHTML(p.Content)
 	}
 	if isUTF7(charset) {
-		text, problem = decodeUTF7(p.Content)
-		return strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), problem
+		text, problem := decodeUTF7(p.Content)
+		return shownText{text: strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n")}, problem
 	}
 	enc, problem := bodyCharset(p.Content, charset, p.hints)
 	content := p.Content
 	if p.ContentType == "text/plain" && strings.EqualFold(p.Params["format"], "flowed") {
 		content = unflow(content, strings.EqualFold(p.Params["delsp"], "yes"))
 	}
-	return transcode(content, enc, true), problem
+	return shownText{content: content, enc: enc}, problem
 }

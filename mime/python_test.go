@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,11 +112,11 @@ func TestPythonReadsWhatIsBuilt(t *testing.T) {
 func requirePython(t require.TestingT, o *mime.Outgoing, m pythonMail) {
 	require.Equal(t, o.Subject, m.Subject)
 	require.Equal(t, max(0, o.Date.Unix()), m.Date)
-	require.Equal(t, people(o.From), squeezed(m.From))
-	require.Equal(t, people(o.ReplyTo), squeezed(m.ReplyTo))
-	require.Equal(t, people(o.To), squeezed(m.To))
-	require.Equal(t, people(o.Cc), squeezed(m.Cc))
-	require.Equal(t, people(o.Bcc), squeezed(m.Bcc))
+	requirePeople(t, o.From, m.From)
+	requirePeople(t, o.ReplyTo, m.ReplyTo)
+	requirePeople(t, o.To, m.To)
+	requirePeople(t, o.Cc, m.Cc)
+	requirePeople(t, o.Bcc, m.Bcc)
 	require.Equal(t, strings.Trim(o.MessageID, "<>"), strings.Trim(m.MessageID, "<>"))
 	require.Len(t, m.References, len(o.References))
 	lines := func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
@@ -133,25 +134,45 @@ func requirePython(t require.TestingT, o *mime.Outgoing, m pythonMail) {
 	require.ElementsMatch(t, files, m.Attachments)
 }
 
-func people(list []mime.Address) [][3]string {
-	var found [][3]string
+// requirePeople compares names with their blanks. Python 3.11 adds a blank between two encoded-words, where RFC 2047, section 6.2, has
+// none: behind the blank that the name has there, and within a word that is too long for one of them, which is compared without.
+func requirePeople(t require.TestingT, list []mime.Address, got [][3]string) {
+	var want [][3]string
 	for _, a := range inASCII(list) {
 		if a.Email != "" {
-			found = append(found, [3]string{a.Name, a.Email, a.Group})
+			want = append(want, [3]string{a.Name, a.Email, a.Group})
 		}
 	}
-	return squeezed(found)
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, want[i][1], got[i][1])
+		for _, name := range []int{0, 2} {
+			form := words
+			if slices.ContainsFunc(strings.Fields(want[i][name]), func(word string) bool { return len(word) > 16 }) {
+				form = func(s string) string { return strings.ReplaceAll(s, " ", "") }
+			}
+			require.Equal(t, form(want[i][name]), form(got[i][name]))
+		}
+	}
 }
 
-// squeezed takes blanks out of names: Python 3.11 leaves one between two encoded-words, where RFC 2047, section 6.2, has none.
-func squeezed(people [][3]string) [][3]string {
-	if len(people) == 0 {
-		return nil
+// A long name is cut between its words, and read rightly by Python as well.
+func TestPythonReadsLongNames(t *testing.T) {
+	read := python(t)
+	for _, name := range []string{
+		"Министерство экономического развития Российской Федерации", "Bundesministerium für Wirtschaft, Energie und Klimaschutz der Bundesrepublik Österreich",
+	} {
+		o := &mime.Outgoing{From: []mime.Address{{Name: name, Email: "ada@example.com"}}, To: []mime.Address{{Name: name, Email: "b@example.com"}}, Subject: name, Text: "x"}
+		raw, err := o.Build()
+		require.NoError(t, err)
+		m := read(raw)
+		require.Equal(t, name, words(m.From[0][0]), "%s", raw)
+		require.Equal(t, name, words(m.To[0][0]))
+		require.Equal(t, name, m.Subject)
+		parsed, err := mime.ParseBytes(raw, nil)
+		require.NoError(t, err)
+		require.Equal(t, name, parsed.From[0].Name)
 	}
-	for i := range people {
-		people[i][0], people[i][2] = strings.ReplaceAll(people[i][0], " ", ""), strings.ReplaceAll(people[i][2], " ", "")
-	}
-	return people
 }
 
 // drawForPython draws messages without what Python reads in its own way: control characters, which end lines there, ids that

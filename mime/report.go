@@ -17,8 +17,12 @@ func (h Header) text(name string) string {
 	return ""
 }
 
-// maxReport bounds what is read of a report, in bytes: fields cost more memory than text.
-const maxReport = 1 << 20
+// The bounds of what is read of a report. Fields cost more memory than text.
+const (
+	maxReport           = 1 << 20 // bytes
+	maxReportFields     = 10_000
+	maxReportRecipients = 2000
+)
 
 // headerGroups reads content that consists of groups of fields with blank lines between them, as reports have it (RFC 3464,
 // section 2.1). A line that is no field continues the one before it.
@@ -26,6 +30,7 @@ func headerGroups(content []byte) []Header {
 	var groups []Header
 	var fields []rawField
 	var ignored []Defect
+	n := 0
 	end := func() {
 		if len(fields) > 0 {
 			groups = append(groups, decodeHeader(fields, nil, nil, reporter{to: &ignored}))
@@ -38,6 +43,11 @@ func headerGroups(content []byte) []Header {
 			continue
 		}
 		f, isField := cutField(line)
+		if isField {
+			if n++; n > maxReportFields || len(groups) > maxReportRecipients {
+				break
+			}
+		}
 		switch {
 		case isField:
 			f.value = bytes.Clone(f.value)

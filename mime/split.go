@@ -15,6 +15,8 @@ type splitter struct {
 
 	meter    *meter
 	guessing bool // a boundary was guessed for a multipart around this one
+
+	unclosed map[string]bool // the boundaries of multiparts that ended without their closing delimiter
 }
 
 // A delimiter is a line that separates the parts of a multipart, or ends them (RFC 2046, section 5.1.1).
@@ -55,7 +57,11 @@ func (s *splitter) part(r reporter, depth int, defaultType string) (*Part, delim
 		p.Message.Size = len(p.Content)
 	default:
 		end = s.nextDelimiter()
-		p.setContent(s.between(start, end), r)
+		body := s.between(start, end)
+		if len(s.unclosed) > 0 && strings.HasPrefix(p.ContentType, "text/") {
+			body = s.withoutLines(body, s.closesLate)
+		}
+		p.setContent(body, r)
 		if p.isMessage() {
 			s.openEncoded(p, r, depth)
 		}
@@ -99,6 +105,9 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	}
 	body := s.between(start, end)
 	r.report(BoundaryMissing, "Content-Type", p.Params["boundary"])
+	if s.indented(p, r, depth, body) {
+		return end
+	}
 	if boundary := guessBoundary(body); boundary != "" && !s.guessing {
 		s.pos, s.guessing = start, true
 		end = s.readParts(p, r, depth, boundary)
@@ -106,19 +115,90 @@ func (s *splitter) multipart(p *Part, r reporter, depth int) delimiter {
 	}
 	if len(p.Parts) == 0 {
 		p.ContentType = "text/plain"
-		p.setContent(withoutDelimiters(body, p.Params["boundary"]), r)
+		p.setContent(s.withoutDelimiters(body, p.Params["boundary"]), r)
 	}
 	return end
 }
 
-// withoutDelimiters takes a closing delimiter off the end of a text that has no parts.
-func withoutDelimiters(body []byte, boundary string) []byte {
-	closing := []byte("--" + boundary + "--")
-	i := bytes.LastIndex(body, closing)
-	if boundary == "" || i < 0 || i > 0 && body[i-1] != '\n' || len(bytes.TrimSpace(body[i+len(closing):])) > 0 {
+// withoutDelimiters takes the delimiters out of a text that has no parts.
+func (s *splitter) withoutDelimiters(body []byte, boundary string) []byte {
+	boundary = strings.TrimRight(boundary, " \t")
+	if boundary == "" {
 		return body
 	}
-	return trimLineBreak(body[:i])
+	return s.withoutLines(body, func(line []byte) bool {
+		return string(line) == boundary || string(bytes.TrimRight(bytes.TrimSuffix(line, []byte("--")), " \t")) == boundary
+	})
+}
+
+// closesLate reports whether a line is the closing delimiter of a multipart that has been ended by the one around it.
+//
+// QUIRK: the delimiters of two multiparts overlap. Sample: boundary-late.
+func (s *splitter) closesLate(line []byte) bool {
+	name, closing := bytes.CutSuffix(line, []byte("--"))
+	return closing && s.unclosed[string(name)]
+}
+
+// withoutLines leaves out the lines that begin with two hyphens and go on with what isDelimiter reports, blanks at the end set
+// aside. The line break before one at the end belongs to it. Where more than the end is left out the rest is copied, as long as
+// copies are small.
+func (s *splitter) withoutLines(body []byte, isDelimiter func(name []byte) bool) []byte {
+	isLeftOut := func(line []byte) bool {
+		name, found := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
+		return found && isDelimiter(name)
+	}
+	at, first, behind := 0, -1, false
+	for line := range bytes.Lines(body) {
+		switch {
+		case isLeftOut(line):
+			if first < 0 {
+				first = at
+			}
+		case first >= 0 && len(bytes.TrimSpace(line)) > 0:
+			behind = true
+		}
+		at += len(line)
+	}
+	switch {
+	case first < 0:
+		return body
+	case !behind:
+		return trimLineBreak(body[:first])
+	case !s.meter.mayCopy(len(body)):
+		return body
+	}
+	kept := append(make([]byte, 0, len(body)), body[:first]...)
+	atEnd := false
+	for line := range bytes.Lines(body[first:]) {
+		if !isLeftOut(line) {
+			kept = append(kept, line...)
+		}
+		atEnd = isLeftOut(line)
+	}
+	if atEnd {
+		kept = trimLineBreak(kept)
+	}
+	return kept
+}
+
+// indented reads the parts of p if its delimiters are indented.
+//
+// QUIRK: programs indent a message that they pass on, delimiters and all. Sample: boundary-indented.
+func (s *splitter) indented(p *Part, r reporter, depth int, body []byte) bool {
+	boundary := strings.TrimRight(p.Params["boundary"], " \t")
+	if boundary == "" || !bytes.Contains(body, []byte(" --"+boundary)) && !bytes.Contains(body, []byte("\t--"+boundary)) || !s.meter.mayCopy(len(body)) {
+		return false
+	}
+	delimiter := []byte("--" + boundary)
+	straight := make([]byte, 0, len(body))
+	for line := range bytes.Lines(body) {
+		if text := bytes.TrimLeft(line, " \t"); bytes.HasPrefix(text, delimiter) {
+			line = text
+		}
+		straight = append(straight, line...)
+	}
+	newSplitter(straight, s.meter).readParts(p, r, depth, boundary)
+	return len(p.Parts) > 0
 }
 
 // readParts reads parts up to the closing delimiter, or to a delimiter of a multipart around this one, and what follows
@@ -136,6 +216,9 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 		r.report(BoundaryMissing, "Content-Type", boundary)
 		body := s.between(start, end)
 		s.pos, end.closing = start+len(body)-len(bytes.TrimLeft(body, " \t\r\n")), false // the first delimiter is what is missing
+	}
+	for end.depth == depth && end.closing {
+		end = s.nextDelimiter() // the closing delimiter stands in front
 	}
 	for end.depth == depth && !end.closing {
 		var child *Part
@@ -157,6 +240,10 @@ func (s *splitter) readParts(p *Part, r reporter, depth int, boundary string) de
 	}
 	if len(p.Parts) > 0 {
 		r.report(BoundaryNotClosed, "", boundary)
+		if s.unclosed == nil {
+			s.unclosed = map[string]bool{}
+		}
+		s.unclosed[boundary] = true
 	}
 	return end
 }

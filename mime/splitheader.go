@@ -11,8 +11,8 @@ import (
 // QUIRK: a delimiter ends a header as well, since parts that are a header alone are often sent without the blank
 // line. So does a line that is no field, unless a field follows: then it is the rest of the field before it, if that ends
 // in a comma or a semicolon, and else it is left out, so that no name or subject grows by it. A first line that is
-// indented is a field. Samples: delimiter-ends-header, header-not-ended, header-not-folded, header-no-colon,
-// header-indented.
+// indented is a field; one that is no field is left out before a Content- field. Samples: delimiter-ends-header,
+// header-not-ended, header-not-folded, header-no-colon, header-indented, part-junk.
 func (s *splitter) header(r reporter) []rawField {
 	h := headerReader{splitter: s, r: r, fields: s.meter.fields[:0]}
 	for s.pos < len(s.src) {
@@ -53,6 +53,10 @@ func (h *headerReader) line(line []byte) bool {
 	indented := isBlank(line[0])
 	if len(h.fields) == 0 && !h.left {
 		f, isField := cutField(bytes.TrimLeft(line, " \t"))
+		if !isField && beginsPart(h.peekLine()) {
+			h.r.report(HeaderNotFolded, "", string(line))
+			return true
+		}
 		if !isField {
 			return false
 		}
@@ -187,16 +191,66 @@ func (s *splitter) leading(r reporter) {
 	for s.pos < len(s.src) && len(trimLineBreak(s.peekLine())) == 0 {
 		s.nextLine()
 	}
+	isOnTop := s.pos == header
 	if _, isDelimiter := s.delimiter(s.peekLine()); isDelimiter || !s.atField() {
 		s.pos = header // the blank line ends a header without fields
 	}
 	if s.pos > start {
 		r.report(LeadingBlank, "", "")
 	}
-	if line := s.peekLine(); !s.atField() && bytes.HasPrefix(bytes.TrimLeft(line, ">"), []byte("From ")) {
-		r.report(MboxLine, "", string(line))
-		s.nextLine()
+	for first := true; !s.atField() && bytes.HasPrefix(bytes.TrimLeft(s.peekLine(), ">"), []byte("From ")); first = false {
+		if !first && s.junk() == 0 {
+			break // the text of a message without a header
+		}
+		r.report(MboxLine, "", string(s.nextLine()))
 	}
+	if isOnTop {
+		for range s.junk() {
+			r.report(HeaderNotFolded, "", string(s.nextLine()))
+		}
+	}
+}
+
+// junk counts the lines at the position that stand on top of a header and are none of its fields; it is 0 where no header begins.
+//
+// QUIRK: programs that store or forward mail leave lines of their own on top. Samples: header-junk, mbox-lines,
+// no-header-colons.
+func (s *splitter) junk() (lines int) {
+	const most = 3
+	start := s.pos
+	defer func() { s.pos = start }()
+	for ; !s.atField(); lines++ {
+		line := s.nextLine()
+		_, isIndented := cutField(bytes.TrimLeft(line, " \t"))
+		if isIndented || lines == most || len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(line, []byte("--")) {
+			return 0
+		}
+	}
+	if !s.skipHeader() {
+		return 0
+	}
+	return lines
+}
+
+// skipHeader reports whether lines are a header that has two of the fields of every message: a text may have lines with a
+// colon, too. The position is somewhere in them.
+func (s *splitter) skipHeader() bool {
+	const needed, within = 2, 30
+	known := 0
+	for range within {
+		line := s.nextLine()
+		f, isField := cutField(line)
+		if !isField && (len(line) == 0 || !isBlank(line[0]) || len(bytes.TrimSpace(line)) == 0) {
+			return false
+		}
+		if slices.ContainsFunc(once, func(name string) bool { return strings.EqualFold(name, string(f.name)) }) {
+			known++
+		}
+		if known == needed {
+			return true
+		}
+	}
+	return false
 }
 
 // lineFeeds makes lines end in LF where they end in CR.

@@ -16,21 +16,24 @@ const large = 32 << 10
 // transcode turns bytes in a charset, or in UTF-8 if it is nil, into UTF-8. With unixLines, lines that end in CRLF end in
 // LF, and a byte order mark is taken off.
 func transcode(b []byte, enc encoding.Encoding, unixLines bool) string {
+	var out strings.Builder
+	if len(b) > large {
+		size := 0
+		pour(b, enc, unixLines, func(text []byte) { size += len(text) })
+		out.Grow(size)
+	}
+	pour(b, enc, unixLines, func(text []byte) { out.Write(text) })
+	return out.String()
+}
+
+// pour is transcode in small pieces.
+func pour(b []byte, enc encoding.Encoding, unixLines bool, write func([]byte)) {
 	var decoder transform.Transformer = transform.Nop
 	if enc != nil {
 		decoder = enc.NewDecoder()
 	}
-	var out strings.Builder
 	w := pourer{unixLines: unixLines}
-	if len(b) > large {
-		size := 0
-		w.pour(b, decoder, func(text []byte) { size += len(text) })
-		out.Grow(size)
-		decoder.Reset()
-		w = pourer{unixLines: unixLines}
-	}
-	w.pour(b, decoder, func(text []byte) { out.Write(text) })
-	return out.String()
+	w.pour(b, decoder, write)
 }
 
 // A pourer turns a text into another in small pieces.

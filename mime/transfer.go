@@ -40,7 +40,7 @@ func decodeTransfer(b []byte, encoding string) (content, tail []byte, problem De
 
 // encodingName is the transfer encoding that a field's value names, in lower case.
 //
-// QUIRK: "7bit and more", "base64;", "7-bit" and comments in front or behind occur. Sample: encoding-odd.
+// QUIRK: "7bit and more", "base64;", the same in quotes, "7-bit" and comments in front or behind occur. Sample: encoding-odd.
 func encodingName(value string) string {
 	for strings.HasPrefix(value, "(") {
 		_, rest, closed := cutComment(value)
@@ -49,8 +49,8 @@ func encodingName(value string) string {
 		}
 		value = strings.TrimLeft(rest, " \t")
 	}
-	name := strings.ToLower(strings.Trim(value, " \t\"'"))
-	if i := strings.IndexAny(name, " \t;(,"); i >= 0 {
+	name := strings.ToLower(strings.TrimLeft(value, " \t\"'"))
+	if i := strings.IndexAny(name, " \t;(,\"'"); i >= 0 {
 		name = name[:i]
 	}
 	switch name {

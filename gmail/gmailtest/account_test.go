@@ -66,3 +66,19 @@ func TestOwnersThatCannotBe(t *testing.T) {
 		require.ErrorContains(t, err, "Config.Email")
 	}
 }
+
+// Without OAuth.Required, a token may be anything, but for what looks like a token of Google's that this server did not issue.
+func TestTokensThatNobodyIssued(t *testing.T) {
+	server := open(t, gmailtest.Config{})
+	for token, want := range map[string]int{
+		"any token": 200, "gmailtest:" + server.Email(): 200, "ya29.any-token": 401, "gmailtest:nobody@example.com": 401, "": 401,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL()+"gmail/v1/users/me/profile", nil)
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := noRedirect.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, want, response.StatusCode, token)
+	}
+}

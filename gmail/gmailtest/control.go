@@ -37,6 +37,7 @@ func (s *Server) controls() http.Handler {
 	handle("POST faults", s.controlFaults)
 	handle("DELETE faults", func(*http.Request) (any, error) { s.ClearFaults(); return nil, nil })
 	handle("POST push-faults", s.controlPushFaults)
+	handle("DELETE push-faults", func(*http.Request) (any, error) { s.ClearPushFaults(); return nil, nil })
 	handle("POST push-targets", s.controlTarget)
 	handle("GET clock", func(*http.Request) (any, error) { return controlTime{s.now()}, nil })
 	handle("POST clock", s.controlClock)
@@ -197,6 +198,7 @@ func (s *Server) controlPushFaults(r *http.Request) (any, error) {
 		Times  int  `json:"times"`
 		Lose   bool `json:"lose"`
 		Copies int  `json:"copies"`
+		Hold   bool `json:"hold"`
 	}
 	if err := readControl(r, &asked); err != nil {
 		return nil, err
@@ -207,7 +209,11 @@ func (s *Server) controlPushFaults(r *http.Request) (any, error) {
 		}
 	}
 	for _, f := range asked {
-		s.FaultPushes(PushFault{Nth: f.Nth, Times: f.Times, Lose: f.Lose, Copies: f.Copies})
+		fault := PushFault{Nth: f.Nth, Times: f.Times, Lose: f.Lose, Copies: f.Copies}
+		if f.Hold {
+			fault.Gate = NewGate()
+		}
+		s.FaultPushes(fault)
 	}
 	return nil, nil
 }

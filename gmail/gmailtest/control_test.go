@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/oauth2"
+	"google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 )
@@ -91,6 +92,28 @@ func TestControl(t *testing.T) {
 	_, err = watch(users)
 	require.NoError(t, err)
 	require.Equal(t, (<-receiver.got).messageID, (<-receiver.got).messageID)
+}
+
+// A test in another language holds a notification, so that a later one overtakes it.
+func TestControlHoldsPushes(t *testing.T) {
+	server := open(t, gmailtest.Config{Control: true})
+	_, herUsers := another(t, server, "ann@example.com")
+	receiver := newReceiver(t)
+	for path, body := range map[string]string{
+		"push-targets": `{"topic": "` + topic + `", "url": "` + receiver.URL + `"}`, "push-faults": `[{"hold": true}]`,
+	} {
+		status, answer := control(t, server, "POST", path, body)
+		require.Equal(t, 204, status, string(answer))
+	}
+	for _, users := range []*gmail.UsersService{client(t, server), herUsers} {
+		_, err := watch(users)
+		require.NoError(t, err)
+	}
+	require.Equal(t, "ann@example.com", (<-receiver.got).Email)
+	require.Len(t, pushesOf(server, server.Email()), 0)
+	status, answer := control(t, server, "DELETE", "push-faults", "")
+	require.Equal(t, 204, status, string(answer))
+	require.Equal(t, server.Email(), (<-receiver.got).Email)
 }
 
 func TestControlMovesTheClock(t *testing.T) {

@@ -20,7 +20,7 @@
 //
 // The endpoints of OAuth 2.0 are there ([Server.OAuthEndpoint]): a page on which a person chooses a mailbox and may untick
 // scopes, PKCE, refresh, expiry and revocation. [Account.Grant] returns a token without a browser. Methods are refused to tokens
-// without their scope. [Config.OAuth] has the rest; by default any token that the server did not issue is the owner's.
+// without their scope. [Config.OAuth] has the rest; by default any token that does not look like one of Google's is the owner's.
 //
 // # Watching
 //

@@ -40,7 +40,8 @@ type Fault struct {
 	Message string
 	// Body is sent in place of Google's JSON, such as the page of a proxy.
 	Body string
-	// RetryAfter is the header field of that name, rounded up to seconds. Zero leaves it out.
+	// RetryAfter is the header field of that name, rounded up to seconds; a default Message names the time as well. Zero leaves
+	// both out.
 	RetryAfter time.Duration
 
 	// Cut closes the connection in place of an answer.
@@ -115,15 +116,21 @@ func (f *countedFault) count(method Method, path, account string) bool {
 	return f.seen >= f.Nth && (f.Times < 0 || f.seen < f.Nth+f.Times)
 }
 
-func (f Fault) apiError() error {
+func (f Fault) apiError(now time.Time) error {
 	e := &apiError{status: f.Status, reason: f.Reason, message: f.Message, retryAfter: f.RetryAfter}
 	if e.reason == "" {
 		if e.reason = reasons[f.Status]; e.reason == "" {
 			e.reason = "backendError"
 		}
 	}
-	if e.message == "" {
+	switch {
+	case e.message != "":
+	case f.RetryAfter <= 0:
 		e.message = http.StatusText(f.Status)
+	case e.domain() == "usageLimits":
+		e.message = retryText(overQuota(f.Status), now.Add(f.RetryAfter))
+	default:
+		e.message = retryText(http.StatusText(f.Status), now.Add(f.RetryAfter))
 	}
 	return e
 }

@@ -2,6 +2,7 @@ package gmailtest_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -42,6 +43,29 @@ func TestFaultScript(t *testing.T) {
 	server.ClearFaults()
 	_, err = users.GetProfile("me").Do()
 	require.NoError(t, err)
+}
+
+// The time to try again is in the text as well as in the header field, by the server's clock, unless the script has words of its own.
+func TestFaultNamesTheTimeInItsText(t *testing.T) {
+	server := open(t, gmailtest.Config{Now: gmailtest.NewClock(noon).Now})
+	users := client(t, server)
+	again := noon.Add(90 * time.Second).UTC().Format("2006-01-02T15:04:05.000Z")
+	for want, fault := range map[string]gmailtest.Fault{
+		"User-rate limit exceeded.  Retry after " + again: {Status: 429},
+		"Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'gmail.googleapis.com'.  Retry after " + again: {
+			Status: 403, Reason: "rateLimitExceeded",
+		},
+		"Service Unavailable.  Retry after " + again: {Status: 503},
+		"Slow down": {Status: 429, Message: "Slow down"},
+	} {
+		fault.RetryAfter = 90 * time.Second
+		server.Fault(fault)
+		_, err := users.GetProfile("me").Do()
+		api, ok := errors.AsType[*googleapi.Error](err)
+		require.True(t, ok)
+		require.Equal(t, want, api.Message)
+		require.Equal(t, "90", api.Header.Get("Retry-After"))
+	}
 }
 
 func TestFaultAnswers(t *testing.T) {
@@ -139,7 +163,7 @@ func TestQuota(t *testing.T) {
 		text   string
 	}{
 		"429": {0, 429, "User-rate limit exceeded.  Retry after 2000-01-01T00:01:00.000Z"},
-		"403": {403, 403, "Quota exceeded for quota metric 'Queries'"},
+		"403": {403, 403, "of service 'gmail.googleapis.com'.  Retry after 2000-01-01T00:01:00.000Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := gmailtest.NewClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -157,6 +181,7 @@ func TestQuota(t *testing.T) {
 			_, err = users.Messages.List("me").Do()
 			api := requireAPIError(t, err, test.want, "rateLimitExceeded")
 			require.Contains(t, api.Message, test.text)
+			require.Equal(t, "60", api.Header.Get("Retry-After"))
 			_, err = users.History.List("me").StartHistoryId(1000).Do() // 2 units
 			require.NoError(t, err, "a refused call costs nothing")
 			clock.Move(time.Minute)

@@ -24,8 +24,10 @@ const (
 	OAuthConfig   Method = "oauth2.configuration"
 )
 
-// OAuth configures how programs get access. The zero OAuth knows every client, and takes every access token that it did not
-// issue for that of the owner of the server, so that tests need no sign-in.
+// OAuth configures how programs get access. The zero OAuth knows every client, and takes any access token for that of the owner
+// of the server, so that tests need no sign-in. Refused with 401 are tokens that begin with "ya29.", as those of Google and of this
+// server do, unless the server issued them and they are neither expired nor revoked; and "gmailtest:" with an address that has
+// no mailbox.
 type OAuth struct {
 	// Clients are the programs that are known, with their secrets. Default empty: every client id and secret is taken.
 	Clients []OAuthClient

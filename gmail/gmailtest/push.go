@@ -124,6 +124,18 @@ func (s *Server) FaultPushes(faults ...PushFault) {
 	}
 }
 
+// ClearPushFaults removes all faults of the way of notifications, and opens their gates.
+func (s *Server) ClearPushFaults() {
+	s.publisher.mu.Lock()
+	defer s.publisher.mu.Unlock()
+	for _, fault := range s.publisher.faults {
+		if fault.Gate != nil {
+			fault.Gate.Open()
+		}
+	}
+	s.publisher.faults = nil
+}
+
 // Pushes returns the last deliveries of notifications, and attempts at them, in the order in which they ended: at least 5,000, if there were as
 // many.
 func (s *Server) Pushes() []Push {

@@ -15,8 +15,8 @@ type Quota struct {
 	// Concurrent is the limit of the calls that are answered at a time; a further one is answered with 429. Default 0: no limit.
 	Concurrent int
 
-	// Status answers a call above PerMinute: 429, which names the time to try again in its text and in the header field
-	// Retry-After, or 403. Default 429.
+	// Status answers a call above PerMinute: 429 or 403. Both name the time to try again in their text and in the header field
+	// Retry-After. Default 429.
 	Status int
 }
 
@@ -102,16 +102,21 @@ func (q *quota) spend(a *Account, method Method) (int, error) {
 	return cost, nil
 }
 
-// exceeded is worded as Gmail words it, down to the two blanks.
 func (q *quota) exceeded(again, now time.Time) error {
-	if q.Status == http.StatusForbidden {
-		return &apiError{
-			status: q.Status, reason: "rateLimitExceeded",
-			message: "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'gmail.googleapis.com'.",
-		}
-	}
 	return &apiError{
-		status: q.Status, reason: "rateLimitExceeded", retryAfter: again.Sub(now),
-		message: "User-rate limit exceeded.  Retry after " + again.UTC().Format("2006-01-02T15:04:05.000Z"),
+		status: q.Status, reason: "rateLimitExceeded", retryAfter: again.Sub(now), message: retryText(overQuota(q.Status), again),
 	}
+}
+
+// overQuota is what Gmail says of a call above the limit.
+func overQuota(status int) string {
+	if status == http.StatusForbidden {
+		return "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute per user' of service 'gmail.googleapis.com'"
+	}
+	return "User-rate limit exceeded"
+}
+
+// retryText adds the time to try again to a text as Gmail does, down to the two blanks.
+func retryText(text string, again time.Time) string {
+	return text + ".  Retry after " + again.UTC().Format("2006-01-02T15:04:05.000Z")
 }

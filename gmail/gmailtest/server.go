@@ -42,7 +42,7 @@ type Config struct {
 	// Quota limits what the owner of each mailbox may spend. Default: no limits.
 	Quota Quota
 
-	// OAuth configures how programs get access. The zero OAuth takes every token.
+	// OAuth configures how programs get access. The zero OAuth takes any token that does not look like one of Google's.
 	OAuth OAuth
 
 	// Publish publishes a notification under a topic, as Gmail does by Pub/Sub; one that it does not take is published again.
@@ -263,7 +263,7 @@ func (s *Server) call(r *http.Request) (p reply, cut bool) {
 // answer does what was asked, after all that can be wrong with the asking.
 func (s *Server) answer(r *request, who *credential, call *Call, fault Fault) (answer any, err error) {
 	if fault.Status != 0 {
-		return nil, fault.apiError()
+		return nil, fault.apiError(s.now())
 	}
 	if r.handle == nil {
 		return nil, notImplemented(r.id)
