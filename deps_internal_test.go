@@ -25,11 +25,13 @@ var internalPackages = map[string]struct {
 		"gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
 	}},
-	"internal/fields": {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
+	"internal/dayspan": {users: []string{"rules", "safety"}},
+	"internal/fields":  {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "rules"},
 		imports: []string{"golang.org/x/text/"},
 	},
+	"internal/mailname": {users: []string{"rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
 		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx"},
