@@ -18,9 +18,9 @@ var internalPackages = map[string]struct {
 	"internal/attempts": {users: []string{"gmail", "rules", "safety/discord", "safety/webhook", "undo"}},
 	"internal/dbquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue/queueadmin", "rules", "rules/ruleschat", "safety", "safety/discord"},
-		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/"},
+		imports: []string{"github.com/jmoiron/sqlx", "github.com/jmoiron/sqlx/", "internal/dbvalue"},
 	},
-	"internal/dbvalue": {users: []string{"gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord"}},
+	"internal/dbvalue": {users: []string{"internal/dbquery", "gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord"}},
 	"internal/dbtime": {users: []string{
 		"gmail", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "queue", "queue/driver", "queue/driver/drivertest", "queue/internal/jobsql",
 		"queue/postgres", "queue/queueadmin", "queue/queuetest", "queue/sqlite",
@@ -47,6 +47,13 @@ var internalPackages = map[string]struct {
 
 	// A write that is begun inside another.
 	"queue/internal/within": {users: []string{"queue/postgres", "queue/sqlite"}},
+	// Statements that end a transaction.
+	"queue/internal/txend": {users: []string{"queue/postgres", "queue/sqlite"}, imports: []string{"queue/driver"}},
+	// Transactions of the program's own that were looked at.
+	"queue/internal/joined": {
+		users:   []string{"queue/postgres", "queue/sqlite"},
+		imports: []string{"github.com/jmoiron/sqlx", "queue/driver"},
+	},
 	// What claims may take under limits.
 	"queue/internal/joblimit": {
 		users:   []string{"queue/internal/jobsql", "queue/postgres", "queue/sqlite"},
