@@ -55,6 +55,7 @@ const (
 	SenderConfusable Kind = "sender_confusable"
 	HasHiddenText    Kind = "hidden_text"
 	PartsDisagree    Kind = "parts_disagree"
+	IsIncomplete     Kind = "incomplete"
 
 	DateOf     Kind = "date"
 	ReceivedAt Kind = "received"
@@ -128,6 +129,7 @@ var kinds = map[Kind]kind{
 	SenderConfusable: {nil, anyValue, compileConfusable},
 	HasHiddenText:    {nil, justValue, compileHiddenText},
 	PartsDisagree:    {nil, nil, compileFact((*view).partsDisagree)},
+	IsIncomplete:     {nil, nil, compileFact((*view).isIncomplete)},
 
 	DateOf:     {datePart, []string{"header", "index", "match", "compare", "zone"}, compileDate},
 	ReceivedAt: {datePart, dateOptions, compileReceived},
