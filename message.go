@@ -78,7 +78,8 @@ type Attachment struct {
 	Inline      bool   `json:"inline,omitempty"`
 	ContentID   string `json:"content_id,omitempty"`
 	// Kind is empty for a file. Others are what a person does not call an attachment: a "picture" that the HTML shows, a
-	// "signature", a "report" about the delivery or the reading of a message, a "calendar".
+	// "signature", a "report" about the delivery or the reading of a message, a "calendar". An "unread" part holds others that were not
+	// read, since the message is larger or nested more deeply than what is read: its text may be among them.
 	Kind string `json:"kind,omitempty"`
 }
 

@@ -128,7 +128,7 @@ func fieldTexts(m *postroom.Message, field gmailquery.Field) (texts []string) {
 // marksOf returns what has: finds in the message.
 func marksOf(m *postroom.Message) (marks []string) {
 	for _, a := range m.Attachments {
-		if a.Kind == "" && (!a.Inline || a.Filename != "") {
+		if (a.Kind == "" || a.Kind == string(mime.KindUnread)) && (!a.Inline || a.Filename != "") {
 			marks = append(marks, "attachment")
 			break
 		}

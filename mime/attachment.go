@@ -8,7 +8,7 @@ import (
 // An AttachmentKind says what an attached part is to the person who reads the message.
 type AttachmentKind string
 
-// The kinds of attachments. Only files are what a person calls an attachment; see [Message.HasAttachment].
+// The kinds of attachments. Only files, and what may hold some, are what a person calls an attachment; see [Message.HasAttachment].
 const (
 	// KindFile is a file, an attached message, and whatever is none of the others.
 	KindFile AttachmentKind = "file"
@@ -21,6 +21,9 @@ const (
 	KindReport AttachmentKind = "report"
 	// KindCalendar is an invitation or an answer to one (RFC 5546).
 	KindCalendar AttachmentKind = "calendar"
+	// KindUnread is a part with others in it that were not read, because of the [Limits] or a [NotOpened]: what a reader
+	// sees may be among them. It counts as a file.
+	KindUnread AttachmentKind = "unread"
 )
 
 var kindsOfTypes = map[string]AttachmentKind{
@@ -61,6 +64,8 @@ func (p *Part) Kind() AttachmentKind {
 		return kind
 	case p.reported:
 		return KindReport
+	case p.opaque:
+		return KindUnread
 	case strings.HasPrefix(p.ContentType, "image/") && p.ContentID != "" && p.Disposition != "attachment":
 		return KindPicture
 	case p.ContentType == "application/octet-stream" || p.ContentType == "text/plain":
@@ -75,6 +80,6 @@ func (p *Part) Kind() AttachmentKind {
 func (m *Message) HasAttachment(also ...AttachmentKind) bool {
 	return slices.ContainsFunc(m.Attachments, func(p *Part) bool {
 		kind := p.Kind()
-		return kind == KindFile || slices.Contains(also, kind)
+		return kind == KindFile || kind == KindUnread || slices.Contains(also, kind)
 	})
 }

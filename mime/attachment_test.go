@@ -41,13 +41,13 @@ func TestHasAttachment(t *testing.T) {
 		"an untyped PGP signature":   {multi("signed", "Content-Type: application/octet-stream; name=signature.asc"), mime.KindSignature},
 		"a key":                      {multi("mixed", "Content-Type: application/octet-stream; name=key.asc"), mime.KindFile},
 		"a PDF named like one":       {multi("mixed", "Content-Type: application/pdf; name=a.ics"), mime.KindFile},
-		"a part that was not opened": {multi("mixed", "Content-Type: multipart/mixed; boundary=c\n\n--c\n\nx\n--c--"), mime.KindFile},
+		"a part that was not opened": {multi("mixed", "Content-Type: multipart/mixed; boundary=c\n\n--c\nContent-Type: multipart/mixed; boundary=d\n\n--d\n\nx\n--d--\n--c--"), mime.KindUnread},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			m, err := mime.Parse(strings.NewReader(c.raw), &mime.Limits{Depth: 2})
+			m, err := mime.Parse(strings.NewReader(c.raw), &mime.Limits{Depth: 3})
 			require.NoError(t, err)
-			require.Equal(t, c.kind == mime.KindFile, m.HasAttachment())
+			require.Equal(t, c.kind == mime.KindFile || c.kind == mime.KindUnread, m.HasAttachment())
 			if c.kind == "" {
 				require.Empty(t, m.Attachments)
 				return

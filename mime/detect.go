@@ -32,6 +32,8 @@ const (
 	advantage  = 60 // of a charset that is named elsewhere, or is declared
 	fewBytes   = 4  // beyond ASCII, with which a charset may be found that is not named
 
+	handicap    = 23 // of charsets that are rare
+	fewOfRare   = 9  // is fewBytes for them
 	enoughBytes = 8  // beyond ASCII, with which a declaration may be found wrong
 	certainly   = 20 // beyond ASCII; below, a declaration has a greater advantage
 	shortly     = 20 // by so much
@@ -42,17 +44,22 @@ type candidate struct {
 	name string // as lookupCharset knows it
 	enc  encoding.Encoding
 	mark func(prev, r rune) int // of the character r
+	rare bool                   // in mail that declares none: it needs more text, and must be better than the others
 }
 
 var candidates = []candidate{
-	{"gb18030", simplifiedchinese.GB18030, han(frequentSimplified, false)},
-	{"big5", traditionalchinese.Big5, han(frequentTraditional, false)},
-	{"shift_jis", japanese.ShiftJIS, han(frequentKanji, true)},
-	{"euc-jp", japanese.EUCJP, han(frequentKanji, true)},
-	{"euc-kr", korean.EUCKR, hangul(frequentHangul)},
-	{"windows-1251", charmap.Windows1251, cyrillic},
-	{"koi8-r", charmap.KOI8R, cyrillic},
-	{"windows-874", charmap.Windows874, thai},
+	{"gb18030", simplifiedchinese.GB18030, han(frequentSimplified, false), false},
+	{"big5", traditionalchinese.Big5, han(frequentTraditional, false), false},
+	{"shift_jis", japanese.ShiftJIS, han(frequentKanji, true), false},
+	{"euc-jp", japanese.EUCJP, han(frequentKanji, true), false},
+	{"euc-kr", korean.EUCKR, hangul(frequentHangul), false},
+	{"windows-1251", charmap.Windows1251, cyrillic, false},
+	{"koi8-r", charmap.KOI8R, cyrillic, false},
+	{"windows-874", charmap.Windows874, thai, false},
+	{"windows-1253", charmap.Windows1253, greek, true},
+	{"windows-1255", charmap.Windows1255, hebrew, true},
+	{"windows-1256", charmap.Windows1256, arabic, true},
+	{"iso-8859-6", charmap.ISO8859_6, arabic, true},
 }
 
 const (
@@ -92,12 +99,15 @@ func detectCharset(b []byte, named []string, declared string) string {
 	for i := range candidates {
 		c := &candidates[i]
 		isNamed := slices.Contains(named, c.name)
-		if c.name == declared || high < few && !isNamed {
+		if c.name == declared || !isNamed && (high < few || c.rare && high < fewOfRare) {
 			continue
 		}
 		mark := c.markOf(sample)
 		if isNamed {
 			mark += advantage
+		}
+		if c.rare {
+			mark -= handicap
 		}
 		if mark > bestMark {
 			best, bestMark = c.name, mark
@@ -229,6 +239,9 @@ func cyrillic(prev, r rune) int {
 		return foreign
 	case r != lower && isCyrillic(prev):
 		return 0 // words in capitals are rare, and most words are in the other charset
+	case lower == 'й' && isCyrillic(prev) && !strings.ContainsRune(cyrillicVowels, unicode.ToLower(prev)),
+		lower == 'ъ' && !isCyrillic(prev):
+		return odd
 	case strings.ContainsRune(frequentCyrillic, lower):
 		return frequent
 	case strings.ContainsRune(rareCyrillic, lower):

@@ -235,7 +235,7 @@ func TestAllFaultsOfAConditionAreToldAtOnce(t *testing.T) {
 		"condition.children[1].children: \"and\" and \"or\" need at least one child: \"or\" has none\n"+
 		"condition.children[2].type: unknown condition type: \"mood\"; "+
 		"the types are address, address_count, address_digits, address_order, attachment_name, attachment_type, authenticated, authentication, automatic, body, body_contains, body_regex, bounce, calendar, category, cc, date, date_count, "+
-		"has_attachment, header, header_count, header_digits, header_match, header_number, header_order, header_present, hidden_text, important, is_reply, label_present, larger_than, list_id, newer_than, "+
+		"has_attachment, header, header_count, header_digits, header_match, header_number, header_order, header_present, hidden_text, important, incomplete, is_reply, label_present, larger_than, list_id, newer_than, "+
 		"now, older_than, parts_disagree, received, recipient_count, sender_confusable, sender_domain, sender_email, sender_seen, sender_spoofed, smaller_than, starred, subject, subject_contains, subject_regex, time_of_day, to, unread, unsubscribe, weekday")
 }
 

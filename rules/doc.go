@@ -86,6 +86,7 @@
 //	sender_confusable value or none    the sender's site looks like value and is another (UTS 39); without value: scripts are mixed
 //	hidden_text       value or none    the body hides at least value characters from its reader; 1 without value
 //	parts_disagree                     plain text and HTML are different messages
+//	incomplete                         a part was not read, since the message is too large or too deep
 //	category          value            Gmail's tab is value: primary, social, promotions, updates or forums
 //	starred                            it has Gmail's star
 //	important                          Gmail has marked it so

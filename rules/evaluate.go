@@ -77,7 +77,7 @@ func phrase(value string) string {
 // QUIRK: Apple Mail marks attached documents as inline; they have a file name and no Content-ID.
 func (v *view) hasAttachment() bool {
 	return slices.ContainsFunc(v.msg.Attachments, func(a postroom.Attachment) bool {
-		return a.Kind == "" && (!a.Inline || (a.ContentID == "" && a.Filename != ""))
+		return (a.Kind == "" || a.Kind == string(mime.KindUnread)) && (!a.Inline || (a.ContentID == "" && a.Filename != ""))
 	})
 }
 

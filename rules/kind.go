@@ -58,6 +58,7 @@ const (
 	SenderConfusable Kind = "sender_confusable"
 	HasHiddenText    Kind = "hidden_text"
 	PartsDisagree    Kind = "parts_disagree"
+	IsIncomplete     Kind = "incomplete"
 
 	DateOf     Kind = "date"
 	DateCount  Kind = "date_count"
@@ -135,6 +136,7 @@ var kinds = map[Kind]kind{
 	SenderConfusable: {nil, anyValue, compileConfusable},
 	HasHiddenText:    {nil, justValue, compileHiddenText},
 	PartsDisagree:    {nil, nil, compileFact((*view).partsDisagree)},
+	IsIncomplete:     {nil, nil, compileFact((*view).isIncomplete)},
 
 	DateOf:     {datePart, []string{"header", "index", "match", "compare", "zone"}, compileDate},
 	DateCount:  {compared, []string{"header", "index"}, compileDateCount},

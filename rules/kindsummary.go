@@ -45,6 +45,7 @@ var kindSummaries = map[Kind]string{
 	SenderConfusable: "the sender's site looks like value and is another (UTS 39); without value: scripts are mixed",
 	HasHiddenText:    "the body hides at least value characters from its reader; 1 without value",
 	PartsDisagree:    "plain text and HTML are different messages",
+	IsIncomplete:     "a part was not read, since the message is too large or too deep",
 	DateOf:           "a part of the date in header, which is Date unless it is named (RFC 5260)",
 	DateCount:        "the number of header fields with a date, of the name in header or Date",
 	ReceivedAt:       "a part of the time at which the provider received the message",

@@ -38,6 +38,9 @@ func (v *view) isCalendar() bool {
 	return v.hasAttachmentKind(mime.KindCalendar) || v.hasAttachmentKind(mime.KindCalendar, "text/calendar", "application/ics")
 }
 
+// isIncomplete reports whether a part of the message was not read.
+func (v *view) isIncomplete() bool { return v.hasAttachmentKind(mime.KindUnread) }
+
 // isBounce reports whether the message says that another could not be delivered, or not yet.
 func (v *view) isBounce() bool {
 	if v.hasAttachmentKind(mime.KindReport, "message/delivery-status", "message/global-delivery-status") ||

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
 )
 
@@ -168,6 +169,7 @@ var leafCases = []struct {
 	{"{type: sender_confusable}", false},
 	{"{type: hidden_text}", false},
 	{"{type: parts_disagree}", false},
+	{"{type: incomplete}", false},
 
 	{"{type: date, part: hour, value: '2'}", true},
 	{"{type: date, part: date, value: '2026-03-01'}", true},
@@ -355,4 +357,15 @@ func TestHiddenTextAndBounces(t *testing.T) {
 	words := "one two three four five six seven eight nine ten eleven twelve "
 	msg = &postroom.Message{BodyPlain: words, BodyHTML: "<p>eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn"}
 	require.True(t, matches(t, of(t, "{type: parts_disagree}"), msg))
+}
+
+// A message of which parts were not read is known to rules.
+func TestIncomplete(t *testing.T) {
+	raw := "From: ada@example.com\nContent-Type: multipart/mixed; boundary=b\n\n" + strings.Repeat("--b\nContent-Type: application/pdf\n\n", 20) + "--b\n\nThe text.\n--b--\n"
+	parsed, err := mime.ParseBytes([]byte(raw), &mime.Limits{Parts: 20})
+	require.NoError(t, err)
+	msg := rules.MessageOf(parsed)
+	require.Empty(t, msg.BodyPlain)
+	require.True(t, matches(t, of(t, "{type: incomplete}"), msg))
+	require.True(t, matches(t, of(t, "{type: has_attachment}"), msg))
 }

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +22,8 @@ func Signs(msg *postroom.Message) []Doubt {
 			doubts = append(doubts, Doubt{check, reason})
 		}
 	}
+	unread := func(a postroom.Attachment) bool { return a.Kind == string(mime.KindUnread) }
+	doubt(slices.ContainsFunc(msg.Attachments, unread), OverrideHidden, "a part of the message was not read")
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
 	from := mime.Address{Name: msg.From.Name, Email: msg.From.Email}
 	doubt(hides(body), OverrideHidden, "the message hides text from its reader")
