@@ -40,8 +40,8 @@ type Fault struct {
 	Message string
 	// Body is sent in place of Google's JSON, such as the page of a proxy.
 	Body string
-	// RetryAfter is the header field of that name, rounded up to seconds; a default Message names the time as well. Zero leaves
-	// both out.
+	// RetryAfter is the header field of that name, rounded up to seconds; a default Message names the time as well, but
+	// for the reason dailyLimitExceeded. Zero leaves both out.
 	RetryAfter time.Duration
 
 	// Cut closes the connection in place of an answer.
@@ -125,7 +125,7 @@ func (f Fault) apiError(now time.Time) error {
 	}
 	switch {
 	case e.message != "":
-	case f.RetryAfter <= 0:
+	case f.RetryAfter <= 0 || e.reason == "dailyLimitExceeded": // of which Gmail does not say when it ends
 		e.message = http.StatusText(f.Status)
 	case e.domain() == "usageLimits":
 		e.message = retryText(overQuota(f.Status), now.Add(f.RetryAfter))
