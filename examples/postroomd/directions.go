@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -129,10 +128,7 @@ func directionsAdd() *cobra.Command {
 				r.Scope, r.ScopeRef = llm.ScopeAccount, account.ID
 			}
 			id, err := h.addDirection(ctx, r)
-			if errors.Is(err, llm.ErrInvalidGuidance) {
-				return usageError{err}
-			}
-			if err != nil {
+			if err := guidanceFault(err); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "direction %s is added; the model follows it from the next message on\n%s", id, uncheckedNote(r.Text))

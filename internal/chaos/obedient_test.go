@@ -50,7 +50,7 @@ func TestWhatAnObedientModelDoesIsUndone(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		s := sizeOf(t)
 		s.mailboxes = 1
-		o := &obedient{world: newWorldAt(t, place{Database: database, Obedient: true, Policy: obedience}, s)}
+		o := &obedient{world: newWorldAt(t, place{Database: database, Obedient: true}, s)}
 		o.prepare()
 		o.keepFromModels(own)
 		o.deliverAttacks()

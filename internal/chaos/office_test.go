@@ -41,9 +41,15 @@ type place struct {
 	Database string // the path of an SQLite file, or the URL of a PostgreSQL server
 	Gmail    string // URL
 
-	// Obedient lets a model that does what the mail says decide about what no rule matches, under the policy.
+	// Obedient lets a model that does what the mail says decide about what no rule matches, under the policy obedience.
 	Obedient bool
-	Policy   safety.Policy
+}
+
+func (p place) policy() safety.Policy {
+	if p.Obedient {
+		return obedience
+	}
+	return safety.Policy{}
 }
 
 func (p place) database(ctx context.Context) (database, error) {
@@ -117,7 +123,7 @@ func (o *office) openStores(p place, kinds *postroom.Kinds) (err error) {
 	if o.rules, err = rules.NewStore(rules.StoreConfig{DB: o.db, Kinds: kinds}); err != nil {
 		return err
 	}
-	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Labels: o.mail, Policy: p.Policy, Execute: o.execute})
+	o.ledger, err = safety.NewLedger(safety.Config{DB: o.db, Kinds: kinds, Rules: o.rules, Labels: o.mail, Policy: p.policy(), Execute: o.execute})
 	if err != nil {
 		return err
 	}
