@@ -124,6 +124,9 @@ func (r *htmlReader) flow(text string, style *textStyle, at int) {
 	if style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
 		return
 	}
+	if style.unsure && !r.cascade.doubtful {
+		r.cascade.doubtful = !isBlankText(text)
+	}
 	length := len(r.seen.out)
 	r.seen.text(text, style.keep)
 	if len(r.seen.out) > length {
@@ -220,9 +223,15 @@ func (r *htmlReader) label(text string, style *textStyle) {
 		return
 	}
 	shown := *style
-	shown.why = shown.boxed
-	if shown.why == notHidden && shown.invisible {
+	shown.why, shown.unsure = shown.boxed, false
+	switch {
+	case shown.why != notHidden:
+	case shown.invisible:
 		shown.why = hiddenByVisibility
+	case shown.at.isAway() && !shown.at.isTurned:
+		shown.why = hiddenByPosition
+	case shown.at.scale < minScale:
+		shown.why = hiddenByClipping
 	}
 	r.flow(text, &shown, r.scanner.at)
 }
