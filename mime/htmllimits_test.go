@@ -20,6 +20,8 @@ var hostileHTML = map[string]func(n int) string{
 	"characters":              func(n int) string { return strings.Repeat("\u65e5", n/3) },
 	"bytes":                   func(n int) string { return strings.Repeat("\xffa", n/2) },
 	"references":              func(n int) string { return strings.Repeat("&lt;", n/4) },
+	"references of two":       func(n int) string { return strings.Repeat("&nGt;", n/5) },
+	"references, mixed":       func(n int) string { return strings.Repeat("&nGt;&nLt;&nGg;&nLl;&frac12;&nvlt;&gne;", n/40) },
 	"ampersands":              func(n int) string { return strings.Repeat("&", n) },
 	"references in addresses": func(n int) string { return "<a href='" + strings.Repeat("&amp", n/4) + "'>" },
 	"open tags":               func(n int) string { return strings.Repeat("<div><table><a <b ", n/18) },

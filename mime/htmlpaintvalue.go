@@ -143,15 +143,12 @@ func containment(value string) cssValue {
 func filterWord(value string) cssWord {
 	word := wordNone
 	for rest := value; ; {
-		name, args, found := strings.Cut(rest, "(")
-		if !found {
+		var name, arg string
+		if name, arg, rest = cutFunction(rest); name == "" {
 			return word
 		}
-		length := bracketLength("("+args) - 1
-		arg := trimCSS(strings.TrimSuffix(args[:length], ")"))
-		rest = args[length:]
 		n, ok := parseChannel(arg, 1)
-		switch name = trimCSS(name); name {
+		switch name {
 		case "opacity":
 			if ok && n < minOpacity {
 				return wordHidden
@@ -176,4 +173,14 @@ func filterWord(value string) cssWord {
 			}
 		}
 	}
+}
+
+// cutFunction takes off the first function of a value, with what is in its brackets; the name is empty where there is none.
+func cutFunction(value string) (name, args, rest string) {
+	open := strings.IndexByte(value, '(')
+	if open < 0 {
+		return "", "", ""
+	}
+	end := open + bracketLength(value[open:])
+	return trimCSS(value[:open]), trimCSS(strings.TrimSuffix(value[open+1:end], ")")), value[end:]
 }

@@ -19,6 +19,7 @@ type htmlReader struct {
 	replaced    []cssDecl // with variables; for reuse
 	set         attrSet   // of an element that is styled anew
 	decoded     []byte    // a text with its references decoded; for reuse
+	references  referenceCache
 
 	stack   []htmlNode
 	open    [tagCount]uint16 // how many of each element are in the stack
@@ -27,6 +28,7 @@ type htmlReader struct {
 	links   []Link
 	// dropNewline says that a line break that comes next is part of the tag before it.
 	dropNewline bool
+	marker      *replyMarker // finds replies; nil where nobody asks
 	formOpen    bool
 	inBody      bool // an element has come that does not belong to the head
 	elements    int32
@@ -50,8 +52,9 @@ func newHTMLReader(source string) *htmlReader {
 	lastPage, lastStyle := lastTags(source)
 	r.readSheets(lastStyle)
 	r.matcher = matcher{sheet: &r.sheet, budget: 100_000 + 4*len(source)}
-	r.seen = textWriter{out: make([]byte, 0, len(source)/4+64), expected: len(source), room: len(source)/8 + 256}
-	r.lost.expected = len(source)
+	r.seen, r.lost = newTextWriter(len(source)/4+64), newTextWriter(0)
+	r.seen.expected, r.lost.expected = len(source), len(source)
+	r.seen.room = len(source)/8 + 256
 	if r.sheet.asks&asksAhead != 0 {
 		r.matcher.shape = surveyPage(r)
 	} else {
@@ -161,9 +164,16 @@ func (r *htmlReader) read() {
 		case textToken:
 			r.textNode(s.text, s.at)
 		case startToken:
+			if r.marker != nil {
+				r.marker.start(r)
+			}
 			r.startTag()
 		case endToken:
-			r.endTag(s.tag, s.name)
+			tag := s.tag
+			r.endTag(tag, s.name)
+			if r.marker != nil {
+				r.marker.end(r, tag)
+			}
 		case commentToken:
 			r.comment(s.text, s.at)
 		}

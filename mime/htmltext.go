@@ -122,12 +122,16 @@ func ReadHTML(source string) HTMLText {
 // TextFromHTML returns the text of HTML that a person sees: the Text of [ReadHTML].
 func TextFromHTML(source string) string { return ReadHTML(source).Text }
 
+// text is what is seen, without the breaks around it, and how many bytes of them stood before it.
+func (r *htmlReader) text() (text string, skipped int) {
+	all := strings.TrimRight(r.seen.written(), " \n\t")
+	text = strings.TrimLeft(all, "\n")
+	return text, len(all) - len(text)
+}
+
 // result trims the text and makes the places of links fit it.
 func (r *htmlReader) result() HTMLText {
-	all := string(r.seen.out)
-	text := strings.TrimRight(all, " \n\t")
-	text = strings.TrimLeft(text, "\n")
-	skipped := len(strings.TrimRight(all, " \n\t")) - len(text)
+	text, skipped := r.text()
 	for i := range r.links {
 		l := &r.links[i]
 		l.Start, l.End = max(0, l.Start-skipped), max(0, l.End-skipped)
@@ -141,7 +145,7 @@ func (r *htmlReader) hiddenTexts() []HiddenText {
 	if len(r.pieces) == 0 {
 		return nil
 	}
-	lost := string(r.lost.out)
+	lost := r.lost.written()
 	texts := make([]HiddenText, len(r.pieces))
 	for i, p := range r.pieces {
 		end := len(lost)

@@ -48,13 +48,11 @@ func transformValue(prop cssProp, value string) cssValue {
 		m.apply("rotate"+axis, trimCSS(angle))
 	default:
 		for rest := value; rest != ""; {
-			name, args, found := strings.Cut(rest, "(")
-			if !found {
+			var name, args string
+			if name, args, rest = cutFunction(rest); name == "" {
 				break
 			}
-			length := bracketLength("("+args) - 1
-			m.apply(trimCSS(name), strings.ReplaceAll(strings.TrimSuffix(args[:length], ")"), " ", ""))
-			rest = args[length:]
+			m.apply(name, strings.ReplaceAll(args, " ", ""))
 		}
 	}
 	return m.value()

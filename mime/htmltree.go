@@ -117,7 +117,7 @@ func (r *htmlReader) close(node *htmlNode) {
 }
 
 func (r *htmlReader) endLink(l *Link) {
-	if l.End = len(r.seen.out); l.Start < 0 {
+	if l.End = r.seen.out.Len(); l.Start < 0 {
 		l.Start = l.End
 	}
 }
