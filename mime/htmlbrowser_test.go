@@ -137,8 +137,13 @@ const rgba = (color) => {
 const over = (top, below) => [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
 const luminance = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const canvasOf = (view) => {
+  const page = view.document, meta = page.querySelector("meta[name=color-scheme]");
+  const scheme = view.getComputedStyle(page.documentElement).colorScheme;
+  return scheme === "dark" || scheme === "normal" && meta && meta.content === "dark" ? [18, 18, 18, 1] : [255, 255, 255, 1];
+};
 const background = (e, view) => {
-  if (!e) return [255, 255, 255, 1];
+  if (!e) return canvasOf(view);
   const style = view.getComputedStyle(e);
   if (style.backgroundClip.includes("text")) return background(e.parentElement, view);
   if (style.backgroundImage !== "none" || style.boxShadow.includes("inset") || style.backdropFilter !== "none") return null;
@@ -204,6 +209,17 @@ const isSeen = (node, view) => {
   boxes = boxes.filter((q) => q.r - q.l > 1 && q.b - q.t > 1 && q.r > 0 && q.b > 0 && q.l < 5000);
   return opacity >= 0.1 && boxes.length > 0;
 };
+// generated is what a style writes before or after what an element holds.
+const generated = (e, part, view) => {
+  const style = view.getComputedStyle(e, part);
+  if (!style.content.includes('"') || style.display === "none" || style.visibility !== "visible" || !e.checkVisibility() || lost(e, style, view)) return "";
+  return [...style.content.matchAll(/"([^"]*)"|attr\((\w+)\)/g)].map((m) => m[2] ? e.getAttribute(m[2]) : m[1]).join("");
+};
+const shownIn = (node, view) => {
+  if (node.nodeType === 3) return node.data.trim() && isSeen(node, view) ? node.data : "";
+  if (node.nodeType !== 1) return "";
+  return generated(node, "::before", view) + [...node.childNodes].map((child) => shownIn(child, view)).join("") + generated(node, "::after", view);
+};
 for (let i = 0; i < count; i++) {
   const frame = document.createElement("iframe");
   Object.assign(frame, { width: 1280, height: 800, src: "/" + i });
@@ -213,10 +229,7 @@ for (let i = 0; i < count; i++) {
 }
 onload = () => {
   for (const frame of frames) {
-    const page = frame.contentDocument, walker = page.createTreeWalker(page.documentElement, NodeFilter.SHOW_TEXT);
-    let text = "";
-    while (walker.nextNode()) if (walker.currentNode.data.trim() && isSeen(walker.currentNode, frame.contentWindow)) text += walker.currentNode.data;
-    texts.push(text);
+    texts.push(shownIn(frame.contentDocument.documentElement, frame.contentWindow));
   }
   document.body.textContent = "RESULT:" + encodeURIComponent(JSON.stringify(texts)) + ":END";
 };

@@ -7,7 +7,7 @@ import (
 )
 
 // styledBy are the attributes that style an element as a sheet would.
-const styledBy = 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText
+const styledBy = 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText | 1<<attrDir
 
 // styleIn computes the style of an element: what browsers give it, then its attributes, the sheets and its style attribute.
 func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode) textStyle {
@@ -31,6 +31,7 @@ func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode)
 	}
 	r.readInline(set)
 	var matched []cssMatch
+	r.matcher.parts = r.matcher.parts[:0]
 	if len(r.sheet.selectors) > 0 && r.matcher.budget >= 0 {
 		matched = r.matcher.find(self, ancestors)
 	}
@@ -41,6 +42,10 @@ func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode)
 	r.addAll(matched)
 	style := c.apply(around, element.traits)
 	style.vars = r.vars
+	if c.isPainted && c.isMoved {
+		style.onMoved = true
+		r.noteOverlap()
+	}
 	return style
 }
 
@@ -115,6 +120,12 @@ func (r *htmlReader) defaults(tag htmlTag, element *htmlElement, set *attrSet) {
 		c.set(propFontSize, cssValue{number: element.fontSize, unit: unitEm})
 	}
 	switch tag {
+	case tagHTML:
+		if r.isDark {
+			c.set(propColorScheme, cssValue{word: wordDark})
+		}
+	case tagBdo:
+		c.set(propUnicodeBidi, cssValue{word: wordOverride})
 	case tagA:
 		if set.has&(1<<attrHref) != 0 {
 			c.set(propColor, cssValue{color: r.linkColor})
@@ -162,6 +173,12 @@ func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 		} else {
 			c.set(propDisplay, cssValue{word: wordNone})
 		}
+	}
+	switch lowerASCII(set.get(attrDir)) {
+	case "rtl":
+		c.set(propDirection, cssValue{word: wordReversed})
+	case "ltr":
+		c.set(propDirection, cssValue{word: wordNone})
 	}
 	traits := elements[tag].traits
 	if tag == tagTable || tag == tagBody || traits&tableContent != 0 {

@@ -15,6 +15,7 @@ type declParser struct {
 	textRoom  int // how many more texts may be kept
 
 	asksVariables, asksLayerBelow bool
+	keepsContent                  bool // texts that are generated are kept
 }
 
 // parse appends the declarations of a block or a style attribute that matter and are valid.
@@ -97,6 +98,8 @@ func (p *declParser) declaration(text string) {
 	switch {
 	case prop == propVariable:
 		p.keepText(prop, unescapeCSS(name), written)
+	case prop == propContent && p.keepsContent && strings.ContainsAny(value, "\"'(") && !hasVariable(value):
+		p.content(written, value)
 	case hasVariable(value):
 		p.keepText(prop, written)
 	case value != "":
@@ -170,7 +173,11 @@ func (p *declParser) property(prop cssProp, value string) {
 			p.doubt(prop, value)
 		}
 	case propClip, propClipPath, propContent, propFilter:
-		p.set(propClipOf(prop), cssValue{word: shapeWord(prop, value)})
+		word := shapeWord(prop, value)
+		if prop == propContent && word == wordNone && strings.ContainsAny(value, "\"'") {
+			word = wordDoubt // only sheets generate texts
+		}
+		p.set(propClipOf(prop), cssValue{word: word})
 	case propTransform, propRotate, propScale, propTranslate:
 		p.set(prop, transformValue(prop, value))
 	case propZoom:

@@ -117,14 +117,23 @@ func (r *htmlReader) flow(text string, style *textStyle, at int) {
 	if r.matcher.survey != nil {
 		return
 	}
-	if style.why != notHidden && r.hide(style.why, text, at) {
-		return
+	if why := style.why; why != notHidden {
+		if why == hiddenByColor && r.overlaps && !style.onMoved {
+			r.cascade.doubtful = r.cascade.doubtful || !isBlankText(text)
+		} else if r.hide(why, text, at) {
+			return
+		}
 	}
 	if style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
 		return
 	}
 	if style.unsure && !r.cascade.doubtful {
 		r.cascade.doubtful = !isBlankText(text)
+	}
+	if style.isReversed {
+		text = r.reverse(text)
+	} else {
+		r.isReversed = r.isReversed && isBlankText(text)
 	}
 	length := r.seen.out.Len()
 	r.seen.text(text, style.keep)

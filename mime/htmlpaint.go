@@ -155,9 +155,6 @@ var darkCanvas = htmlColor{0x12, 0x12, 0x12, 255}
 
 // applyDirection finds out whether letters run from right to left whatever they are.
 func (c *cascade) applyDirection(s *textStyle) {
-	if s.display != wordInline && s.display != wordContents {
-		s.isReversed = false // blocks begin anew
-	}
 	if v, ok := c.get(propDirection); ok {
 		s.rightLeft = v.word == wordReversed
 	} else if c.is(propDirection, wordInitial) {

@@ -29,11 +29,20 @@ type htmlReader struct {
 	// dropNewline says that a line break that comes next is part of the tag before it.
 	dropNewline bool
 	marker      *replyMarker // finds replies; nil where nobody asks
-	formOpen    bool
-	inBody      bool // an element has come that does not belong to the head
-	elements    int32
-	types       []typeCount
-	linkColor   htmlColor
+	isDark      bool         // the page asks for a dark window
+	isReversed  bool         // the text before ran from right to left
+
+	// The texts that are generated before what elements hold, due next, and after it, of the open elements; how many bytes of them
+	// may still be written; and whether a box that is painted may lie over others.
+	before, after []generatedText
+	generateRoom  int
+	overlaps      bool
+	partMatches   []cssMatch
+	formOpen      bool
+	inBody        bool // an element has come that does not belong to the head
+	elements      int32
+	types         []typeCount
+	linkColor     htmlColor
 
 	seen, lost textWriter
 	pieces     []hiddenPiece
@@ -49,7 +58,7 @@ func newHTMLReader(source string) *htmlReader {
 	r := &htmlReader{scanner: htmlScanner{source: source}, linkColor: linkColor}
 	r.quirks = isQuirky(source)
 	r.sheet = cssSheet{quirks: r.quirks, room: max(1024, len(source)/64)}
-	lastPage, lastStyle := lastTags(source)
+	lastPage, lastStyle, lastMeta := lastTags(source)
 	r.readSheets(lastStyle)
 	r.matcher = matcher{sheet: &r.sheet, budget: 100_000 + 4*len(source)}
 	r.seen, r.lost = newTextWriter(len(source)/4+64), newTextWriter(0)
@@ -60,8 +69,16 @@ func newHTMLReader(source string) *htmlReader {
 	} else {
 		r.stack = make([]htmlNode, 0, 24)
 	}
+	if lastMeta >= 0 {
+		r.readScheme(lastMeta)
+	}
+	r.generateRoom = 256 + len(source)/8
 	r.begin()
 	r.readPage(lastPage)
+	r.addPageParts()
+	if r.stack[0].style.isDark && r.linkColor == linkColor {
+		r.linkColor = darkLinkColor
+	}
 	return r
 }
 
@@ -119,6 +136,8 @@ func (r *htmlReader) readSheets(last int) {
 			if s.next() == textToken && (kind == "" || strings.EqualFold(kind, "text/css")) && mediaApplies(media) {
 				r.sheet.add(s.text)
 			}
+		case token == startToken && s.tag == tagLink && templates == 0:
+			r.readLinkedSheet(&s)
 		}
 	}
 	if len(r.sheet.selectors) == 0 {
@@ -128,13 +147,14 @@ func (r *htmlReader) readSheets(last int) {
 	r.sheet.index()
 }
 
-// lastTags are the offsets of the last tags that look like those of html or body, and of style; negative when there is none.
-func lastTags(source string) (page, style int) {
-	page, style = -1, -1
+// lastTags are the offsets of the last tags that look like those of html or body, of style or link, and of meta; negative when there is
+// none.
+func lastTags(source string) (page, style, meta int) {
+	page, style, meta = -1, -1, -1
 	for i := 0; ; i++ {
 		next := strings.IndexByte(source[i:], '<')
 		if next < 0 || i+next+1 == len(source) {
-			return page, style
+			return page, style, meta
 		}
 		i += next
 		switch rest := source[i+1:]; rest[0] | 0x20 {
@@ -150,6 +170,14 @@ func lastTags(source string) (page, style int) {
 			if isTagAt(rest, "style") {
 				style = i
 			}
+		case 'l':
+			if isTagAt(rest, "link") {
+				style = i
+			}
+		case 'm':
+			if isTagAt(rest, "meta") {
+				meta = i
+			}
 		}
 	}
 }
@@ -157,9 +185,15 @@ func lastTags(source string) (page, style int) {
 func (r *htmlReader) read() {
 	s := &r.scanner
 	for {
+		if len(r.before) > 0 {
+			r.generateBefore()
+		}
 		switch s.next() {
 		case endOfHTML:
 			r.popTo(0)
+			for i := len(r.stack) - 1; i >= 0; i-- {
+				r.generateAfter(&r.stack[i])
+			}
 			return
 		case textToken:
 			r.textNode(s.text, s.at)

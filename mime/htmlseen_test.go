@@ -64,3 +64,28 @@ func TestUnsureRulesDoNotHide(t *testing.T) {
 		})
 	}
 }
+
+// A text that is generated from what is not read makes the reading incomplete.
+func TestGeneratedTextThatIsNotKnown(t *testing.T) {
+	read := mime.ReadHTML(noQuirks + "p{--y:'z'}p::before{content:var(--y)}</style><p>x</p>")
+	require.Equal(t, "x", read.Text)
+	require.True(t, read.Incomplete)
+}
+
+// Letters that a style turns round are read as they are seen.
+func TestReversedText(t *testing.T) {
+	for page, want := range map[string]seenPage{
+		"<p style='direction:rtl;unicode-bidi:bidi-override'>(ebircsbusnu) won":                      {"now (unsubscribe)", false},
+		"<bdo dir=rtl>ebircsbusnu</bdo> now":                                                         {"unsubscribe now", false},
+		"<p dir=rtl style='unicode-bidi:isolate-override'>ebircsbusnu":                               {"unsubscribe", false},
+		"<div style='direction:rtl;unicode-bidi:bidi-override'>a<p>unsubscribe</p></div>":            {"a\n\nunsubscribe", false},
+		"<p dir=rtl>unsubscribe":                                                                     {"unsubscribe", false},
+		"<bdo dir=ltr>unsubscribe</bdo>":                                                             {"unsubscribe", false},
+		"<bdo dir=rtl>ebircs<b>busnu</b></bdo>":                                                      {"scribeunsub", true},
+		"<bdo dir=rtl>" + strings.Repeat("a", 101) + "</bdo>":                                        {strings.Repeat("a", 101), true},
+		"<bdo dir=rtl>ba</bdo><p>and</p><bdo dir=rtl>dc</bdo>, <span style='direction:rtl'>e</span>": {"ab\n\nand\n\ncd, e", false},
+	} {
+		read := mime.ReadHTML(page)
+		require.Equal(t, want, seenPage{read.Text, read.Incomplete}, page)
+	}
+}

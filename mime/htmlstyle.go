@@ -44,6 +44,8 @@ type textStyle struct {
 	rightLeft  bool
 	// anyBackground says that the background is not known: what would be lost on the one around counts as seen, and is in doubt.
 	anyBackground bool
+	// onMoved says that it is that of a box which may lie over others.
+	onMoved bool
 	// doubt says that a style which is not understood may hide the text, or change how it is seen.
 	doubt bool
 	at    boxPlace
@@ -206,6 +208,7 @@ func (c *cascade) apply(around *textStyle, traits elementTraits) textStyle {
 	}
 	if s.display != wordInline && s.display != wordContents {
 		s.shift = s.indent
+		s.isReversed = s.isReversed && c.is(propUnicodeBidi, wordOverride) // else blocks begin anew
 	}
 	if traits&unseen != 0 && s.boxed == notHidden {
 		s.boxed = hiddenByElement
