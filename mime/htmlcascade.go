@@ -174,10 +174,9 @@ func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 			c.set(propDisplay, cssValue{word: wordNone})
 		}
 	}
-	switch lowerASCII(set.get(attrDir)) {
-	case "rtl":
+	if dir := set.get(attrDir); strings.EqualFold(dir, "rtl") {
 		c.set(propDirection, cssValue{word: wordReversed})
-	case "ltr":
+	} else if strings.EqualFold(dir, "ltr") {
 		c.set(propDirection, cssValue{word: wordNone})
 	}
 	traits := elements[tag].traits

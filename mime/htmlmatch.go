@@ -50,9 +50,9 @@ type matcher struct {
 	survey  *pageShape // what is found out
 	matched []cssMatch
 	parts   []cssMatch // selectors of parts of the element
-	probes  uint64 // that the element matches
-	doubts  uint64 // probes of which that was ever unsure
-	unsure  bool   // the match that is looked for
+	probes  uint64     // that the element matches
+	doubts  uint64     // probes of which that was ever unsure
+	unsure  bool       // the match that is looked for
 	// budget is how many tests may still be made. It is far beyond what pages need, and bounds what hostile ones cost.
 	budget int
 }

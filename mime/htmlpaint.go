@@ -119,12 +119,13 @@ func (c *cascade) applyLetters(s *textStyle) {
 // applyGround applies what is painted behind the letters.
 func (c *cascade) applyGround(s *textStyle) {
 	v, ok := c.get(propBackground)
-	if v.word == wordCurrent {
+	switch v.word {
+	case wordCurrent:
 		v.color, v.word = s.color, 0
 		if s.anyColor {
 			ok, s.anyBackground = false, true
 		}
-	} else if v.word == wordDoubt {
+	case wordDoubt:
 		s.anyBackground = true
 	}
 	image, hasImage := c.get(propBackgroundImage)

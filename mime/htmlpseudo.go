@@ -117,6 +117,7 @@ func (p *selectorParser) pseudo() bool {
 		p.selector.part = elementParts[name]
 		p.selector.specificity++
 		p.never = p.never || p.selector.part == 0
+		p.sheet.hasParts = true
 		isKnown := pseudoElements[name] || strings.HasPrefix(name, "-webkit-")
 		return isKnown && p.depth == 0
 	}

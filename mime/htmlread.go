@@ -75,7 +75,9 @@ func newHTMLReader(source string) *htmlReader {
 	r.generateRoom = 256 + len(source)/8
 	r.begin()
 	r.readPage(lastPage)
-	r.addPageParts()
+	if r.sheet.hasParts {
+		r.addPageParts()
+	}
 	if r.stack[0].style.isDark && r.linkColor == linkColor {
 		r.linkColor = darkLinkColor
 	}

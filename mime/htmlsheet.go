@@ -29,7 +29,8 @@ type cssSheet struct {
 	// room is how many tests may still be kept. Sheets that hold more are cut, and overfull says so.
 	room     int
 	overfull bool
-	imports  int // sheets that addresses held
+	hasParts bool // selectors name parts of elements
+	imports  int  // sheets that addresses held
 }
 
 // sheetAsks are what selectors ask of an element beyond itself and those around it.

@@ -35,11 +35,15 @@ func newTextWriter(size int) textWriter {
 	return w
 }
 
-// write appends s. Space grows fourfold, up to what is expected, and by a quarter of that beyond: smaller steps would cost a large text
+// write appends s. Space that is not small grows fourfold, up to what is expected, and by a quarter of that beyond: smaller steps would cost a large text
 // five times its size.
 func (w *textWriter) write(s string) {
 	if needed := w.out.Len() + len(s); needed > w.out.Cap() {
+		const small = 16 << 10
 		size := 4 * w.out.Cap()
+		if size < 4*small {
+			size /= 2
+		}
 		switch {
 		case needed <= w.expected:
 			size = min(size, w.expected)
