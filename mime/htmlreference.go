@@ -28,6 +28,7 @@ func appendReference(b []byte, reference string) []byte {
 
 // A referenceCache remembers what rare references stand for, since each decoding of one allocates.
 type referenceCache struct {
+	count int // of those that came before it pays
 	slots []decodedReference
 }
 
@@ -35,8 +36,11 @@ type decodedReference struct{ written, text string }
 
 // append appends what a reference stands for.
 func (c *referenceCache) append(b []byte, reference string) []byte {
-	const slots, longest = 256, 12
+	const slots, longest, few = 256, 12, 32
 	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" || reference == "&amp;" {
+		return appendReference(b, reference)
+	}
+	if c.count++; c.count <= few {
 		return appendReference(b, reference)
 	}
 	if c.slots == nil {
