@@ -37,7 +37,7 @@ type decodedReference struct{ written, text string }
 // append appends what a reference stands for.
 func (c *referenceCache) append(b []byte, reference string) []byte {
 	const slots, longest, few = 256, 12, 32
-	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" || reference == "&amp;" {
+	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" || reference == "&amp;" || reference == "&zwnj;" {
 		return appendReference(b, reference)
 	}
 	if c.count++; c.count <= few {
