@@ -57,7 +57,7 @@
 // it is read, to the text that is seen or to the one that is hidden.
 //
 // The styles that count are those that can hide text: display, visibility, opacity, sizes of fonts, colors on backgrounds,
-// positions, margins and indents, boxes that clip, transforms. Selectors are matched by element, id, class, attribute, ancestor,
+// positions, margins and indents, boxes that clip, transforms, filters and shadows. Selectors are matched by element, id, class, attribute, ancestor,
 // parent and the element before; what a selector says beyond that, such as :last-child, can reveal text and does not hide it.
 // Where it is not known whether a text is seen, as with white text on a picture, it is taken for seen.
 //

@@ -68,12 +68,12 @@ func readPlain(plain string) (text string, hidden []HiddenText) {
 	if isSeenWhole(plain) {
 		return strings.TrimSpace(plain), nil
 	}
-	w := textWriter{out: make([]byte, 0, len(plain))}
+	w := newTextWriter(len(plain))
 	w.text(plain, wordKeep)
 	if len(w.removed) > 0 {
 		hidden = []HiddenText{{Text: string(w.removed), By: HiddenByCharacter}}
 	}
-	return strings.TrimSpace(string(w.out)), hidden
+	return strings.TrimSpace(w.out.String()), hidden
 }
 
 // isSeenWhole reports whether a text holds nothing but ASCII that is seen, and lines that end in LF.

@@ -7,7 +7,7 @@ import (
 )
 
 // styledBy are the attributes that style an element as a sheet would.
-const styledBy = 1<<attrWidth | 1<<attrHeight | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText
+const styledBy = 1<<attrWidth | 1<<attrHeight | 1<<attrHidden | 1<<attrBgcolor | 1<<attrBackground | 1<<attrColor | 1<<attrSize | 1<<attrText | 1<<attrDir
 
 // styleIn computes the style of an element: what browsers give it, then its attributes, the sheets and its style attribute.
 func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode) textStyle {
@@ -31,6 +31,7 @@ func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode)
 	}
 	r.readInline(set)
 	var matched []cssMatch
+	r.matcher.parts = r.matcher.parts[:0]
 	if len(r.sheet.selectors) > 0 && r.matcher.budget >= 0 {
 		matched = r.matcher.find(self, ancestors)
 	}
@@ -46,6 +47,10 @@ func (r *htmlReader) styleIn(self *identity, set *attrSet, ancestors []htmlNode)
 		style.veiled = true
 	case self.tag == tagSummary && len(ancestors) > 1 && ancestors[len(ancestors)-1].self.tag == tagDetails:
 		style.veiled = ancestors[len(ancestors)-2].style.veiled
+	}
+	if c.isPainted && c.isMoved {
+		style.onMoved = true
+		r.noteOverlap()
 	}
 	return style
 }
@@ -121,6 +126,12 @@ func (r *htmlReader) defaults(tag htmlTag, element *htmlElement, set *attrSet) {
 		c.set(propFontSize, cssValue{number: element.fontSize, unit: unitEm})
 	}
 	switch tag {
+	case tagHTML:
+		if r.isDark {
+			c.set(propColorScheme, cssValue{word: wordDark})
+		}
+	case tagBdo:
+		c.set(propUnicodeBidi, cssValue{word: wordOverride})
 	case tagA:
 		if set.has&(1<<attrHref) != 0 {
 			c.set(propColor, cssValue{color: r.linkColor})
@@ -168,6 +179,11 @@ func (r *htmlReader) presentation(tag htmlTag, set *attrSet) {
 		} else {
 			c.set(propDisplay, cssValue{word: wordNone})
 		}
+	}
+	if dir := set.get(attrDir); strings.EqualFold(dir, "rtl") {
+		c.set(propDirection, cssValue{word: wordReversed})
+	} else if strings.EqualFold(dir, "ltr") {
+		c.set(propDirection, cssValue{word: wordNone})
 	}
 	traits := elements[tag].traits
 	if tag == tagTable || tag == tagBody || traits&tableContent != 0 {

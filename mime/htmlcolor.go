@@ -71,6 +71,9 @@ func parseColor(s string) (htmlColor, bool) {
 	name, rest, isFunction := strings.Cut(s, "(")
 	if !isFunction {
 		c, ok := colorNames[s]
+		if !ok {
+			c, ok = systemColors[s]
+		}
 		return htmlColor{uint8(c >> 16), uint8(c >> 8), uint8(c), uint8(c >> 24)}, ok
 	}
 	if name == "color" {

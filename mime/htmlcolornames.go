@@ -1,12 +1,12 @@
 package mime
 
-// colorNames are the named colors and the common system colors of CSS Color 4, as alpha, red, green and blue.
+// colorNames are the named colors of CSS Color 4, as alpha, red, green and blue.
 var colorNames = map[string]uint32{
 	"aliceblue": 0xfff0f8ff, "antiquewhite": 0xfffaebd7, "aqua": 0xff00ffff, "aquamarine": 0xff7fffd4,
 	"azure": 0xfff0ffff, "beige": 0xfff5f5dc, "bisque": 0xffffe4c4, "black": 0xff000000, "blanchedalmond": 0xffffebcd,
 	"blue": 0xff0000ff, "blueviolet": 0xff8a2be2, "brown": 0xffa52a2a, "burlywood": 0xffdeb887,
-	"buttonface": 0xffefefef, "buttontext": 0xff000000, "cadetblue": 0xff5f9ea0, "canvas": 0xffffffff,
-	"canvastext": 0xff000000, "chartreuse": 0xff7fff00, "chocolate": 0xffd2691e, "coral": 0xffff7f50,
+	"cadetblue":  0xff5f9ea0,
+	"chartreuse": 0xff7fff00, "chocolate": 0xffd2691e, "coral": 0xffff7f50,
 	"cornflowerblue": 0xff6495ed, "cornsilk": 0xfffff8dc, "crimson": 0xffdc143c, "cyan": 0xff00ffff,
 	"darkblue": 0xff00008b, "darkcyan": 0xff008b8b, "darkgoldenrod": 0xffb8860b, "darkgray": 0xffa9a9a9,
 	"darkgreen": 0xff006400, "darkgrey": 0xffa9a9a9, "darkkhaki": 0xffbdb76b, "darkmagenta": 0xff8b008b,
@@ -38,6 +38,22 @@ var colorNames = map[string]uint32{
 	"slateblue": 0xff6a5acd, "slategray": 0xff708090, "slategrey": 0xff708090, "snow": 0xfffffafa,
 	"springgreen": 0xff00ff7f, "steelblue": 0xff4682b4, "tan": 0xffd2b48c, "teal": 0xff008080, "thistle": 0xffd8bfd8,
 	"tomato": 0xffff6347, "transparent": 0x00000000, "turquoise": 0xff40e0d0, "violet": 0xffee82ee,
-	"wheat": 0xfff5deb3, "white": 0xffffffff, "whitesmoke": 0xfff5f5f5, "window": 0xffffffff,
-	"windowtext": 0xff000000, "yellow": 0xffffff00, "yellowgreen": 0xff9acd32,
+	"wheat": 0xfff5deb3, "white": 0xffffffff, "whitesmoke": 0xfff5f5f5,
+	"yellow": 0xffffff00, "yellowgreen": 0xff9acd32,
+}
+
+// systemColors are the colors of the system (CSS Color 4, section 10), as Chromium has them in light windows.
+var systemColors = map[string]uint32{
+	"-webkit-activelink": 0xffff0000, "-webkit-link": 0xff0000ee, "accentcolor": 0xff0075ff,
+	"accentcolortext": 0xffffffff, "activeborder": 0xff000000, "activecaption": 0xffffffff, "activetext": 0xffff0000,
+	"appworkspace": 0xffffffff, "background": 0xffffffff, "buttonborder": 0xff000000, "buttonface": 0xffefefef,
+	"buttonhighlight": 0xffefefef, "buttonshadow": 0xffefefef, "buttontext": 0xff000000, "canvas": 0xffffffff,
+	"canvastext": 0xff000000, "captiontext": 0xff000000, "field": 0xffffffff, "fieldtext": 0xff000000,
+	"graytext": 0xff808080, "highlight": 0xcc0041c6, "highlighttext": 0xffffffff, "inactiveborder": 0xff000000,
+	"inactivecaption": 0xffffffff, "inactivecaptiontext": 0xff808080, "infobackground": 0xffffffff,
+	"infotext": 0xff000000, "linktext": 0xff0000ee, "mark": 0xffffff00, "marktext": 0xff000000, "menu": 0xffffffff,
+	"menutext": 0xff000000, "scrollbar": 0xffffffff, "selecteditem": 0xff1967d2, "selecteditemtext": 0xffffffff,
+	"threeddarkshadow": 0xff000000, "threedface": 0xffefefef, "threedhighlight": 0xff000000,
+	"threedlightshadow": 0xff000000, "threedshadow": 0xff000000, "visitedtext": 0xff551a8b, "window": 0xffffffff,
+	"windowframe": 0xff000000, "windowtext": 0xff000000,
 }

@@ -109,6 +109,9 @@ func supportsFeature(feature string) truth {
 	case known:
 		p := declParser{}
 		p.declaration(feature)
+		if len(p.out) > 0 && p.out[0].value.word == wordDoubt {
+			return unsure
+		}
 		return truthOf(len(p.out) > 0 || prop == propAll)
 	}
 	for _, other := range []string{"-ms-", "-moz-", "-o-", "mso-", "-apple-", "-khtml-"} {

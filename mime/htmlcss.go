@@ -4,13 +4,22 @@ package mime
 type cssProp uint8
 
 const (
-	propBackground cssProp = iota // its color
+	propBackdrop cssProp = iota // a filter of what is behind
+	propBackface
+	propBackground // its color
+	propBackgroundClip
 	propBackgroundImage
+	propBlend
 	propBottom
+	propBoxShadow
+	propBoxSizing
 	propClip
 	propColor
+	propColorScheme
+	propContain
 	propContent
 	propContentVisibility
+	propDirection
 	propDisplay
 	propFillColor
 	propFilter
@@ -30,14 +39,22 @@ const (
 	propOpacity
 	propOverflow
 	propPaddingBottom
+	propPaddingLeft
+	propPaddingTop
+	propPerspective
 	propPosition
 	propRight
 	propRotate
 	propScale
+	propShadow // of text
+	propStroke
+	propStrokeColor
 	propTextIndent
 	propTop
 	propTransform
+	propTransformStyle
 	propTranslate
+	propUnicodeBidi
 	propVisibility
 	propWhiteSpace
 	propWidth
@@ -56,6 +73,7 @@ const (
 	propMarginBlock
 	propMarginInline
 	propPadding
+	propStrokeAll
 
 	propVariable // one that the page makes up
 )
@@ -79,6 +97,14 @@ var propsByName = map[string]cssProp{
 	"margin-top": propMarginTop, "max-height": propMaxHeight, "max-width": propMaxWidth, "min-height": propMinHeight,
 	"min-width": propMinWidth, "opacity": propOpacity, "overflow": propOverflow, "overflow-x": propOverflow,
 	"overflow-y": propOverflow, "padding": propPadding, "padding-bottom": propPaddingBottom, "position": propPosition, "right": propRight, "text-indent": propTextIndent, "top": propTop,
+	"backdrop-filter": propBackdrop, "-webkit-backdrop-filter": propBackdrop, "backface-visibility": propBackface,
+	"-webkit-backface-visibility": propBackface, "background-clip": propBackgroundClip, "-webkit-background-clip": propBackgroundClip,
+	"mix-blend-mode": propBlend, "box-shadow": propBoxShadow, "-webkit-box-shadow": propBoxShadow, "box-sizing": propBoxSizing,
+	"-webkit-box-sizing": propBoxSizing, "color-scheme": propColorScheme, "contain": propContain, "direction": propDirection,
+	"padding-left": propPaddingLeft, "padding-top": propPaddingTop, "perspective": propPerspective,
+	"-webkit-perspective": propPerspective, "text-shadow": propShadow, "-webkit-text-stroke": propStrokeAll,
+	"-webkit-text-stroke-color": propStrokeColor, "-webkit-text-stroke-width": propStroke, "transform-style": propTransformStyle,
+	"-webkit-transform-style": propTransformStyle, "unicode-bidi": propUnicodeBidi,
 	"transform": propTransform, "visibility": propVisibility, "white-space": propWhiteSpace, "width": propWidth,
 }
 
@@ -105,7 +131,16 @@ const (
 	wordTable // the parts of a table, whose boxes grow with their content
 	wordContents
 	wordAbsolute
+	wordFixed
 	wordRelative
+	wordSticky
+	wordDoubt     // a value that is not understood; see declParser.doubt
+	wordBehind    // turned so that its back is seen
+	wordCurrent   // the color of the text
+	wordLetters   // within the letters alone
+	wordDark      // for dark windows
+	wordReversed  // from right to left
+	wordOverride  // whatever the letters are
 	wordKeep      // blanks and lines as they are
 	wordKeepLines // lines as they are
 	wordNoWrap    // lines are not broken

@@ -19,7 +19,7 @@ const maxMathDepth = 32
 // isMath reports whether a value is a function that computes.
 func isMath(value string) bool {
 	name, _, found := strings.Cut(value, "(")
-	return found && (name == "calc" || name == "min" || name == "max" || name == "clamp")
+	return found && (name == "calc" || name == "-webkit-calc" || name == "min" || name == "max" || name == "clamp")
 }
 
 // computed reads a value for which isMath is true.
@@ -131,7 +131,7 @@ func (p *mathParser) function(name string) (v cssValue, ok bool) {
 		return cssValue{}, false
 	}
 	switch {
-	case (name == "" || name == "calc") && len(args) == 1:
+	case (name == "" || name == "calc" || name == "-webkit-calc") && len(args) == 1:
 		return args[0], true
 	case name == "min":
 		return least(args, 1)
@@ -179,8 +179,14 @@ func quantity(s string) (cssValue, bool) {
 		return cssValue{number: float32(n / 100), unit: unitPercent}, true
 	case "em":
 		return cssValue{number: float32(n), unit: unitEm}, true
-	case "ex", "ch":
+	case "ex", "ch", "cap", "ic":
 		return cssValue{number: float32(n / 2), unit: unitEm}, true
+	case "lh":
+		return cssValue{number: float32(n * 1.15), unit: unitEm}, true
+	case "rlh":
+		return cssValue{number: float32(n * 1.15), unit: unitRem}, true
+	case "rex", "rch", "rcap", "ric":
+		return cssValue{number: float32(n / 2), unit: unitRem}, true
 	case "rem":
 		return cssValue{number: float32(n), unit: unitRem}, true
 	default:

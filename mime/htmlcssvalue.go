@@ -23,14 +23,22 @@ var cssWords = [propCount]map[string]cssWord{
 	propVisibility:        {"visible": wordVisible, "hidden": wordHidden, "collapse": wordHidden},
 	propContentVisibility: {"visible": wordVisible, "hidden": wordHidden, "auto": wordVisible},
 	propPosition: {
-		"static": wordNone, "relative": wordRelative, "sticky": wordRelative, "absolute": wordAbsolute, "fixed": wordAbsolute,
-		"-webkit-sticky": wordRelative,
+		"static": wordNone, "relative": wordRelative, "sticky": wordSticky, "absolute": wordAbsolute, "fixed": wordFixed,
+		"-webkit-sticky": wordSticky,
 	},
 	propFloat:    {"left": wordBlock, "right": wordBlock, "none": wordNone, "inline-start": wordBlock, "inline-end": wordBlock},
 	propOverflow: {"visible": wordVisible, "hidden": wordHidden, "clip": wordHidden, "scroll": wordHidden, "auto": wordHidden, "overlay": wordHidden},
 	propWhiteSpace: {
 		"normal": wordNone, "nowrap": wordNoWrap, "pre": wordKeep, "pre-wrap": wordKeep, "break-spaces": wordKeep,
 		"pre-line": wordKeepLines,
+	},
+	propBackface:       {"visible": wordNone, "hidden": wordHidden},
+	propBoxSizing:      {"content-box": wordNone, "border-box": wordHidden},
+	propDirection:      {"ltr": wordNone, "rtl": wordReversed},
+	propTransformStyle: {"flat": wordNone, "preserve-3d": wordUnknown},
+	propUnicodeBidi: {
+		"normal": wordNone, "embed": wordNone, "isolate": wordNone, "plaintext": wordNone, "bidi-override": wordOverride,
+		"isolate-override": wordOverride,
 	},
 	propLineHeight: {"normal": wordNone}, propLetterSpacing: {"normal": wordNone},
 	propHeight: autoWords, propWidth: autoWords, propMaxHeight: autoWords, propMaxWidth: autoWords, propMinHeight: autoWords,
@@ -56,11 +64,14 @@ func (p *declParser) wordOrLength(prop cssProp, value string) {
 		}
 	}
 	switch prop {
-	case propDisplay, propVisibility, propContentVisibility, propPosition, propFloat, propOverflow, propWhiteSpace:
+	case propDisplay, propVisibility, propContentVisibility, propPosition, propFloat, propOverflow, propWhiteSpace, propBackface,
+		propBoxSizing, propDirection, propTransformStyle, propUnicodeBidi:
 		return
 	}
 	if v, ok := p.length(value, prop == propLineHeight); ok {
 		p.set(prop, v)
+	} else {
+		p.doubt(prop, value)
 	}
 }
 
@@ -91,7 +102,9 @@ func displayPair(value string) (word cssWord) {
 // pixels are the units of a fixed size, and those that depend on a window, of 1280 by 800 pixels.
 var pixels = map[string]float64{
 	"px": 1, "pt": 96. / 72, "pc": 16, "in": 96, "cm": 96 / 2.54, "mm": 96 / 25.4, "q": 96 / 101.6, "vw": 12.8, "vh": 8, "vmin": 8,
-	"vmax": 12.8,
+	"vmax": 12.8, "svw": 12.8, "lvw": 12.8, "dvw": 12.8, "vi": 12.8, "svi": 12.8, "lvi": 12.8, "dvi": 12.8, "svh": 8, "lvh": 8, "dvh": 8,
+	"vb": 8, "svb": 8, "lvb": 8, "dvb": 8, "svmin": 8, "lvmin": 8, "dvmin": 8, "svmax": 12.8, "lvmax": 12.8, "dvmax": 12.8,
+	"cqw": 12.8, "cqi": 12.8, "cqmax": 12.8, "cqh": 8, "cqb": 8, "cqmin": 8, // of a container's size, for lack of one
 }
 
 // length reads a quantity. A number needs a unit, unless it is 0, or asNumber allows it, or the page is in quirks mode.

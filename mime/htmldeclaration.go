@@ -15,6 +15,7 @@ type declParser struct {
 	textRoom  int // how many more texts may be kept
 
 	asksVariables, asksLayerBelow bool
+	keepsContent                  bool // texts that are generated are kept
 }
 
 // parse appends the declarations of a block or a style attribute that matter and are valid.
@@ -97,6 +98,8 @@ func (p *declParser) declaration(text string) {
 	switch {
 	case prop == propVariable:
 		p.keepText(prop, unescapeCSS(name), written)
+	case prop == propContent && p.keepsContent && strings.ContainsAny(value, "\"'(") && !hasVariable(value):
+		p.content(written, value)
 	case hasVariable(value):
 		p.keepText(prop, written)
 	case value != "":
@@ -147,10 +150,8 @@ func (p *declParser) property(prop cssProp, value string) {
 	}
 	switch prop {
 	case propAll: // takes words only
-	case propColor, propFillColor, propBackground:
-		if v, ok := colorValue(value); ok {
-			p.set(prop, v)
-		}
+	case propColor, propFillColor, propBackground, propStrokeColor:
+		p.color(prop, value)
 	case propBackgroundAll:
 		p.background(value)
 	case propBackgroundImage, propMask:
@@ -160,21 +161,34 @@ func (p *declParser) property(prop cssProp, value string) {
 	case propFontSize:
 		if v, ok := p.fontSize(value); ok {
 			p.set(prop, v)
+		} else {
+			p.doubt(prop, value)
 		}
 	case propMargin, propPadding, propInset, propInsetBlock, propInsetInline, propMarginBlock, propMarginInline:
 		p.sides(prop, value)
 	case propOpacity:
 		if v, ok := opacityValue(value); ok {
 			p.set(prop, v)
+		} else {
+			p.doubt(prop, value)
 		}
 	case propClip, propClipPath, propContent, propFilter:
-		p.set(propClipOf(prop), cssValue{word: shapeWord(prop, value)})
+		word := shapeWord(prop, value)
+		if prop == propContent && word == wordNone && strings.ContainsAny(value, "\"'") {
+			word = wordDoubt // only sheets generate texts
+		}
+		p.set(propClipOf(prop), cssValue{word: word})
 	case propTransform, propRotate, propScale, propTranslate:
 		p.set(prop, transformValue(prop, value))
 	case propZoom:
 		if v, ok := zoomValue(value); ok {
 			p.set(prop, v)
+		} else {
+			p.doubt(prop, value)
 		}
+	case propBackdrop, propBackgroundClip, propBlend, propBoxShadow, propColorScheme, propContain, propPerspective, propShadow,
+		propStroke, propStrokeAll:
+		p.paint(prop, value)
 	default:
 		p.wordOrLength(prop, value)
 	}
@@ -201,6 +215,10 @@ func (p *declParser) global(prop cssProp, v cssValue) {
 	case propBackgroundAll:
 		p.set(propBackground, v)
 		p.set(propBackgroundImage, v)
+		p.set(propBackgroundClip, v)
+	case propStrokeAll:
+		p.set(propStroke, v)
+		p.set(propStrokeColor, v)
 	case propFont:
 		p.set(propFontSize, v)
 		p.set(propLineHeight, v)
@@ -208,7 +226,9 @@ func (p *declParser) global(prop cssProp, v cssValue) {
 		p.set(propMarginLeft, v)
 		p.set(propMarginTop, v)
 	case propPadding:
-		p.set(propPaddingBottom, v)
+		for _, side := range paddingSides {
+			p.set(side, v)
+		}
 	case propMarginBlock:
 		p.set(propMarginTop, v)
 	case propMarginInline:
@@ -241,29 +261,41 @@ func colorValue(value string) (cssValue, bool) {
 		value = trimCSS(value)
 	}
 	if value == "currentcolor" {
-		return cssValue{word: wordUnknown}, true
+		return cssValue{word: wordCurrent}, true
 	}
 	c, ok := parseColor(value)
 	return cssValue{color: c}, ok
 }
 
+// imageWord reports whether a value names a picture, a gradient among them, by a function.
 func imageWord(value string) cssWord {
-	if strings.Contains(value, "url(") || strings.Contains(value, "gradient(") || strings.Contains(value, "image-set(") {
-		return wordUnknown
+	if strings.IndexByte(value, '(') < 0 {
+		return wordNone
+	}
+	for _, function := range [...]string{"url(", "gradient(", "image-set(", "image(", "cross-fade(", "element(", "paint("} {
+		if strings.Contains(value, function) {
+			return wordUnknown
+		}
 	}
 	return wordNone
 }
 
 // background reads the shorthand: a color and an image among other things. What is left out becomes transparent.
 func (p *declParser) background(value string) {
-	color := cssValue{}
+	color, clip := cssValue{}, cssValue{word: wordNone}
 	for part := range cssParts(value) {
+		part = strings.Trim(part, ",")
 		if c, ok := colorValue(part); ok {
 			color = c
+		} else if part == "text" {
+			clip.word = wordLetters
+		} else if isUnknownFunction(part) && imageWord(part) == wordNone && !isMath(part) {
+			color = cssValue{word: wordDoubt}
 		}
 	}
 	p.set(propBackground, color)
 	p.set(propBackgroundImage, cssValue{word: imageWord(value)})
+	p.set(propBackgroundClip, clip)
 }
 
 // font reads the shorthand: the size is the first part that is one, perhaps with the height of the line.
@@ -285,6 +317,7 @@ func (p *declParser) font(value string) {
 		}
 		return
 	}
+	p.doubt(propFontSize, value)
 }
 
 var fontSizes = map[string]cssValue{
@@ -311,6 +344,9 @@ func (p *declParser) sides(prop cssProp, value string) {
 		if part == "auto" {
 			v, ok = cssValue{word: wordNone}, true
 		}
+		if !ok && isUnknownFunction(part) {
+			v, ok = cssValue{word: wordDoubt}, true
+		}
 		if !ok || n == len(sides) {
 			return
 		}
@@ -334,13 +370,18 @@ func (p *declParser) sides(prop cssProp, value string) {
 	case propMarginInline:
 		p.set(propMarginLeft, sides[0])
 	case propPadding:
-		p.set(propPaddingBottom, sides[2])
+		for i, side := range paddingSides {
+			p.set(side, sides[[...]int{0, 2, 3}[i]])
+		}
 	default:
 		for i, side := range insetSides[prop] {
 			p.set(side, sides[i])
 		}
 	}
 }
+
+// paddingSides are the sides of a padding that matter.
+var paddingSides = [...]cssProp{propPaddingTop, propPaddingBottom, propPaddingLeft}
 
 // insetSides are the sides that the shorthands set, in their order where one value is given for each.
 var insetSides = map[cssProp][]cssProp{

@@ -43,6 +43,7 @@ const (
 	tagB
 	tagBase
 	tagBasefont
+	tagBdo
 	tagBgsound
 	tagBig
 	tagBlockquote
@@ -171,6 +172,7 @@ var elements = [tagCount]htmlElement{
 	tagB:             {name: "b", traits: format},
 	tagBase:          {name: "base", traits: void | special | unseen},
 	tagBasefont:      {name: "basefont", traits: void | special | unseen},
+	tagBdo:           {name: "bdo"},
 	tagBgsound:       {name: "bgsound", traits: void | special | unseen},
 	tagBig:           {name: "big", traits: format, fontSize: 1.2},
 	tagBlockquote:    {name: "blockquote", traits: apartBlock | breaksOut},
@@ -289,6 +291,7 @@ const (
 	attrBgcolor
 	attrClass
 	attrColor
+	attrDir
 	attrHeight
 	attrHidden
 	attrHref
@@ -308,7 +311,7 @@ const (
 )
 
 var attrNames = [attrCount]string{
-	"alt", "background", "bgcolor", "class", "color", "height", "hidden", "href", "id", "link", "media", "open", "popover", "size", "start", "style", "text",
+	"alt", "background", "bgcolor", "class", "color", "dir", "height", "hidden", "href", "id", "link", "media", "open", "popover", "size", "start", "style", "text",
 	"type", "value", "width",
 }
 

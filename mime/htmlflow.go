@@ -1,7 +1,6 @@
 package mime
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -72,7 +71,7 @@ func (r *htmlReader) unescape(text string) string {
 			end++
 		}
 		r.decoded = append(r.decoded, text[:next]...)
-		r.decoded = appendReference(r.decoded, text[next:end])
+		r.decoded = r.references.append(r.decoded, text[next:end])
 		text = text[end:]
 	}
 	return string(append(r.decoded, text...))
@@ -118,19 +117,31 @@ func (r *htmlReader) flow(text string, style *textStyle, at int) {
 	if r.matcher.survey != nil {
 		return
 	}
-	if style.why != notHidden && r.hide(style.why, text, at) {
-		return
+	if why := style.why; why != notHidden {
+		if why == hiddenByColor && r.overlaps && !style.onMoved {
+			r.cascade.doubtful = r.cascade.doubtful || !isBlankText(text)
+		} else if r.hide(why, text, at) {
+			return
+		}
 	}
 	if style.boxed == hiddenByDisplay || style.boxed == hiddenByElement {
 		return
 	}
-	length := len(r.seen.out)
+	if style.unsure && !r.cascade.doubtful {
+		r.cascade.doubtful = !isBlankText(text)
+	}
+	if style.isReversed {
+		text = r.reverse(text)
+	} else {
+		r.isReversed = r.isReversed && isBlankText(text)
+	}
+	length := r.seen.out.Len()
 	r.seen.text(text, style.keep)
-	if len(r.seen.out) > length {
+	if r.seen.out.Len() > length {
 		r.pieceOpen = false
 		r.markLinks(length)
 		if style.isDoubtful() && len(r.doubtful) < maxRemoved {
-			r.doubtful = append(append(r.doubtful, r.seen.out[length:]...), ' ')
+			r.doubtful = append(append(r.doubtful, r.seen.out.String()[length:]...), ' ')
 		}
 	}
 	if len(r.seen.removed) > 0 {
@@ -146,7 +157,7 @@ func (r *htmlReader) markLinks(length int) {
 	if r.open[tagA] == 0 {
 		return
 	}
-	begin := len(r.seen.out) - len(bytes.TrimLeft(r.seen.out[length:], " \n"))
+	begin := r.seen.out.Len() - len(strings.TrimLeft(r.seen.out.String()[length:], " \n"))
 	for i := range r.stack {
 		if n := r.stack[i].link; n > 0 && r.links[n-1].Start < 0 {
 			r.links[n-1].Start = begin
@@ -176,7 +187,7 @@ func (r *htmlReader) openPiece(by hiding, at int) {
 		return
 	}
 	r.lost.restart()
-	r.pieces = append(r.pieces, hiddenPiece{by: by, offset: at, begin: len(r.lost.out)})
+	r.pieces = append(r.pieces, hiddenPiece{by: by, offset: at, begin: r.lost.out.Len()})
 	r.pieceOpen = true
 }
 
@@ -186,7 +197,7 @@ func (r *htmlReader) hideCharacters(at int) {
 		r.pieceOpen = false
 		r.openPiece(hiddenByCharacter, at)
 	}
-	if len(r.lost.out)-r.lost.begin < maxRemoved {
+	if r.lost.out.Len()-r.lost.begin < maxRemoved {
 		r.lost.write(string(r.seen.removed))
 	}
 	r.pieceOpen = false
@@ -223,9 +234,15 @@ func (r *htmlReader) label(text string, style *textStyle) {
 		return
 	}
 	shown := *style
-	shown.why = shown.boxed
-	if shown.why == notHidden && shown.invisible {
+	shown.why, shown.unsure = shown.boxed, false
+	switch {
+	case shown.why != notHidden:
+	case shown.invisible:
 		shown.why = hiddenByVisibility
+	case shown.at.isAway() && !shown.at.isTurned:
+		shown.why = hiddenByPosition
+	case shown.at.scale < minScale:
+		shown.why = hiddenByClipping
 	}
 	r.flow(text, &shown, r.scanner.at)
 }

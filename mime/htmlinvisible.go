@@ -40,7 +40,7 @@ func (w *textWriter) belongs(r rune, rest string) bool {
 	if w.blank || w.breaks > 0 {
 		return false
 	}
-	before, _ := utf8.DecodeLastRune(w.out[w.begin:])
+	before, _ := utf8.DecodeLastRuneInString(w.out.String()[w.begin:])
 	after, _ := utf8.DecodeRuneInString(rest)
 	switch {
 	case r == 0x200c: // non-joiner

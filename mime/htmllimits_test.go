@@ -20,6 +20,8 @@ var hostileHTML = map[string]func(n int) string{
 	"characters":              func(n int) string { return strings.Repeat("\u65e5", n/3) },
 	"bytes":                   func(n int) string { return strings.Repeat("\xffa", n/2) },
 	"references":              func(n int) string { return strings.Repeat("&lt;", n/4) },
+	"references of two":       func(n int) string { return strings.Repeat("&nGt;", n/5) },
+	"references, mixed":       func(n int) string { return strings.Repeat("&nGt;&nLt;&nGg;&nLl;&frac12;&nvlt;&gne;", n/40) },
 	"ampersands":              func(n int) string { return strings.Repeat("&", n) },
 	"references in addresses": func(n int) string { return "<a href='" + strings.Repeat("&amp", n/4) + "'>" },
 	"open tags":               func(n int) string { return strings.Repeat("<div><table><a <b ", n/18) },
@@ -94,6 +96,17 @@ var hostileHTML = map[string]func(n int) string{
 			out.WriteString(".a" + strconv.Itoa(i) + "+p~b{top:0}")
 		}
 		return out.String() + "</style>" + strings.Repeat("<p>", n/6)
+	},
+	"generated": func(n int) string {
+		return "<style>p::before,p::after{content:'abcdefgh'}</style>" + strings.Repeat("<p>", n/3)
+	},
+	"first lines":         func(n int) string { return "<style>p::first-line{color:#fff}</style>" + strings.Repeat("<p>x", n/4) },
+	"reversed":            func(n int) string { return strings.Repeat("<bdo dir=rtl>ab</bdo>", n/21) },
+	"filters":             func(n int) string { return "<p style='filter:" + strings.Repeat("blur(1) ", n/8) + "'>x" },
+	"shadows":             func(n int) string { return "<p style='text-shadow:" + strings.Repeat("0 0 red,", n/8) + "0 0 red'>x" },
+	"sheets in addresses": func(n int) string { return strings.Repeat("<link rel=stylesheet href='data:text/css,p{top:0}'>", n/50) },
+	"imports": func(n int) string {
+		return "<style>" + strings.Repeat("@import \"data:text/css,", n/23) + "p{top:0}</style><p>x"
 	},
 	"relations":           matchingHTML(":has(p p) ", "<p><div>"),
 	"relations, siblings": func(n int) string { return "<style>:has(~ p){top:0}</style>" + strings.Repeat("<p>", n/3) },

@@ -12,6 +12,10 @@ func (s *cssSheet) list(text string, around *selectorParser, forgiving bool) (li
 		p := selectorParser{sheet: s, text: text, parent: around.parent, depth: depth, relation: around.relation && depth == around.depth}
 		switch p.parse() {
 		case selectorGood:
+			if p.selector.part != 0 { // in which nothing stands
+				s.reset(before)
+				continue
+			}
 			list.specificity = max(list.specificity, p.selector.specificity)
 			if !s.keep(&p, &found) {
 				return list, false

@@ -49,16 +49,17 @@ type matcher struct {
 	shape   *pageShape // nil while it is found out, and where no selector asks for it
 	survey  *pageShape // what is found out
 	matched []cssMatch
-	probes  uint64 // that the element matches
-	doubts  uint64 // probes of which that was ever unsure
-	unsure  bool   // the match that is looked for
+	parts   []cssMatch // selectors of parts of the element
+	probes  uint64     // that the element matches
+	doubts  uint64     // probes of which that was ever unsure
+	unsure  bool       // the match that is looked for
 	// budget is how many tests may still be made. It is far beyond what pages need, and bounds what hostile ones cost.
 	budget int
 }
 
 // find collects the selectors that match the element, the weakest first.
 func (m *matcher) find(element *identity, ancestors []htmlNode) []cssMatch {
-	m.matched, m.probes = m.matched[:0], 0
+	m.matched, m.parts, m.probes = m.matched[:0], m.parts[:0], 0
 	m.look('<', element.nameLower(), element, ancestors)
 	if element.id != "" {
 		m.look('#', element.id, element, ancestors)
@@ -115,6 +116,10 @@ func (m *matcher) try(i int32, element *identity, ancestors []htmlNode) {
 		if m.unsure {
 			m.doubts |= bit
 		}
+		return
+	}
+	if selector.part != 0 {
+		m.parts = append(m.parts, cssMatch{i, m.unsure})
 		return
 	}
 	m.matched = append(m.matched, cssMatch{i, m.unsure})

@@ -114,7 +114,10 @@ func (p *selectorParser) pseudo() bool {
 	}
 	found, known := pseudoClasses[name]
 	if isElement || found.meaning == pseudoElement {
-		p.never = true
+		p.selector.part = elementParts[name]
+		p.selector.specificity++
+		p.never = p.never || p.selector.part == 0
+		p.sheet.hasParts = true
 		isKnown := pseudoElements[name] || strings.HasPrefix(name, "-webkit-")
 		return isKnown && p.depth == 0
 	}

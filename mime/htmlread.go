@@ -19,6 +19,7 @@ type htmlReader struct {
 	replaced    []cssDecl // with variables; for reuse
 	set         attrSet   // of an element that is styled anew
 	decoded     []byte    // a text with its references decoded; for reuse
+	references  referenceCache
 
 	stack   []htmlNode
 	open    [tagCount]uint16 // how many of each element are in the stack
@@ -27,11 +28,21 @@ type htmlReader struct {
 	links   []Link
 	// dropNewline says that a line break that comes next is part of the tag before it.
 	dropNewline bool
-	formOpen    bool
-	inBody      bool // an element has come that does not belong to the head
-	elements    int32
-	types       []typeCount
-	linkColor   htmlColor
+	marker      *replyMarker // finds replies; nil where nobody asks
+	isDark      bool         // the page asks for a dark window
+	isReversed  bool         // the text before ran from right to left
+
+	// The texts that are generated before what elements hold, due next, and after it, of the open elements; how many bytes of them
+	// may still be written; and whether a box that is painted may lie over others.
+	before, after []generatedText
+	generateRoom  int
+	overlaps      bool
+	partMatches   []cssMatch
+	formOpen      bool
+	inBody        bool // an element has come that does not belong to the head
+	elements      int32
+	types         []typeCount
+	linkColor     htmlColor
 
 	seen, lost textWriter
 	doubtful   []byte
@@ -48,18 +59,29 @@ func newHTMLReader(source string) *htmlReader {
 	r := &htmlReader{scanner: htmlScanner{source: source}, linkColor: linkColor}
 	r.quirks = isQuirky(source)
 	r.sheet = cssSheet{quirks: r.quirks, room: max(1024, len(source)/64)}
-	lastPage, lastStyle := lastTags(source)
+	lastPage, lastStyle, lastMeta := lastTags(source)
 	r.readSheets(lastStyle)
 	r.matcher = matcher{sheet: &r.sheet, budget: 100_000 + 4*len(source)}
-	r.seen = textWriter{out: make([]byte, 0, len(source)/4+64), expected: len(source), room: len(source)/8 + 256}
-	r.lost.expected = len(source)
+	r.seen, r.lost = newTextWriter(len(source)/4+64), newTextWriter(0)
+	r.seen.expected, r.lost.expected = len(source), len(source)
+	r.seen.room = len(source)/8 + 256
 	if r.sheet.asks&asksAhead != 0 {
 		r.matcher.shape = surveyPage(r)
 	} else {
 		r.stack = make([]htmlNode, 0, 24)
 	}
+	if lastMeta >= 0 {
+		r.readScheme(lastMeta)
+	}
+	r.generateRoom = 256 + len(source)/8
 	r.begin()
 	r.readPage(lastPage)
+	if r.sheet.hasParts {
+		r.addPageParts()
+	}
+	if r.stack[0].style.isDark && r.linkColor == linkColor {
+		r.linkColor = darkLinkColor
+	}
 	return r
 }
 
@@ -117,6 +139,8 @@ func (r *htmlReader) readSheets(last int) {
 			if s.next() == textToken && (kind == "" || strings.EqualFold(kind, "text/css")) && mediaApplies(media) {
 				r.sheet.add(s.text)
 			}
+		case token == startToken && s.tag == tagLink && templates == 0:
+			r.readLinkedSheet(&s)
 		}
 	}
 	if len(r.sheet.selectors) == 0 {
@@ -126,13 +150,14 @@ func (r *htmlReader) readSheets(last int) {
 	r.sheet.index()
 }
 
-// lastTags are the offsets of the last tags that look like those of html or body, and of style; negative when there is none.
-func lastTags(source string) (page, style int) {
-	page, style = -1, -1
+// lastTags are the offsets of the last tags that look like those of html or body, of style or link, and of meta; negative when there is
+// none.
+func lastTags(source string) (page, style, meta int) {
+	page, style, meta = -1, -1, -1
 	for i := 0; ; i++ {
 		next := strings.IndexByte(source[i:], '<')
 		if next < 0 || i+next+1 == len(source) {
-			return page, style
+			return page, style, meta
 		}
 		i += next
 		switch rest := source[i+1:]; rest[0] | 0x20 {
@@ -148,6 +173,14 @@ func lastTags(source string) (page, style int) {
 			if isTagAt(rest, "style") {
 				style = i
 			}
+		case 'l':
+			if isTagAt(rest, "link") {
+				style = i
+			}
+		case 'm':
+			if isTagAt(rest, "meta") {
+				meta = i
+			}
 		}
 	}
 }
@@ -155,16 +188,29 @@ func lastTags(source string) (page, style int) {
 func (r *htmlReader) read() {
 	s := &r.scanner
 	for {
+		if len(r.before) > 0 {
+			r.generateBefore()
+		}
 		switch s.next() {
 		case endOfHTML:
 			r.popTo(0)
+			for i := len(r.stack) - 1; i >= 0; i-- {
+				r.generateAfter(&r.stack[i])
+			}
 			return
 		case textToken:
 			r.textNode(s.text, s.at)
 		case startToken:
+			if r.marker != nil {
+				r.marker.start(r)
+			}
 			r.startTag()
 		case endToken:
-			r.endTag(s.tag, s.name)
+			tag := s.tag
+			r.endTag(tag, s.name)
+			if r.marker != nil {
+				r.marker.end(r, tag)
+			}
 		case commentToken:
 			r.comment(s.text, s.at)
 		}

@@ -26,6 +26,37 @@ func appendReference(b []byte, reference string) []byte {
 	return append(b, html.UnescapeString(reference)...)
 }
 
+// A referenceCache remembers what rare references stand for, since each decoding of one allocates.
+type referenceCache struct {
+	count int // of those that came before it pays
+	slots []decodedReference
+}
+
+type decodedReference struct{ written, text string }
+
+// append appends what a reference stands for.
+func (c *referenceCache) append(b []byte, reference string) []byte {
+	const slots, longest, few = 256, 12, 32
+	if len(reference) < 3 || len(reference) > longest || reference[1] == '#' || reference == "&nbsp;" || reference == "&amp;" || reference == "&zwnj;" {
+		return appendReference(b, reference)
+	}
+	if c.count++; c.count <= few {
+		return appendReference(b, reference)
+	}
+	if c.slots == nil {
+		c.slots = make([]decodedReference, slots)
+	}
+	hash := uint32(2166136261)
+	for i := range len(reference) {
+		hash = (hash ^ uint32(reference[i])) * 16777619
+	}
+	slot := &c.slots[(hash^hash>>15)%slots]
+	if slot.written != reference {
+		*slot = decodedReference{reference, html.UnescapeString(reference)}
+	}
+	return append(b, slot.text...)
+}
+
 // decimalReference decodes a decimal reference; it returns 0 for any other, and for those that do not stand for their number.
 func decimalReference(reference string) rune {
 	if len(reference) > len("&#1114111;") || !strings.HasPrefix(reference, "&#") || !strings.HasSuffix(reference, ";") {

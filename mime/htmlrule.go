@@ -66,7 +66,7 @@ func (s *cssSheet) declarations(prelude, content string, at ruleContext) {
 		return
 	}
 	before := s.mark()
-	p := declParser{quirks: s.quirks, first: len(s.decls), out: s.decls, texts: s.texts, textRoom: s.room}
+	p := declParser{quirks: s.quirks, first: len(s.decls), out: s.decls, texts: s.texts, textRoom: s.room, keepsContent: true}
 	p.parse(content)
 	s.decls, s.texts = p.out, p.texts
 	s.room = min(s.room, p.textRoom)

@@ -5,22 +5,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/mime"
 )
 
-// seenPages are the pages of testdata/htmlseen.txt, with what Chromium shows of them: selectors, rules within rules, layers, variables,
-// conditions, values that hide, and elements.
-func seenPages(t *testing.T) map[string]string {
+// A seenPage is what is read of a page, and whether the reading gives up judging some of it.
+type seenPage struct {
+	text       string
+	incomplete bool
+}
+
+// seenPages are the pages of testdata/htmlseen.txt: selectors, rules within rules, layers, variables, conditions, values that hide,
+// places, colors, generated text and elements.
+func seenPages(t *testing.T) map[string]seenPage {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/htmlseen.txt")
 	require.NoError(t, err)
-	pages := map[string]string{}
+	pages := map[string]seenPage{}
 	for line := range strings.Lines(string(raw)) {
 		seen, page, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if ok {
-			pages[page] = strings.Replace(seen, "-", "", 1)
+			seen, incomplete := strings.CutPrefix(seen, "~")
+			pages[page] = seenPage{strings.Replace(seen, "-", "", 1), incomplete}
 		}
 	}
 	require.NotEmpty(t, pages)
@@ -28,8 +36,8 @@ func seenPages(t *testing.T) map[string]string {
 }
 
 func TestSeenPages(t *testing.T) {
-	for page, seen := range seenPages(t) {
-		require.Equal(t, seen, letters(withoutMarks(page)), page)
+	for page, want := range seenPages(t) {
+		assert.Equal(t, want, seenPage{letters(withoutMarks(page)), mime.ReadHTML(page).Incomplete}, page)
 	}
 }
 
@@ -54,5 +62,30 @@ func TestUnsureRulesDoNotHide(t *testing.T) {
 				"opacity:0", "color:red", "display:var(--x,none)", "top:0").Replace(page)
 			require.False(t, mime.ReadHTML(revealed).Incomplete)
 		})
+	}
+}
+
+// A text that is generated from what is not read makes the reading incomplete.
+func TestGeneratedTextThatIsNotKnown(t *testing.T) {
+	read := mime.ReadHTML(noQuirks + "p{--y:'z'}p::before{content:var(--y)}</style><p>x</p>")
+	require.Equal(t, "x", read.Text)
+	require.True(t, read.Incomplete)
+}
+
+// Letters that a style turns round are read as they are seen.
+func TestReversedText(t *testing.T) {
+	for page, want := range map[string]seenPage{
+		"<p style='direction:rtl;unicode-bidi:bidi-override'>(ebircsbusnu) won":                      {"now (unsubscribe)", false},
+		"<bdo dir=rtl>ebircsbusnu</bdo> now":                                                         {"unsubscribe now", false},
+		"<p dir=rtl style='unicode-bidi:isolate-override'>ebircsbusnu":                               {"unsubscribe", false},
+		"<div style='direction:rtl;unicode-bidi:bidi-override'>a<p>unsubscribe</p></div>":            {"a\n\nunsubscribe", false},
+		"<p dir=rtl>unsubscribe":                                                                     {"unsubscribe", false},
+		"<bdo dir=ltr>unsubscribe</bdo>":                                                             {"unsubscribe", false},
+		"<bdo dir=rtl>ebircs<b>busnu</b></bdo>":                                                      {"scribeunsub", true},
+		"<bdo dir=rtl>" + strings.Repeat("a", 101) + "</bdo>":                                        {strings.Repeat("a", 101), true},
+		"<bdo dir=rtl>ba</bdo><p>and</p><bdo dir=rtl>dc</bdo>, <span style='direction:rtl'>e</span>": {"ab\n\nand\n\ncd, e", false},
+	} {
+		read := mime.ReadHTML(page)
+		require.Equal(t, want, seenPage{read.Text, read.Incomplete}, page)
 	}
 }

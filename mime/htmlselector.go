@@ -44,6 +44,7 @@ type cssSelector struct {
 	next         int32 // the next selector in the same bucket
 	specificity  uint32
 	probe        uint8 // 1 + its number, where rule is isProbe
+	part         elementPart
 }
 
 // The rule of selectors that are only asked about by others.
@@ -144,6 +145,7 @@ func (p *selectorParser) begin() {
 
 // part reads a combinator or a simple selector; it returns false for what is neither.
 func (p *selectorParser) part() bool {
+	p.never = p.never || p.selector.part != 0 // a part of an element has no more to say
 	c := p.text[p.pos]
 	if isHTMLSpace(c) || c == '>' || c == '+' || c == '~' {
 		return p.combinator()

@@ -1,7 +1,6 @@
 package mime
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
@@ -47,6 +46,54 @@ func isEmptyPath(value string) bool {
 	return false
 }
 
+// isFullPath reports whether a clip path is known to leave most of a box: none, an inset of nothing, or a polygon whose points are in all corners.
+func isFullPath(value string) bool {
+	name, args, isShape := strings.Cut(value, "(")
+	if !isShape {
+		return true // a word, as none
+	}
+	args, _, _ = strings.Cut(strings.TrimSuffix(args, ")"), " round ")
+	switch name = trimCSS(name); name {
+	case "inset":
+		for _, side := range lengths(args, nil) {
+			if side.word != 0 || side.number > .25 && side.unit == unitPercent || side.number > 8 && side.unit != unitPercent {
+				return false
+			}
+		}
+		return true
+	case "circle", "ellipse":
+		return trimCSS(args) == "" || trimCSS(args) == "50%"
+	case "polygon":
+		return holdsCorners(args)
+	default:
+		return false
+	}
+}
+
+// holdsCorners reports whether all corners of a box are points of a polygon.
+func holdsCorners(args string) bool {
+	found := 0
+	var at cssLengths
+	for point := range strings.SplitSeq(args, ",") {
+		if at = lengths(point, at[:0]); len(at) != 2 {
+			continue
+		}
+		corner := 0
+		for i, v := range at {
+			switch {
+			case v.word == 0 && v.unit == unitPercent && v.number == 1:
+				corner |= 1 << i
+			case v.word != 0 || v.number != 0:
+				corner = -1 << 8
+			}
+		}
+		if corner >= 0 {
+			found |= 1 << corner
+		}
+	}
+	return found == 1<<4-1
+}
+
 // isFlatPolygon reports whether all points of a polygon have the same place in one direction.
 func isFlatPolygon(args string) bool {
 	var first, at cssLengths
@@ -89,115 +136,6 @@ func (l cssLengths) empty(i, j int) bool {
 		l[i].word == 0 && l[i].unit == unitPercent && l[i].number >= 1 || l[j].word == 0 && l[j].unit == unitPercent && l[j].number >= 1
 }
 
-// transformValue returns wordHidden for a transformation after which nothing is seen.
-func transformValue(prop cssProp, value string) cssValue {
-	hides := false
-	switch prop {
-	case propScale:
-		hides = isFlatScale(strings.ReplaceAll(value, " ", ","))
-	case propTranslate:
-		hides = isFarTranslation("translate", strings.Join(strings.Fields(value), ","))
-	case propRotate:
-		if axis, angle, ok := strings.Cut(value, " "); ok && (axis == "x" || axis == "y") {
-			hides = isEdgeOn(angle)
-		}
-	default:
-		for rest := value; rest != "" && !hides; {
-			name, args, found := strings.Cut(rest, "(")
-			if !found {
-				break
-			}
-			args, rest, _ = strings.Cut(args, ")")
-			hides = hidesBy(trimCSS(name), strings.ReplaceAll(args, " ", ""))
-		}
-	}
-	if hides {
-		return cssValue{word: wordHidden}
-	}
-	return cssValue{word: wordNone}
-}
-
-// hidesBy reports whether a function of a transformation leaves nothing to see.
-func hidesBy(name, args string) bool {
-	switch name {
-	case "scale", "scalex", "scaley", "scale3d":
-		return isFlatScale(args)
-	case "rotatex", "rotatey":
-		return isEdgeOn(args)
-	case "translate", "translatex", "translatey", "translate3d":
-		return isFarTranslation(name, args)
-	case "matrix":
-		var m [6]float64
-		fields := strings.Split(args, ",")
-		if len(fields) != len(m) {
-			return false
-		}
-		for i, field := range fields {
-			v, ok := quantity(field)
-			if !ok {
-				return false
-			}
-			m[i] = float64(v.number)
-		}
-		return math.Abs(m[0]*m[3]-m[1]*m[2]) < minScale*minScale || isAway(float32(m[4])) || isAway(float32(m[5]))
-	default:
-		return false
-	}
-}
-
-// minScale is the scale below which a text of the usual size is taken for hidden.
-const minScale = .05
-
-// isFlatScale reports whether one of the factors for width and height leaves next to nothing.
-func isFlatScale(args string) bool {
-	i := 0
-	for arg := range strings.SplitSeq(args, ",") {
-		v, ok := quantity(arg)
-		if ok && i < 2 && float32(math.Abs(float64(v.number))) < minScale {
-			return true
-		}
-		i++
-	}
-	return false
-}
-
-func isFarTranslation(name, args string) bool {
-	i := 0
-	for arg := range strings.SplitSeq(args, ",") {
-		v, ok := quantity(arg)
-		if whole := float32(windowWidth); ok && i < 2 {
-			if v.unit == unitPercent { // of a box whose size is not known; twice that is beyond the window
-				whole = farAway / 2
-			}
-			if name == "translatey" && v.unit == unitPercent {
-				whole = 0
-			}
-			at := v.inPixels(defaultFontSize, whole)
-			if at <= -farAway || v.unit != unitPercent && at >= farRight {
-				return true
-			}
-		}
-		i++
-	}
-	return false
-}
-
-func isAway(pixels float32) bool { return pixels <= -farAway || pixels >= farRight }
-
-// isEdgeOn reports whether an angle turns what is seen to its edge.
-func isEdgeOn(angle string) bool {
-	for _, unit := range []struct {
-		name    string
-		degrees float64
-	}{{"deg", 1}, {"grad", .9}, {"rad", 180 / math.Pi}, {"turn", 360}} {
-		if number, ok := strings.CutSuffix(angle, unit.name); ok {
-			v, ok := quantity(number)
-			return ok && math.Abs(math.Abs(math.Mod(float64(v.number)*unit.degrees, 180))-90) < .5
-		}
-	}
-	return false
-}
-
 // zoomValue reads a factor; none makes no difference.
 func zoomValue(value string) (cssValue, bool) {
 	if value == "normal" || value == "reset" {
@@ -219,14 +157,13 @@ func shapeWord(prop cssProp, value string) cssWord {
 			return wordAbsolute // it needs a position
 		}
 	case propClipPath:
-		hides = isEmptyPath(value)
+		if hides = isEmptyPath(value); !hides && !isFullPath(value) {
+			return wordDoubt
+		}
 	case propContent: // takes the place of what the element holds
 		hides = imageWord(value) == wordUnknown
 	case propFilter:
-		_, amount, found := strings.Cut(value, "opacity(")
-		amount, _, _ = strings.Cut(amount, ")")
-		n, ok := parseChannel(trimCSS(amount), 1)
-		hides = found && ok && n < minOpacity
+		return filterWord(value)
 	}
 	if hides {
 		return wordHidden

@@ -29,6 +29,8 @@ type cssSheet struct {
 	// room is how many tests may still be kept. Sheets that hold more are cut, and overfull says so.
 	room     int
 	overfull bool
+	hasParts bool // selectors name parts of elements
+	imports  int  // sheets that addresses held
 }
 
 // sheetAsks are what selectors ask of an element beyond itself and those around it.
@@ -106,6 +108,9 @@ func (s *cssSheet) statement(prelude string, at ruleContext) {
 	if space, ok := strings.CutPrefix(lower, "@namespace"); ok {
 		s.foreign = s.foreign || !strings.Contains(space, "xhtml")
 	}
+	if strings.HasPrefix(lower, "@import") {
+		s.importSheet(prelude[len("@import"):], at)
+	}
 	if names, ok := strings.CutPrefix(lower, "@layer"); ok {
 		for name := range strings.SplitSeq(prelude[len(prelude)-len(names):], ",") {
 			s.layer(trimCSS(name), at.layer)
@@ -173,6 +178,10 @@ func preludeEnd(text string) int {
 		case ';':
 			if text[0] == '@' {
 				return i
+			}
+		case '(':
+			if text[0] == '@' { // the address of a sheet may hold anything
+				i += bracketLength(text[i:]) - 1
 			}
 		case '\\':
 			i++

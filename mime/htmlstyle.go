@@ -33,22 +33,41 @@ type textStyle struct {
 	fill       htmlColor // in place of the color
 	isFilled   bool
 	keep       cssWord
-	crammed    bool  // letters stand upon each other
-	veiled     bool  // behind a mask, or in what is closed
-	vars       int32 // 1 + the place of the last frame of variables
-	// boxed is why all that the element holds is hidden, whatever is said within.
-	boxed hiding
+	crammed    bool      // letters stand upon each other
+	veiled     bool      // behind a mask, or in what is closed
+	vars       int32     // 1 + the place of the last frame of variables
+	under      htmlColor // within the letters alone, below their color
+	hasUnder   bool
+	shadow     letterPaint
+	stroke     letterPaint
+	isStroked  bool
+	isDark     bool // the page is one for dark windows
+	isReversed bool // the letters run from right to left, whatever they are
+	rightLeft  bool
+	// anyBackground says that the background is not known: what would be lost on the one around counts as seen, and is in doubt.
+	anyBackground bool
+	// onMoved says that it is that of a box which may lie over others.
+	onMoved bool
+	// doubt says that a style which is not understood may hide the text, or change how it is seen.
+	doubt bool
+	at    boxPlace
+	// boxed is why all that the element holds is hidden, whatever is said within; escape is what gets out of the box.
+	boxed  hiding
+	escape boxEscape
 
 	// The element's own.
 	display cssWord
 	shift   float32 // the indent of the line that its text stands on
-	// why is the reason why its text is hidden; empty when it is seen.
-	why hiding
+	// why is the reason why its text is hidden; empty when it is seen. unsure says that it is seen for all that is known.
+	why    hiding
+	unsure bool
 }
 
 // pageStyle is that of a page without styles.
 var pageStyle = textStyle{
 	color: black, background: white, fontSize: defaultFontSize, lineHeight: -1, opacity: 1, zoom: 1, keep: wordNone, display: wordBlock,
+	shadow: letterPaint{word: wordNone}, stroke: letterPaint{word: wordCurrent},
+	at: boxPlace{scale: 1},
 }
 
 // A cascade collects what counts for one element, the weakest first.
@@ -60,6 +79,9 @@ type cascade struct {
 	below    *cascade
 	// doubtful reports that a rule which may hide something was left out, since it is not known whether it applies.
 	doubtful bool
+	// unsure reports that a value which matters for the element is not understood; isPainted that its box is, and isMoved that the box
+	// may lie over others.
+	unsure, isPainted, isMoved bool
 }
 
 func (c *cascade) set(prop cssProp, v cssValue) {
@@ -96,7 +118,7 @@ func (c *cascade) keepBelow() {
 
 // inherited holds the properties that are as around the element where nothing is said.
 const inherited = 1<<propColor | 1<<propFillColor | 1<<propFontSize | 1<<propLineHeight | 1<<propTextIndent | 1<<propVisibility |
-	1<<propWhiteSpace | 1<<propLetterSpacing
+	1<<propWhiteSpace | 1<<propShadow | 1<<propStroke | 1<<propStrokeColor | 1<<propDirection | 1<<propLetterSpacing
 
 // restore takes back what has been said of a property: all of it, what sheets say, or what the sheet's layer says.
 func (c *cascade) restore(prop cssProp, word cssWord) {
@@ -149,13 +171,17 @@ func (c *cascade) addRevealing(decls []cssDecl, important bool) {
 	}
 }
 
-// get returns a value that is said; what is said to be as around it, or as by default, is not among them.
+// get returns a value that is said; what is said to be as around it, or as by default, is not among them, nor is what is not understood,
+// which makes the element unsure.
 func (c *cascade) get(prop cssProp) (cssValue, bool) {
 	if c.has&(1<<prop) == 0 {
 		return cssValue{}, false
 	}
 	v := c.values[prop]
-	return v, v.word != wordInherit && v.word != wordInitial
+	if v.word == wordDoubt {
+		c.unsure = true
+	}
+	return v, v.word != wordInherit && v.word != wordInitial && v.word != wordDoubt
 }
 
 // is reports whether a property has the word.
@@ -170,28 +196,47 @@ func (c *cascade) apply(around *textStyle, traits elementTraits) textStyle {
 	if traits&(block|tableContent) != 0 {
 		s.display = wordBlock
 	}
+	c.unsure, c.isPainted, c.isMoved = false, false, false
 	if c.has != 0 {
 		c.applyDisplay(&s, around)
 		c.applyText(&s, around)
-		c.applyColors(&s)
+		if s.display != wordNone && s.display != wordContents {
+			c.applyPlace(&s)
+		}
+		c.applyColors(&s, around)
+		c.applyDirection(&s)
 		c.applyBox(&s, traits)
+		s.doubt = s.doubt || c.unsure
 	}
 	if s.display != wordInline && s.display != wordContents {
 		s.shift = s.indent
+		s.isReversed = s.isReversed && c.is(propUnicodeBidi, wordOverride) // else blocks begin anew
 	}
 	if traits&unseen != 0 && s.boxed == notHidden {
 		s.boxed = hiddenByElement
 	}
-	if s.display == wordNone && s.boxed == notHidden {
-		s.boxed = hiddenByDisplay
+	if s.display == wordNone {
+		s.escape = escapesNone
+		if s.boxed == notHidden {
+			s.boxed = hiddenByDisplay
+		}
 	}
-	s.why = s.reason()
+	s.judge()
 	return s
 }
 
 // isDoubtful reports whether some mail clients show the text, and others do not.
 func (s *textStyle) isDoubtful() bool {
 	return s.crammed || s.veiled || s.fontSize <= minFontSize && !s.isFixed
+}
+
+// judge says whether the text is seen, once all of the style is known.
+func (s *textStyle) judge() {
+	s.why = s.reason()
+	s.unsure = s.doubt || s.at.wasAway
+	if s.why == notHidden && !s.isPicture && !s.unsure && s.isLost() {
+		s.unsure = true
+	}
 }
 
 func (s *textStyle) reason() hiding {
@@ -202,21 +247,15 @@ func (s *textStyle) reason() hiding {
 		return hiddenByVisibility
 	case s.fontSize <= minFontSize && (s.isFixed || s.fontSize < noFontSize), s.zoom < 1 && s.fontSize*s.zoom <= minFontSize:
 		return hiddenBySize
-	case s.shift <= -farAway:
+	case s.shift <= -farAway, s.at.isAway() && !s.at.isTurned:
 		return hiddenByPosition
-	case !s.isPicture && s.isLost():
+	case s.at.scale < minScale:
+		return hiddenByClipping
+	case !s.isPicture && s.isLost() && !s.anyBackground && !s.isDrawnAgain():
 		return hiddenByColor
 	default:
 		return notHidden
 	}
-}
-
-// isLost reports whether the text has the color of its background.
-func (s *textStyle) isLost() bool {
-	if s.isFilled {
-		return s.fill.isLost(s.background)
-	}
-	return !s.anyColor && s.color.isLost(s.background)
 }
 
 func (c *cascade) applyDisplay(s, around *textStyle) {
@@ -227,7 +266,7 @@ func (c *cascade) applyDisplay(s, around *textStyle) {
 	} else if c.is(propDisplay, wordInitial) {
 		s.display = wordInline
 	}
-	floats := c.is(propFloat, wordBlock) || c.is(propPosition, wordAbsolute)
+	floats := c.is(propFloat, wordBlock) || c.isOutOfFlow()
 	if floats && (s.display == wordInline || s.display == wordInlineBlock) {
 		s.display = wordBlock
 	}
@@ -244,6 +283,8 @@ func (c *cascade) applyText(s, around *textStyle) {
 		s.isFixed = v.unit == unitPixel || around.isFixed
 	} else if c.is(propFontSize, wordInitial) {
 		s.fontSize, s.isFixed = defaultFontSize, false
+	} else if c.is(propFontSize, wordDoubt) {
+		s.fontSize = max(s.fontSize, defaultFontSize)
 	}
 	if v, ok := c.get(propLineHeight); ok {
 		s.lineHeight = -1
@@ -257,7 +298,7 @@ func (c *cascade) applyText(s, around *textStyle) {
 	}
 	if v, ok := c.get(propTextIndent); ok {
 		s.indent = v.inPixels(s.fontSize, windowWidth)
-	} else if c.is(propTextIndent, wordInitial) {
+	} else if c.is(propTextIndent, wordInitial) || c.is(propTextIndent, wordDoubt) {
 		s.indent = 0
 	}
 	const crammed = -.4 // of the size of the letters
@@ -278,111 +319,4 @@ func (c *cascade) applyText(s, around *textStyle) {
 	if v, ok := c.get(propZoom); ok {
 		s.zoom *= v.number
 	}
-}
-
-func (c *cascade) applyColors(s *textStyle) {
-	if v, ok := c.get(propBackground); ok && v.word == 0 && v.color.a > 0 {
-		if v.color.a == 255 {
-			s.isPicture = false
-		}
-		s.background = v.color.over(s.background)
-	} else if ok && v.word == wordUnknown {
-		s.isPicture = true
-	}
-	if v, ok := c.get(propBackgroundImage); ok && v.word == wordUnknown {
-		s.isPicture = true
-	}
-	if v, ok := c.get(propColor); ok && v.word != wordUnknown { // currentcolor is the color around
-		s.color, s.anyColor = v.color, false
-	} else if c.is(propColor, wordInitial) {
-		s.color, s.anyColor = black, false
-	}
-	if v, ok := c.get(propFillColor); ok {
-		s.fill, s.isFilled = v.color, v.word != wordUnknown
-	} else if c.is(propFillColor, wordInitial) {
-		s.isFilled = false
-	}
-}
-
-// applyBox finds what hides all that is in the element: opacity, position and clipping.
-func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
-	if s.boxed != notHidden || s.display == wordContents || s.display == wordNone {
-		return
-	}
-	// The boxes of tables, of their parts and of the page grow with what they hold, and those of inline elements have no size.
-	isBox := s.display == wordInlineBlock ||
-		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
-	switch {
-	case s.opacity < minOpacity || c.is(propFilter, wordHidden):
-		s.boxed = hiddenByOpacity
-	case c.is(propContentVisibility, wordHidden) && isBox:
-		s.boxed = hiddenByVisibility
-	case c.is(propClip, wordHidden), c.is(propClip, wordAbsolute) && c.is(propPosition, wordAbsolute):
-		s.boxed = hiddenByClipping
-	case s.display != wordInline && c.isTransformed(), c.is(propContent, wordHidden):
-		s.boxed = hiddenByClipping
-	case c.isOffScreen(s):
-		s.boxed = hiddenByPosition
-	case isBox && c.is(propOverflow, wordHidden) && (c.isFlat(s) || c.isPushedOut(s)):
-		s.boxed = hiddenByClipping
-	}
-}
-
-func (c *cascade) isTransformed() bool {
-	return c.is(propTransform, wordHidden) || c.is(propScale, wordHidden) || c.is(propTranslate, wordHidden) || c.is(propRotate, wordHidden)
-}
-
-// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as where a picture takes the place of a text.
-func (c *cascade) isPushedOut(s *textStyle) bool {
-	v, ok := c.get(propTextIndent)
-	return ok && c.is(propWhiteSpace, wordNoWrap) && (v.unit == unitPercent && v.number >= 1 || v.inPixels(s.fontSize, 0) >= farRight)
-}
-
-// isOffScreen reports whether the element is moved to where nobody looks.
-func (c *cascade) isOffScreen(s *textStyle) bool {
-	moved := func(prop cssProp) float32 {
-		if v, ok := c.get(prop); ok && v.word == 0 {
-			return v.inPixels(s.fontSize, windowWidth)
-		}
-		return 0
-	}
-	if c.is(propPosition, wordAbsolute) || c.is(propPosition, wordRelative) {
-		if moved(propLeft) <= -farAway || moved(propTop) <= -farAway || moved(propLeft) >= farRight || moved(propRight) <= -farRight {
-			return true
-		}
-		if moved(propRight) >= farRight || moved(propBottom) >= farRight {
-			return true
-		}
-	}
-	if moved(propMarginLeft) <= -farAway {
-		return true
-	}
-	return moved(propMarginTop) <= -farAway && s.display != wordInline
-}
-
-// isFlat reports whether the element's box has no height or no width to speak of.
-func (c *cascade) isFlat(s *textStyle) bool {
-	size := func(prop cssProp) (size float32, said bool) {
-		v, ok := c.get(prop)
-		if !ok || v.word != 0 || v.unit == unitPercent {
-			return 0, false
-		}
-		return v.inPixels(s.fontSize, 0), true
-	}
-	flat := func(of, highest, least cssProp) bool {
-		if v, ok := size(least); ok && v > minFontSize {
-			return false
-		}
-		v, said := size(of)
-		bound, bounded := size(highest)
-		return said && v <= minFontSize || bounded && bound <= minFontSize
-	}
-	if flat(propWidth, propMaxWidth, propMinWidth) {
-		return true
-	}
-	if padding, ok := size(propPaddingBottom); ok && padding > minFontSize {
-		return false // what does not fit into the box is seen there
-	}
-	_, hasHeight := size(propHeight)
-	return flat(propHeight, propMaxHeight, propMinHeight) || !hasHeight && s.lineHeight >= 0 && s.lineHeight <= minFontSize
 }

@@ -22,6 +22,7 @@ const hasText = 1 << 31
 func surveyPage(r *htmlReader) *pageShape {
 	shape := &pageShape{elements: make([]elementShape, 1, min(strings.Count(r.scanner.source, "<"), 1024+len(r.scanner.source)/40)+64)}
 	s := &htmlReader{scanner: htmlScanner{source: r.scanner.source}, quirks: r.quirks, sheet: r.sheet}
+	s.stack = make([]htmlNode, 0, max(24, min(maxOpen, len(r.scanner.source)/128))) // large pages may be deep
 	s.matcher = matcher{sheet: &s.sheet, survey: shape, budget: r.matcher.budget}
 	s.begin()
 	s.read()

@@ -165,7 +165,7 @@ func (r *htmlReader) lineEnd(self identity) {
 func (r *htmlReader) firstLineEnds() {
 	for i := len(r.stack) - 1; i > 0 && r.stack[i].style.shift <= -farAway; i-- {
 		r.stack[i].style.shift = 0
-		r.stack[i].style.why = r.stack[i].style.reason()
+		r.stack[i].style.judge()
 	}
 }
 

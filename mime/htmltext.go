@@ -24,9 +24,9 @@ type HTMLText struct {
 	// Links are the links, in the order of the source; the first 1000.
 	Links []Link
 
-	// Incomplete reports that Text may hold text that a person does not see: the style sheets were too large or too intricate
-	// to be applied whole, or a rule that hides text applies or not depending on what is not read; see [ReadHTML]. Hardly any
-	// page that was made to be read is.
+	// Incomplete reports that Text may hold text that a person does not see, or lack some that styles generate: the style sheets were
+	// too large or too intricate to be applied whole, a rule that hides text applies or not depending on what is not read, or a style
+	// of the text is not understood; see [ReadHTML]. Hardly any page that was made to be read is.
 	Incomplete bool
 }
 
@@ -113,6 +113,11 @@ const (
 // radio buttons in a group, for :nth-child with "of", for more than 64 different elements before "+" or "~", or for more than
 // 31 different :has. Animations are not run, and styles for :hover, :focus, :target and :visited are not applied.
 //
+// Nor does a style hide that cannot be judged: a function of colors, lengths, shapes or moves that is not known, a filter that changes
+// colors, a color like the background's where a shadow, a line around the letters, or a box that is moved under them may show it, and
+// what is moved out of sight and back. Text that ::before and ::after generate from strings is part of the text. Letters that a style
+// sets from right to left whatever they are, as bdo does, are given in the order in which they are seen.
+//
 // The options of a select and the content of a closed details element count as seen: a person opens them with a click, and
 // mail clients that do not know the elements show what they hold. The latter is Doubtful.
 //
@@ -127,12 +132,16 @@ func ReadHTML(source string) HTMLText {
 // TextFromHTML returns the text of HTML that a person sees: the Text of [ReadHTML].
 func TextFromHTML(source string) string { return ReadHTML(source).Text }
 
+// text is what is seen, without the breaks around it, and how many bytes of them stood before it.
+func (r *htmlReader) text() (text string, skipped int) {
+	all := strings.TrimRight(r.seen.written(), " \n\t")
+	text = strings.TrimLeft(all, "\n")
+	return text, len(all) - len(text)
+}
+
 // result trims the text and makes the places of links fit it.
 func (r *htmlReader) result() HTMLText {
-	all := string(r.seen.out)
-	text := strings.TrimRight(all, " \n\t")
-	text = strings.TrimLeft(text, "\n")
-	skipped := len(strings.TrimRight(all, " \n\t")) - len(text)
+	text, skipped := r.text()
 	for i := range r.links {
 		l := &r.links[i]
 		l.Start, l.End = max(0, l.Start-skipped), max(0, l.End-skipped)
@@ -146,7 +155,7 @@ func (r *htmlReader) hiddenTexts() []HiddenText {
 	if len(r.pieces) == 0 {
 		return nil
 	}
-	lost := string(r.lost.out)
+	lost := r.lost.written()
 	texts := make([]HiddenText, len(r.pieces))
 	for i, p := range r.pieces {
 		end := len(lost)

@@ -14,6 +14,7 @@ type htmlNode struct {
 	serial   int32 // not 0: the element is in the list of formats
 	number   int   // of the next item of an ordered list
 	link     int   // 1 + its place among the links; 0 for none
+	after    int   // 1 + the place of the text that is generated at its end; 0 for none
 }
 
 // An htmlFormat is an element that goes on behind the element that it was opened in (WHATWG HTML, section 13.2.4.3), or a mark
@@ -66,6 +67,9 @@ func (r *htmlReader) push(self identity, set *attrSet) *htmlNode {
 		node.style = r.style(&node.self, set, parent)
 	}
 	r.open[self.tag]++
+	if len(r.matcher.parts) > 0 && len(r.stack) > 2 {
+		r.addParts(node)
+	}
 	return node
 }
 
@@ -107,6 +111,9 @@ func (r *htmlReader) pop() {
 
 // close ends the line that a block stands on, and the link.
 func (r *htmlReader) close(node *htmlNode) {
+	if node.after > 0 {
+		r.generateAfter(node)
+	}
 	if node.link > 0 {
 		r.endLink(&r.links[node.link-1])
 	}
@@ -117,7 +124,7 @@ func (r *htmlReader) close(node *htmlNode) {
 }
 
 func (r *htmlReader) endLink(l *Link) {
-	if l.End = len(r.seen.out); l.Start < 0 {
+	if l.End = r.seen.out.Len(); l.Start < 0 {
 		l.Start = l.End
 	}
 }
@@ -300,6 +307,7 @@ func (r *htmlReader) takeOut(i int) {
 		node := &r.stack[j]
 		if j == i || !elements[node.self.tag].is(special) && node.serial == 0 {
 			r.open[node.self.tag]--
+			r.cascade.doubtful = r.cascade.doubtful || node.after > 0
 			continue
 		}
 		r.stack[kept] = *node

@@ -8,7 +8,7 @@ import (
 
 // A textWriter lays text out: blanks are collapsed, breaks stand between blocks, and what cannot be seen is left out.
 type textWriter struct {
-	out []byte
+	out *strings.Builder
 	// expected is the length of a text that is not exceeded as a rule.
 	expected int
 	begin    int  // of the text that breaks and blanks are written within
@@ -29,17 +29,44 @@ type listMark struct {
 	number int // 0 for a dash
 }
 
-// write appends s. Space is doubled, up to what is expected at most: the smaller steps of append would cost a large text five
-// times its size.
+func newTextWriter(size int) textWriter {
+	w := textWriter{out: new(strings.Builder)}
+	w.out.Grow(size)
+	return w
+}
+
+// write appends s. Space that is not small grows fourfold, up to what is expected, and by a quarter of that beyond: smaller steps would cost a large text
+// five times its size.
 func (w *textWriter) write(s string) {
-	if needed := len(w.out) + len(s); needed > cap(w.out) {
-		size := max(2*cap(w.out), needed, 64)
-		if needed <= w.expected {
-			size = min(size, w.expected)
+	if needed := w.out.Len() + len(s); needed > w.out.Cap() {
+		const small = 16 << 10
+		size := 4 * w.out.Cap()
+		if size < 4*small {
+			size /= 2
 		}
-		w.out = append(make([]byte, 0, size), w.out...)
+		switch {
+		case needed <= w.expected:
+			size = min(size, w.expected)
+		case needed <= w.expected+w.expected/4:
+			size = w.expected + w.expected/4
+		default:
+			size /= 2
+		}
+		grown := new(strings.Builder)
+		grown.Grow(max(size, needed, 64))
+		grown.WriteString(w.out.String())
+		w.out = grown
 	}
-	w.out = append(w.out, s...)
+	w.out.WriteString(s)
+}
+
+// written is the text, in little more space than it needs.
+func (w *textWriter) written() string {
+	text := w.out.String()
+	if w.out.Cap()-len(text) > len(text)/4 {
+		return strings.Clone(text)
+	}
+	return text
 }
 
 // text writes the text of one style. keep says which blanks and lines stay as they are.
@@ -133,7 +160,7 @@ const maxIndent = 3
 
 // flush writes the breaks, the blank and the mark that are due.
 func (w *textWriter) flush() {
-	if len(w.out) > w.begin {
+	if w.out.Len() > w.begin {
 		if w.breaks > 0 {
 			w.write("\n\n"[:w.breaks])
 		} else if w.blank {
@@ -165,6 +192,6 @@ func (w *textWriter) mark() {
 
 // restart begins a text that has nothing to do with what was written before.
 func (w *textWriter) restart() {
-	w.begin = len(w.out)
+	w.begin = w.out.Len()
 	w.breaks, w.blank, w.bullet.due = 0, false, false
 }

@@ -143,3 +143,23 @@ func TestMessageReply(t *testing.T) {
 		require.Equal(t, want, m.Reply().Written())
 	}
 }
+
+// Taking a text apart takes a bounded multiple of its size: of most, little more than reading it does.
+func TestMemoryOfRepliesIsBounded(t *testing.T) {
+	measured(t)
+	const size = 4 << 20
+	for name, part := range map[string]string{
+		"paragraphs": "<p>hi</p>", "lines": "x<br>", "quotations": "<blockquote type=cite>a</blockquote>b",
+		"classes": "<div class='a a a a a a a a'>x</div>", "text": "a\n", "references": "&nGt;",
+	} {
+		t.Run(name, func(t *testing.T) {
+			source := strings.Repeat(part, size/len(part))
+			require.LessOrEqual(t, allocated(func() { mime.SplitReplyHTML(source) }), 6*len(source))
+			require.LessOrEqual(t, allocated(func() { mime.SplitReply(source) }), 8*len(source))
+			raw := []byte("Content-Type: text/html\n\n" + source)
+			m, err := mime.ParseBytes(raw, nil)
+			require.NoError(t, err)
+			require.LessOrEqual(t, allocated(func() { m.Reply() }), 6*len(source))
+		})
+	}
+}

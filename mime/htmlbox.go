@@ -1,0 +1,182 @@
+package mime
+
+// A boxEscape says what of a box that cuts off its content is seen all the same.
+type boxEscape uint8
+
+const (
+	escapesNone     boxEscape = iota
+	escapesFixed              // what is fixed to the window
+	escapesAbsolute           // and what is positioned in a box around
+)
+
+// applyBox finds what hides all that is in the element: opacity, a turn and clipping.
+func (c *cascade) applyBox(s *textStyle, traits elementTraits) {
+	if s.display == wordContents || s.display == wordNone {
+		return
+	}
+	if s.boxed != notHidden {
+		if s.escape == escapesNone {
+			return
+		}
+		c.escapeFrom(s)
+	}
+	if why := c.hidesAll(s, traits); why != notHidden {
+		s.escape = escapesNone
+		if s.boxed == notHidden {
+			s.boxed = why
+		}
+		return
+	}
+	if s.boxed != notHidden || !c.cutsOff(s, traits) {
+		return
+	}
+	s.boxed = hiddenByClipping
+	switch {
+	case c.isAround():
+		s.escape = escapesNone
+	case c.isContaining():
+		s.escape = escapesFixed
+	default:
+		s.escape = escapesAbsolute
+	}
+}
+
+// escapeFrom takes the element out of a box that cuts off its content, where its position allows that.
+func (c *cascade) escapeFrom(s *textStyle) {
+	switch {
+	case c.is(propPosition, wordFixed), c.is(propPosition, wordAbsolute) && s.escape == escapesAbsolute:
+		s.boxed, s.escape = notHidden, escapesNone
+	case c.isAround():
+		s.escape = escapesNone
+	case c.isContaining():
+		s.escape = escapesFixed
+	}
+}
+
+// isAround reports whether all positions within the element count from it, those that are fixed, too.
+func (c *cascade) isAround() bool {
+	if c.is(propFilter, wordUnknown) || c.is(propFilter, wordLetters) || c.is(propBackdrop, wordUnknown) || c.is(propPerspective, wordUnknown) {
+		return true
+	}
+	if v, ok := c.get(propContain); ok && int(v.number)&containsPaint != 0 {
+		return true
+	}
+	return c.has&(1<<propTransform|1<<propRotate|1<<propScale|1<<propTranslate) != 0
+}
+
+// isSized reports whether an element's box takes a size. Those of tables, of their parts and of the page grow with what they hold, and
+// those of inline elements have none.
+func (c *cascade) isSized(s *textStyle, traits elementTraits) bool {
+	return s.display == wordInlineBlock ||
+		s.display == wordBlock && (traits&container != 0 || traits&(block|tableContent) == 0 || c.has&(1<<propDisplay) != 0)
+}
+
+// hidesAll returns why nothing in the element is seen, wherever it stands.
+func (c *cascade) hidesAll(s *textStyle, traits elementTraits) hiding {
+	switch {
+	case s.opacity < minOpacity || c.is(propFilter, wordHidden):
+		return hiddenByOpacity
+	case c.is(propContentVisibility, wordHidden) && c.isSized(s, traits):
+		return hiddenByVisibility
+	case c.is(propClip, wordHidden), c.is(propClip, wordAbsolute) && c.isOutOfFlow():
+		return hiddenByClipping
+	case c.is(propContent, wordHidden), s.display != wordInline && c.has&ofMoves != 0 && c.isTurnedAway():
+		return hiddenByClipping
+	}
+	if c.is(propClip, wordDoubt) {
+		c.unsure = true
+	}
+	return notHidden
+}
+
+// isTurnedAway reports whether the element is on its edge, or shows a back that is not to be seen. Where boxes keep their depth, that
+// depends on those around and within.
+func (c *cascade) isTurnedAway() bool {
+	isAway := false
+	for _, prop := range [...]cssProp{propTransform, propRotate} {
+		isAway = isAway || c.is(prop, wordHidden) || c.is(prop, wordBehind) && c.is(propBackface, wordHidden)
+	}
+	if isAway && c.is(propTransformStyle, wordUnknown) {
+		c.unsure, isAway = true, false
+	}
+	return isAway
+}
+
+// cutsOff reports whether the box of an element cuts off all that is in it.
+func (c *cascade) cutsOff(s *textStyle, traits elementTraits) bool {
+	if c.has&(1<<propOverflow|1<<propContain) == 0 || !c.isSized(s, traits) {
+		return false
+	}
+	kinds := 0
+	if v, ok := c.get(propContain); ok {
+		kinds = int(v.number)
+	}
+	cuts := c.is(propOverflow, wordHidden) || kinds&containsPaint != 0
+	if !cuts {
+		return false
+	}
+	if kinds&containsWidth != 0 || c.isPadded(s) {
+		c.unsure = true
+	}
+	return c.isFlat(s, kinds) || c.isPushedOut(s)
+}
+
+// isPadded reports whether the padding may take all of a box whose size counts it.
+func (c *cascade) isPadded(s *textStyle) bool {
+	if !c.is(propBoxSizing, wordHidden) {
+		return false
+	}
+	height, hasHeight := c.size(propHeight, s)
+	most, hasMost := c.size(propMaxHeight, s)
+	top, _ := c.size(propPaddingTop, s)
+	width, hasWidth := c.size(propWidth, s)
+	left, _ := c.size(propPaddingLeft, s)
+	return hasHeight && top > 0 && top >= height-minFontSize || hasMost && top > 0 && top >= most-minFontSize ||
+		hasWidth && left > 0 && left >= width-minFontSize
+}
+
+// isPushedOut reports whether an indent moves the only line of a box beyond its right edge, as where a picture takes the place of a text.
+func (c *cascade) isPushedOut(s *textStyle) bool {
+	if s.indent < 100 {
+		return false
+	}
+	width, hasWidth := c.size(propWidth, s)
+	if s.keep == wordNoWrap && (s.indent >= windowWidth || hasWidth && s.indent >= width) {
+		return true
+	}
+	c.unsure = true
+	return false
+}
+
+// size returns a size that is said, in pixels.
+func (c *cascade) size(prop cssProp, s *textStyle) (size float32, said bool) {
+	v, ok := c.get(prop)
+	if !ok || v.word != 0 || v.unit == unitPercent {
+		return 0, false
+	}
+	return v.inPixels(s.fontSize, 0), true
+}
+
+// isFlat reports whether the element's box has no height or no width to speak of. Where the size does not depend on what it holds, it
+// has no height of its own.
+func (c *cascade) isFlat(s *textStyle, kinds int) bool {
+	flat := func(of, highest, least cssProp) bool {
+		if v, ok := c.size(least, s); ok && v > minFontSize {
+			return false
+		}
+		v, said := c.size(of, s)
+		bound, bounded := c.size(highest, s)
+		return said && v <= minFontSize || bounded && bound <= minFontSize
+	}
+	if flat(propWidth, propMaxWidth, propMinWidth) {
+		return true
+	}
+	if padding, ok := c.size(propPaddingBottom, s); ok && padding > minFontSize {
+		return false // what does not fit into the box is seen there
+	}
+	_, hasHeight := c.size(propHeight, s)
+	if kinds&containsSize != 0 && c.has&(1<<propHeight|1<<propMinHeight) == 0 {
+		return true
+	}
+	return flat(propHeight, propMaxHeight, propMinHeight) || !hasHeight && s.lineHeight >= 0 && s.lineHeight <= minFontSize
+}
