@@ -73,7 +73,7 @@ func (m *matcher) find(element *identity, ancestors []htmlNode) []cssMatch {
 	for _, i := range m.sheet.universal {
 		m.try(i, element, ancestors)
 	}
-	if len(m.matched) > 1 {
+	if len(m.matched) > 1 && m.survey == nil { // the survey's are of no rule, and in no order
 		m.sheet.sort(m.matched)
 	}
 	return m.matched
