@@ -70,7 +70,7 @@ func accountsRemove() *cobra.Command {
 	}, "is removed; what was done stays on record")
 	cmd.Long = "Delete what is stored of a mailbox: messages, threads, labels and jobs. What was decided and done stays on record. At Gmail\n" +
 		"nothing changes, and what was granted stays granted: see 'postroomd auth revoke'. The mailbox of gmail.address comes back\n" +
-		"when 'postroomd run' starts."
+		"when 'postroomd run' starts, and its mail is then sorted as if it were new: rules that reply or forward send once more."
 	return cmd
 }
 

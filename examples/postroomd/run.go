@@ -111,6 +111,7 @@ type daemon struct {
 	*host
 	ready atomic.Bool // the accounts are set up
 
+	opened bool            // the mailbox of the configuration
 	lonely bool            // it was said that there are none
 	wants  map[string]bool // the accounts whose labels were not all made; see gmail.Store.WantedLabels
 }
@@ -187,10 +188,8 @@ func (d *daemon) tend(ctx context.Context) {
 }
 
 func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
-	if d.cfg.Gmail.Token != "" {
-		if _, err := d.openAccount(ctx); err != nil {
-			return err
-		}
+	if err := d.openConfigured(ctx); err != nil {
+		return err
 	}
 	accounts, err := d.mail.Accounts(ctx)
 	if err != nil {
@@ -222,6 +221,16 @@ func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
 		d.log.Warn("there is no mailbox to work on yet; 'postroomd auth login' adds one")
 	}
 	return errors.Join(errs...)
+}
+
+// openConfigured adds the mailbox of the configuration, once: when somebody removes it while the daemon runs, it stays away.
+func (d *daemon) openConfigured(ctx context.Context) error {
+	if d.cfg.Gmail.Token == "" || d.opened {
+		return nil
+	}
+	_, err := d.openAccount(ctx)
+	d.opened = err == nil
+	return err
 }
 
 // setUpAccount starts the pipeline of an account. The rules are read for each, since the ids of labels are the account's.

@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
 func TestHealthWithoutDatabase(t *testing.T) {
@@ -92,4 +95,26 @@ func TestManualAndCompletion(t *testing.T) {
 		require.Equal(t, 0, r.status, r.stderr)
 		require.Contains(t, r.stdout, "postroomd")
 	}
+}
+
+// A mailbox that is removed while the daemon runs is not added again by what looks after the mailboxes.
+func TestARemovedMailboxStaysAway(t *testing.T) {
+	cfg := config.Default()
+	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
+	s := &site{folder: folder(t.TempDir()), cfg: cfg}
+	require.NoError(t, s.prepare())
+	h, err := work(t.Context(), s)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.close()) }()
+	d := &daemon{host: h}
+	require.NoError(t, d.openConfigured(t.Context()))
+	accounts, err := h.mail.Accounts(t.Context())
+	require.NoError(t, err)
+	require.Len(t, accounts, 1)
+
+	require.NoError(t, h.mail.RemoveAccount(t.Context(), h.queue, accounts[0].ID))
+	require.NoError(t, d.openConfigured(t.Context()))
+	accounts, err = h.mail.Accounts(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, accounts)
 }
