@@ -62,6 +62,12 @@ type approvalRow struct {
 	Rev         int         `db:"approval.rev"`
 }
 
+// An openRow is a request that waits, with the last entry about it.
+type openRow struct {
+	approvalRow
+	Last lastEntry `db:"last"`
+}
+
 func (r *approvalRow) value() (Approval, error) {
 	a := Approval{
 		ID: r.ID, ActionID: r.ActionID, Digest: r.Digest, RequestedAt: r.RequestedAt.Time, ExpiresAt: r.ExpiresAt.Time,
@@ -144,7 +150,7 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	}
 	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(queue.Now(tx))
 	p.RequestedAt, p.ExpiresAt = r.RequestedAt, r.ExpiresAt
-	seal := l.seal(p.sealed(sealApproved, ""))
+	seal := l.seal(p.sealed())
 	a, err := l.move(ctx, tx, actionID, change{op: "approve", to: postroom.ActionQueued, seal: &seal})
 	if err != nil {
 		return postroom.Action{}, err
@@ -175,7 +181,8 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if p.State == postroom.ActionQueued && p.ApprovalID != "" {
 		return l.tooLate(ctx, tx, actionID, "reject")
 	}
-	if err := l.noteSuspect(ctx, tx, p, "reject"); err != nil {
+	altered, err := l.noteSuspect(ctx, tx, p, "reject")
+	if err != nil {
 		return postroom.Action{}, err
 	}
 	reason := "rejected by " + approver
@@ -183,7 +190,7 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 		reason += ": " + why
 	}
 	// From the state that was read, and no other: between the two, somebody may approve.
-	a, err := l.move(ctx, tx, actionID, change{op: "reject", from: p.State, to: postroom.ActionRejected, error: reason})
+	a, err := l.move(ctx, tx, actionID, change{op: "reject", from: p.State, to: postroom.ActionRejected, error: reason, altered: altered})
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -244,8 +251,8 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 }
 
 // askedFor returns the reasons of a request that is to be renewed, if nothing was altered since.
-func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) ([]string, error) {
-	switch l.checkSigned(r.Digest, p.requested(r)) {
+func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) ([]string, error) {
+	switch l.requestVouched(p, r) {
 	case signedRight:
 		old, err := r.value()
 		return old.Reasons, err
@@ -282,8 +289,8 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 }
 
 // checkGenuine returns an error if the request is not the one that was made.
-func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *approvalRow) error {
-	switch l.checkSigned(r.Digest, p.requested(r)) {
+func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) error {
+	switch l.requestVouched(p, r) {
 	case signedRight:
 		return nil
 	case signedByAnotherKey:
@@ -311,7 +318,7 @@ func (l *Ledger) mayAnswer(approver string) error {
 }
 
 // checkRequest returns an error if the action's request cannot be approved now.
-func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *approvalRow) error {
+func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) error {
 	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
 	}
@@ -329,7 +336,7 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r 
 }
 
 // request reads a waiting action and the request for its approval.
-func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *approvalRow, error) {
+func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *openRow, error) {
 	p, err := l.permit(ctx, tx, actionID)
 	if err != nil {
 		return nil, nil, err
@@ -342,8 +349,8 @@ func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) 
 }
 
 // openRequest reads the request that waits for an answer; nil if there is none.
-func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*approvalRow, error) {
-	var r approvalRow
+func openRequest(ctx context.Context, q dbquery.Querier, actionID string) (*openRow, error) {
+	var r openRow
 	err := dbquery.Get(ctx, q, &r, selectRequest, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, and no request

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ const (
 	auditReport   = "report"
 	auditLink     = "link"  // an undo and what it undoes; rev is 2 when it is void
 	auditFault    = "fault" // an action that was found to be altered
+	auditKey      = "key"   // a key that takes the place of another
 )
 
 // An AuditEntry is one entry of the log.
@@ -39,10 +41,10 @@ type AuditEntry struct {
 	Entry   int64  `db:"entry"      json:"entry"` // its number in the chain, from 1
 	Seen    int64  `db:"seen"       json:"seen"`  // how many entries there were in all chains, this one included
 	Account string `db:"account_id" json:"account_id,omitempty"`
-	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker, report, link or fault
+	Kind    string `db:"kind"       json:"kind"`           // decision, action, approval, event, breaker, report, link, fault or key
 	Subject string `db:"subject_id" json:"subject_id"`     // the id of the row
 	Rev     int    `db:"rev"        json:"rev"`            // how often the row had been written then
-	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event, what an undo undoes
+	Note    string `db:"note"       json:"note,omitempty"` // the state of an action, the outcome of a request, the kind of an event, what an undo undoes, the ends that the chains had
 	Digest  string `db:"digest"     json:"digest"`         // the signature over the row
 	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
 
@@ -98,6 +100,13 @@ func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) er
 	if err != nil {
 		return fmt.Errorf("safety: add to the log: %w", err)
 	}
+	begin, begins, err := l.beginKey(ctx, tx, &lane)
+	if err != nil {
+		return fmt.Errorf("safety: add to the log: %w", err)
+	}
+	if begins {
+		entries = slices.Insert(entries, 0, begin)
+	}
 	for i := range entries {
 		e := &entries[i]
 		lane.Entries, lane.Seen = lane.Entries+1, lane.Seen+1
@@ -149,8 +158,33 @@ func (l *Ledger) entry(kind, account, subject string, rev int, note string, row 
 	}
 }
 
+// actionVersion begins the digest of an action that is over all of its row; before, it was not over the turn, the seal and what is undone.
+const actionVersion = "2."
+
 func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
-	return l.entry(auditAction, r.AccountID, r.ID, r.Rev, string(r.State), r.parts())
+	e := l.entry(auditAction, r.AccountID, r.ID, r.Rev, string(r.State), r.parts())
+	e.Digest = actionVersion + e.Digest
+	return e
+}
+
+// logAction adds the entry about a change of an action. One about a row that was altered has no digest, and so vouches for nothing.
+func (l *Ledger) logAction(ctx context.Context, tx queue.Tx, r *actionRow, altered bool) error {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return err
+	}
+	e := l.entryOfAction(r)
+	if altered {
+		e.Digest = ""
+	}
+	return l.log(ctx, tx, e)
+}
+
+// signedAs returns the signature of a digest, and what it is over.
+func (r *actionRow) signedAs(digest string) (signature string, parts []string) {
+	if signature, ok := strings.CutPrefix(digest, actionVersion); ok {
+		return signature, r.parts()
+	}
+	return digest, r.partsOnce()
 }
 
 // logApproval adds the entry about a request, which has the account of its action.
@@ -158,8 +192,17 @@ func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) e
 	return l.log(ctx, tx, l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts()))
 }
 
-// parts are the columns of the row.
+// parts are the columns of the row, and what it undoes.
 func (r *actionRow) parts() []string {
+	turn := ""
+	if r.Turn.Valid {
+		turn = strconv.FormatInt(r.Turn.Int64, 10)
+	}
+	return append(r.partsOnce(), "turn", turn, r.Seal.String, r.Undoes)
+}
+
+// partsOnce are what the digests of the first version are over.
+func (r *actionRow) partsOnce() []string {
 	parts := []string{
 		r.ID, r.AccountID, r.MessageID, r.DecisionID, string(r.Type), r.Parameters, string(r.State), r.Error, strconv.FormatBool(r.UndoHint.Valid),
 		r.UndoHint.String, r.JobID, r.Content, stamp(r.CreatedAt), stamp(r.UpdatedAt), stamp(r.ExecutedAt), strconv.Itoa(r.Rev),

@@ -42,6 +42,8 @@ const (
 
 // A version is what the log says about a row.
 type version struct {
+	lane   int
+	entry  int64
 	rev    int
 	digest string
 	states []byte // of an action, by rev: the number of the state, and 0 for a rev that is missing
@@ -66,7 +68,8 @@ type verifier struct {
 // back as it was once, unless heads has a later end of its chains: those of an [Audit] from before, which were kept elsewhere.
 // It also finds what was altered and then went on, which makes the log say the same as the row: an action is what its decision says,
 // whose entry is the only one; its states follow each other; and the ledger logs what it finds to be altered when it ends or refuses
-// an action. An entry under a key that is not known is a fault unless all before it are. Turns are not in the log.
+// an action. An entry under a key that is not known is a fault unless all before it are, and one under a key from before if it is later
+// than the new key's first. Whose turn it is at a message is not in the log; whose turn it was is.
 //
 // It reads one state of the database, and everything in it.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
@@ -144,7 +147,7 @@ func (v *verifier) run(ctx context.Context) error {
 	}
 	if err := errors.Join(
 		eachRow(ctx, v, selectDecisions, func(r *decisionRow) { v.row(auditDecision, r.ID, 1, r.CreatedAt, r.parts()) }, func(r *decisionRow) string { return r.ID }),
-		eachRow(ctx, v, selectActions, func(r *actionRow) { v.row(auditAction, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *actionRow) string { return r.ID }),
+		eachRow(ctx, v, selectActions, v.action, func(r *actionRow) string { return r.ID }),
 		eachRow(ctx, v, selectRequests, func(r *approvalRow) { v.row(auditApproval, r.ID, r.Rev, r.RequestedAt, r.parts()) }, func(r *approvalRow) string { return r.ID }),
 		eachRow(ctx, v, selectReports, func(r *reportRow) { v.row(auditReport, r.ID, r.Rev, r.CreatedAt, r.parts()) }, func(r *reportRow) string { return r.ID }),
 		eachRow(ctx, v, selectIncoherent, v.incoherent, func(r *incoherentRow) string { return r.ID }),
@@ -190,7 +193,7 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 	before, n, known := "", int64(0), false
 	err := eachEntry(ctx, v.tx, lane.Lane, func(e AuditEntry) error {
 		where := fmt.Sprintf("%d:%d", e.Lane, e.Entry)
-		switch v.l.keys.check(e.MAC, e.signedParts(before)) {
+		switch v.l.keys.checkEntry(&e, before) {
 		case signedRight:
 			known = true
 		case signedByAnotherKey:
@@ -213,7 +216,7 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 		return err
 	}
 	where := strconv.Itoa(lane.Lane)
-	switch fits := v.l.keys.check(lane.Seal, lane.sealedParts()); {
+	switch fits := v.l.keys.checkAt(lane.Lane, lane.Entries, lane.Seal, lane.sealedParts()); {
 	case lane.Entries == 0 && lane.Seal == "" && n == 0: // it was never used
 	case lane.Entries != n || lane.MAC != before:
 		v.faultf("head", where, "the chain had %d entries, and ends at %d: its end was removed or replaced", lane.Entries, n)
@@ -242,13 +245,15 @@ func (v *verifier) entry(e *AuditEntry) {
 	case e.Kind == auditFault:
 		v.faultf(auditFault, e.Subject, "it had been altered when it came to %s it, on %s", e.Note, e.At.Format(time.RFC3339))
 		return
+	case e.Kind == auditKey: // it is about no row
+		return
 	case e.Kind == auditLink && (v.linked.IsZero() || e.At.Before(v.linked)):
 		v.linked = e.At.Time
 	}
 	key := [2]string{e.Kind, e.Subject}
 	has, ok := v.latest[key]
 	if !ok || has.rev < e.Rev {
-		has.rev, has.digest = e.Rev, e.Digest
+		has.lane, has.entry, has.rev, has.digest = e.Lane, e.Entry, e.Rev, e.Digest
 	}
 	if e.Kind == auditAction {
 		has.follow(e.Rev, postroom.ActionState(e.Note))
@@ -268,6 +273,18 @@ func eachRow[R any](ctx context.Context, v *verifier, query string, fn func(*R),
 		}
 		last = id(&page[len(page)-1])
 	}
+}
+
+// action is row for an action, whose digests are of two versions.
+func (v *verifier) action(r *actionRow) {
+	key := [2]string{auditAction, r.ID}
+	last, ok := v.latest[key]
+	parts := r.parts()
+	if ok {
+		last.digest, parts = r.signedAs(last.digest)
+		v.latest[key] = last
+	}
+	v.row(auditAction, r.ID, r.Rev, r.CreatedAt, parts)
 }
 
 // row compares a row with what the log says about it.
@@ -292,7 +309,7 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 	if kind == auditAction {
 		v.states(id, last.states)
 	}
-	switch v.l.keys.check(last.digest, append([]string{kind}, parts...)) {
+	switch v.l.keys.checkAt(last.lane, last.entry, last.digest, append([]string{kind}, parts...)) {
 	case signedRight:
 	case signedByAnotherKey:
 		v.audit.OtherKey++

@@ -33,9 +33,12 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 	case p.Content != "":
 		return fmt.Errorf("safety: action %s: %w: %s", actionID, ErrContentSet, p.Content)
 	}
-	fits := l.checkSeal(p)
+	suspect, err := l.suspect(ctx, tx, p)
+	if err != nil {
+		return err
+	}
 	var row actionRow
-	err = dbquery.Get(ctx, tx, &row, setContent, sha256, dbtime.Of(queue.Now(tx)), actionID)
+	err = dbquery.Get(ctx, tx, &row, setContent, sha256, l.sealWith(p, sha256), dbtime.Of(queue.Now(tx)), actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
 		return err
@@ -43,20 +46,21 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 	if err != nil {
 		return fmt.Errorf("safety: content of action %s: %w", actionID, err)
 	}
-	if err := l.log(ctx, tx, l.entryOfAction(&row)); err != nil {
+	if err := l.logAction(ctx, tx, &row, suspect); err != nil || p.State != postroom.ActionApprovedPending {
 		return err
 	}
-	if p.State == postroom.ActionApprovedPending {
-		return l.nameContent(ctx, tx, p, sha256)
+	return l.nameContent(ctx, tx, p, sha256)
+}
+
+// sealWith is the seal of an action with what it sends; nil if the one it has does not fit, which stays for Start to find.
+func (l *Ledger) sealWith(p *permitRow, sha256 string) *string {
+	if p.State == postroom.ActionApprovedPending || l.checkSeal(p) != signedRight {
+		return nil
 	}
-	if fits != signedRight {
-		return nil // Start will find that
-	}
-	p.Content = sha256
-	if _, err := tx.ExecContext(ctx, setSeal, l.seal(p.sealed(p.stage())), actionID); err != nil {
-		return fmt.Errorf("safety: content of action %s: %w", actionID, err)
-	}
-	return nil
+	with := *p
+	with.Content = sha256
+	seal := l.seal(with.sealed())
+	return &seal
 }
 
 // nameContent makes the open request one for the content as well. One that is void, since the action has changed, stays so.
@@ -65,10 +69,13 @@ func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, sha
 	if err != nil {
 		return err
 	}
-	without := l.seal(p.requested(r))
+	without := r.Digest
+	if l.checkSigned(r.Digest, p.requested(&r.approvalRow)) != signedRight {
+		return nil
+	}
 	p.Content = sha256
 	var renamed approvalRow
-	err = dbquery.Get(ctx, tx, &renamed, renameRequest, l.seal(p.requested(r)), r.ID, without)
+	err = dbquery.Get(ctx, tx, &renamed, renameRequest, l.seal(p.requested(&r.approvalRow)), r.ID, without)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil

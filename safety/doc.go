@@ -42,24 +42,29 @@
 //
 // # What is permitted
 //
-// Each action that may be executed has a seal, an HMAC-SHA256 with [Config].Key over what is executed and what people are shown of it:
-// the action's account, message, kind and parameters, the hash of what it sends, and the whole of its decision, which has the
-// provider's id of the message, the sender and the subject. The gate seals what it lets pass. Approve seals what a person
-// approves, together with the request, the approver, the times and the expiry; the request itself is signed when it is made.
-// Start checks the seal against the rows as they are then, and replaces it by that of the job:
+// Two signatures stand for an action, both an HMAC-SHA256 with [Config].Key. The seal is over what is executed and what people are
+// shown of it: the action's account, message, kind and parameters, the hash of what it sends, and the whole of its decision, which has
+// the provider's id of the message, the sender and the subject. The gate seals what it lets pass. Approve seals what a person
+// approves, together with the request, the approver, the times and the expiry; the request itself is signed when it is made. The log
+// says how far the action has come: each change adds an entry, which signs the whole row with its state, its job, its turn and what
+// it undoes. Nothing follows but from a row that is what its last entry has signed, and whose seal fits:
 //
-//   - What was altered, forged or copied from another action since has failed, with the reason. Nothing is executed.
-//   - What an attempt has begun goes on only under the seal of its job.
-//   - An approval that was not used in time asks a person again, and so does what has no seal of a known key, if the log vouches for
-//     its decision. What nothing vouches for has failed: a person would be shown what nobody has decided. [Config].OldKeys keep what
-//     was signed with a key from before.
-//   - An approval is used once: a row that is put back to queued has the seal of the job that has used it, and one that is put
-//     back whole was started once by the log. Before what a person has approved, or what cannot be taken back, the log must be whole
-//     from the last change of the action on; otherwise a person is asked again.
-//   - What was completed is sealed with what it has done: StartUndo undoes nothing else, and nothing twice.
+//   - Start executes nothing else, and goes on with nothing else. What was altered, forged, copied from another action, or put back as
+//     it was once, has failed, with the reason. So an approval is used once.
+//   - Approve answers no request that has been answered, and that waits again because somebody wrote so.
+//   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the log says so, and signs nothing.
+//   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice.
+//   - Hold and Renew refuse what was altered, which a new request would sign.
+//   - Entries can be removed, or altered so that they seem to be about something else. Before what a person has approved, or what cannot
+//     be taken back, the log must be whole from the last change of the action on; otherwise a person is asked again, and what was
+//     begun has failed.
+//   - An approval that was not used in time asks a person again, and so does what has no signature of a known key, if the log vouches
+//     for its decision. What nothing vouches for has failed: a person would be shown what nobody has decided.
+//   - [Config].OldKeys check what they had signed when the new key took their place, and permit nothing after that. The first entry of
+//     a new key says where the log was. End all programs that have the old key before a new one begins: what they do later counts
+//     as altered.
 //
-// Hold and Renew refuse what was altered, which a new request would sign. [Ledger.CheckRequest] says whether what is shown is what was
-// asked. Whoever executes an action changes the message with [postroom.Action].ProviderMessageID, and no other.
+// [Ledger.CheckRequest] says whether what is shown is what was asked. Whoever executes an action changes the message with [postroom.Action].ProviderMessageID, and no other.
 //
 // Of two answers the first stands. The other is a [*StateError] with the answer that was given.
 //

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
@@ -30,7 +31,8 @@ type keyring struct {
 
 	signers sync.Pool
 
-	old []*keyring // of one key each, which check and do not sign
+	old    []*keyring // of one key each, which check and do not sign
+	before atomic.Pointer[ends]
 }
 
 func newKeyring(configured []byte, old ...[]byte) *keyring {
@@ -50,12 +52,12 @@ func (k *keyring) set(key []byte) {
 	k.id = k.mac([]string{"the name of the key"})[:8]
 }
 
-// load reads the key of the database, unless one is there.
+// load reads the key of the database, unless one is there, and where it began to sign.
 func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.key != nil {
-		return nil
+		return k.loadEnds(ctx, q)
 	}
 	var secret string
 	err := dbquery.Get(ctx, q, &secret, selectKey)
@@ -66,7 +68,7 @@ func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
 		}
 		if err == nil {
 			k.set(key)
-			return nil
+			return k.loadEnds(ctx, q)
 		}
 	}
 	return fmt.Errorf("safety: read the key of the signatures: %w", err)

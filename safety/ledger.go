@@ -71,8 +71,9 @@ type Config struct {
 	// guards against faults and against those who can write to the tables, but not against who can read the key there.
 	Key []byte
 
-	// OldKeys are keys from before, which check what they have signed, and sign nothing. What was signed with a key that is neither
-	// here nor in Key cannot be checked: it is not started, gone on with, renewed or undone. Default nil: there are none.
+	// OldKeys are keys from before, which check what they had signed when Key took their place, and sign nothing. What was signed with
+	// a key that is neither here nor in Key cannot be checked: it is not started, gone on with, renewed or undone. Default nil: there
+	// are none.
 	OldKeys [][]byte
 
 	// ApprovalExpiry is the time within which a request can be approved, and after that the time within which the approved

@@ -11,9 +11,9 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A row that is put back as it was once has a seal that fits. That it was started since is in the log alone, from which the entry
-// may have been removed as well: so the log must be whole from the last change of the action on. What a person has approved, or
-// cannot be taken back, is worth reading as much: what was logged since, which is little unless the action had to wait.
+// A row that was put back as it was once is found by the entries about what happened to it since, which may have been removed, or
+// altered, as well: so the log must be whole from the last change of the action on. What a person has approved, or cannot be taken
+// back, is worth reading as much: what was logged since, which is little unless the action had to wait.
 
 // errBroken ends the reading of a chain that is not whole.
 var errBroken = errors.New("the log is not whole")
@@ -25,7 +25,7 @@ const (
 	recentSkew = time.Minute
 )
 
-// needsLog reports whether an action is started only if the log is whole.
+// needsLog reports whether an action is started, or gone on with, only if the log is whole.
 func (l *Ledger) needsLog(p *permitRow) bool {
 	kind, ok := l.cfg.Kinds.Kind(p.Type)
 	return p.ApprovalID != "" || !ok || kind.Danger == postroom.Dangerous
@@ -37,11 +37,10 @@ type recentReader struct {
 	tx queue.Tx
 	p  *permitRow
 
-	found bool // the entry about the last change, and it is what the row is
+	found bool // the last entry about the action
 }
 
-// whole reports whether nothing was altered in the log, or removed from it, since the action was last written. Where the log has a
-// later change of the action, it was started.
+// whole reports whether nothing was altered in the log, or removed from it, since the action was last written.
 func (l *Ledger) whole(ctx context.Context, tx queue.Tx, p *permitRow) (bool, error) {
 	var lanes []laneRow
 	err := dbquery.Select(ctx, tx, &lanes, selectLanes)
@@ -62,7 +61,7 @@ func (l *Ledger) whole(ctx context.Context, tx queue.Tx, p *permitRow) (bool, er
 
 // lane reads a chain from its end to what is older than the last change of the action.
 func (r *recentReader) lane(ctx context.Context, lane *laneRow) error {
-	if r.l.keys.check(lane.Seal, lane.sealedParts()) != signedRight {
+	if r.l.keys.checkAt(lane.Lane, lane.Entries, lane.Seal, lane.sealedParts()) != signedRight {
 		return errBroken
 	}
 	var after *AuditEntry // the entry after the one that is read, whose signature is over both
@@ -94,7 +93,7 @@ func (r *recentReader) lane(ctx context.Context, lane *laneRow) error {
 
 // follows reports whether the entry is signed as the one after another.
 func (r *recentReader) follows(e *AuditEntry, before string) bool {
-	return e == nil || r.l.keys.check(e.MAC, e.signedParts(before)) == signedRight
+	return e == nil || r.l.keys.checkEntry(e, before) == signedRight
 }
 
 // reached looks at an entry whose signature is right, and reports whether those before it are of no interest.
@@ -102,9 +101,6 @@ func (r *recentReader) reached(e *AuditEntry) bool {
 	if e.Kind != auditAction || e.Subject != r.p.ID {
 		return e.At.Before(r.p.UpdatedAt.Add(-recentSkew))
 	}
-	r.p.Started = r.p.Started || e.Rev > r.p.Rev
-	if e.Rev == r.p.Rev {
-		r.found = r.l.keys.check(e.Digest, append([]string{auditAction}, r.p.parts()...)) == signedRight
-	}
+	r.found = r.found || e.Lane == r.p.Last.lane && e.Entry == r.p.Last.entry
 	return e.Rev <= r.p.Rev
 }

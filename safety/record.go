@@ -127,7 +127,7 @@ func (l *Ledger) insert(
 	}
 	action.AccountID, action.MessageID, action.ProviderMessageID = msg.AccountID, msg.ID, decision.ProviderID
 	action.Type, action.Parameters = d.Action, d.Parameters
-	action, err = l.insertActionRow(ctx, tx, action, 0, decision)
+	action, err = l.insertActionRow(ctx, tx, action, first{decision: decision})
 	return action, true, err
 }
 
@@ -166,9 +166,16 @@ func insertDecisionRow(
 	return &row, n == 1, err
 }
 
-// insertActionRow inserts the action with the number of its turn, 0 for none, and adds it to the log, with its decision unless that
-// is another's. One that is queued, begun or completed at once is sealed.
-func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, turn int64, decision *decisionRow) (postroom.Action, error) {
+// A first is what the row of an action is written with.
+type first struct {
+	decision *decisionRow
+	turn     int64  // 0: it has none yet
+	undoes   string // the id of the action that it undoes, whose decision it has
+}
+
+// insertActionRow inserts the action and adds it to the log, with its decision unless that is another's. What no person has to
+// approve is sealed.
+func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, f first) (postroom.Action, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
 		if err != nil {
@@ -184,25 +191,22 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	if err != nil {
 		return a, err
 	}
-	entry := l.entryOfAction(&row)
-	seal := ""
-	switch p := (permitRow{actionRow: row, decided: decided{*decision}}); a.State {
-	case postroom.ActionQueued:
-		seal = l.seal(p.sealed(sealGate, ""))
-	case postroom.ActionExecuting:
-		seal = l.seal(p.sealed(sealStarted, a.JobID))
-	case postroom.ActionCompleted:
-		seal = entry.Digest
+	row.Turn, row.Undoes = sql.NullInt64{Int64: f.turn, Valid: f.turn != 0}, f.undoes
+	switch p := (permitRow{actionRow: row, decided: decided{*f.decision}}); a.State {
+	case postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted:
+		row.Seal = sql.NullString{String: l.seal(p.sealed()), Valid: true}
 	}
 	_, err = tx.ExecContext(ctx, insertAction, row.ID, row.AccountID, row.MessageID, row.DecisionID, string(row.Type), row.Parameters,
-		string(row.State), row.Error, row.UndoHint, row.JobID, sql.NullInt64{Int64: turn, Valid: turn != 0}, row.CreatedAt, row.UpdatedAt, row.ExecutedAt, seal)
+		string(row.State), row.Error, row.UndoHint, row.JobID, row.Turn, row.CreatedAt, row.UpdatedAt, row.ExecutedAt, row.Seal)
 	if err != nil {
 		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}
-	if IsUndo(a.Type) { // its decision is that of what it undoes
+	entry := l.entryOfAction(&row)
+	if f.undoes != "" {
 		return a, l.log(ctx, tx, entry)
 	}
-	return a, l.log(ctx, tx, l.entry(auditDecision, decision.AccountID, decision.ID, 1, string(decision.Source), decision.parts()), entry)
+	d := f.decision
+	return a, l.log(ctx, tx, l.entry(auditDecision, d.AccountID, d.ID, 1, string(d.Source), d.parts()), entry)
 }
 
 // newActionRow is the action as it is stored first.

@@ -91,7 +91,7 @@ func (l *Ledger) DeriveKey(ctx context.Context, purpose string) ([]byte, error) 
 // OpenRequestTx returns the request for approval of an action that waits, inside a write transaction, as [Config].Ask sees it. Without
 // one the error is [postroom.ErrNotFound].
 func (l *Ledger) OpenRequestTx(ctx context.Context, tx queue.Tx, actionID string) (Approval, error) {
-	r, err := get[approvalRow, Approval](ctx, tx, selectRequest, actionID)
+	r, err := get[openRow, Approval](ctx, tx, selectRequest, actionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, notFound("open request for approval of action", actionID)
 	}

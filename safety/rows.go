@@ -74,7 +74,10 @@ type actionRow struct {
 	UpdatedAt  dbtime.Time          `db:"action.updated_at"`
 	ExecutedAt dbtime.Time          `db:"action.executed_at"`
 	Rev        int                  `db:"action.rev"`
+	Turn       sql.NullInt64        `db:"action.turn"`
+	Seal       sql.NullString       `db:"action.seal"`
 	ProviderID string               `db:"action.provider_message_id"` // of the decision
+	Undoes     string               `db:"action.undoes"`              // the id of the action that it undoes
 }
 
 func (r *actionRow) value() (postroom.Action, error) {

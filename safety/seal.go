@@ -14,13 +14,11 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A seal is the signature over what was permitted, and by whom: the gate lets an action pass, a person approves it, or a job has
-// started it. Start executes nothing whose seal does not fit the rows as they are then. The one who seals last is named within:
-// a row that is put back to queued cannot be started again by what another job has used up.
+// A seal is the signature over what was permitted, and by whom: the gate lets an action pass, or a person approves it. It binds the
+// action to its decision and its approval; how far the action has come is in the log, whose entries are over the seal as well.
 const (
 	sealGate     = "passed by the gate"
 	sealApproved = "approved by a person"
-	sealStarted  = "started by a job"
 )
 
 // sealVersion begins what is signed over the whole of [permitRow.permitted]: what was signed before it named less, and is no seal.
@@ -29,8 +27,7 @@ const sealVersion = "2."
 // A permitRow is an action with what it goes back to: its decision, and the last approval that was given.
 type permitRow struct {
 	actionRow
-	Seal    sql.NullString `db:"seal"`
-	Started bool           `db:"started"` // once, by the log
+	Last lastEntry `db:"last"`
 	decided
 
 	ApprovalID  string      `db:"approval.id"` // empty: nobody has approved
@@ -73,9 +70,13 @@ func (p *permitRow) permitted(what string) []string {
 	return append(action, p.decided.parts()...)
 }
 
-// sealed are what the seal is over; started is the job, if one has.
-func (p *permitRow) sealed(stage, started string) []string {
-	parts := []string{stage, started, p.ApprovalID, p.Approver, stamp(p.RequestedAt), stamp(p.ExpiresAt), stamp(p.DecidedAt)}
+// sealed are what the seal is over. The blank has once been the job of what was begun.
+func (p *permitRow) sealed() []string {
+	stage := sealGate
+	if p.ApprovalID != "" {
+		stage = sealApproved
+	}
+	parts := []string{stage, "", p.ApprovalID, p.Approver, stamp(p.RequestedAt), stamp(p.ExpiresAt), stamp(p.DecidedAt)}
 	return append(parts, p.permitted("permitted")...)
 }
 
@@ -100,17 +101,6 @@ func (l *Ledger) checkSigned(seal string, parts []string) signed {
 	return l.keys.check(signature, parts)
 }
 
-// stage is how the action must be sealed in its state.
-func (p *permitRow) stage() (stage, started string) {
-	switch {
-	case p.State == postroom.ActionExecuting:
-		return sealStarted, p.JobID
-	case p.ApprovalID != "":
-		return sealApproved, ""
-	}
-	return sealGate, ""
-}
-
 // until is when an approval that was given can no longer be used: as long after the answer as there was for it.
 func (p *permitRow) until() time.Time {
 	return p.DecidedAt.Add(p.ExpiresAt.Sub(p.RequestedAt.Time))
@@ -121,28 +111,26 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 	if !p.Seal.Valid {
 		return signedByAnotherKey
 	}
-	return l.checkSigned(p.Seal.String, p.sealed(p.stage()))
+	return l.checkSigned(p.Seal.String, p.sealed())
 }
 
-// withhold refuses to start an action whose seal does not fit, or whose approval is too old or of somebody who may no longer
-// approve. What was altered has failed, and so has what was begun and can no longer be checked; what can no longer be checked
-// waits for a person again, if the log vouches for what that person is shown. It returns false if nothing is wrong.
+// withhold refuses to start or to go on with an action that is not what the log and its seal say, or whose approval is too old or of
+// somebody who may no longer approve. What was altered, or put back, has failed, and so has what was begun and can no longer be
+// checked; what can no longer be checked waits for a person again, if the log vouches for what that person is shown. It returns false
+// if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
-	fits := l.checkSeal(p)
-	begun := p.State == postroom.ActionExecuting
+	fits, begun := l.vouched(p), p.State == postroom.ActionExecuting
 	whole := true
-	if !begun && fits == signedRight && l.needsLog(p) {
+	if fits == signedRight && l.needsLog(p) {
 		if whole, err = l.whole(ctx, tx, p); err != nil {
 			return a, false, err
 		}
 	}
 	var waits string
 	switch {
-	case fits == signedWrong, !begun && p.Started:
+	case fits == signedWrong, begun && !whole:
 		a, err = l.refuse(ctx, tx, p, notPermitted)
 		return a, true, err
-	case begun && fits == signedRight:
-		return a, false, nil
 	case fits == signedByAnotherKey:
 		proven, err := l.proven(ctx, tx, p)
 		if err != nil || begun || !proven {
@@ -151,6 +139,8 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 		waits = "it was permitted under another key"
 	case !whole:
 		waits = "the log was altered since it was permitted, and does not tell whether it was carried out: look at the message first"
+	case begun:
+		return a, false, nil
 	case p.ApprovalID != "" && l.mayAnswer(p.Approver) != nil:
 		waits = fmt.Sprintf("the approval was given by %s, who may no longer approve", p.Approver)
 	case p.ApprovalID != "" && !queue.Now(tx).Before(p.until()):
@@ -185,56 +175,5 @@ func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason s
 	if err := l.endTurn(ctx, tx, turn); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.finish(ctx, tx, p.ID, change{op: "start", to: postroom.ActionFailed, error: reason})
-}
-
-// proven reports whether the log vouches for the decision, and the action is what was decided: then a person who is asked about
-// it is shown what would be done. It reads the whole log, for what no key of the ledger's has sealed.
-func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (bool, error) {
-	if !p.coherent() {
-		return false, nil
-	}
-	var digests []string
-	if err := dbquery.Select(ctx, q, &digests, selectDecisionDigests, p.DecisionID); err != nil {
-		return false, fmt.Errorf("safety: look for the decision of action %s in the log: %w", p.ID, err)
-	}
-	parts := append([]string{auditDecision}, p.decided.parts()...)
-	return len(digests) == 1 && l.keys.check(digests[0], parts) == signedRight, nil
-}
-
-// suspect reports whether an action that has not ended is not what was permitted, or what a person was asked about.
-func (l *Ledger) suspect(ctx context.Context, tx queue.Tx, p *permitRow) (bool, error) {
-	var fits signed
-	switch p.State {
-	case postroom.ActionQueued, postroom.ActionExecuting:
-		fits = l.checkSeal(p)
-	case postroom.ActionApprovedPending:
-		r, err := openRequest(ctx, tx, p.ID)
-		if err != nil || r == nil {
-			return r == nil, err
-		}
-		fits = l.checkSigned(r.Digest, p.requested(r))
-	default:
-		return false, nil
-	}
-	if fits != signedByAnotherKey {
-		return fits == signedWrong, nil
-	}
-	proven, err := l.proven(ctx, tx, p)
-	return !proven, err
-}
-
-// noteSuspect writes into the log that an action that is about to end is not as it was written: the entry about its end has it as
-// it is then.
-func (l *Ledger) noteSuspect(ctx context.Context, tx queue.Tx, p *permitRow, op string) error {
-	suspect, err := l.suspect(ctx, tx, p)
-	if err != nil || !suspect {
-		return err
-	}
-	return l.logFault(ctx, tx, p, op)
-}
-
-// logFault keeps it in the log that an action was found to be altered, when something was to be done with it.
-func (l *Ledger) logFault(ctx context.Context, tx queue.Tx, p *permitRow, op string) error {
-	return l.log(ctx, tx, l.entry(auditFault, p.AccountID, p.ID, p.Rev, op, p.parts()))
+	return l.finish(ctx, tx, p.ID, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true})
 }

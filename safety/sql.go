@@ -26,7 +26,17 @@ WHERE rule_id <> ''`
   actions.error AS "action.error", actions.undo_hint_json AS "action.undo_hint_json",
   actions.job_id AS "action.job_id", COALESCE(actions.content_sha256, '') AS "action.content_sha256", actions.created_at AS "action.created_at",
   actions.updated_at AS "action.updated_at", actions.executed_at AS "action.executed_at", actions.rev AS "action.rev",
-  (SELECT provider_message_id FROM decisions decided WHERE decided.id = actions.decision_id) AS "action.provider_message_id"`
+  actions.turn AS "action.turn", actions.seal AS "action.seal",
+  (SELECT provider_message_id FROM decisions decided WHERE decided.id = actions.decision_id) AS "action.provider_message_id",
+  COALESCE((SELECT MIN(effect_action_id) FROM action_links WHERE cause_action_id = actions.id AND relation = 'undo_of'), '') AS "action.undoes"`
+
+	// What the log says last about an action, as lastEntry scans it.
+	lastOfAction = `(SELECT lane || ' ' || entry || ' ' || rev || ' ' || digest FROM audit_entries
+    WHERE kind = 'action' AND subject_id = actions.id ORDER BY rev DESC LIMIT 1) AS last`
+
+	// The same of a request for approval.
+	lastOfApproval = `(SELECT lane || ' ' || entry || ' ' || rev || ' ' || digest FROM audit_entries
+    WHERE kind = 'approval' AND subject_id = approvals.id ORDER BY rev DESC LIMIT 1) AS last`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
   approvals.reasons_json AS "approval.reasons_json", approvals.digest AS "approval.digest",
@@ -54,6 +64,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1)`
 
 	selectAction = `
 SELECT ` + actionColumns + `
+FROM actions
+WHERE id = $1`
+
+	selectLogged = `
+SELECT ` + actionColumns + `, ` + lastOfAction + `
 FROM actions
 WHERE id = $1`
 
@@ -85,14 +100,13 @@ RETURNING ` + actionColumns
 
 	// An action with all that its seal is over. Of several approvals the last counts.
 	selectPermit = `
-SELECT ` + actionColumns + `, actions.seal AS seal, ` + decisionColumns + `,
+SELECT ` + actionColumns + `, ` + lastOfAction + `, ` + decisionColumns + `,
   COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
   approvals.requested_at AS "approval.requested_at", approvals.expires_at AS "approval.expires_at",
   approvals.decided_at AS "approval.decided_at",
   COALESCE(safety_switch.stopped, 0) AS stopped, COALESCE(safety_switch.undos, 0) AS undos,
   COALESCE(safety_switch.changed_by, '') AS changed_by, COALESCE(safety_switch.why, '') AS why, safety_switch.changed_at AS changed_at,
-  ` + breakerColumns + `,
-  EXISTS (SELECT 1 FROM audit_entries WHERE subject_id = actions.id AND kind = 'action' AND note = 'executing') AS started
+  ` + breakerColumns + `
 FROM actions
 JOIN decisions ON decisions.id = actions.decision_id
 LEFT JOIN safety_switch ON safety_switch.id = 1
@@ -103,11 +117,6 @@ LEFT JOIN approvals ON approvals.id = (
   WHERE given.action_id = actions.id
     AND given.outcome = 'approved')
 WHERE actions.id = $1`
-
-	setSeal = `
-UPDATE actions
-SET seal = $1
-WHERE id = $2`
 
 	selectKey = `
 SELECT secret
@@ -120,12 +129,17 @@ INSERT INTO safety_keys (id, secret)
 VALUES (1, $1)
 ON CONFLICT (id) DO NOTHING`
 
-	// No row: another action has the turn.
+	// No row: another action has the turn. What the actions say, whose rows are signed, goes before what is written here: one that
+	// executes has the turn, and the numbers go on from theirs.
 	takeTurn = `
 INSERT INTO message_turns (account_id, message_id, turn, action_id)
-VALUES ($1, $2, 1, $3)
+SELECT $1, $2, 1 + COALESCE(MAX(turn), 0), $3
+FROM actions
+WHERE account_id = $1
+  AND message_id = $2
+HAVING COALESCE(MAX(CASE WHEN state = 'executing' AND id <> $3 THEN 1 ELSE 0 END), 0) = 0
 ON CONFLICT (account_id, message_id) DO UPDATE
-SET turn = message_turns.turn + 1,
+SET turn = CASE WHEN excluded.turn > message_turns.turn THEN excluded.turn ELSE message_turns.turn + 1 END,
   action_id = excluded.action_id
 WHERE message_turns.action_id IS NULL
 RETURNING turn`
@@ -139,15 +153,15 @@ WHERE account_id = $1
 
 	selectTurn = `
 SELECT ` + actionColumns + `
-FROM message_turns
-JOIN actions ON actions.id = message_turns.action_id
-WHERE message_turns.account_id = $1
-  AND message_turns.message_id = $2`
+FROM actions
+WHERE account_id = $1
+  AND message_id = $2
+  AND (state = 'executing' OR id = (SELECT action_id FROM message_turns WHERE account_id = $1 AND message_id = $2))
+LIMIT 1`
 
 	selectHistory = `
-SELECT ` + actionColumns + `, COALESCE(action_links.effect_action_id, '') AS undoes, COALESCE(actions.seal, '') AS seal
+SELECT ` + actionColumns + `, ` + lastOfAction + `
 FROM actions
-LEFT JOIN action_links ON action_links.cause_action_id = actions.id AND action_links.relation = 'undo_of'
 WHERE actions.account_id = $1
   AND actions.message_id = $2
   AND actions.state = 'completed'
@@ -217,9 +231,10 @@ WHERE action_links.effect_action_id = $1
 	setContent = `
 UPDATE actions
 SET content_sha256 = $1,
-  updated_at = $2,
+  seal = COALESCE($2, seal),
+  updated_at = $3,
   rev = rev + 1
-WHERE id = $3
+WHERE id = $4
   AND state IN ('queued', 'executing', 'approved_pending')
   AND content_sha256 IS NULL
 RETURNING ` + actionColumns
@@ -235,7 +250,7 @@ WHERE id = $2
 RETURNING ` + approvalColumns
 
 	selectRequest = `
-SELECT ` + approvalColumns + `
+SELECT ` + approvalColumns + `, ` + lastOfApproval + `
 FROM approvals
 WHERE action_id = $1
   AND outcome = 'waiting'`

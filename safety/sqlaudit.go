@@ -35,6 +35,15 @@ WHERE lane = $1
 ORDER BY entry DESC
 LIMIT $3`
 
+	// Of two that have begun at once, each names ends that are right.
+	selectKeyEntry = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE kind = 'key'
+  AND subject_id = $1
+ORDER BY seen, lane
+LIMIT 1`
+
 	countEntries = `
 SELECT COUNT(*)
 FROM audit_entries`
@@ -61,8 +70,8 @@ ORDER BY id
 LIMIT $2`
 
 	// What the log says about a decision, whose entries are found by reading all.
-	selectDecisionDigests = `
-SELECT digest
+	selectDecisionEntries = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
 FROM audit_entries
 WHERE kind = 'decision'
   AND subject_id = $1`

@@ -40,6 +40,8 @@ type change struct {
 	turn  int64  // 0 keeps the action's
 	seal  *string
 	from  postroom.ActionState // empty: any state that to may follow
+
+	altered bool // the row is not what was written; the entry about the change vouches for nothing
 }
 
 // move compares and sets in one statement. If the state does not allow the change it returns a [*StateError].
@@ -70,24 +72,10 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c chang
 	if err != nil {
 		return postroom.Action{}, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
 	}
-	if err := l.moved(ctx, tx, &row); err != nil {
+	if err := l.logAction(ctx, tx, &row, c.altered); err != nil {
 		return postroom.Action{}, err
 	}
 	return row.value()
-}
-
-// moved adds the change to the log, and seals an action that is completed: what is undone later is what was done.
-func (l *Ledger) moved(ctx context.Context, tx queue.Tx, row *actionRow) error {
-	if err := l.keys.load(ctx, tx); err != nil {
-		return err
-	}
-	e := l.entryOfAction(row)
-	if row.State == postroom.ActionCompleted {
-		if _, err := tx.ExecContext(ctx, setSeal, e.Digest, row.ID); err != nil {
-			return fmt.Errorf("safety: complete action %s: %w", row.ID, err)
-		}
-	}
-	return l.log(ctx, tx, e)
 }
 
 // tooLate returns the action in its present state and a [*StateError].
@@ -110,11 +98,11 @@ func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) 
 // a [*StateError]. While another action of the message is executing, the error is a [*postroom.BusyError]. ExecutedAt is set
 // the first time.
 //
-// Start checks the signature over what the gate or a person has permitted, and that the action was not started before. An action
-// that was altered since, or put back as it was, has failed; so has one that another attempt has begun and whose signature is not
-// that of the job, or is of a key that is not known. One whose approval was not used in time, was given under another key, or by
-// somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that state, without
-// an error.
+// Start checks that the action is what the log says last about it, also when it goes on with what another attempt has begun, and the
+// signature over what the gate or a person has permitted. An action that was altered since, or put back as it was, has failed; so has
+// one that was begun and is signed with a key that is not known. One whose approval was not used in time, was given under another
+// key, or by somebody who is no longer an approver, waits for a person again. Start writes that and returns the action in that
+// state, without an error.
 //
 // While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
 // the job that has started the action before, and nothing is written: try again later.
@@ -143,8 +131,7 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	if err != nil {
 		return a, err
 	}
-	seal := l.seal(p.sealed(sealStarted, jobID))
-	started, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn, seal: &seal})
+	started, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn})
 	if err != nil {
 		return started, errors.Join(err, l.endTurn(ctx, tx, a))
 	}
@@ -184,9 +171,11 @@ func same(a, checked postroom.Action) bool {
 		a.ContentSHA256 == checked.ContentSHA256 && sameJSON(a.Parameters, checked.Parameters)
 }
 
-// Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone.
+// Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone. One that
+// was altered in the database since it was started is completed, for its job has done what was started; the log keeps that it was altered,
+// and nothing is undone by it.
 func (l *Ledger) Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error {
-	a, err := l.finish(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
+	a, err := l.endNoted(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: &hint})
 	if err != nil || !IsUndo(a.Type) {
 		return err
 	}
@@ -217,20 +206,32 @@ func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason strin
 }
 
 func (l *Ledger) end(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
+	a, err := l.endNoted(ctx, tx, actionID, c)
+	if err != nil || !IsUndo(a.Type) {
+		return a, err
+	}
+	return a, l.voidLinks(ctx, tx, voidUndoLink, a.AccountID, actionID)
+}
+
+// endNoted is finish for an action that may have been altered, which the log keeps.
+func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
+	asStarted, err := l.asStarted(ctx, tx, actionID)
+	if err != nil {
+		return postroom.Action{}, err
+	}
+	if asStarted {
+		return l.finish(ctx, tx, actionID, c)
+	}
 	p, err := l.permit(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	if CanFollow(p.State, c.to) {
-		if err := l.noteSuspect(ctx, tx, p, c.op); err != nil {
+		if c.altered, err = l.noteSuspect(ctx, tx, p, c.op); err != nil {
 			return postroom.Action{}, err
 		}
 	}
-	a, err := l.finish(ctx, tx, actionID, c)
-	if err != nil || !IsUndo(a.Type) {
-		return a, err
-	}
-	return a, l.voidLinks(ctx, tx, voidUndoLink, a.AccountID, actionID)
+	return l.finish(ctx, tx, actionID, c)
 }
 
 // finish moves an action to a final state, and ends its turn if it had one.

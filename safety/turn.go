@@ -57,8 +57,7 @@ type Past struct {
 
 type pastRow struct {
 	actionRow
-	Undoes string `db:"undoes"`
-	Seal   string `db:"seal"` // over what it has done
+	Last lastEntry `db:"last"`
 }
 
 func (r *pastRow) value() (p Past, err error) {
@@ -79,7 +78,7 @@ func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Pa
 	}
 	history := make([]Past, len(rows))
 	for i := range rows {
-		if err == nil && !l.isDone(&rows[i].actionRow, rows[i].Seal) {
+		if err == nil && l.asLogged(&rows[i].actionRow, &rows[i].Last) != signedRight {
 			err = fmt.Errorf("%w: action %s", ErrAltered, rows[i].ID)
 		}
 		if err == nil {
@@ -90,9 +89,4 @@ func (l *Ledger) History(ctx context.Context, accountID, messageID string) ([]Pa
 		return nil, fmt.Errorf("safety: read the history of message %s: %w", messageID, err)
 	}
 	return history, nil
-}
-
-// isDone reports whether a completed action is sealed with what it has done.
-func (l *Ledger) isDone(r *actionRow, seal string) bool {
-	return l.keys.check(seal, append([]string{auditAction}, r.parts()...)) == signedRight
 }

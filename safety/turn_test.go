@@ -124,3 +124,24 @@ func TestAnUndoIsUndone(t *testing.T) {
 		require.Len(t, redone, 2)
 	})
 }
+
+// TestAFreedTurnIsTaken by the action that executes, whatever the table of turns says.
+func TestAFreedTurnIsTaken(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, nil)
+		for _, free := range []string{`UPDATE message_turns SET action_id = NULL`, `DELETE FROM message_turns`} {
+			two := d.several(2)
+			_, err := d.start(two[0].ID, "job-1")
+			require.NoError(t, err)
+			d.exec(free)
+			_, err = d.start(two[1].ID, "job-2")
+			var busy *postroom.BusyError
+			require.ErrorAs(t, err, &busy, free)
+			require.Equal(t, two[0].ID, busy.ActionID)
+			require.NoError(t, d.complete(two[0].ID, postroom.UndoHint{}))
+			a, err := d.start(two[1].ID, "job-2")
+			require.NoError(t, err)
+			require.Equal(t, postroom.ActionExecuting, a.State)
+		}
+	})
+}

@@ -68,7 +68,7 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	if original.State != postroom.ActionCompleted {
 		return postroom.Action{}, &StateError{Op: "undo", ActionID: originalID, State: original.State, JobID: original.JobID}
 	}
-	if !l.isDone(&p.actionRow, p.Seal.String) {
+	if l.vouched(p) != signedRight {
 		return postroom.Action{}, fmt.Errorf("safety: undo action %s: %w: what it has done is not what its row says, or was signed with a key that is not known", originalID, ErrAltered)
 	}
 	live, err := l.LiveUndoTx(ctx, tx, originalID)
@@ -89,7 +89,7 @@ func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.A
 	if err != nil || p.State != postroom.ActionExecuting {
 		return err
 	}
-	if l.checkSeal(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID {
+	if l.vouched(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID {
 		return fmt.Errorf("safety: go on with the undo of action %s: %w", original.ID, ErrAltered)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, orig
 	if err := l.log(ctx, tx, l.entryOfLink(original.AccountID, &link)); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.insertActionRow(ctx, tx, undo, turn, &p.decisionRow)
+	return l.insertActionRow(ctx, tx, undo, first{decision: &p.decisionRow, turn: turn, undoes: original.ID})
 }
 
 // checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.

@@ -1,0 +1,125 @@
+package safety
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A key from before checks what it has signed until another took its place, and nothing later. The first entry of a new key is about
+// itself: it names the ends that all chains had then. What has the old key can rewrite what is before them, but not so that the
+// chains still lead to these ends.
+
+// ends are where the chains ended when a key began to sign.
+type ends map[int]AuditHead
+
+// covers reports whether an entry is from before the ends.
+func (s ends) covers(lane int, entry int64) bool { return entry <= s[lane].Entries }
+
+// contradict reports whether an entry is one of the ends, and another one than was named.
+func (s ends) contradict(lane int, entry int64, mac string) bool {
+	return entry == s[lane].Entries && mac != s[lane].MAC
+}
+
+// keyOf is the id of the key of a signature; empty for none.
+func keyOf(signature string) string {
+	id, _, _ := strings.Cut(signature, ":")
+	return id
+}
+
+// checkAt is check for a signature in an entry of the log: one of a key from before must be from before.
+func (k *keyring) checkAt(lane int, entry int64, signature string, parts []string) signed {
+	fits := k.check(signature, parts)
+	if before := k.before.Load(); fits == signedRight && before != nil && keyOf(signature) != k.id && !before.covers(lane, entry) {
+		return signedWrong
+	}
+	return fits
+}
+
+// checkEntry is checkAt for the signature over an entry and the one before it.
+func (k *keyring) checkEntry(e *AuditEntry, before string) signed {
+	if named := k.before.Load(); named != nil && named.contradict(e.Lane, e.Entry, e.MAC) {
+		return signedWrong
+	}
+	return k.checkAt(e.Lane, e.Entry, e.MAC, e.signedParts(before))
+}
+
+// loadEnds reads where the key began, if there are keys from before. Until it has signed anything, those check everything.
+func (k *keyring) loadEnds(ctx context.Context, q dbquery.Querier) error {
+	if len(k.old) == 0 || k.before.Load() != nil {
+		return nil
+	}
+	begin, err := k.begin(ctx, q)
+	if err != nil {
+		return fmt.Errorf("safety: read where the key began to sign: %w", err)
+	}
+	if begin != nil {
+		k.before.Store(&begin)
+	}
+	return nil
+}
+
+// begin returns where the key began to sign. It is nil if the key has signed nothing, and empty if it has and does not say where it
+// began: it is the first, or the entry was removed.
+func (k *keyring) begin(ctx context.Context, q dbquery.Querier) (ends, error) {
+	var entry AuditEntry
+	err := dbquery.Get(ctx, q, &entry, selectKeyEntry, k.id)
+	switch {
+	case err == nil && k.check(entry.Digest, []string{auditKey, k.id, entry.Note}) == signedRight && keyOf(entry.Digest) == k.id:
+		return parseEnds(entry.Note)
+	case err == nil:
+		return ends{}, nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return nil, err
+	}
+	var lanes []laneRow
+	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
+		return nil, err
+	}
+	for i := range lanes {
+		if keyOf(lanes[i].MAC) == k.id {
+			return ends{}, nil
+		}
+	}
+	return nil, nil
+}
+
+func parseEnds(note string) (ends, error) {
+	s := ends{}
+	for text := range strings.FieldsSeq(note) {
+		h, err := ParseAuditHead(text)
+		if err != nil {
+			return nil, err
+		}
+		s[h.Lane] = h
+	}
+	return s, nil
+}
+
+// beginKey returns the entry with which a key begins to sign where another has signed before; false if it has begun, or is the first.
+func (l *Ledger) beginKey(ctx context.Context, tx queue.Tx, lane *laneRow) (e AuditEntry, begins bool, err error) {
+	if keyOf(lane.MAC) == l.keys.id || lane.Seen == 0 {
+		return e, false, nil
+	}
+	if begun, err := l.keys.begin(ctx, tx); begun != nil || err != nil {
+		return e, false, err
+	}
+	var lanes []laneRow
+	if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
+		return e, false, err
+	}
+	var heads []string
+	for i := range lanes {
+		if lanes[i].Entries > 0 {
+			heads = append(heads, lanes[i].String())
+		}
+	}
+	note := strings.Join(heads, " ")
+	e = l.entry(auditKey, "", l.keys.id, 1, note, []string{l.keys.id, note})
+	return e, true, nil
+}
