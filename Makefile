@@ -27,8 +27,9 @@ race: ## run all tests under the race detector
 	@go test -race ./...; status=$$?; $(untested); exit $$status
 
 .PHONY: soak
-soak: ## kill 500 processes at work on each engine, and the workers of 10,000 messages: long, and a PostgreSQL server
+soak: ## kill 500 processes at work on each engine, and the workers of 10,000 messages, with many seeds: long, and a PostgreSQL server
 	POSTROOM_TEST_KILLS=500 go test -count=1 -v -timeout 30m -run '^TestKilledProcesses' ./queue/sqlite ./queue/postgres
+	POSTROOM_TEST_SEEDS=50 go test -count=1 -timeout 1h -run 'TestEverythingOnce|TestWhatIsUndone' ./internal/chaos
 	POSTROOM_TEST_CHAOS=10000 go test -count=1 -v -timeout 3h ./internal/chaos
 
 .PHONY: lint

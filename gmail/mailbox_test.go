@@ -234,3 +234,43 @@ func TestClientOfAnotherUserAndWithLimits(t *testing.T) {
 	require.ErrorContains(t, err, "gmail: get profile: rate limited: not asked: Gmail has told us to wait")
 	require.Len(t, w.server.Calls(), calls, "and so it is left in peace")
 }
+
+func TestMailboxCopies(t *testing.T) {
+	w := newWorld(t)
+	id, _ := w.known("INBOX", "UNREAD")
+	gone, providerID := w.known("INBOX")
+	err := w.store.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := w.store.markDeleted(ctx, tx, w.account, providerID)
+		return err
+	})
+	require.NoError(t, err)
+	calls := len(w.server.Calls())
+	copies, err := w.mailbox().Copies(t.Context(), w.account, []string{id, gone, "unknown"})
+	require.NoError(t, err)
+	require.Equal(t, map[string]postroom.Image{id: postroom.NewImage([]string{"INBOX", "UNREAD"})}, copies)
+	require.Len(t, w.server.Calls(), calls, "Gmail is not asked")
+}
+
+// TestMailboxMissingLabels: before the labels were read, none is known to be missing.
+func TestMailboxMissingLabels(t *testing.T) {
+	w := newWorld(t)
+	asked := []string{"STARRED", "Label_1", "Label_9"}
+	save := func(ids ...string) {
+		require.NoError(t, w.store.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+			for _, id := range ids {
+				err = errors.Join(err, w.store.SaveLabel(ctx, tx, w.account, postroom.Label{ID: id, Name: id, Type: postroom.LabelUser}))
+			}
+			return err
+		}))
+	}
+	for _, step := range []struct{ stored, missing []string }{
+		{nil, nil},
+		{[]string{"Label_1"}, nil},
+		{[]string{"INBOX", "STARRED"}, []string{"Label_9"}},
+	} {
+		save(step.stored...)
+		missing, err := w.mailbox().MissingLabels(t.Context(), w.account, asked)
+		require.NoError(t, err)
+		require.Equal(t, step.missing, missing)
+	}
+}

@@ -44,12 +44,8 @@ func (s *Store) providerID(ctx context.Context, accountID, messageID string) (st
 func (s *Store) notStored(ctx context.Context, tx queue.Tx, accountID string, ids []string) ([]string, error) {
 	stored := make(map[string]bool)
 	for chunk := range slices.Chunk(ids, bulk) {
-		args := []any{accountID}
-		for _, id := range chunk {
-			args = append(args, id)
-		}
 		var found []string
-		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+places(2, len(chunk)), args...); err != nil {
+		if err := dbquery.Select(ctx, tx, &found, sqlStoredIDs+places(2, len(chunk)), idArgs(accountID, chunk)...); err != nil {
 			return nil, fmt.Errorf("gmail: messages that are stored: %w", err)
 		}
 		for _, id := range found {

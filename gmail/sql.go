@@ -172,6 +172,11 @@ SELECT provider_message_id
 FROM messages
 WHERE account_id = $1 AND deleted_at IS NULL AND provider_message_id IN `
 
+	sqlCopies = `
+SELECT id, labels_json
+FROM messages
+WHERE account_id = $1 AND deleted_at IS NULL AND id IN `
+
 	// The index messages_sender has what is compared.
 	sqlSenderSeen = `
 SELECT id
@@ -248,6 +253,7 @@ UPDATE labels
 SET description = $1, available = $2, updated_at = $3
 WHERE account_id = $4 AND id = $5`
 
+	sqlKnownLabels = `SELECT id FROM labels WHERE account_id = $1 AND id IN `
 	sqlDeleteLabel = `DELETE FROM labels WHERE account_id = $1 AND id = $2`
 
 	labelColumns = `

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -31,41 +32,25 @@ const batchSize = 100
 // calling it again goes on.
 func (u *Undoer) RequestAll(ctx context.Context, f safety.Filter, all bool) (Batch, error) {
 	b := Batch{Refused: make(map[string]error)}
-	err := u.each(ctx, f, all, func(entries []safety.Entry) error {
-		return u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			for _, e := range entries {
-				if err := b.note(e.Action.ID, u.tryRequest(ctx, tx, e.Action.ID)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-	return b, err
-}
-
-func (u *Undoer) tryRequest(ctx context.Context, tx queue.Tx, actionID string) error {
-	_, err := u.RequestTx(ctx, tx, actionID)
-	return err
-}
-
-// PlanAll returns what [Undoer.RequestAll] would request. It changes nothing and does not ask the mailbox; [Undoer.Plan] says
-// what becomes of one message.
-func (u *Undoer) PlanAll(ctx context.Context, f safety.Filter, all bool) (Batch, error) {
-	b := Batch{Refused: make(map[string]error)}
-	err := u.each(ctx, f, all, func(entries []safety.Entry) error {
-		for _, e := range entries {
-			live, err := u.ledger.LiveUndo(ctx, e.Action.ID)
-			if err != nil {
-				return err
-			}
-			if err := b.note(e.Action.ID, u.mayUndo(ctx, e.Action, live)); err != nil {
-				return err
-			}
+	for actions, err := range u.pages(ctx, f, all) {
+		if err == nil {
+			err = u.queue.DB().Write(ctx, func(ctx context.Context, tx queue.Tx) error { return u.requestPage(ctx, tx, actions, &b) })
 		}
-		return nil
-	})
-	return b, err
+		if err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+func (u *Undoer) requestPage(ctx context.Context, tx queue.Tx, actions []postroom.Action, b *Batch) error {
+	for _, a := range actions {
+		_, err := u.RequestTx(ctx, tx, a.ID)
+		if err := b.note(a.ID, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // note sorts an action by the answer to its request, and returns errors that are no refusals.
@@ -82,34 +67,42 @@ func (b *Batch) note(actionID string, err error) error {
 	return nil
 }
 
-// each calls fn for the completed actions that the filter selects, undos excluded, by batches, newest first.
-func (u *Undoer) each(ctx context.Context, f safety.Filter, all bool, fn func(entries []safety.Entry) error) error {
-	if f.Before != "" || f.Limit != 0 || len(f.States) > 0 {
-		return errors.New("undo: the Before, Limit and States of the filter must be zero: all completed actions that it selects are meant")
-	}
-	if f.SelectsAll() && !all {
-		return errors.New("undo: the filter is empty; say that all is meant to undo every action there is")
-	}
-	f.States, f.Limit = []postroom.ActionState{postroom.ActionCompleted}, batchSize
-	for {
-		entries, err := u.ledger.Actions(ctx, f)
-		if err != nil {
-			return fmt.Errorf("undo: find the actions: %w", err)
+// pages yields the completed actions that the filter selects, undos excluded, by batches, newest first.
+func (u *Undoer) pages(ctx context.Context, f safety.Filter, all bool) iter.Seq2[[]postroom.Action, error] {
+	return func(yield func([]postroom.Action, error) bool) {
+		if err := checkFilter(f, all); err != nil {
+			yield(nil, err)
+			return
 		}
-		if len(entries) == 0 {
-			return nil
-		}
-		f.Before = entries[len(entries)-1].Action.ID
-		if err := fn(withoutUndos(entries)); err != nil {
-			return err
+		f.States, f.Limit = []postroom.ActionState{postroom.ActionCompleted}, batchSize
+		for {
+			entries, err := u.ledger.Actions(ctx, f)
+			if err != nil {
+				yield(nil, fmt.Errorf("undo: find the actions: %w", err))
+				return
+			}
+			if len(entries) > 0 && !yield(withoutUndos(entries), nil) || len(entries) < batchSize {
+				return
+			}
+			f.Before = entries[len(entries)-1].Action.ID
 		}
 	}
 }
 
-func withoutUndos(entries []safety.Entry) (actions []safety.Entry) {
+func checkFilter(f safety.Filter, all bool) error {
+	switch {
+	case f.Before != "" || f.Limit != 0 || len(f.States) > 0:
+		return errors.New("undo: the Before, Limit and States of the filter must be zero: all completed actions that it selects are meant")
+	case f.SelectsAll() && !all:
+		return errors.New("undo: the filter is empty; say that all is meant to undo every action there is")
+	}
+	return nil
+}
+
+func withoutUndos(entries []safety.Entry) (actions []postroom.Action) {
 	for _, e := range entries {
 		if !safety.IsUndo(e.Action.Type) {
-			actions = append(actions, e)
+			actions = append(actions, e.Action)
 		}
 	}
 	return actions

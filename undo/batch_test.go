@@ -1,6 +1,7 @@
 package undo_test
 
 import (
+	"iter"
 	"testing"
 	"time"
 
@@ -23,16 +24,23 @@ func TestUndoOfMany(t *testing.T) {
 		h.record(postroom.Archive) // is not completed
 
 		byRule := safety.Filter{Rule: "rule-1", Since: time.Now().Add(-time.Hour)}
-		planned, err := h.undoer.PlanAll(t.Context(), byRule, false)
-		require.NoError(t, err)
-		require.Equal(t, ids[1:], planned.Requested)
-		require.Len(t, planned.Refused, 1)
-		require.ErrorIs(t, planned.Refused[deleted.ID], undo.ErrIrreversible)
+		var planned []string
+		for _, p := range collect(t, h.undoer.PlanAll(t.Context(), byRule, false)) {
+			if p.Action.ID == deleted.ID {
+				require.Equal(t, undo.EndingRefused, p.Ending)
+				require.ErrorIs(t, p.Err, undo.ErrIrreversible)
+				continue
+			}
+			planned = append(planned, p.Action.ID)
+			require.Equal(t, undo.EndingRestored, p.Ending)
+			require.Equal(t, []string{"INBOX"}, p.Report.Restored.Add)
+		}
+		require.Equal(t, ids[1:], planned)
 		require.Empty(t, h.undos(ids[1]), "a plan writes nothing")
 
 		requested, err := h.undoer.RequestAll(t.Context(), byRule, false)
 		require.NoError(t, err)
-		require.Equal(t, planned.Requested, requested.Requested)
+		require.Equal(t, planned, requested.Requested)
 		require.Len(t, requested.Refused, 1)
 		h.run()
 		for _, id := range ids {
@@ -56,8 +64,11 @@ func TestWhatSelectsNothingIsRefused(t *testing.T) {
 		} {
 			_, err := h.undoer.RequestAll(t.Context(), f, false)
 			require.ErrorContains(t, err, want)
-			_, err = h.undoer.PlanAll(t.Context(), f, false)
-			require.ErrorContains(t, err, want)
+			for _, list := range []iter.Seq2[undo.Result, error]{h.undoer.PlanAll(t.Context(), f, false), h.undoer.ReportAll(t.Context(), f, false)} {
+				for _, err := range list {
+					require.ErrorContains(t, err, want)
+				}
+			}
 		}
 		for _, f := range []safety.Filter{
 			{Rule: "another"}, {Sources: []postroom.Source{postroom.SourceModel}}, {Until: time.Now().Add(-time.Hour)}, {Sender: "a@example.com"},

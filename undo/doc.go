@@ -20,7 +20,8 @@
 //
 // [Undoer.Request] is the one way to request an undo, for a command line, a page and a program alike: it refuses what cannot
 // be undone before it writes anything, and enqueues the [JobAction]. [Undoer.Plan] shows beforehand what the job would do,
-// [Undoer.Report] afterwards what it has done. [Undoer.RequestAll] requests the undo of all actions that a filter selects.
+// [Undoer.Report] afterwards what it has done. [Undoer.RequestAll] requests the undo of all actions that a filter selects;
+// [Undoer.PlanAll] and [Undoer.ReportAll] say the same of each of them, and why one cannot be undone: see [Result].
 //
 // An undo is undone like any other action, which puts the layer back. Then the action can be undone again.
 //

@@ -22,10 +22,26 @@ func (u *Undoer) failed(ctx context.Context, w *queue.Work[ActionPayload], undoI
 		return cause
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return u.ledger.Fail(ctx, tx, undoID, cause.Error())
+		return u.ledger.Fail(ctx, tx, undoID, reasonOf(cause))
 	})
 	if errors.Is(err, safety.ErrState) {
 		err = nil // it has ended before
 	}
 	return errors.Join(cause, err)
+}
+
+// reasonOf returns the reason that is stored with a failed undo. That a message is gone is said alike of all; the job has the details.
+func reasonOf(cause error) string {
+	if errors.Is(cause, postroom.ErrMessageGone) {
+		return postroom.ErrMessageGone.Error()
+	}
+	return cause.Error()
+}
+
+// failureOf returns the error with a stored reason.
+func failureOf(undo postroom.Action) error {
+	if undo.Error == postroom.ErrMessageGone.Error() {
+		return postroom.ErrMessageGone
+	}
+	return errors.New(undo.Error)
 }

@@ -38,8 +38,11 @@ func newHouse(t *testing.T) *house { return newHouseOf(t, nil) }
 
 // newHouseOf is newHouse with kinds of actions of the host's own.
 func newHouseOf(t *testing.T, kinds *postroom.Kinds) *house {
+	return newHouseIn(t, dbtest.SQLite(t), kinds)
+}
+
+func newHouseIn(t *testing.T, db queue.DB, kinds *postroom.Kinds) *house {
 	h := &house{T: t, server: gmailtest.NewServer(t)}
-	db := dbtest.SQLite(t)
 	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, safety.Migrate} {
 		require.NoError(t, migrate(t.Context(), db))
 	}
@@ -78,8 +81,10 @@ func newHouseOf(t *testing.T, kinds *postroom.Kinds) *house {
 }
 
 // run works until no job is left.
-func (h *house) run() {
-	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Exclusive: true})
+func (h *house) run() { h.runWith(8) }
+
+func (h *house) runWith(workers int) {
+	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{Exclusive: true, Workers: workers})
 	require.NoError(h, err)
 	require.NoError(h, gmail.Register(d, h.gmail))
 	require.NoError(h, undo.Register(d, h.undo))
@@ -107,9 +112,13 @@ func (h *house) labels(providerID string) []string {
 }
 
 func (h *house) decide(msg *postroom.Message, action postroom.ActionType, label string) (actionID string) {
+	return h.decideBy("rule-1", msg, action, label)
+}
+
+func (h *house) decideBy(rule string, msg *postroom.Message, action postroom.ActionType, label string) (actionID string) {
 	require.NoError(h, h.queue.DB().Write(h.Context(), func(ctx context.Context, tx queue.Tx) error {
 		d := postroom.Decision{
-			Action: action, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, RuleID: "rule-1",
+			Action: action, Confidence: 1, Rationale: "test", Source: postroom.SourceDeterministic, RuleID: rule,
 			Key: uuid.NewString(),
 		}
 		switch {

@@ -137,10 +137,8 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	image := func(ctx context.Context) (postroom.Image, error) {
 		return u.mailbox.Image(ctx, original.AccountID, original.MessageID)
 	}
-	if known, ok := u.mailbox.(Identifier); ok {
-		if err := known.Identify(ctx, original); err != nil {
-			return err
-		}
+	if err := u.identify(ctx, original); err != nil {
+		return err
 	}
 	store, err := u.mailbox.Follow(ctx, original.AccountID, original.MessageID)
 	if err != nil {
@@ -177,6 +175,13 @@ func (u *Undoer) restore(ctx context.Context, w *queue.Work[ActionPayload], orig
 	return u.finish(ctx, w, original, undo, report, hint, func(ctx context.Context, tx queue.Tx) error {
 		return store(ctx, tx, report.Restored, now)
 	})
+}
+
+func (u *Undoer) identify(ctx context.Context, original postroom.Action) error {
+	if known, ok := u.mailbox.(Identifier); ok {
+		return known.Identify(ctx, original)
+	}
+	return nil
 }
 
 // hintOf returns the hint of an undo: the original is its inverse. The undo of an undo has none.

@@ -2,7 +2,6 @@ package undo
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// The reasons for refusing an undo; test for them with errors.Is. Each wraps [ErrRefused]. An unknown action is
+// The reasons for refusing an undo; test for them with errors.Is. Each comes in a [*RefusedError]. An unknown action is
 // [postroom.ErrNotFound].
 var (
 	// ErrRefused reports that the action is not undone, for one of the reasons below, and that nothing was written.
@@ -32,6 +31,9 @@ var (
 	// [safety.UndoneError].
 	ErrAlreadyUndone = safety.ErrAlreadyUndone
 )
+
+// ErrLabelGone reports that a label that an undo restores is no longer in the mailbox.
+var ErrLabelGone = errors.New("the mailbox no longer has the label")
 
 // ErrNotUndone reports that there is no report because the action has not been undone.
 var ErrNotUndone = errors.New("the action has not been taken back")
@@ -164,11 +166,16 @@ func (u *Undoer) plan(ctx context.Context, original postroom.Action, now postroo
 	if err != nil {
 		return Report{}, err
 	}
+	return u.planIn(ctx, past, original.ID, now)
+}
+
+// planIn is plan for a message with this past.
+func (u *Undoer) planIn(ctx context.Context, past []safety.Past, actionID string, now postroom.Image) (Report, error) {
 	ended, err := u.endedByThemselves(ctx, past, now)
 	if err != nil {
 		return Report{}, err
 	}
-	return replay(past, ended).plan(original.ID, now), nil
+	return replay(past, ended).plan(actionID, now), nil
 }
 
 // Report returns what the undo of an action has changed. If the action has not been undone, the error is [ErrNotUndone], with
@@ -192,15 +199,7 @@ func (u *Undoer) Report(ctx context.Context, originalID string) (Report, error) 
 	if live == nil || live.State != postroom.ActionCompleted {
 		return Report{}, fmt.Errorf("undo: action %s: %w: %s", originalID, ErrNotUndone, describe(latest))
 	}
-	var report Report
-	stored, err := u.ledger.Report(ctx, latest.ID)
-	if err == nil {
-		err = json.Unmarshal(stored, &report)
-	}
-	if err != nil {
-		return report, fmt.Errorf("undo: read the report of action %s: %w", latest.ID, err)
-	}
-	return report, nil
+	return u.storedReport(ctx, latest.ID)
 }
 
 func describe(undo postroom.Action) string {
@@ -238,7 +237,7 @@ func (u *Undoer) check(original postroom.Action, live *postroom.Action) error {
 }
 
 func refused(original postroom.Action, reason error) error {
-	return fmt.Errorf("%w: action %s (%s): %w", ErrRefused, original.ID, original.Type, reason)
+	return &RefusedError{ActionID: original.ID, Type: original.Type, Reason: reason}
 }
 
 func checkState(original postroom.Action, live *postroom.Action) error {
@@ -254,7 +253,7 @@ func checkState(original postroom.Action, live *postroom.Action) error {
 	case !hint.Undoable():
 		return refuse(ErrNoHint)
 	case live != nil && live.State == postroom.ActionCompleted:
-		return fmt.Errorf("%w: %w", ErrRefused, &safety.UndoneError{OriginalID: original.ID, Undo: *live})
+		return refuse(&safety.UndoneError{OriginalID: original.ID, Undo: *live})
 	}
 	return nil
 }

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
@@ -14,11 +18,12 @@ import (
 
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "explain MESSAGE",
+		Use:   "explain ID",
 		Short: "Tell why something was done with a message, or nothing",
 		Long: "Tell why something was done with a message, or nothing: what each rule makes of it now and which condition fails on what,\n" +
-			"what a model was asked and answered, what the gate said, what was done, and how it is taken back. The id is Gmail's, as\n" +
-			"'postroomd mail list' has it, or ours. It asks no model and changes nothing.",
+			"what a model was asked and answered, what the gate said, what was done, and how it is taken back. The id is the message's,\n" +
+			"Gmail's as 'postroomd mail list' has it or ours, or that of an action, as 'postroomd actions' has it. It asks no model and\n" +
+			"changes nothing.",
 		Args: cobra.ExactArgs(1),
 	}
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
@@ -26,11 +31,7 @@ func explainCommand() *cobra.Command {
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
-			account, err := h.mailbox(ctx, *address)
-			if err != nil {
-				return err
-			}
-			m, err := h.message(ctx, account, args[0])
+			m, err := h.explained(ctx, cmd.ErrOrStderr(), *address, args[0])
 			if err != nil {
 				return err
 			}
@@ -47,6 +48,50 @@ func explainCommand() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// explained finds the message that is meant: by its own id, or by that of one of its actions, which is said.
+func (h *host) explained(ctx context.Context, said io.Writer, address, id string) (*postroom.Message, error) {
+	account, err := h.mailbox(ctx, address)
+	var m *postroom.Message
+	if err == nil {
+		m, err = h.message(ctx, account, id)
+	}
+	if _, ok := errors.AsType[usageError](err); !ok || address != "" && account.ID == "" {
+		return m, err
+	}
+	actionID, none := h.ledger.Resolve(ctx, id)
+	switch {
+	case errors.Is(none, postroom.ErrNotFound) && account.ID != "":
+		return nil, usage("%s has no message %s, and no action of its messages has that id; see 'postroomd mail list' and 'postroomd actions'", account.Email, id)
+	case errors.Is(none, postroom.ErrNotFound):
+		return nil, err // name the mailbox
+	case errors.Is(none, safety.ErrAmbiguous):
+		return nil, usage("%w; 'postroomd actions' lists the actions", none)
+	case none != nil:
+		return nil, none
+	}
+	return h.messageOfAction(ctx, said, account, actionID)
+}
+
+// messageOfAction returns the message of an action in the mailbox, or in any if none was named.
+func (h *host) messageOfAction(ctx context.Context, said io.Writer, account gmail.Account, actionID string) (*postroom.Message, error) {
+	a, err := h.ledger.Action(ctx, actionID)
+	if err != nil {
+		return nil, err
+	}
+	if account.ID != "" && account.ID != a.AccountID {
+		return nil, usage("%s is an action of another mailbox than %s", actionID, account.Email)
+	}
+	m, err := h.mail.Message(ctx, a.AccountID, a.MessageID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return nil, usage("%s is an action whose message %s is no longer stored", actionID, a.MessageID)
+	case err != nil:
+		return nil, err
+	}
+	_, err = fmt.Fprintf(said, "action %s is of message %s\n", actionID, m.ProviderID)
+	return m, err
 }
 
 // An explanation is what explain prints as JSON.

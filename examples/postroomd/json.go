@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 
@@ -148,3 +149,39 @@ type findingView struct {
 }
 
 func viewFinding(f queueadmin.Finding) findingView { return findingView(f) }
+
+// A jsonList prints an object with a list that is too long to be kept.
+type jsonList struct {
+	w    io.Writer
+	name string
+	n    int
+}
+
+func (l *jsonList) add(item any) error {
+	if l.n == 0 {
+		if _, err := fmt.Fprintf(l.w, "{\n  %q: [\n", l.name); err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(item, "    ", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(l.w, "%s    %s", unless(l.n == 0, ",\n"), text)
+	l.n++
+	return err
+}
+
+// end ends the list and the object, which has another value.
+func (l *jsonList) end(name string, value any) error {
+	text, err := json.MarshalIndent(value, "  ", "  ")
+	if err != nil {
+		return err
+	}
+	begin := "\n  ],\n"
+	if l.n == 0 {
+		begin = fmt.Sprintf("{\n  %q: [],\n", l.name)
+	}
+	_, err = fmt.Fprintf(l.w, "%s  %q: %s\n}\n", begin, name, text)
+	return err
+}

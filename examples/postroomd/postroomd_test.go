@@ -418,3 +418,29 @@ func TestApprovalsAreSigned(t *testing.T) {
 	r = postroomd(t, "approvals", "renew", waiting[0], "--data", dir)
 	require.Equal(t, exitUsage, r.status)
 }
+
+// The id of an action, as 'actions' lists it, explains the message that it is of.
+func TestAnActionIsExplainedByItsMessage(t *testing.T) {
+	m := newTeatime(t, "{action: archive}", "", letterNamed(1), letterNamed(2))
+	runOnce(t, m.where...)
+	for _, a := range m.actions() {
+		for _, id := range []string{a.ID, a.ID[:len(a.ID)-1]} {
+			var x explanation
+			r := m.postroomd("explain", id, "--json")
+			require.Equal(t, 0, r.status, r.stderr)
+			require.NoError(t, json.Unmarshal([]byte(r.stdout), &x), r.stdout)
+			require.Equal(t, a.Subject, x.Message.Subject)
+			require.Equal(t, a.ID, x.Decisions[0].Actions[0].ID)
+			require.Contains(t, r.stderr, "action "+a.ID+" is of message "+x.Message.ID)
+		}
+	}
+	r := m.postroomd("explain", "01")
+	require.Equal(t, exitUsage, r.status, r.stdout)
+	require.Contains(t, r.stderr, "'postroomd actions' lists the actions", "it is the beginning of several ids")
+	r = m.postroomd("explain", "oolong")
+	require.Equal(t, exitUsage, r.status, r.stdout)
+	require.Contains(t, r.stderr, "has no message oolong, and no action of its messages has that id")
+	r = m.postroomd("explain", m.actions()[0].ID, "--mailbox", "nobody@example.com")
+	require.Equal(t, exitUsage, r.status, r.stdout)
+	require.Contains(t, r.stderr, "there is no mailbox nobody@example.com here")
+}

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
-// golden compares what a person reads, at two widths, to the letter.
+// goldenReport compares what a person reads, at two widths, to the letter.
 func goldenReport(t *testing.T, name string, write func(r *report)) {
 	t.Helper()
 	var all strings.Builder
@@ -29,13 +29,19 @@ func goldenReport(t *testing.T, name string, write func(r *report)) {
 		require.LessOrEqual(t, widest(out.String()), width)
 		all.WriteString(out.String() + strings.Repeat("=", width) + "\n")
 	}
+	golden(t, name, all.String())
+}
+
+// golden compares a text with a file, to the letter.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
 	path := "testdata/" + name
 	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(all.String()), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), all.String(), "run with -update when the change is meant")
+	require.Equal(t, string(want), text, "run with -update when the change is meant")
 }
 
 var (

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"flag"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,11 +26,5 @@ func TestSummaryReads(t *testing.T) {
 	}
 	var out bytes.Buffer
 	require.NoError(t, s.print(&out, "postroomd", "--data /tmp/mail"))
-	const golden = "testdata/summary.txt"
-	if *update {
-		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), out.String(), "run with -update when the change is meant")
+	golden(t, "summary.txt", out.String())
 }

@@ -5,6 +5,7 @@
 // killed with SIGKILL. At the end nothing fails and nobody kills: what is left to do is done, and then everything must be as if
 // nothing had happened.
 //
-// The environment variable POSTROOM_TEST_CHAOS is the number of messages; without it the tests are small. The seed of a test is
-// in its log, and POSTROOM_TEST_SEED repeats it, as far as the times at which processes are killed allow.
+// The environment variable POSTROOM_TEST_CHAOS is the number of messages; without it the tests are small, and those that take several
+// seeds take three. POSTROOM_TEST_SEEDS takes more. The seed is in the log of a test and in its name, and POSTROOM_TEST_SEED repeats it,
+// with the same POSTROOM_TEST_CHAOS, as far as the times at which processes are killed allow.
 package chaos

@@ -48,7 +48,7 @@ var obedience = safety.Policy{ModelFree: mostHidden, ModelShare: 0.001, Caps: []
 // has the labels that it came with.
 func TestWhatAnObedientModelDoesIsUndone(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
-		s := sizeOf(t)
+		s := sizeOf(t, once)
 		s.mailboxes = 1
 		o := &obedient{world: newWorldAt(t, place{Database: database, Obedient: true}, s)}
 		o.prepare()

@@ -17,7 +17,7 @@ import (
 // Gmail has sent it or not, and nobody has heard. Everything arrives once.
 func TestSentOnceWhereverTheWorkerIsKilled(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
-		s := sizeOf(t)
+		s := sizeOf(t, once)
 		s.mailboxes = 1
 		k := &killing{world: newWorld(t, database, s)}
 		k.prepare()

@@ -16,12 +16,13 @@ import (
 )
 
 // TestWhatIsUndoneIsAsPeopleLeftIt: messages are sorted again and again, with people's hands in between, and then all is undone, in
-// any order or at once, while workers are killed and calls fail. What is left is what people's changes alone would have made.
+// any order or at once, while workers are killed and calls fail. What is left is what people's changes alone would have made. One
+// message has nothing to do with another here: many are in twenty worlds, each of a seed of its own.
 func TestWhatIsUndoneIsAsPeopleLeftIt(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, database string) {
-		s := sizeOf(t)
-		s.messages, s.kills = max(24, s.messages/20), max(2, s.kills/5)
-		s.mailboxes = 1
+	const worlds = 20
+	s := sizeOf(t, size{messages: 8 * worlds, kills: 5})
+	s.messages, s.kills, s.mailboxes = max(8, s.messages/worlds), max(1, s.kills/5), 1
+	eachSeed(t, s, seedsOf(t, worlds), func(t *testing.T, database string, s size) {
 		u := &undoing{world: newWorld(t, database, s)}
 		u.prepare()
 		u.begin()

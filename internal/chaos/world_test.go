@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,64 +13,9 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
-	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queuetest"
 )
-
-const (
-	// messagesEnv names the environment variable with the number of messages; 66 in three mailboxes without it.
-	messagesEnv = "POSTROOM_TEST_CHAOS"
-	// seedEnv names the environment variable with the seed. Without it small tests have the seed 1, and others a new one each time.
-	seedEnv = "POSTROOM_TEST_SEED"
-
-	messagesOfMailbox = 200 // when there are many
-)
-
-// A size is how much a test does.
-type size struct {
-	messages, mailboxes int
-	kills               int // in each act
-	seed                uint64
-}
-
-func sizeOf(t *testing.T) size {
-	t.Helper()
-	s := size{messages: 66, mailboxes: 3, kills: 3, seed: 1}
-	if n := number(t, messagesEnv); n > 0 {
-		s.messages, s.mailboxes = n, max(1, n/messagesOfMailbox)
-		s.kills, s.seed = 10+n/200, uint64(time.Now().UnixNano())
-	}
-	if n := number(t, seedEnv); n > 0 {
-		s.seed = uint64(n)
-	}
-	t.Logf("%d messages, %d mailboxes, %s=%d", s.messages, s.mailboxes, seedEnv, s.seed)
-	return s
-}
-
-func number(t *testing.T, name string) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, "%s is a number", name)
-	return n
-}
-
-// eachDatabase runs the test on an SQLite file and on PostgreSQL.
-func eachDatabase(t *testing.T, fn func(t *testing.T, database string)) {
-	t.Parallel() // most of it waits
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		fn(t, filepath.Join(t.TempDir(), "postroom.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		fn(t, dbtest.PostgresDSN(t))
-	})
-}
 
 // A world is a Gmail with mailboxes of people, and an office of the test's own beside those of the workers.
 type world struct {

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/undo"
+)
+
+// planBatch prints what the undo of all that the filter selects would come to.
+func (c *undoFlags) planBatch(ctx context.Context, h *host, cmd *cobra.Command, filter safety.Filter) error {
+	return c.print(ctx, h, cmd, &undoTally{planned: true}, h.undoer.PlanAll(ctx, filter, true))
+}
+
+// report prints what has become of the undos of the action, or of all that the filter selects.
+func (c *undoFlags) report(ctx context.Context, h *host, cmd *cobra.Command, args []string, filter safety.Filter) error {
+	if len(args) == 0 {
+		return c.print(ctx, h, cmd, &undoTally{}, h.undoer.ReportAll(ctx, filter, true))
+	}
+	id, err := h.actionID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.print(ctx, h, cmd, &undoTally{}, h.undoResults(ctx, id))
+}
+
+// undoBatch undoes all that the filter selects, and prints what came of it.
+func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, filter safety.Filter) error {
+	batch, err := h.undoer.RequestAll(ctx, filter, true)
+	if err != nil {
+		return err
+	}
+	all, rest, err := h.carryOutUndos(ctx, h.noneUndoing)
+	if err != nil {
+		return err
+	}
+	if !all && !c.asJSON {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d actions are to be taken back%s; --report says later what came of it\n", len(batch.Requested), rest)
+		return err
+	}
+	ids := slices.Concat(batch.Requested, slices.Sorted(maps.Keys(batch.Refused)))
+	failed := c.print(ctx, h, cmd, &undoTally{}, h.undoResults(ctx, ids...))
+	if !c.asJSON { // many undos of what rules did stop the rules
+		if err := h.tellBreakers(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// undoResults yields what has become of the undos of the actions.
+func (h *host) undoResults(ctx context.Context, ids ...string) iter.Seq2[undo.Result, error] {
+	return func(yield func(undo.Result, error) bool) {
+		for _, id := range ids {
+			r, err := h.undoer.Result(ctx, id)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// print prints the results as they come: there may be a hundred thousand. The error is about what could not be undone.
+func (c *undoFlags) print(ctx context.Context, h *host, cmd *cobra.Command, t *undoTally, results iter.Seq2[undo.Result, error]) error {
+	names, err := h.labelNames(ctx)
+	if err != nil {
+		return err
+	}
+	t.names, t.examples = names, c.examples
+	list := &jsonList{w: cmd.OutOrStdout(), name: "actions"}
+	for r, err := range results {
+		if err != nil {
+			return err
+		}
+		t.add(r)
+		if c.asJSON {
+			if err := list.add(viewUndo(r, names)); err != nil {
+				return err
+			}
+		}
+	}
+	if c.asJSON {
+		err = list.end("endings", t.endings())
+	} else {
+		err = t.print(cmd.OutOrStdout())
+	}
+	if err != nil {
+		return err
+	}
+	return t.fault()
+}
+
+// carryOutUndos is carryOut for undos; rest says why they are not done yet. While they are held nobody carries them out.
+func (h *host) carryOutUndos(ctx context.Context, done func(context.Context) (bool, error)) (all bool, rest string, err error) {
+	s, err := h.ledger.Stopped(ctx)
+	switch {
+	case err != nil:
+		return false, "", err
+	case s != nil && !s.Undos:
+		return false, "; it waits: " + printable(s.String()), nil
+	case h.cfg.Safety.DryRun:
+		return false, "; it waits: this is a dry run", nil
+	}
+	all, err = h.carryOut(ctx, done)
+	return all, waits, err
+}
+
+// tellBreakers says which rules or models are stopped for what they did, or had undone.
+func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
+	text, err := h.openBreakers(ctx)
+	if err != nil || text == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\nwhat they decide waits for a person until then; 'postroomd resume' lets them go on\n", printableLines(text))
+	return err
+}
+
+// noneUndoing reports whether no undo is left to do.
+func (h *host) noneUndoing(ctx context.Context) (bool, error) {
+	jobs, err := h.queue.Jobs(ctx, queue.Filter{
+		Types: []string{string(undo.JobAction)}, States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 1,
+	})
+	return len(jobs) == 0, err
+}

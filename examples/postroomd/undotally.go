@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/postroom-go/postroom/safety"
+	"github.com/postroom-go/postroom/undo"
+)
+
+// An undoTally counts the results of many undos, and keeps a few as examples.
+type undoTally struct {
+	planned  bool // they are what would be
+	names    labelNames
+	examples int // of each group
+
+	groups []*undoGroup
+}
+
+// maxReasons bounds the groups of each ending: some reasons name a message or an action.
+const maxReasons = 5
+
+// An undoGroup is the results with the same ending for the same reason.
+type undoGroup struct {
+	ending   undo.Ending
+	reason   string
+	n        int
+	examples []undo.Result
+}
+
+// endings are all, in the order in which a person reads them.
+var endings = []undo.Ending{
+	undo.EndingRestored, undo.EndingPart, undo.EndingKept, undo.EndingNothing, undo.EndingHost, undo.EndingWaiting, undo.EndingOpen,
+	undo.EndingRefused, undo.EndingFailed,
+}
+
+func (t *undoTally) add(r undo.Result) {
+	reason := ""
+	if r.Err != nil {
+		reason = r.Err.Error()
+	}
+	same := func(g *undoGroup) bool { return g.ending == r.Ending && g.reason == reason }
+	i := slices.IndexFunc(t.groups, same)
+	if i < 0 {
+		if t.reasons(r.Ending) >= maxReasons {
+			reason = "other reasons; --json has all"
+		}
+		if i = slices.IndexFunc(t.groups, same); i < 0 {
+			i = len(t.groups)
+			t.groups = append(t.groups, &undoGroup{ending: r.Ending, reason: reason})
+		}
+	}
+	g := t.groups[i]
+	g.n++
+	if len(g.examples) < t.examples {
+		g.examples = append(g.examples, r)
+	}
+}
+
+func (t *undoTally) reasons(e undo.Ending) (n int) {
+	for _, g := range t.groups {
+		if g.ending == e {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *undoTally) count(counts func(undo.Ending) bool) (n int) {
+	for _, g := range t.groups {
+		if counts(g.ending) {
+			n += g.n
+		}
+	}
+	return n
+}
+
+// endings are the counts by ending; those without any are left out.
+func (t *undoTally) endings() map[undo.Ending]int {
+	counts := make(map[undo.Ending]int)
+	for _, g := range t.groups {
+		counts[g.ending] += g.n
+	}
+	return counts
+}
+
+// fault is the error that the command ends with.
+func (t *undoTally) fault() error {
+	is := func(e undo.Ending) func(undo.Ending) bool { return func(other undo.Ending) bool { return e == other } }
+	failed, refused := t.count(is(undo.EndingFailed)), t.count(is(undo.EndingRefused))
+	switch {
+	case failed > 0 && t.planned:
+		return fmt.Errorf("%d undos would fail", failed)
+	case failed > 0:
+		return fmt.Errorf("%d undos failed; they can be asked for again", failed)
+	case refused > 0 && refused == t.count(func(undo.Ending) bool { return true }):
+		return usage("none of the %d actions can be taken back", refused)
+	}
+	return nil
+}
+
+func (t *undoTally) print(w io.Writer) error {
+	what := map[bool]string{true: "would be taken back", false: "taken back"}[t.planned]
+	undone := t.count(undo.Ending.Undone)
+	all := t.count(func(undo.Ending) bool { return true })
+	if _, err := fmt.Fprintf(w, "%d actions %s, %d not\n", undone, what, all-undone); err != nil {
+		return err
+	}
+	slices.SortStableFunc(t.groups, func(a, b *undoGroup) int { return slices.Index(endings, a.ending) - slices.Index(endings, b.ending) })
+	for _, g := range t.groups {
+		if _, err := fmt.Fprintf(w, "\n%d %s\n", g.n, t.say(g)); err != nil {
+			return err
+		}
+		for _, r := range g.examples {
+			if err := t.printExample(w, r); err != nil {
+				return err
+			}
+		}
+		if rest := g.n - len(g.examples); rest > 0 && len(g.examples) > 0 {
+			if _, err := fmt.Fprintf(w, "  and %d more\n", rest); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *undoTally) printExample(w io.Writer, r undo.Result) error {
+	lines := ""
+	if r.Ending.Undone() && r.Ending != undo.EndingHost && r.Ending != undo.EndingNothing || len(r.Report.LeftAlone) > 0 {
+		lines = undone(r.Report, func(label string) string { return t.names.name(r.Action.AccountID, label) })
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s %s\n", r.Action.ID, describe(r.Action, t.names))
+	for line := range strings.Lines(lines) {
+		b.WriteString("  " + line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// say says what a group has in common.
+func (t *undoTally) say(g *undoGroup) string {
+	switch g.ending {
+	case undo.EndingRestored:
+		return "put back as before"
+	case undo.EndingPart:
+		return "put back in part: the rest has been changed since, and is kept"
+	case undo.EndingKept:
+		return "kept as it is: what the action did has been changed since"
+	case undo.EndingNothing:
+		return "with nothing to put back: it is as before already"
+	case undo.EndingHost:
+		return "taken back by what carried it out"
+	case undo.EndingWaiting:
+		return "not taken back yet: it waits"
+	case undo.EndingOpen:
+		return "not taken back: nobody has asked for it"
+	case undo.EndingRefused:
+		return "not taken back: " + printable(g.reason)
+	default:
+		return map[bool]string{true: "would fail: ", false: "failed: "}[t.planned] + printable(g.reason)
+	}
+}
+
+// An undoView is what an undo does to a message, or has done. Labels are by name.
+type undoView struct {
+	ID         string      `json:"id"`
+	Action     string      `json:"action"`
+	Label      string      `json:"label,omitempty"`
+	Message    string      `json:"message"` // ours
+	Ending     undo.Ending `json:"ending"`
+	Reason     string      `json:"reason,omitempty"`
+	PutBack    []string    `json:"put_back"`
+	TakenOff   []string    `json:"taken_off"`
+	NotBack    []string    `json:"not_put_back"` // changed since, and kept
+	NotOff     []string    `json:"not_taken_off"`
+	AddedSince []string    `json:"added_since"` // by people or other programs, and left alone
+	LostSince  []string    `json:"removed_since"`
+}
+
+func viewUndo(r undo.Result, names labelNames) undoView {
+	name := func(id string) string { return names.name(r.Action.AccountID, id) }
+	since := func(added bool) []string {
+		of := slices.DeleteFunc(slices.Clone(r.Report.LeftAlone), func(s undo.Since) bool { return s.Added != added })
+		return listed(of, func(s undo.Since) string { return name(s.LabelID) })
+	}
+	a := viewAction(safety.Entry{Action: r.Action}, names)
+	v := undoView{
+		ID: a.ID, Action: string(a.Action), Label: a.Label, Message: r.Action.MessageID, Ending: r.Ending,
+		PutBack: listed(r.Report.Restored.Add, name), TakenOff: listed(r.Report.Restored.Remove, name),
+		NotBack: listed(r.Report.Skipped.Add, name), NotOff: listed(r.Report.Skipped.Remove, name),
+		AddedSince: since(true), LostSince: since(false),
+	}
+	if r.Err != nil {
+		v.Reason = r.Err.Error()
+	}
+	return v
+}

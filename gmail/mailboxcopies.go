@@ -1,0 +1,57 @@
+package gmail
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+)
+
+// Copies returns the stored labels of those of the messages that Gmail has, by their UUIDs, as of the last sync. It makes no call to Gmail.
+func (m *Mailbox) Copies(ctx context.Context, accountID string, messageIDs []string) (map[string]postroom.Image, error) {
+	found := make(map[string]postroom.Image)
+	for chunk := range slices.Chunk(messageIDs, bulk) {
+		var rows []struct {
+			ID     string   `db:"id"`
+			Labels jsonText `db:"labels_json"`
+		}
+		if err := dbquery.Select(ctx, m.store.db.Reader(), &rows, sqlCopies+places(2, len(chunk)), idArgs(accountID, chunk)...); err != nil {
+			return nil, fmt.Errorf("gmail: labels of messages: %w", err)
+		}
+		for _, row := range rows {
+			var labels []string
+			if err := json.Unmarshal(row.Labels, &labels); err != nil {
+				return nil, fmt.Errorf("gmail: labels of message %s: %w", row.ID, err)
+			}
+			found[row.ID] = postroom.NewImage(labels)
+		}
+	}
+	return found, nil
+}
+
+// MissingLabels returns those of the labels that the mailbox did not have at the last sync of its labels. Before the first sync it
+// returns none.
+func (m *Mailbox) MissingLabels(ctx context.Context, accountID string, labelIDs []string) ([]string, error) {
+	// Every mailbox has an inbox: without it the labels are not known.
+	asked := append([]string{postroom.LabelInbox}, labelIDs...)
+	var known []string
+	if err := dbquery.Select(ctx, m.store.db.Reader(), &known, sqlKnownLabels+places(2, len(asked)), idArgs(accountID, asked)...); err != nil {
+		return nil, fmt.Errorf("gmail: labels: %w", err)
+	}
+	if !slices.Contains(known, postroom.LabelInbox) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(labelIDs), func(id string) bool { return slices.Contains(known, id) }), nil
+}
+
+// idArgs are the arguments of a query about ids of an account.
+func idArgs(accountID string, ids []string) []any {
+	args := []any{accountID}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return args
+}
