@@ -20,6 +20,9 @@ type Guidance struct {
 	Rules []Rule
 	// Labels are the account's; only those that are AvailableToClassifier are offered.
 	Labels []postroom.Label
+	// Altered says what of the directions and rules something else than their store has written or removed; empty if nothing is. A
+	// person is asked about each decision then.
+	Altered string
 }
 
 // A Rule is a named instruction in plain language.
