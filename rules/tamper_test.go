@@ -73,8 +73,8 @@ func (d *desk) faults(t *testing.T) map[string]string {
 }
 
 const (
-	keepRules    = `CREATE TABLE kept AS SELECT * FROM deterministic_rules`
-	putBackRules = `INSERT INTO deterministic_rules SELECT * FROM kept`
+	keepRules    = `CREATE TABLE kept AS SELECT * FROM deterministic_rules` //nolint:unqueryvet // all columns there are
+	putBackRules = `INSERT INTO deterministic_rules SELECT * FROM kept`     //nolint:unqueryvet // the same
 	bump         = `UPDATE rules_revision SET revision = revision + 1`
 	insertByHand = `INSERT INTO deterministic_rules (id, account_id, name, enabled, scope, priority, position, conditions, action, parameters, safe_mode, authentication, created_at, updated_at)
 VALUES ('forged', '', 'Forged', 1, 'global', 1, 0, '{"type":"sender_email","value":"amy@example.com"}', 'forward', '{"to":["thief@evil.example"]}', 'dangerous_override', 'not_required', '2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000000Z')`
@@ -112,7 +112,7 @@ func TestARuleThatSomethingElseHasWritten(t *testing.T) {
 			prepare: func(t *testing.T, d *desk, id string) {
 				d.exec(t, keepRules)
 				d.write(t, func(ctx context.Context, tx queue.Tx) error {
-					_, err := d.store.Patch(ctx, tx, id, rules.Patch{SafeMode: pointer(postroom.SafeDefault), Parameters: &postroom.Parameters{"to": []any{"nobody@example.com"}}})
+					_, err := d.store.Patch(ctx, tx, id, rules.Patch{SafeMode: new(postroom.SafeDefault), Parameters: &postroom.Parameters{"to": []any{"nobody@example.com"}}})
 					return err
 				})
 			},
@@ -173,14 +173,12 @@ func TestARuleThatSomethingElseHasWritten(t *testing.T) {
 	}
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // TestASignedRuleDecides whatever has changed it, by the store.
 func TestASignedRuleDecides(t *testing.T) {
 	for name, change := range map[string]func(ctx context.Context, tx queue.Tx, s *rules.Store, id string) error{
 		"created": func(context.Context, queue.Tx, *rules.Store, string) error { return nil },
 		"patched": func(ctx context.Context, tx queue.Tx, s *rules.Store, id string) error {
-			_, err := s.Patch(ctx, tx, id, rules.Patch{Priority: pointer(7)})
+			_, err := s.Patch(ctx, tx, id, rules.Patch{Priority: new(7)})
 			return err
 		},
 		"enabled": func(ctx context.Context, tx queue.Tx, s *rules.Store, id string) error {
@@ -250,7 +248,7 @@ func TestAnEditVouchesForNothingElse(t *testing.T) {
 			require.ErrorIs(t, d.queue.DB().Write(t.Context(), change), rules.ErrAltered)
 		}
 		refused(func(ctx context.Context, tx queue.Tx) error {
-			_, err := d.store.Patch(ctx, tx, "forged", rules.Patch{Priority: pointer(3)})
+			_, err := d.store.Patch(ctx, tx, "forged", rules.Patch{Priority: new(3)})
 			return err
 		})
 		refused(func(ctx context.Context, tx queue.Tx) error { return d.store.Swap(ctx, tx, mine.ID, "forged") })

@@ -21,11 +21,11 @@ func (r *ruleLog) add(e *AuditEntry) {
 		r.entries, r.newest = map[[2]string][]AuditEntry{}, map[string]int64{}
 	}
 	key := [2]string{e.Kind, e.Subject}
-	list := append(r.entries[key], *e)
+	r.entries[key] = append(r.entries[key], *e)
+	list := r.entries[key]
 	for i := len(list) - 1; i > 0 && list[i].Rev < list[i-1].Rev; i-- { // they are of several chains
 		list[i], list[i-1] = list[i-1], list[i]
 	}
-	r.entries[key] = list
 	if number, err := strconv.ParseInt(e.Subject, 10, 64); err == nil && e.Kind == string(postroom.RuleKindVersion) {
 		r.newest[e.Account] = max(r.newest[e.Account], number)
 	}
