@@ -3,6 +3,7 @@ package safety
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -75,7 +76,7 @@ func BenchmarkCheckRule(b *testing.B) {
 				for i := range 2000 {
 					s := state
 					s.ID = fmt.Sprint("rule-", i%100)
-					s.Digest = fmt.Sprint(i / 100)
+					s.Digest = strconv.Itoa(i / 100)
 					if err := ledger.LogRules(ctx, tx, s); err != nil {
 						return err
 					}
