@@ -14,6 +14,8 @@ type StoredRule struct {
 	Actions []RuleAction
 	// SafeMode is that of the rule; the zero value counts as default.
 	SafeMode SafeMode
+	// State is what the log must say about the rule. The zero State is that of a store whose changes are not logged.
+	State RuleState
 }
 
 // A RuleAction is one action of a [StoredRule].

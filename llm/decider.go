@@ -89,6 +89,15 @@ func (d *Decider) Decide(ctx context.Context, msg *postroom.Message) (postroom.D
 	if err != nil {
 		return postroom.Decision{}, err
 	}
+	decision, err := d.decide(ctx, msg, guidance)
+	if guidance.Altered != "" && err == nil {
+		decision.NeedsApproval = true
+		decision.Rationale += "; a person is asked, since " + guidance.Altered
+	}
+	return decision, err
+}
+
+func (d *Decider) decide(ctx context.Context, msg *postroom.Message, guidance Guidance) (postroom.Decision, error) {
 	p := buildPrompt(msg, guidance, d.offered)
 	if key, ok := d.templateKey(msg, p); ok {
 		return d.decideTemplate(ctx, msg, guidance, p, key)

@@ -65,12 +65,19 @@ const (
 
 // A GuidanceStore keeps directions and rules. Its reading methods see what has been committed, its writing methods take the caller's
 // transaction. What is missing is [postroom.ErrNotFound]. [NewGuidanceStore] makes one; the zero GuidanceStore is unusable.
-type GuidanceStore struct{ db queue.DB }
+type GuidanceStore struct {
+	db  queue.DB
+	log GuidanceLog // nil: none
+}
 
 // GuidanceStoreConfig configures a [GuidanceStore]. It is copied and checked once, by [NewGuidanceStore].
 type GuidanceStoreConfig struct {
 	// DB holds the directions and rules. Required; [Migrate] must have prepared it.
 	DB queue.DB
+	// Log keeps on record what directions and rules are stored; usually a *safety.Ledger, whose AdoptRules takes in those of before.
+	// What is not on record is not told to a model, and while there is such a thing, a person is asked about what models
+	// decide. Default nil: what stands in the tables is taken for what was written.
+	Log GuidanceLog
 }
 
 // NewGuidanceStore makes a store; a missing field is an error that names it.
@@ -78,7 +85,10 @@ func NewGuidanceStore(cfg GuidanceStoreConfig) (*GuidanceStore, error) {
 	if err := fields.Required("llm: GuidanceStoreConfig.DB", cfg.DB, giveDB); err != nil {
 		return nil, err
 	}
-	return &GuidanceStore{db: cfg.DB}, nil
+	if err := fields.Optional("llm: GuidanceStoreConfig.Log", cfg.Log); err != nil {
+		return nil, err
+	}
+	return &GuidanceStore{db: cfg.DB, log: cfg.Log}, nil
 }
 
 const (

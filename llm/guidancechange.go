@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
@@ -27,6 +28,9 @@ func (s *GuidanceStore) CreateDirection(ctx context.Context, tx queue.Tx, d Dire
 	now := dbtime.Truncate(queue.Now(tx))
 	d.CreatedAt, d.UpdatedAt, d.Revision = now, now, 1
 	_, err = dbquery.Exec(ctx, tx, sqlInsertDirection, d.ID, d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, dbtime.Of(now), dbtime.Of(now))
+	if err == nil {
+		err = s.logStored(ctx, tx, postroom.RuleKindDirection, d.ID)
+	}
 	return d, failed("store direction", d.ID, err)
 }
 
@@ -46,6 +50,9 @@ func (s *GuidanceStore) CreateRule(ctx context.Context, tx queue.Tx, r ScopedRul
 		r.ID, r.Name, r.Description, r.Scope, r.ScopeRef, r.Text, dbvalue.Number(r.Enabled), r.Priority, dbtime.Of(now), dbtime.Of(now))
 	if isTaken(err) {
 		return r, nameTaken(r.Name)
+	}
+	if err == nil {
+		err = s.logStored(ctx, tx, postroom.RuleKindInstruction, r.ID)
 	}
 	return r, failed("store rule", r.Name, err)
 }
@@ -91,7 +98,7 @@ type DirectionPatch struct {
 
 // PatchDirection changes a direction and returns it as changed.
 func (s *GuidanceStore) PatchDirection(ctx context.Context, tx queue.Tx, id string, p DirectionPatch) (Direction, error) {
-	d, err := lockedDirection(ctx, tx, id)
+	d, err := s.lockedDirection(ctx, tx, id)
 	if err != nil {
 		return d, err
 	}
@@ -105,7 +112,7 @@ func (s *GuidanceStore) PatchDirection(ctx context.Context, tx queue.Tx, id stri
 	if d, err = d.checked(); err != nil {
 		return d, err
 	}
-	return updateDirection(ctx, tx, d)
+	return s.updateDirection(ctx, tx, d)
 }
 
 // A ScopedRulePatch changes a rule; nil fields do not change.
@@ -122,7 +129,7 @@ type ScopedRulePatch struct {
 
 // PatchRule changes a rule and returns it as changed.
 func (s *GuidanceStore) PatchRule(ctx context.Context, tx queue.Tx, id string, p ScopedRulePatch) (ScopedRule, error) {
-	r, err := lockedRule(ctx, tx, id)
+	r, err := s.lockedRule(ctx, tx, id)
 	if err != nil {
 		return r, err
 	}
@@ -142,7 +149,7 @@ func (s *GuidanceStore) PatchRule(ctx context.Context, tx queue.Tx, id string, p
 	if r, err = s.storable(ctx, tx, r); err != nil {
 		return r, err
 	}
-	return updateRule(ctx, tx, r)
+	return s.updateRule(ctx, tx, r)
 }
 
 func set[T any](to *T, value *T) {
@@ -159,31 +166,40 @@ func stale(what, id string, asked, now int64) error {
 }
 
 // lockedDirection waits for those who change the direction, and keeps others from it until the transaction ends.
-func lockedDirection(ctx context.Context, tx queue.Tx, id string) (Direction, error) {
+func (s *GuidanceStore) lockedDirection(ctx context.Context, tx queue.Tx, id string) (Direction, error) {
 	n, err := dbquery.Exec(ctx, tx, sqlLockDirection, id)
 	if err := changed("direction", id, n, err); err != nil {
+		return Direction{}, err
+	}
+	if err := s.genuine(ctx, tx, postroom.RuleKindDirection, id); err != nil {
 		return Direction{}, err
 	}
 	return getDirection(ctx, tx, id)
 }
 
-func lockedRule(ctx context.Context, tx queue.Tx, id string) (ScopedRule, error) {
+func (s *GuidanceStore) lockedRule(ctx context.Context, tx queue.Tx, id string) (ScopedRule, error) {
 	n, err := dbquery.Exec(ctx, tx, sqlLockRule, id)
 	if err := changed("rule", id, n, err); err != nil {
+		return ScopedRule{}, err
+	}
+	if err := s.genuine(ctx, tx, postroom.RuleKindInstruction, id); err != nil {
 		return ScopedRule{}, err
 	}
 	return getRule(ctx, tx, id)
 }
 
-func updateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
+func (s *GuidanceStore) updateDirection(ctx context.Context, tx queue.Tx, d Direction) (Direction, error) {
 	d.UpdatedAt = dbtime.Truncate(queue.Now(tx))
 	d.Revision++
 	n, err := dbquery.Exec(ctx, tx, sqlUpdateDirection,
 		d.AccountID, d.Text, dbvalue.Number(d.Enabled), d.Priority, d.Revision, dbtime.Of(d.UpdatedAt), d.ID)
-	return d, changed("direction", d.ID, n, err)
+	if err := changed("direction", d.ID, n, err); err != nil {
+		return d, err
+	}
+	return d, s.logStored(ctx, tx, postroom.RuleKindDirection, d.ID)
 }
 
-func updateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
+func (s *GuidanceStore) updateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, error) {
 	r.UpdatedAt = dbtime.Truncate(queue.Now(tx))
 	r.Revision++
 	n, err := dbquery.Exec(ctx, tx, sqlUpdateRule,
@@ -191,17 +207,20 @@ func updateRule(ctx context.Context, tx queue.Tx, r ScopedRule) (ScopedRule, err
 	if isTaken(err) {
 		return r, nameTaken(r.Name)
 	}
-	return r, changed("rule", r.ID, n, err)
+	if err := changed("rule", r.ID, n, err); err != nil {
+		return r, err
+	}
+	return r, s.logStored(ctx, tx, postroom.RuleKindInstruction, r.ID)
 }
 
 // SwapDirections exchanges the priorities of two directions.
 func (s *GuidanceStore) SwapDirections(ctx context.Context, tx queue.Tx, id, otherID string) error {
-	return swap(ctx, tx, id, otherID, lockedDirection, func(a, b *Direction) { a.Priority, b.Priority = b.Priority, a.Priority }, updateDirection)
+	return swap(ctx, tx, id, otherID, s.lockedDirection, func(a, b *Direction) { a.Priority, b.Priority = b.Priority, a.Priority }, s.updateDirection)
 }
 
 // SwapRules exchanges the priorities of two rules.
 func (s *GuidanceStore) SwapRules(ctx context.Context, tx queue.Tx, id, otherID string) error {
-	return swap(ctx, tx, id, otherID, lockedRule, func(a, b *ScopedRule) { a.Priority, b.Priority = b.Priority, a.Priority }, updateRule)
+	return swap(ctx, tx, id, otherID, s.lockedRule, func(a, b *ScopedRule) { a.Priority, b.Priority = b.Priority, a.Priority }, s.updateRule)
 }
 
 // swap locks both in the order of their ids, so that two swaps do not wait for each other.
@@ -230,12 +249,22 @@ func swap[T any](
 
 // DeleteDirection deletes a direction.
 func (s *GuidanceStore) DeleteDirection(ctx context.Context, tx queue.Tx, id string) error {
+	d, err := getDirection(ctx, tx, id)
+	if err != nil {
+		return err
+	}
 	n, err := dbquery.Exec(ctx, tx, sqlDeleteDirection, id)
-	return changed("direction", id, n, err)
+	if err := changed("direction", id, n, err); err != nil {
+		return err
+	}
+	return s.logGone(ctx, tx, postroom.RuleKindDirection, id, d.AccountID)
 }
 
 // DeleteRule deletes a rule.
 func (s *GuidanceStore) DeleteRule(ctx context.Context, tx queue.Tx, id string) error {
 	n, err := dbquery.Exec(ctx, tx, sqlDeleteRule, id)
-	return changed("rule", id, n, err)
+	if err := changed("rule", id, n, err); err != nil {
+		return err
+	}
+	return s.logGone(ctx, tx, postroom.RuleKindInstruction, id, "")
 }

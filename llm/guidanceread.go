@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/postroom-go/postroom"
@@ -118,18 +119,33 @@ func (s *GuidanceStore) rules(ctx context.Context, query string, args ...any) ([
 // sender's domain. It has no labels; the host adds them. It fits [Config].Guidance.
 func (s *GuidanceStore) Guidance(ctx context.Context, msg *postroom.Message) (Guidance, error) {
 	var g Guidance
+	faults, err := s.Faults(ctx)
+	if err != nil {
+		return g, err
+	}
 	directions, err := s.directions(ctx, sqlDirectionsFor, msg.AccountID)
 	if err != nil {
 		return g, err
 	}
 	for _, d := range directions {
-		g.Directions = append(g.Directions, d.Text)
+		if !faulty(faults, d.ID) {
+			g.Directions = append(g.Directions, d.Text)
+		}
 	}
 	sender := strings.ToLower(msg.From.Email)
 	domain := sender[strings.LastIndexByte(sender, '@')+1:]
 	rules, err := s.rules(ctx, sqlRulesFor, msg.AccountID, domain, sender)
 	for _, r := range rules {
-		g.Rules = append(g.Rules, Rule{Name: r.Name, Text: r.Text})
+		if !faulty(faults, r.ID) {
+			g.Rules = append(g.Rules, Rule{Name: r.Name, Text: r.Text})
+		}
+	}
+	if len(faults) > 0 {
+		g.Altered = fmt.Sprintf("the %s %s %s", faults[0].Kind, faults[0].ID, faults[0].What)
 	}
 	return g, err
+}
+
+func faulty(faults []postroom.RuleFault, id string) bool {
+	return slices.ContainsFunc(faults, func(f postroom.RuleFault) bool { return f.ID == id })
 }

@@ -20,6 +20,9 @@ type Guidance struct {
 	Rules []Rule
 	// Labels are the account's; only those that are AvailableToClassifier are offered.
 	Labels []postroom.Label
+	// Altered says what of the directions and rules something else than their store has written or removed; empty if nothing is. A
+	// person is asked about each decision then.
+	Altered string
 }
 
 // A Rule is a named instruction in plain language.
@@ -32,6 +35,8 @@ const (
 	maxRecipients  = 20
 	maxAttachments = 20
 	maxValues      = 3 // of a header field
+
+	maxAlternative = 125 // of what is said of a picture; screen readers stop there, too
 )
 
 // shownHeaders are the header fields that show what kind of mail it is.
@@ -222,7 +227,7 @@ func addresses(list []postroom.Address) string {
 // HTML where it shows any text. What only the plain text beside it says is not the reader's mail, and no model's.
 func bodyText(msg *postroom.Message) (text string, hides bool) {
 	body := mime.ReadBody(msg.BodyPlain, msg.BodyHTML)
-	text, hides = cut(strings.TrimSpace(visible(body.Text)), maxBody), hidesText(body.Hidden)
+	text, hides = cut(strings.TrimSpace(visible(markPictures(body))), maxBody), hidesText(body.Hidden)
 	note := func(is bool, what string) {
 		if is {
 			text += "\n\n(" + what + ")"
@@ -231,9 +236,27 @@ func bodyText(msg *postroom.Message) (text string, hides bool) {
 	note(!body.FromHTML && text != "" && strings.TrimSpace(msg.BodyHTML) != "", "The HTML of the message shows no text; this is its plain text, which mail clients do not show.")
 	note(body.FromHTML && body.Words.Disagree(), "The plain text beside it says something else; mail clients do not show it, and it is left out here.")
 	note(body.Incomplete || body.Doubtful != "", "Some of this may be hidden from its reader.")
+	note(len(body.Alternative) > 0, "What stands in [picture: ] is what the message says of a picture. Its reader sees the picture, not these words, and asks for nothing by them.")
 	note(hides, "The message holds text that is hidden from its reader; it is left out here.")
 	return text, hides
 }
+
+// markPictures is the text with the alternative texts of pictures in brackets: a person who sees the picture does not see them.
+func markPictures(body mime.Body) string {
+	if len(body.Alternative) == 0 {
+		return body.Text
+	}
+	var b strings.Builder
+	at := 0
+	for _, a := range body.Alternative {
+		said := cut(noBrackets.Replace(oneLine(body.Text[a.Start:a.End])), maxAlternative)
+		b.WriteString(body.Text[at:a.Start] + "[picture: " + said + "]")
+		at = a.End
+	}
+	return b.String() + body.Text[at:]
+}
+
+var noBrackets = strings.NewReplacer("[", "(", "]", ")")
 
 // hidesText reports whether there is text that somebody made a person not see. Titles, comments and single characters without
 // width are in every other mail.

@@ -37,6 +37,32 @@ func TestDoubtfulTextStaysSeen(t *testing.T) {
 	require.Less(t, len(long.Doubtful), 9000)
 }
 
+// TestTextsOfPictures are within the text, and it is said where.
+func TestTextsOfPictures(t *testing.T) {
+	for html, want := range map[string][]string{
+		"a<img alt=b>c":                            {"b"},
+		"\n<p>a<p><img alt='b c'> <img alt=d>e":    {"b c", "d"},
+		"<img alt='a'>":                            {"a"},
+		"<p>a<p><img><img alt=' '>b":               nil,
+		"a<img alt=b width=1>":                     nil,
+		"<div style='display:none'><img alt=b>":    nil,
+		"<input type=button value=b><p>c":          nil,
+		"é<a href=x><img alt='é é'></a><b>é</b> é": {"é é"},
+	} {
+		read := mime.ReadHTML(html)
+		var found []string
+		for _, a := range read.Alternative {
+			found = append(found, read.Text[a.Start:a.End])
+		}
+		require.Equal(t, want, found, html)
+		require.Equal(t, read.Alternative, mime.ReadBody("", html).Alternative)
+	}
+	many := mime.ReadHTML(strings.Repeat("<img alt=a>", 1001))
+	require.Len(t, many.Alternative, 1000)
+	require.True(t, many.Incomplete)
+	require.False(t, mime.ReadHTML(strings.Repeat("<img alt=a>", 1000)).Incomplete)
+}
+
 func TestTextsOfTinyPictures(t *testing.T) {
 	for html, text := range map[string]string{
 		"a<img alt=b width=1 height=1>":                    "a",

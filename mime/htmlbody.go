@@ -13,12 +13,13 @@ type Body struct {
 	Text string
 	// FromHTML reports that Text is that of the HTML.
 	FromHTML bool
-	// Hidden, Doubtful, Links and Incomplete are those of the part that Text is from; see [HTMLText]. Plain text has no links, and
+	// Hidden, Doubtful, Alternative, Links and Incomplete are those of the part that Text is from; see [HTMLText]. Plain text has no links, and
 	// hides only by characters.
-	Hidden     []HiddenText
-	Doubtful   string
-	Links      []Link
-	Incomplete bool
+	Hidden      []HiddenText
+	Doubtful    string
+	Alternative []TextSpan
+	Links       []Link
+	Incomplete  bool
 
 	// Words compares the plain text with that of the HTML; it is zero unless both are there.
 	Words BodyWords
@@ -56,7 +57,10 @@ func ReadBody(plain, html string) Body {
 	if page.Text == "" && text != "" {
 		return Body{Text: text, Hidden: hidden, Words: compareWords(text, "")}
 	}
-	body := Body{Text: page.Text, FromHTML: true, Hidden: page.Hidden, Doubtful: page.Doubtful, Links: page.Links, Incomplete: page.Incomplete}
+	body := Body{
+		Text: page.Text, FromHTML: true, Hidden: page.Hidden, Doubtful: page.Doubtful, Alternative: page.Alternative, Links: page.Links,
+		Incomplete: page.Incomplete,
+	}
 	if text != "" {
 		body.Words = compareWords(text, page.Text)
 	}

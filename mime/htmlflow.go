@@ -255,7 +255,26 @@ func (r *htmlReader) image(self identity) {
 			style.boxed = hiddenBySize
 		}
 	}
+	if r.matcher.survey != nil {
+		return
+	}
+	length := r.seen.out.Len()
 	r.label(r.scanner.set.get(attrAlt), &style)
+	r.markAlternative(length)
+}
+
+// markAlternative notes where the text of a picture stands that was written since length.
+func (r *htmlReader) markAlternative(length int) {
+	end := r.seen.out.Len()
+	if end == length {
+		return
+	}
+	if len(r.alternative) == maxAlternatives {
+		r.cascade.doubtful = true
+		return
+	}
+	begin := end - len(strings.TrimLeft(r.seen.out.String()[length:], " \n"))
+	r.alternative = append(r.alternative, TextSpan{begin, end})
 }
 
 // input writes the label of a button, or the text of a field.

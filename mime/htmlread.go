@@ -46,8 +46,10 @@ type htmlReader struct {
 
 	seen, lost textWriter
 	doubtful   []byte
-	pieces     []hiddenPiece
-	pieceOpen  bool // the last piece goes on
+
+	alternative []TextSpan
+	pieces      []hiddenPiece
+	pieceOpen   bool // the last piece goes on
 }
 
 type hiddenPiece struct {

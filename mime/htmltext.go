@@ -21,6 +21,10 @@ type HTMLText struct {
 	// after about 4 KiB. What only Outlook hides, by mso-hide, is not among them.
 	Doubtful string
 
+	// Alternative are the places in Text of the alternative texts of pictures, in their order. Who sees the picture does not see
+	// them, and they may say something else. Where there are more than 1000, the reading is Incomplete.
+	Alternative []TextSpan
+
 	// Links are the links, in the order of the source; the first 1000.
 	Links []Link
 
@@ -29,6 +33,9 @@ type HTMLText struct {
 	// of the text is not understood; see [ReadHTML]. Hardly any page that was made to be read is.
 	Incomplete bool
 }
+
+// A TextSpan is a part of a text: text[Start:End].
+type TextSpan struct{ Start, End int }
 
 // A HiddenText is a text that the source holds and a person does not see.
 type HiddenText struct {
@@ -101,6 +108,8 @@ type Link struct {
 const (
 	maxHidden    = 1000
 	maxPageLinks = 1000
+
+	maxAlternatives = 1000
 )
 
 // ReadHTML reads a page of HTML, as the text/html parts of a message give it; see [Message.HTML]. It applies the rules of the
@@ -148,7 +157,15 @@ func (r *htmlReader) result() HTMLText {
 		l.End = min(l.End, len(text))
 		l.Start = min(l.Start, l.End)
 	}
-	return HTMLText{Text: text, Hidden: r.hiddenTexts(), Doubtful: string(r.doubtful), Links: r.links, Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0}
+	for i := range r.alternative {
+		a := &r.alternative[i]
+		a.Start, a.End = max(0, a.Start-skipped), min(max(0, a.End-skipped), len(text))
+		a.Start = min(a.Start, a.End)
+	}
+	return HTMLText{
+		Text: text, Hidden: r.hiddenTexts(), Doubtful: string(r.doubtful), Alternative: r.alternative, Links: r.links,
+		Incomplete: r.sheet.overfull || r.cascade.doubtful || r.matcher.budget < 0,
+	}
 }
 
 func (r *htmlReader) hiddenTexts() []HiddenText {

@@ -163,6 +163,14 @@
 // [Differences] compares two lists of rules, and [Store.Restore] goes back, which is a version as well. [Store.RuleAt] returns a rule
 // as it was when a decision was made. A [Patch] with a Revision is refused with [ErrChanged] if the rule has changed since it was read.
 //
+// # Who has written a rule
+//
+// With a Log, such as the ledger of package safety, a [Store] puts each rule and each version on record, signed, in the transaction that
+// writes it. [Store.Faults] returns the rules that are not as they are on record: something else has added, altered, enabled, put back
+// or removed them. While there are any, the [Engine] requests a person's approval for what rules decide for their account. An
+// edit that would keep what something else has written is [ErrAltered]; an import replaces it, and [Store.Confirm] vouches
+// for it. [Store.Restore] does not vouch for what was altered in a version.
+//
 // # A whole file
 //
 //	labels: [Newsletters, Receipts]   # created where they do not exist

@@ -23,11 +23,15 @@ type edit struct {
 	revision int64
 	source   *string                    // the file that the rules were read from
 	touched  map[string]map[string]bool // ids by account
+
+	suspect   map[string]string // why a stored rule was not as it is on record, by id
+	inspected bool              // suspect has all of them
+	replaces  bool              // what is stored is replaced whole, by what the caller gives
 }
 
 // begin waits for the changes that began before: on PostgreSQL the lock of the row serializes them.
 func (s *Store) begin(ctx context.Context, tx queue.Tx) (*edit, error) {
-	e := &edit{store: s, tx: tx, author: s.author, touched: map[string]map[string]bool{}}
+	e := &edit{store: s, tx: tx, author: s.author, touched: map[string]map[string]bool{}, suspect: map[string]string{}}
 	if _, err := tx.ExecContext(ctx, sqlNextRevision); err != nil {
 		return nil, fmt.Errorf("change rules: %w", err)
 	}
@@ -68,8 +72,11 @@ func (e *edit) touch(ctx context.Context, r *Rule) error {
 		ids = map[string]bool{}
 		e.touched[r.AccountID] = ids
 	}
+	if ids[r.ID] {
+		return nil
+	}
 	ids[r.ID] = true
-	return nil
+	return e.inspect(ctx, r.ID)
 }
 
 // insert stores r under a new id and sets its id, times and revision.
@@ -104,6 +111,9 @@ func (e *edit) update(ctx context.Context, r *Rule) error {
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}
+	if err := e.mayKeep(r); err != nil {
+		return err
+	}
 	_, err = e.tx.ExecContext(ctx, sqlUpdateRule,
 		stored.Name, stored.Description, stored.Enabled, stored.DisabledReason,
 		stored.Scope, stored.ScopeRef, stored.Priority, stored.Position,
@@ -125,16 +135,17 @@ func (e *edit) remove(ctx context.Context, r *Rule) error {
 	if err := e.touch(ctx, r); err != nil {
 		return err
 	}
+	delete(e.suspect, r.ID)
 	_, err := e.tx.ExecContext(ctx, sqlDeleteRule, r.ID)
 	return wrap("delete", r, err)
 }
 
-// end makes the versions.
+// end makes the versions, and puts on record what was changed.
 func (e *edit) end(ctx context.Context) error {
 	for _, account := range slices.Sorted(maps.Keys(e.touched)) {
 		if err := e.record(ctx, account, slices.Sorted(maps.Keys(e.touched[account]))); err != nil {
 			return fmt.Errorf("keep the version of the rules: %w", err)
 		}
 	}
-	return nil
+	return e.logEdit(ctx)
 }

@@ -92,7 +92,7 @@ func (e *Engine) DecideAll(ctx context.Context, msg *postroom.Message) ([]postro
 	if err != nil {
 		return nil, err
 	}
-	return set.decide(msg, time.Now(), f), nil
+	return doubtful(set.decide(msg, time.Now(), f), set.faults, msg.AccountID), nil
 }
 
 // DecideAlone is [Engine.DecideAll] for a message that is not stored yet. Where a rule asks about other messages, which may be on
@@ -102,7 +102,7 @@ func (e *Engine) DecideAlone(ctx context.Context, msg *postroom.Message) (decisi
 	if err != nil || set.asksSenders {
 		return nil, false, err
 	}
-	return set.decide(msg, time.Now(), &facts{server: e.server}), true, nil
+	return doubtful(set.decide(msg, time.Now(), &facts{server: e.server}), set.faults, msg.AccountID), true, nil
 }
 
 // factsOf returns what the rules of the set need to know besides the message.
@@ -149,7 +149,9 @@ func (e *Engine) compile(ctx context.Context) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSet(rules, e.store.kinds, e.senders != nil), nil
+	set := newSet(rules, e.store.kinds, e.senders != nil)
+	set.faults, err = e.store.Faults(ctx)
+	return set, err
 }
 
 // disable disables a broken rule, unless it has been repaired since it was read. A failure is logged and does not fail the

@@ -200,7 +200,7 @@ func (e *edit) write(ctx context.Context, v versionRow, by Author, changed []his
 			return err
 		}
 	}
-	return nil
+	return e.logVersion(ctx, v.Number)
 }
 
 // lastVersion is the newest version of the rules of an account; the zero row if there is none.

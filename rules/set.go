@@ -22,6 +22,8 @@ type Set struct {
 
 	asksSenders bool // a rule asks whether the sender has written before
 	searches    *sync.Pool
+
+	faults []postroom.RuleFault // rules that are not as they were written
 }
 
 type compiled struct {

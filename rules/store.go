@@ -43,6 +43,7 @@ var (
 type Store struct {
 	db     queue.DB
 	kinds  *postroom.Kinds
+	log    Log // nil: none
 	author Author
 }
 
@@ -56,6 +57,10 @@ type StoreConfig struct {
 	// Kinds are the actions that rules may have; a rule with another is not stored, and not evaluated. Default nil: those that
 	// package gmail carries out.
 	Kinds *postroom.Kinds
+	// Log keeps on record what rules are stored; usually a *safety.Ledger, whose AdoptRules takes in the rules of before. While a
+	// rule is not as it is on record, a person is asked about what rules decide. Default nil: what stands in the tables is
+	// taken for what was written.
+	Log Log
 }
 
 // NewStore makes a store; a missing field is an error that names it.
@@ -63,7 +68,10 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 	if err := fields.Required("rules: StoreConfig.DB", cfg.DB, giveDB); err != nil {
 		return nil, err
 	}
-	return &Store{db: cfg.DB, kinds: cfg.Kinds}, nil
+	if err := fields.Optional("rules: StoreConfig.Log", cfg.Log); err != nil {
+		return nil, err
+	}
+	return &Store{db: cfg.DB, kinds: cfg.Kinds, log: cfg.Log}, nil
 }
 
 // List returns all rules in the order in which they are tried, disabled ones included.
@@ -186,6 +194,15 @@ func selectRules(ctx context.Context, q dbquery.Querier, statement string, args 
 }
 
 func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
+	r, err := getRow(ctx, q, id)
+	if err != nil {
+		return nil, err
+	}
+	rule := r.rule()
+	return &rule, nil
+}
+
+func getRow(ctx context.Context, q dbquery.Querier, id string) (*row, error) {
 	var r row
 	err := dbquery.Get(ctx, q, &r, sqlRule, id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -194,8 +211,7 @@ func get(ctx context.Context, q dbquery.Querier, id string) (*Rule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read rule %q: %w", id, err)
 	}
-	rule := r.rule()
-	return &rule, nil
+	return &r, nil
 }
 
 // checked returns the row of a rule, or an error if the rule is invalid or its name is taken.

@@ -33,14 +33,18 @@ func (r *Rule) Version() string {
 // StoredRule returns the rule as it is stored now, or [postroom.ErrNotFound]. The safety gate asks it about the rule of each
 // decision, in the transaction that records the decision.
 func (s *Store) StoredRule(ctx context.Context, tx queue.Tx, id string) (postroom.StoredRule, error) {
-	r, err := get(ctx, tx, id)
+	found, err := getRow(ctx, tx, id)
 	if err != nil {
 		return postroom.StoredRule{}, err
 	}
+	r := found.rule()
 	r.normalize()
 	stored := postroom.StoredRule{ID: r.ID, Name: r.Name, Version: r.Version(), Enabled: r.Enabled, SafeMode: r.SafeMode}
 	for _, a := range r.actions() {
 		stored.Actions = append(stored.Actions, postroom.RuleAction(a))
 	}
-	return stored, nil
+	if s.log != nil {
+		stored.State, err = found.state()
+	}
+	return stored, err
 }

@@ -30,7 +30,7 @@ type Audit struct {
 
 // An AuditFault is one thing that does not fit.
 type AuditFault struct {
-	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry: decision, action, approval, event, breaker, report
+	Kind    string `json:"kind"`    // entry, head, switch, or the kind of an entry: decision, action, approval, event, breaker, report, rule, rules_version, direction, llm_rule
 	Subject string `json:"subject"` // the id of the row, or the place in the log
 	What    string `json:"what"`    // for people
 }
@@ -61,6 +61,8 @@ type verifier struct {
 	seen   int64                 // how many entries there were at least
 
 	switched *eventRow // the last stop or resumption
+
+	ruleLog ruleLog
 }
 
 // VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
@@ -160,6 +162,9 @@ func (v *verifier) run(ctx context.Context) error {
 	for key := range v.latest {
 		v.faultf(key[0], key[1], "the log has the row, and it is gone")
 	}
+	if err := v.rules(ctx); err != nil {
+		return err
+	}
 	return v.switchRow(ctx)
 }
 
@@ -249,6 +254,10 @@ func (v *verifier) entry(e *AuditEntry) {
 		return
 	case e.Kind == auditLink && (v.linked.IsZero() || e.At.Before(v.linked)):
 		v.linked = e.At.Time
+	}
+	if aboutRule(e.Kind) {
+		v.ruleLog.add(e)
+		return
 	}
 	key := [2]string{e.Kind, e.Subject}
 	has, ok := v.latest[key]

@@ -15,6 +15,10 @@
 // [Config].Rules, in the transaction that records the decision: the rule must be stored, enabled, and at the version that
 // matched, and must say this action with these parameters. Its safe mode is that of the store. Otherwise a person is asked.
 //
+// A store that calls [Ledger.LogRules] with each change has its rules in the log. Then the rule must also be as the log last said: a row
+// that was added, altered, enabled or put back by something without the key decides nothing without a person, at the cost of one
+// statement for each decision of a rule. [Ledger.AdoptRules] takes in the rules of before, once.
+//
 // # What a model does alone
 //
 // A model's decision leads to no action without a person but those of [Policy].ModelAlone, which by default leave the message in
@@ -102,7 +106,7 @@
 //
 // # The log
 //
-// Each row that is written of decisions, actions, the links of undos, approvals, breakers, events and reports is in a log besides, which is a chain of signatures with
+// Each row that is written of decisions, actions, the links of undos, approvals, breakers, events and reports, and each change of a rule that [Config].RuleStores hold, is in a log besides, which is a chain of signatures with
 // [Config].Key: [Ledger.VerifyAudit] finds what was altered, removed, added or put back since, and [Ledger.EachAuditEntry] reads the
 // log. What is found to be altered when an action is refused, rejected, canceled or fails is logged as well, since the entry about that end
 // says the same as the row. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no

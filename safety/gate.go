@@ -17,6 +17,7 @@ const (
 	OverrideApprovalAlways Override = "approval_always"
 	OverrideRequested      Override = "requested"
 	OverrideRule           Override = "rule_not_stored" // the rule that decided is not stored as it was when it matched
+	OverrideUnsigned       Override = "rule_not_signed" // the rule that decided is not as the log says; see [Ledger.LogRules]
 
 	// These are about how much has been done.
 

@@ -32,6 +32,10 @@ type Config struct {
 	// looked up, and no safe mode counts.
 	Rules Rules
 
+	// RuleStores are the stores that put their rules on record with [Ledger.LogRules]. [Ledger.AdoptRules] and [Ledger.VerifyAudit] read
+	// them. Default nil: there are none.
+	RuleStores []RuleStore
+
 	// Labels lists the labels of an account, so that a model's decision for a label that is not there, or is not for models, waits
 	// for a person. Default nil: labels are not looked up.
 	Labels Labels

@@ -18,7 +18,7 @@ type Rules interface {
 }
 
 // evidence looks up the rule of a decision, and what speaks against the decision of a model. If the rule is not stored as it
-// was when it matched, or does something else than the decision says, a person is asked.
+// was when it matched, is not as the log says, or does something else than the decision says, a person is asked.
 func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision) (Evidence, error) {
 	if d.Source == postroom.SourceModel {
 		doubts, err := l.modelDoubts(ctx, tx, msg, d)
@@ -34,8 +34,15 @@ func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 	if err != nil {
 		rule = postroom.StoredRule{}
 	}
-	if fault := l.ruleFault(rule, d); fault != "" {
-		return Evidence{Doubts: []Doubt{{OverrideRule, fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)}}}, nil
+	check, fault := OverrideRule, l.ruleFault(rule, d)
+	if fault == "" && rule.State.Kind != "" {
+		check = OverrideUnsigned
+		if fault, err = l.CheckRule(ctx, tx, rule.State); err != nil {
+			return Evidence{}, err
+		}
+	}
+	if fault != "" {
+		return Evidence{Doubts: []Doubt{{check, fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)}}}, nil
 	}
 	return Evidence{SafeMode: rule.SafeMode}, nil
 }

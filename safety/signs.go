@@ -28,6 +28,7 @@ func Signs(msg *postroom.Message) []Doubt {
 	from := mime.Address{Name: msg.From.Name, Email: msg.From.Email}
 	doubt(hides(body), OverrideHidden, "the message hides text from its reader")
 	doubt(body.Incomplete || longWords(body.Doubtful, nil) >= sentence, OverrideHidden, "it cannot be told which text of the message its reader sees")
+	doubt(picturesSay(body, msg.BodyPlain), OverrideHidden, "the text of a picture, which its reader does not see, says much")
 	doubt(saysOtherwise(body), OverrideHidden, "the plain text and the HTML are different messages")
 	doubt(showsNothing(msg, body), OverrideHidden, "the HTML shows no text, and the plain text says something")
 	failed := failedMethods(headerOf(msg).Authentication(gmailServer))
@@ -133,6 +134,18 @@ func saysOtherwise(body mime.Body) bool {
 	const own = 30
 	w := body.Words
 	return body.FromHTML && w.OnlyPlain >= own && w.OnlyPlain > 2*w.Both
+}
+
+// picturesSay reports whether a picture says more in its alternative text than one tells of a picture, and than the plain text says.
+func picturesSay(body mime.Body, plain string) bool {
+	const told = 30
+	for _, a := range body.Alternative {
+		text := body.Text[a.Start:a.End]
+		if longWords(text, nil) >= told && longWords(text, wordsOf(plain)) >= told {
+			return true
+		}
+	}
+	return false
 }
 
 // showsNothing reports whether there is HTML without a text that is seen, and a plain text of a sentence or more, which nobody is shown.

@@ -132,7 +132,8 @@ func apiStatus(err error) int {
 		return http.StatusNotFound
 	case is(safety.ErrNotApprover):
 		return http.StatusForbidden
-	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrNameTaken, llm.ErrGuidanceChanged, llm.ErrGuidanceNameTaken):
+	case is(safety.ErrState, safety.ErrApprovalVoid, safety.ErrApprovalExpired, rules.ErrChanged, rules.ErrAltered, rules.ErrNameTaken, llm.ErrGuidanceChanged, llm.ErrGuidanceAltered,
+		llm.ErrGuidanceNameTaken):
 		return http.StatusConflict
 	case is(safety.ErrInvalidDecision, rules.ErrInvalidRule, rules.ErrSameRule, llm.ErrInvalidGuidance, llm.ErrSameGuidance), errors.As(err, &typed):
 		return http.StatusUnprocessableEntity

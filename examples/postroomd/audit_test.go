@@ -28,7 +28,8 @@ func TestAuditFindsWhatWasAltered(t *testing.T) {
 
 	lines := strings.Split(strings.TrimSpace(postroomd(t, "audit", "export", "--data", dir).stdout), "\n")
 	require.Len(t, lines, int(found.Entries)+1)
-	require.Contains(t, lines[0], `"kind":"event"`, "the settings come first")
+	require.Contains(t, lines[0], `"kind":"adoption"`, "rules that were there before come first")
+	require.Contains(t, lines[1], `"kind":"event"`, "the settings come next")
 	require.Contains(t, lines[len(lines)-1], found.Heads[0])
 
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "postroom.db"), nil)

@@ -13,7 +13,7 @@ import (
 )
 
 func directionsCommand() *cobra.Command {
-	cmd := group("directions", "Tell the model in your own words what to do with mail", directionsList(), directionsAdd(), directionsEdit(), directionsSwap(), directionsRemove(),
+	cmd := group("directions", "Tell the model in your own words what to do with mail", directionsList(), directionsAdd(), directionsEdit(), directionsSwap(), directionsRemove(), directionsConfirm(),
 		directionsTurn("enable", "Follow a direction again", true), directionsTurn("disable", "Keep a direction without following it", false))
 	cmd.Long = "Tell the model in your own words what to do with mail that no rule matches. What a direction plainly forbids, such as\n" +
 		"\"Never delete anything\", is also checked after the model has decided; what it may forbid waits for you."

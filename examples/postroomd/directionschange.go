@@ -124,7 +124,8 @@ func guidanceFault(err error) error {
 	switch {
 	case errors.Is(err, postroom.ErrNotFound):
 		return usage("%w: it has been removed meanwhile", err)
-	case errors.Is(err, llm.ErrInvalidGuidance), errors.Is(err, llm.ErrGuidanceChanged), errors.Is(err, llm.ErrGuidanceNameTaken), errors.Is(err, llm.ErrSameGuidance):
+	case errors.Is(err, llm.ErrInvalidGuidance), errors.Is(err, llm.ErrGuidanceChanged), errors.Is(err, llm.ErrGuidanceNameTaken), errors.Is(err, llm.ErrSameGuidance),
+		errors.Is(err, llm.ErrGuidanceAltered):
 		return usageError{err}
 	}
 	return err

@@ -42,6 +42,7 @@ type host struct {
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
+	record *record // of what rules there are: the ledger
 
 	records *llm.Records       // of the models
 	guide   *llm.GuidanceStore // what they are told
@@ -99,7 +100,8 @@ func (h *host) setUp(ctx context.Context) error {
 	if h.mail, err = gmail.NewStore(gmail.StoreConfig{DB: h.db}); err != nil {
 		return err
 	}
-	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds}); err != nil {
+	h.record = &record{}
+	if h.rules, err = rules.NewStore(rules.StoreConfig{DB: h.db, Kinds: kinds, Log: h.record}); err != nil {
 		return err
 	}
 	h.rules = h.rules.As(rules.Author{Name: me()})
@@ -127,11 +129,15 @@ func (h *host) setUp(ctx context.Context) error {
 		return err
 	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, Labels: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
 		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	h.record.Ledger = h.ledger
+	return h.adoptRules(ctx)
 }
 
 // work opens a host for running jobs.

@@ -169,7 +169,7 @@ func modelName(m *config.Model) string {
 // openModels opens what is stored about models: what they are told, and what they were asked and cost. Days begin where postroomd
 // runs.
 func (h *host) openModels() (err error) {
-	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db}); err != nil {
+	if h.guide, err = llm.NewGuidanceStore(llm.GuidanceStoreConfig{DB: h.db, Log: h.record}); err != nil {
 		return err
 	}
 	if err := h.openCache(); err != nil {

@@ -37,7 +37,7 @@ func rulesCommand() *cobra.Command {
 	return group("rules",
 		"Check, format, test, try and translate rules, write them with a model, do them to mail that is there, and go back",
 		rulesCheck(), rulesFormat(), rulesSchema(), rulesTest(), rulesBacktest(), rulesApply(), rulesImport(), rulesExport(),
-		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesChat())
+		rulesHistory(), rulesShow(), rulesDiff(), rulesRestore(), rulesConfirm(), rulesChat())
 }
 
 func rulesCheck() *cobra.Command {

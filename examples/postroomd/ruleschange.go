@@ -39,6 +39,9 @@ func (h *host) rulesText(ctx context.Context, accountID string) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	if v.Altered {
+		return "", alteredVersion(v)
+	}
 	return h.versionText(ctx, v)
 }
 

@@ -223,6 +223,9 @@ func rulesRestore() *cobra.Command {
 
 // restoreRules goes back in the mailbox of the version, and where a file is configured in all that read it.
 func (h *host) restoreRules(ctx context.Context, out io.Writer, v *rules.VersionContent, overwrite bool) error {
+	if v.Altered {
+		return alteredVersion(v)
+	}
 	path := string(h.cfg.Paths.Rules)
 	text, err := h.versionText(ctx, v)
 	if err != nil {
@@ -293,6 +296,12 @@ func (h *host) versionText(ctx context.Context, v *rules.VersionContent) (string
 		return labels[i].Name, true
 	})
 	return named.Text(), nil
+}
+
+// alteredVersion is said where a version would become the rules that something else has written.
+func alteredVersion(v *rules.VersionContent) error {
+	return usage("version %d of the rules was altered in the database, and nothing is changed: 'postroomd rules show %d' prints it; "+
+		"take what is right of it into a rules file", v.Number, v.Number)
 }
 
 // mayOverwrite refuses to lose what no version holds.

@@ -1,0 +1,36 @@
+package safety
+
+// The index of the entries about rules serves statements that name its kinds.
+const (
+	aboutRules = `
+WHERE kind IN ('rule', 'rules_version', 'direction', 'llm_rule', 'adoption')`
+
+	ruleEntryColumns = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries`
+
+	selectLastRuleEntry = ruleEntryColumns + aboutRules + `
+  AND kind = $1
+  AND subject_id = $2
+ORDER BY rev DESC
+LIMIT 1`
+
+	selectRuleEntries = ruleEntryColumns + aboutRules + `
+  AND kind = $1
+  AND subject_id = $2
+ORDER BY rev DESC`
+
+	selectLastRuleEntries = ruleEntryColumns + aboutRules + `
+  AND kind = $1
+  AND rev = (
+    SELECT MAX(last.rev)
+    FROM audit_entries last
+    WHERE last.kind IN ('rule', 'rules_version', 'direction', 'llm_rule', 'adoption')
+      AND last.kind = audit_entries.kind
+      AND last.subject_id = audit_entries.subject_id)
+ORDER BY subject_id`
+
+	// Who adds entries about rules waits for who does: an entry counts those about the same rule. SQLite has one writer.
+	lockRuleEntries = `
+SELECT pg_advisory_xact_lock(hashtextextended('postroom rules ' || current_schema(), 0))`
+)
