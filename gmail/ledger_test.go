@@ -19,6 +19,7 @@ import (
 type testLedger struct {
 	db       queue.DB
 	complete func() error // called before an action completes
+	approver string       // of every action
 	held     func() error // called before one starts, and by Held; may be nil
 }
 
@@ -116,6 +117,10 @@ func (l *testLedger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 str
 	}
 	a.ContentSHA256 = sha256
 	return l.put(ctx, tx, a)
+}
+
+func (l *testLedger) Approver(context.Context, queue.Tx, string) (string, error) {
+	return l.approver, nil
 }
 
 func (l *testLedger) Held(context.Context) error {

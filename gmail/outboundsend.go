@@ -230,7 +230,7 @@ func (j *jobs) failSend(ctx context.Context, w *queue.Work[OutboundPayload], a p
 		return verdict
 	}
 	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.Store.forgetRecipients(ctx, tx, a.AccountID, a.ID); err != nil {
+		if err := errors.Join(j.Store.forgetRecipients(ctx, tx, a.AccountID, a.ID), j.Store.forgetAttempt(ctx, tx, a.ID)); err != nil {
 			return err
 		}
 		return j.Ledger.Fail(ctx, tx, a.ID, cause.Error())

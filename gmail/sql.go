@@ -17,6 +17,8 @@ SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, bac
   COALESCE(state_since, created_at) AS state_since, created_at, updated_at
 FROM accounts`
 
+	sqlAddress = `SELECT email FROM accounts WHERE id = $1`
+
 	sqlAccount        = accountColumns + ` WHERE id = $1`
 	sqlAccountByEmail = accountColumns + ` WHERE provider = $1 AND email = $2`
 	sqlAccounts       = accountColumns + ` WHERE provider = $1 ORDER BY email`
