@@ -101,6 +101,13 @@ func (l *testLedger) Fail(ctx context.Context, tx queue.Tx, id, reason string) e
 	return err
 }
 
+func (l *testLedger) Cancel(ctx context.Context, tx queue.Tx, id, reason string) error {
+	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
+		a.State, a.Error = postroom.ActionCanceled, reason
+	})
+	return err
+}
+
 func (l *testLedger) Action(ctx context.Context, id string) (postroom.Action, error) {
 	return readAction(ctx, l.db.Reader(), id)
 }

@@ -321,7 +321,7 @@ func TestAnUpgradeMakesTheIndex(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		before := fstest.MapFS{}
 		require.NoError(t, fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || strings.Contains(path, "/0014_") || strings.Contains(path, "/0015_") {
+			if err != nil || d.IsDir() || d.Name() >= "0014_" {
 				return err
 			}
 			text, err := migrations.ReadFile(path)
