@@ -1,0 +1,37 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// A question is one that a person must answer with yes before a command goes on. The command has a flag --yes.
+type question struct {
+	text    string
+	instead string // what else to write where nobody can be asked; may be empty
+	refused string // what a no amounts to
+}
+
+// confirm asks where a person can answer.
+func confirm(in io.Reader, out io.Writer, q question) error {
+	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
+		return usage("nobody can be asked here; add --yes to go on%s", q.instead)
+	}
+	if _, err := fmt.Fprintf(out, "%s [y/N] ", q.text); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return usage("%s", q.refused)
+	}
+	return nil
+}
