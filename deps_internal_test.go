@@ -31,7 +31,7 @@ var internalPackages = map[string]struct {
 		users:   []string{"gmail", "gmail/gmailtest", "rules"},
 		imports: []string{"golang.org/x/text/"},
 	},
-	"internal/mailname": {users: []string{"rules", "safety"}, imports: []string{"golang.org/x/net/"}},
+	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
 		users:   []string{"gmail", "gmail/gmailtest", "llm", "queue", "rules", "rules/ruleschat", "safety", "safety/discord"},
 		imports: []string{"github.com/jmoiron/sqlx"},

@@ -24,6 +24,8 @@ type Ledger interface {
 	Complete(ctx context.Context, tx queue.Tx, actionID string, hint postroom.UndoHint) error
 	// Fail makes an executing action failed, with a reason for people.
 	Fail(ctx context.Context, tx queue.Tx, actionID, reason string) error
+	// Cancel makes an executing action canceled, with a reason for people: nothing has failed, and there is nothing left to do.
+	Cancel(ctx context.Context, tx queue.Tx, actionID, reason string) error
 	// Executing returns the action of a message that is executing, undos included; nil if none is.
 	Executing(ctx context.Context, accountID, messageID string) (*postroom.Action, error)
 	// Held returns a [*postroom.HeldError] while nothing may be changed in a mailbox.
@@ -263,23 +265,12 @@ func deleteMessage(ctx context.Context, w *queue.Work[ActionPayload], client *Cl
 	return outcome{hint: hint, gone: true}, nil
 }
 
-// failAction marks the action failed if no attempt follows, and returns the error of the handler.
+// failAction ends the action if no attempt follows, and returns the error of the handler.
 func (j *jobs) failAction(ctx context.Context, w *queue.Work[ActionPayload], a postroom.Action, cause error) error {
-	verdict := Verdict(cause)
-	if ctx.Err() != nil || !w.Ends(verdict) {
-		return verdict // an attempt that was stopped is not the last
-	}
-	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		if err := j.Ledger.Fail(ctx, tx, a.ID, cause.Error()); err != nil {
-			return err
+	return j.endAction(ctx, w.Attempt, a, cause, func(ctx context.Context, tx queue.Tx) error {
+		if ClassOf(cause) != ClassGone {
+			return nil
 		}
-		if ClassOf(cause) == ClassGone {
-			return j.foundGone(ctx, tx, a.AccountID, a.MessageID)
-		}
-		return nil
+		return j.foundGone(ctx, tx, a.AccountID, a.MessageID)
 	})
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	return queue.Fatal(cause)
 }

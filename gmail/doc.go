@@ -89,6 +89,12 @@
 // have not got it after the time that Gmail may take ([OutboxConfig.Settle]). Looking spends no attempts of the job. A message
 // that was sent is never marked as failed.
 //
+// What was sent belongs to the mailbox, not to the id of an account. [Store.RemoveAccount] keeps hashes of what the account had sent,
+// about which of Gmail's messages, to whom and when. When the mailbox comes back, as another account, what it has sent of an action is
+// refused unless a person has approved that action, and the limits of its recipients go on. [Store.SentBefore] tells a ledger before, so
+// that it cancels such an action or asks about it; [Store.ForgetSent] deletes the hashes. A send that a removal has interrupted counts
+// as one that may have been made. Nothing of this is pruned: old mail is sorted anew with the rest.
+//
 // A reply goes to Reply-To, if that is at the sender's domain, or else From; it comes from the address that the original was
 // written to, and carries what Gmail and the recipient need to put it into the thread. A forward begins a new thread. Bcc is
 // never told. These messages are refused, with the reason on record, and [ClassRefused] to the caller:
@@ -97,6 +103,7 @@
 //     address that nobody reads; to a Reply-To at another domain, unless a parameter names it;
 //   - a forward of a notice about mail, back to the sender, to the mailbox itself, or of what the mailbox has forwarded before;
 //   - to a recipient who has got a reply within [OutboxConfig.ReplyInterval], or too many messages in a day;
+//   - what the mailbox has sent, or may have sent, before its account was removed, unless a person has approved it;
 //   - with too many recipients, with too many bytes, or with values that are no addresses.
 //
 // Every message carries Auto-Submitted and X-Loop, a reply also Precedence, so that other programs do not answer it
@@ -106,6 +113,8 @@
 // by the same means: the Message-ID and the position in the history are stored before Gmail is asked.
 //
 // # Accounts
+//
+// A job that finds its account removed is canceled, and so is its action.
 //
 // An account is active, paused by a person ([Store.Pause]), or waits for a person to sign in again ([AccountReauthorize]). Jobs of an
 // account that is not active wait without being claimed, by the pause of their [LimitKey], and run as soon as [Store.Resume]

@@ -39,8 +39,10 @@ func handle[P payload](d *queue.Dispatcher, j *jobs, t queue.Type[P], fn func(co
 	queue.Handle(d, t, func(ctx context.Context, w *queue.Work[P]) error {
 		account, err := j.Store.Account(ctx, w.Payload.account())
 		switch {
-		case errors.Is(err, postroom.ErrNotFound): // the handler knows what that means to it
+		case errors.Is(err, postroom.ErrNotFound) && settles(w.Payload):
 			return fn(ctx, w)
+		case errors.Is(err, postroom.ErrNotFound):
+			return canceledWith(w.Payload.account())
 		case err != nil:
 			return err
 		}

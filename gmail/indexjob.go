@@ -28,7 +28,7 @@ func (j *jobs) index(ctx context.Context, w *queue.Work[IndexPayload]) error {
 	indexed, err := j.Store.IndexMessages(ctx, w.Payload.AccountID)
 	w.SetResult(map[string]int{"indexed": indexed})
 	if errors.Is(err, postroom.ErrNotFound) {
-		return nil // the account was removed
+		return canceledWith(w.Payload.AccountID)
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func TestIngestOfAMessageThatIsGone(t *testing.T) {
 func TestIngestOfNoAccount(t *testing.T) {
 	w := newWorld(t)
 	job := w.job(w.run(NewIngestJob("nobody", "18c2f")))
-	require.Equal(t, queue.StateFailed, job.State)
+	require.Equal(t, queue.StateCanceled, job.State)
 	require.Equal(t, 1, job.Attempt)
 }
 

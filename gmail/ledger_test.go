@@ -19,6 +19,7 @@ import (
 type testLedger struct {
 	db       queue.DB
 	complete func() error // called before an action completes
+	approver string       // of every action
 	held     func() error // called before one starts, and by Held; may be nil
 }
 
@@ -100,6 +101,13 @@ func (l *testLedger) Fail(ctx context.Context, tx queue.Tx, id, reason string) e
 	return err
 }
 
+func (l *testLedger) Cancel(ctx context.Context, tx queue.Tx, id, reason string) error {
+	_, err := l.change(ctx, tx, id, postroom.ActionExecuting, func(a *postroom.Action) {
+		a.State, a.Error = postroom.ActionCanceled, reason
+	})
+	return err
+}
+
 func (l *testLedger) Action(ctx context.Context, id string) (postroom.Action, error) {
 	return readAction(ctx, l.db.Reader(), id)
 }
@@ -116,6 +124,10 @@ func (l *testLedger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 str
 	}
 	a.ContentSHA256 = sha256
 	return l.put(ctx, tx, a)
+}
+
+func (l *testLedger) Approver(context.Context, queue.Tx, string) (string, error) {
+	return l.approver, nil
 }
 
 func (l *testLedger) Held(context.Context) error {

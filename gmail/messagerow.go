@@ -83,6 +83,7 @@ func messageArgs(tx queue.Tx, id string, m *postroom.Message, historyID uint64) 
 		id, m.AccountID, m.ThreadID, m.ProviderID, int64(historyID), labels, dbvalue.Clean(m.MessageID), dbvalue.Clean(m.InReplyTo),
 		references, dbvalue.Clean(m.From.Name), dbvalue.Clean(m.From.Email), recipients, dbvalue.Clean(m.Subject), dbvalue.Clean(m.Snippet), headers,
 		dbvalue.Clean(m.BodyPlain), dbvalue.Clean(m.BodyHTML), attachments, m.Size, storedTime(m.ReceivedAt), storedTime(m.Date), now, now,
+		senderKeyColumn(dbvalue.Clean(m.From.Email)),
 	}, nil
 }
 

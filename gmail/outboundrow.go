@@ -119,19 +119,24 @@ var errSendBegun = errors.New("gmail: another job has sent the message")
 // beginSend notes durably that the message is about to be sent, and by whom it would be counted. It refuses what the limits of a
 // recipient do not allow.
 func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage, historyID uint64, until dbtime.Time) error {
-	var locked string
-	if err := get(ctx, tx, &locked, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
+	var mailbox string
+	if err := get(ctx, tx, &mailbox, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
 		return err
 	}
 	recipients, err := m.payload.recipients()
 	if err != nil {
 		return refused(m.ActionID, "a recipient: %w", err)
 	}
+	if m.Attempts == 0 {
+		if err := o.checkSentBefore(ctx, tx, m, mailbox); err != nil {
+			return err
+		}
+	}
 	now := queue.Now(tx)
 	for _, email := range recipients {
 		email = mailboxKey(email) // tags and dots make nobody another person
 		if m.Attempts == 0 {
-			if err := o.checkRecipient(ctx, tx, m, email); err != nil {
+			if err := o.checkRecipient(ctx, tx, m, mailbox, email); err != nil {
 				return err
 			}
 		}
@@ -148,11 +153,29 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	return err
 }
 
+// checkSentBefore refuses what the mailbox has sent before its account was removed, or may have sent, unless a person has approved this
+// action: whoever does so has decided anew.
+func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox string) error {
+	var providerID string
+	if err := get(ctx, tx, &providerID, "message "+m.payload.OriginalMessageID, sqlProviderID, m.AccountID, m.payload.OriginalMessageID); err != nil {
+		return err
+	}
+	e, err := sentEarlier(ctx, tx, mailbox, providerID, &m.payload)
+	if err != nil || !e.known() {
+		return err
+	}
+	approver, err := o.Ledger.Approver(ctx, tx, m.ActionID)
+	if err == nil && approver == "" {
+		err = refused(m.ActionID, "%s; it is sent again only if a person approves that", e)
+	}
+	return err
+}
+
 // recipientWindow is what RecipientsDay counts in.
 const recipientWindow = 24 * time.Hour
 
 // checkRecipient refuses a message to somebody who has had enough.
-func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMessage, recipient string) error {
+func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox, recipient string) error {
 	now := queue.Now(tx)
 	day, interval := now.Add(-recipientWindow), now.Add(-o.ReplyInterval)
 	oldest := now.Add(-max(recipientWindow, o.ReplyInterval))
@@ -163,7 +186,8 @@ func (o *Outbox) checkRecipient(ctx context.Context, tx queue.Tx, m *outboundMes
 		Messages int `db:"messages"`
 		Replies  int `db:"replies"`
 	}
-	err := get(ctx, tx, &sent, "recipient "+recipient, sqlCountRecipient, dbtime.Of(day), dbtime.Of(interval), m.AccountID, recipient, m.ActionID)
+	err := get(ctx, tx, &sent, "recipient "+recipient, sqlCountRecipient, dbtime.Of(day), dbtime.Of(interval), m.AccountID, recipient, m.ActionID,
+		hashOfMailbox(mailbox), hashOfRecipient(mailbox, recipient), dbtime.Of(oldest))
 	switch {
 	case err != nil:
 		return err

@@ -225,18 +225,10 @@ func (j *jobs) failSend(ctx context.Context, w *queue.Work[OutboundPayload], a p
 		}
 		return queue.Defer(cause, unclear.wait)
 	}
-	verdict := Verdict(cause)
-	if ctx.Err() != nil || !w.Ends(verdict) {
-		return verdict
-	}
-	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+	return j.endAction(ctx, w.Attempt, a, cause, func(ctx context.Context, tx queue.Tx) error {
 		if err := j.Store.forgetRecipients(ctx, tx, a.AccountID, a.ID); err != nil {
 			return err
 		}
-		return j.Ledger.Fail(ctx, tx, a.ID, cause.Error())
+		return j.Store.forgetAttempt(ctx, tx, a.ID)
 	})
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	return queue.Fatal(cause)
 }

@@ -14,12 +14,36 @@ SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, histor
 FROM outbound_messages
 WHERE action_id = $1`
 
+	// What was sent, or may have been.
+	sqlSentOutbound = `
+SELECT action_id, message_type, payload_json, sent_message_id, updated_at
+FROM outbound_messages
+WHERE account_id = $1 AND (sent_message_id <> '' OR open_until IS NOT NULL)
+LIMIT $2`
+
+	sqlDeleteOutbound = `DELETE FROM outbound_messages WHERE action_id = $1`
+
+	sqlInsertSentBefore = `
+INSERT INTO sent_before (mailbox, what, target, action_id, recipient, message_type, certain, sent_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (mailbox, what, target, action_id) DO NOTHING`
+
+	sqlSentBefore = `
+SELECT target, certain, sent_at
+FROM sent_before
+WHERE mailbox = $1 AND what = $2
+ORDER BY sent_at`
+
+	sqlForgetSent = `
+DELETE FROM sent_before
+WHERE mailbox = $1 AND action_id IN (SELECT action_id FROM sent_before WHERE mailbox = $1 LIMIT $2)`
+
 	// On PostgreSQL the row's lock keeps other sends of the account out until the commit, so that each counts the others.
 	sqlLockSending = `
 UPDATE accounts
 SET history_id = history_id
 WHERE id = $1
-RETURNING id`
+RETURNING email`
 
 	sqlBeginSend = `
 UPDATE outbound_messages
@@ -42,8 +66,14 @@ WHERE action_id = $4`
 	sqlCountRecipient = `
 SELECT COALESCE(SUM(CASE WHEN sent_at > $1 THEN 1 ELSE 0 END), 0) AS messages,
   COALESCE(SUM(CASE WHEN message_type = 'reply' AND sent_at > $2 THEN 1 ELSE 0 END), 0) AS replies
-FROM outbound_recipients
-WHERE account_id = $3 AND email = $4 AND action_id <> $5`
+FROM (
+  SELECT message_type, sent_at
+  FROM outbound_recipients
+  WHERE account_id = $3 AND email = $4 AND action_id <> $5
+  UNION ALL
+  SELECT message_type, sent_at
+  FROM sent_before
+  WHERE mailbox = $6 AND recipient = $7 AND sent_at > $8) AS sent`
 
 	sqlForgetRecipient = `
 DELETE FROM outbound_recipients

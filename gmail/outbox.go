@@ -21,6 +21,8 @@ type OutboxLedger interface {
 	// SetContent records the hash of what an action sends, in the caller's transaction. An action that has another one
 	// already, or is final, is an error.
 	SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error
+	// Approver returns who has approved the action, in the caller's transaction; empty if nobody has, and none was needed.
+	Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error)
 }
 
 // OutboxConfig configures an [Outbox]. It is copied and checked once, by [NewOutbox].

@@ -310,7 +310,7 @@ func TestReconciliationOfNoAccount(t *testing.T) {
 	_, err := w.store.Reconciliation(t.Context(), w.account)
 	require.ErrorIs(t, err, postroom.ErrNotFound)
 	job := w.job(w.run(NewReconcileJob("nobody")))
-	require.Equal(t, queue.StateFailed, job.State)
+	require.Equal(t, queue.StateCanceled, job.State)
 	require.Equal(t, 1, job.Attempt)
 }
 

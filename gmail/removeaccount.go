@@ -10,9 +10,10 @@ import (
 )
 
 // RemoveAccount removes an account: it cancels the jobs with its [LimitKey] that have not ended, and deletes what this package
-// stores of it: messages, threads, labels. What other packages have recorded stays, as decisions and actions, so that it
-// stays known who did what; jobs of theirs that need a message find it gone. The grant is kept elsewhere: revoke it first
-// (auth.Revoke), or forget it.
+// stores of it: messages, threads, labels. What it has sent stays known, by hashes of the mailbox, the messages and the recipients, so
+// that nothing is sent twice when the mailbox comes back; see [Store.ForgetSent]. What other packages have recorded stays, as decisions
+// and actions, so that it stays known who did what; jobs of theirs that need a message find it gone. The grant is kept elsewhere: revoke
+// it first (auth.Revoke), or forget it.
 //
 // It writes in many small transactions, because an account can be large. When it is interrupted, the account is left in the state
 // [AccountRemoving] with its jobs stopped, and RemoveAccount finishes what is left. A missing account is [postroom.ErrNotFound].
@@ -33,6 +34,13 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 	}
 	if _, err := q.CancelAll(ctx, queue.Filter{LimitKey: LimitKey(accountID)}); err != nil {
 		return fmt.Errorf("gmail: remove account %s: %w", accountID, err)
+	}
+	account, err := s.Account(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	if err := s.rememberSent(ctx, account); err != nil {
+		return err
 	}
 	for _, statement := range []string{
 		sqlDeleteMessages, sqlDeletePostings, sqlDeleteUnindexed, sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads,

@@ -139,7 +139,7 @@ func (f *benchStore) fill(b testing.TB, from, downTo int) {
 		if err := insert("threads", "id, account_id, provider_thread_id, subject, snippet, last_message_at, created_at, updated_at", threads, 8); err != nil {
 			return err
 		}
-		if err := insert("messages", columns, messages, 23); err != nil {
+		if err := insert("messages", columns, messages, 24); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM unindexed_messages WHERE account_id = $1", f.account); err != nil {

@@ -2,17 +2,62 @@ package gmail
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/mailname"
+	"github.com/postroom-go/postroom/queue"
 )
+
+// senderKeyColumn is the column from_key: the address as it is compared, or NULL where that is the address in lower case, which both
+// databases can make themselves: where it is ASCII.
+func senderKeyColumn(email string) sql.NullString {
+	notASCII := strings.IndexFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) >= 0
+	return sql.NullString{String: mailname.Address(email), Valid: notASCII}
+}
+
+// fillSenderKeys makes the keys of messages that were stored before there were any.
+func fillSenderKeys(ctx context.Context, db queue.DB) error {
+	for filled := keyBatch; filled == keyBatch; {
+		var rows []struct {
+			ID    string `db:"id"`
+			Email string `db:"from_email"`
+		}
+		if err := dbquery.Select(ctx, db.Reader(), &rows, sqlUnkeyed, keyBatch); err != nil {
+			return fmt.Errorf("gmail: senders without keys: %w", err)
+		}
+		if filled = len(rows); filled == 0 {
+			return nil
+		}
+		err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			for _, r := range rows {
+				if _, err := exec(ctx, tx, "sender of message "+r.ID, sqlSetSenderKey, senderKeyColumn(r.Email), r.ID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyBatch is how many keys a transaction makes.
+const keyBatch = 500
 
 // SenderSeen reports whether the account has received a message from the sender of msg before msg, as package rules asks for its
 // condition sender_seen. Spam counts, and so does what has been deleted since. Addresses are compared without regard to the case of
-// ASCII letters. A message without a sender has none that was seen. msg need not be stored; one without a time of its arrival
+// ASCII letters, and international domains as the ASCII that DNS has. A message without a sender has none that was seen. msg need not be stored; one without a time of its arrival
 // counts as arriving now.
 //
 // Only stored messages are known: while a backfill lists the older mail, its senders have yet to be seen.
@@ -20,7 +65,7 @@ func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, er
 	if msg == nil {
 		return false, errors.New("gmail: SenderSeen: the message is nil; give the message whose sender is meant")
 	}
-	sender := dbvalue.Clean(msg.From.Email)
+	sender := mailname.Address(dbvalue.Clean(msg.From.Email))
 	if sender == "" {
 		return false, nil
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
 )
 
 func TestSenderSeen(t *testing.T) {
@@ -42,12 +44,34 @@ func TestSenderSeen(t *testing.T) {
 		require.False(t, seen(from(accountID, "zoe@example.organic", day.Add(time.Hour))))
 		require.False(t, seen(from(accountID, "", day)) || seen(from(accountID, "", day.Add(time.Hour))), "nobody is no sender")
 
+		for i, email := range []string{"Max@bücher.example", "max@BÜCHER.example", "max@xn--bcher-kva.example", "MAX@bücher。Example", "max@XN--BCHER-KVA.example"} {
+			require.Equal(t, i > 0, seen(from(accountID, email, day.Add(time.Duration(i)*time.Second))), email)
+		}
+
 		twins := []*postroom.Message{from(accountID, "twin@example.org", day), from(accountID, "twin@example.org", day)}
 		require.NotEqual(t, seen(twins[0]), seen(twins[1]), "of two at the same time one is the first")
 		require.True(t, seen(&postroom.Message{AccountID: accountID, From: postroom.Address{Email: "twin@example.org"}}), "neither stored nor with a time")
 
 		_, err := s.SenderSeen(t.Context(), nil)
 		require.ErrorContains(t, err, "the message is nil")
+	})
+}
+
+// Senders of mail from before there were keys are known by all spellings after an upgrade.
+func TestAnUpgradeMakesTheKeysOfSenders(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		s, m := storedBefore(t, db, "0017_", func(accountID string) *postroom.Message {
+			m := fullMessage(accountID)
+			m.From.Email = "Max@BÜCHER.example"
+			return m
+		})
+		require.NoError(t, Migrate(t.Context(), db))
+		require.NoError(t, Migrate(t.Context(), db))
+		for _, email := range []string{"max@xn--bcher-kva.example", "max@bücher.example"} {
+			seen, err := s.SenderSeen(t.Context(), &postroom.Message{AccountID: m.AccountID, From: postroom.Address{Email: email}})
+			require.NoError(t, err)
+			require.True(t, seen, email)
+		}
 	})
 }
 

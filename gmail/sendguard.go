@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/mailname"
 	"github.com/postroom-go/postroom/mime"
 )
 
@@ -97,9 +98,10 @@ func isOwn(own []SendAs, email string) bool {
 	return slices.ContainsFunc(own, func(a SendAs) bool { return mailboxKey(a.Email) == key })
 }
 
+// mailboxKey is the same for all addresses whose mail comes into one mailbox.
 func mailboxKey(email string) string {
-	local, domain, _ := strings.Cut(strings.ToLower(strings.TrimSpace(email)), "@")
-	local, _, _ = strings.Cut(local, "+")
+	local, domain, _ := strings.Cut(mailname.Address(strings.TrimSpace(email)), "@")
+	local, _, _ = strings.Cut(strings.ToLower(local), "+")
 	if domain == "googlemail.com" || domain == "gmail.com" {
 		local, domain = strings.ReplaceAll(local, ".", ""), "gmail.com"
 	}

@@ -17,6 +17,8 @@ SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, bac
   COALESCE(state_since, created_at) AS state_since, created_at, updated_at
 FROM accounts`
 
+	sqlAddress = `SELECT email FROM accounts WHERE id = $1`
+
 	sqlAccount        = accountColumns + ` WHERE id = $1`
 	sqlAccountByEmail = accountColumns + ` WHERE provider = $1 AND email = $2`
 	sqlAccounts       = accountColumns + ` WHERE provider = $1 ORDER BY email`
@@ -116,8 +118,8 @@ const (
 INSERT INTO messages (
   id, account_id, thread_id, provider_message_id, history_id, labels_json, rfc_message_id, in_reply_to,
   references_json, from_name, from_email, recipients_json, subject, snippet, headers_json, body_plain, body_html,
-  attachments_json, size, received_at, sent_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+  attachments_json, size, received_at, sent_at, created_at, updated_at, from_key)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
 ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
   thread_id = excluded.thread_id,
   history_id = excluded.history_id,
@@ -138,7 +140,8 @@ ON CONFLICT (account_id, provider_message_id) DO UPDATE SET
   received_at = excluded.received_at,
   sent_at = excluded.sent_at,
   deleted_at = NULL,
-  updated_at = excluded.updated_at
+  updated_at = excluded.updated_at,
+  from_key = excluded.from_key
 RETURNING id, COALESCE(received_at, created_at) AS at`
 
 	messageColumns = `
@@ -181,9 +184,14 @@ WHERE account_id = $1 AND deleted_at IS NULL AND id IN `
 	sqlSenderSeen = `
 SELECT id
 FROM messages
-WHERE account_id = $1 AND SUBSTR(LOWER(from_email), 1, 320) = SUBSTR(LOWER($2), 1, 320) AND LOWER(from_email) = LOWER($2)
+WHERE account_id = $1 AND SUBSTR(COALESCE(from_key, LOWER(from_email)), 1, 320) = SUBSTR(CAST($2 AS TEXT), 1, 320)
+  AND COALESCE(from_key, LOWER(from_email)) = $2
   AND COALESCE(received_at, created_at) <= $3 AND (COALESCE(received_at, created_at) < $3 OR id < $4)
 LIMIT 1`
+
+	sqlUnkeyed = `SELECT id, from_email FROM messages WHERE from_key = '' LIMIT $1`
+
+	sqlSetSenderKey = `UPDATE messages SET from_key = $1 WHERE id = $2`
 
 	sqlCountMessages = `SELECT COUNT(*) FROM messages WHERE account_id = $1 AND deleted_at IS NULL`
 

@@ -23,7 +23,10 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := fields.Required("gmail: Migrate: db", db, giveDB); err != nil {
 		return err
 	}
-	return migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations)
+	if err := migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations); err != nil {
+		return err
+	}
+	return fillSenderKeys(ctx, db)
 }
 
 // A Store keeps accounts, threads, messages and labels. Its reading methods see what has been committed, its writing methods

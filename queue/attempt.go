@@ -95,7 +95,7 @@ func (a *Attempt) Ends(err error) bool {
 	if madeUp := a.made("judge"); madeUp != nil {
 		panic(madeUp)
 	}
-	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State == StateFailed
+	return err != nil && judge(a.job, err, a.q.now(), a.q.retry, a.q.budget).State.Finished()
 }
 
 // Write runs fn in a write transaction that only commits if the attempt still holds its job. Where it does not, the first

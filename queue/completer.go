@@ -266,6 +266,8 @@ func (c *completer) report(ctx context.Context, e *ending, answer error, superse
 		c.log.WarnContext(ctx, "what a handler reported is ignored", about(logError, answer)...)
 	case out.State == StateFailed:
 		c.log.ErrorContext(ctx, "job failed", about(logError, out.Error)...)
+	case out.State == StateCanceled:
+		c.log.InfoContext(ctx, "job is canceled: its handler has found it pointless", about("reason", out.Error)...)
 	case superseded != "":
 		c.log.InfoContext(ctx, "job is canceled: another waits that does the same", about(logError, out.Error, "reason", superseded)...)
 	case out.Kind == KindInterrupted:

@@ -44,6 +44,7 @@
 //	running          → queued     its handler failed or was interrupted, or its process died, and it may try again
 //	running          → failed     it may not try again, or the error is Fatal
 //	queued, running  → canceled   Queue.Cancel
+//	running          → canceled   its handler has found it pointless: Cancel
 //	running          → canceled   it coalesces, was to run again, and another waits in its place
 //	queued           → canceled   it is past its ExpiresAt
 //	failed, canceled → queued     Queue.Retry
@@ -104,7 +105,7 @@
 // # What happens when
 //
 //   - A handler returns an error: the job waits as RetryPolicy says and runs again. RetryAfter chooses another wait, Fatal
-//     ends the job.
+//     ends the job as failed, and Cancel as canceled.
 //   - A handler panics, or calls runtime.Goexit: that is a failure, kept with its stack. Other jobs are not affected.
 //   - A payload does not decode into its type: the job fails at once, since a retry would not help.
 //   - A handler takes longer than WithTimeout allows: its context is canceled with the cause ErrTimeout, and the error it

@@ -112,9 +112,10 @@ func hint(op string, err error) string {
 
 // A verdict is what a handler's error wants done with the job, beyond being retried.
 type verdict struct {
-	err   error
-	fatal bool
-	delay time.Duration
+	err      error
+	fatal    bool
+	canceled bool
+	delay    time.Duration
 	// spared: the attempt counts as interrupted, not as failed.
 	spared bool
 }
@@ -128,6 +129,15 @@ func Fatal(err error) error {
 		return nil
 	}
 	return &verdict{err: err, fatal: true}
+}
+
+// Cancel marks err as the reason for which the job has become pointless, such as that what it is about is gone: it ends
+// canceled at once, and nothing has failed. A nil err stays nil. To cancel another job, use [Queue.Cancel].
+func Cancel(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &verdict{err: err, canceled: true}
 }
 
 // RetryAfter marks err as a failure whose retry waits for delay, as a server asked, instead of the policy's backoff. A

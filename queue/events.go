@@ -22,7 +22,7 @@ const (
 	EventCompleted EventKind = "completed"
 	// EventFailed: it has failed for good.
 	EventFailed EventKind = "failed"
-	// EventCanceled: [Queue.Cancel] has ended it, or another has superseded it; see [Coalesce].
+	// EventCanceled: [Queue.Cancel], or its handler by [Cancel], has ended it, or another has superseded it; see [Coalesce].
 	EventCanceled EventKind = "canceled"
 )
 
@@ -38,7 +38,7 @@ type Event struct {
 	JobType string
 	// Attempt is the attempt that started or ended; 0 before the first.
 	Attempt int
-	// Ended is how the attempt ended: KindCompleted, KindFailed, KindInterrupted or KindCrashed. Empty where none did.
+	// Ended is how the attempt ended: KindCompleted, KindFailed, KindCanceled, KindInterrupted or KindCrashed. Empty where none did.
 	Ended string
 	// Error is why, unless it succeeded.
 	Error string

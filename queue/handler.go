@@ -42,8 +42,8 @@ func (h handlers) bounded() bool {
 // nothing. A type registered twice and a nil fn are errors that Run returns. Handle may be called from several goroutines.
 //
 // The handler's error decides what becomes of the job: nil completes it (unless an [Attempt.Complete] has failed, whose
-// error then counts), an error is a failure that is retried with backoff until MaxAttempts, [Fatal] ends it, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with
-// its stack. The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; when the
+// error then counts), an error is a failure that is retried with backoff until MaxAttempts, [Fatal] ends it
+// as failed, [Cancel] as canceled, [RetryAfter] and [Defer] choose the time. A panic is a failure, kept with its stack. The context is canceled with the cause [ErrTimeout], [ErrCanceled], [ErrLeaseLost] or [ErrShutdown]; when the
 // job was canceled or its lease is lost, what the handler reports is ignored. A handler that does not return then is given
 // up, see [DispatcherConfig].Grace.
 func Handle[P any](d *Dispatcher, t Type[P], fn func(ctx context.Context, w *Work[P]) error, opts ...HandlerOption) {

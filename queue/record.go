@@ -83,6 +83,8 @@ func endEvent(out *driver.Outcome, job *Job, began time.Time) Event {
 		e.Kind = EventCompleted
 	case StateFailed:
 		e.Kind, e.NotBefore = EventFailed, time.Time{}
+	case StateCanceled:
+		e.Kind, e.NotBefore = EventCanceled, time.Time{}
 	}
 	if !began.IsZero() {
 		e.Duration = max(0, out.At.Sub(began))

@@ -107,6 +107,8 @@ func judge(job *Job, err error, now time.Time, policy RetryPolicy, budget Budget
 	switch {
 	case v.fatal:
 		out.State = StateFailed
+	case v.canceled:
+		out.State, out.Kind = StateCanceled, KindCanceled
 	case v.spared:
 		out.Kind = KindInterrupted
 		if job.Interruptions >= budget.Interruptions {

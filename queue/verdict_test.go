@@ -111,6 +111,36 @@ func TestWhatHandlersDo(t *testing.T) {
 	}
 }
 
+// A handler that finds its job pointless ends it at the first attempt, with the reason, and nothing has failed.
+func TestAHandlerCancelsItsJob(t *testing.T) {
+	bubble(t, func(t *testing.T, q *queue.Queue) {
+		require.NoError(t, queue.Cancel(nil))
+		key := queue.WhileUnfinished("k")
+		id := enqueue(t, q, &queue.Options{Key: key})
+		ended := queue.Event{}
+		events := subscribe(t, q, queue.EventFilter{})
+		work(t, q, func(_ context.Context, w *queue.Work[int]) error {
+			err := fmt.Errorf("look: %w", queue.Cancel(errBroken))
+			require.True(t, w.Ends(err))
+			return err
+		})
+		for _, e := range taken(t, events) {
+			ended = e
+		}
+		require.Equal(t, queue.EventCanceled, ended.Kind)
+		require.Equal(t, "look: broken", ended.Error)
+		got := job(t, q, id)
+		require.Equal(t, queue.StateCanceled, got.State)
+		require.Equal(t, "look: broken", got.LastError)
+		require.Equal(t, []int{0, 0, 0}, []int{got.Failures, got.Interruptions, got.Crashes})
+		records := attempts(t, q, id)
+		require.Len(t, records, 1)
+		require.Equal(t, queue.KindCanceled, records[0].Kind)
+		require.Equal(t, "look: broken", records[0].Error)
+		require.NotEqual(t, id, enqueue(t, q, &queue.Options{Key: key}), "its key is free")
+	})
+}
+
 func panicInWrite(context.Context, queue.Tx) error { panic("in write") }
 
 // Each handler fails for good at its first attempt.

@@ -55,7 +55,8 @@ type Ledger interface {
 func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
 	msg, err := c.cfg.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		return queue.Fatal(fmt.Errorf("classify message %s of account %s: %w", w.Payload.MessageID, w.Payload.AccountID, err))
+		return queue.Cancel(fmt.Errorf("classify message %s of account %s: it is no longer stored, as after its mailbox was removed: %w",
+			w.Payload.MessageID, w.Payload.AccountID, err))
 	}
 	if err != nil {
 		return fmt.Errorf("classify: %w", err)

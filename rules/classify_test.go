@@ -254,13 +254,13 @@ func TestClassifyMakesAPersonLookAtADecisionThatBreaksItsContract(t *testing.T) 
 	}
 }
 
-func TestClassifyFailsAtOnceForAMessageThatIsNotThere(t *testing.T) {
+func TestClassifyIsCanceledForAMessageThatIsNotThere(t *testing.T) {
 	c := newClassification(t)
 	clear(c.cfg.Messages.(*mailbox).messages)
 	job := c.run()
-	require.Equal(t, queue.StateFailed, job.State)
-	require.Equal(t, 1, job.Failures)
-	require.Contains(t, job.LastError, "classify message m1 of account acc")
+	require.Equal(t, queue.StateCanceled, job.State)
+	require.Equal(t, 1, job.Attempt)
+	require.Contains(t, job.LastError, "classify message m1 of account acc: it is no longer stored, as after its mailbox was removed")
 }
 
 func TestClassifyTriesAgainWhenADeciderIsDown(t *testing.T) {

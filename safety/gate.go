@@ -24,6 +24,8 @@ const (
 	OverrideCap     Override = "cap"     // as much has been done as may be without a person; see [Cap]
 	OverrideBreaker Override = "breaker" // what the source decides is stopped; see [Breaker]
 
+	OverrideSent Override = "sent_before" // the mailbox has sent it, or may have, before it was removed and came back
+
 	// These are about a model's decisions.
 
 	OverrideModel   Override = "not_alone"       // no model does that alone

@@ -40,6 +40,10 @@ type Config struct {
 	// for a person. Default nil: labels are not looked up.
 	Labels Labels
 
+	// Sent knows what a mailbox has sent before it was removed and came back, so that nothing is sent twice without a person. Default
+	// nil: nothing is looked up.
+	Sent Sent
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -109,6 +113,7 @@ func (c *Config) validate() error {
 		fields.Required("safety: Config.DB", c.DB, giveDB),
 		fields.Optional("safety: Config.Rules", c.Rules),
 		fields.Optional("safety: Config.Labels", c.Labels),
+		fields.Optional("safety: Config.Sent", c.Sent),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {

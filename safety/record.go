@@ -19,8 +19,8 @@ import (
 // Record records a decision about a message: the gate judges it, and the decision, its action and what follows (a job or a
 // request for approval) are written in the caller's transaction. A label parameter must be the id of a label.
 //
-// The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), and
-// otherwise queued and passed to [Config.Execute].
+// The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), canceled if
+// it would only send what was sent before ([Config].Sent), and otherwise queued and passed to [Config.Execute].
 //
 // Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
 // the action of that decision in its present state.
@@ -36,12 +36,18 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	verdict, err := l.beyond(ctx, tx, msg, d, l.gate.Judge(d, evidence))
+	verdict := l.gate.Judge(d, evidence)
+	again, err := l.sentBefore(ctx, tx, msg, d, &verdict)
+	if err == nil && again == "" {
+		verdict, err = l.beyond(ctx, tx, msg, d, verdict)
+	}
 	if err != nil {
 		return postroom.Action{}, err
 	}
 	action := postroom.Action{State: postroom.ActionQueued}
 	switch {
+	case again != "":
+		action.State, action.Error = postroom.ActionCanceled, again
 	case d.Action == postroom.None && !verdict.RequiresApproval:
 		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
 	case l.cfg.DryRun:

@@ -81,13 +81,13 @@ FROM (
     AND ` + notDry + `
   LIMIT ?) AS alone`
 
-	// A dry run has done nothing.
+	// A dry run has done nothing, and neither has what was not sent again.
 	notDry = `NOT EXISTS (
     SELECT 1
     FROM actions
     WHERE actions.decision_id = decisions.id
       AND actions.state = 'canceled'
-      AND actions.error LIKE '` + dryRunMark + `%')`
+      AND (actions.error LIKE '` + dryRunMark + `%' OR actions.error LIKE '` + sentMark + `%'))`
 
 	countFailed = `
 SELECT COUNT(*)

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/safety"
 )
 
 func accountsCommand() *cobra.Command {
@@ -56,42 +53,6 @@ func accountsResume() *cobra.Command {
 	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) error {
 		return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Resume(ctx, tx, h.queue, a.ID) })
 	}, "is active")
-}
-
-func accountsRemove() *cobra.Command {
-	cmd := accountCommand("remove", "Delete what is stored of a mailbox; at Gmail nothing changes", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) error {
-		if err := h.cancelActions(ctx, a.ID); err != nil {
-			return err
-		}
-		if err := h.mail.RemoveAccount(ctx, h.queue, a.ID); err != nil {
-			return err
-		}
-		return h.cancelActions(ctx, a.ID) // a postroomd that runs may have decided about mail until then
-	}, "is removed; what was done stays on record")
-	cmd.Long = "Delete what is stored of a mailbox: messages, threads, labels and jobs. What was decided and done stays on record. At Gmail\n" +
-		"nothing changes, and what was granted stays granted: see 'postroomd auth revoke'. The mailbox of gmail.address comes back\n" +
-		"when 'postroomd run' starts, and its mail is then sorted as if it were new: rules that reply or forward send once more."
-	return cmd
-}
-
-// cancelActions ends what waits in a mailbox: nobody can carry it out without the mailbox, and those who were asked are told.
-func (h *host) cancelActions(ctx context.Context, accountID string) error {
-	states := []postroom.ActionState{postroom.ActionApprovedPending, postroom.ActionQueued}
-	for f := (safety.Filter{AccountID: accountID, States: states, Limit: 100}); ; {
-		page, err := h.ledger.Actions(ctx, f)
-		if err != nil || len(page) == 0 {
-			return err
-		}
-		for _, e := range page {
-			err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-				return h.ledger.Cancel(ctx, tx, e.Action.ID, "the mailbox was removed")
-			})
-			if err != nil && !errors.Is(err, safety.ErrState) {
-				return err
-			}
-		}
-		f.Before = page[len(page)-1].Action.ID
-	}
 }
 
 // accountCommand is a command that changes the mailbox of an address.

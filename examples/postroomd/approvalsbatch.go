@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -68,7 +64,9 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []stri
 		if err := h.previewAnswers(ctx, cmd.OutOrStdout(), chosen); err != nil || b.dryRun {
 			return err
 		}
-		if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), fmt.Sprintf("%s these %d actions?", b.verb, len(chosen))); err != nil {
+		if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), question{
+			text: fmt.Sprintf("%s these %d actions?", b.verb, len(chosen)), instead: ", or --dry-run to look only", refused: "nothing was answered",
+		}); err != nil {
 			return err
 		}
 	}
@@ -160,24 +158,6 @@ func (h *host) previewAnswers(ctx context.Context, out io.Writer, chosen []safet
 		t.row(w.Action.ID, describe(w.Action, names), decidedBy(w.Decision.Decision), short(w.Decision.Sender, 30), short(w.Decision.Subject, 50), clock(w.Approval.RequestedAt))
 	}
 	return t.flush("")
-}
-
-// confirm asks where a person can answer.
-func confirm(in io.Reader, out io.Writer, question string) error {
-	if file, ok := in.(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
-		return usage("nobody can be asked here; add --yes to go on, or --dry-run to look only")
-	}
-	if _, err := fmt.Fprintf(out, "%s [y/N] ", question); err != nil {
-		return err
-	}
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return usage("nothing was answered")
-	}
-	return nil
 }
 
 // answerAll answers each request in a transaction of its own: one that somebody else has answered meanwhile, or that has expired,

@@ -71,8 +71,11 @@ func TestApprovalsAreAnsweredInBatches(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	for text, goes := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "\n": false, "": false, "n\n": false, "yesterday\n": false} {
 		var out strings.Builder
-		err := confirm(strings.NewReader(text), &out, "approve these 2 actions?")
+		err := confirm(strings.NewReader(text), &out, question{text: "approve these 2 actions?", refused: "nothing was answered"})
 		require.Equal(t, goes, err == nil, "%q", text)
+		if !goes {
+			require.EqualError(t, err, "nothing was answered")
+		}
 		require.Equal(t, "approve these 2 actions? [y/N] ", out.String())
 	}
 }

@@ -89,7 +89,7 @@ func TestSignInRunRevokeAndSignInAgain(t *testing.T) {
 	r.eventually("the late one is taken in", func() bool { return idleBetweenPolls(t, server, where...) })
 	r.stop()
 
-	removed := postroomd(t, append([]string{"accounts", "remove", sample.Owner}, where...)...)
+	removed := postroomd(t, append([]string{"accounts", "remove", sample.Owner, "--yes"}, where...)...)
 	require.Equal(t, 0, removed.status, removed.stderr)
 	require.Empty(t, statusOf(t, where...).Accounts)
 	r2 := postroomd(t, append([]string{"accounts", "pause", sample.Owner}, where...)...)

@@ -136,13 +136,13 @@ func TestTakeBackMany(t *testing.T) {
 	require.Contains(t, r.stdout, "1 actions taken back, 0 not", "its undo has been taken back")
 }
 
-// failedJob makes a job that fails whenever it is tried: it fetches a message for an account that does not exist.
+// failedJob makes a job that fails whenever it is tried: its payload cannot be read.
 func failedJob(t *testing.T, dir string) (id, reason string) {
 	t.Helper()
 	demoJSON(t, "--data", dir)
 	h, err := open(t.Context(), demoSite(folder(dir)))
 	require.NoError(t, err)
-	receipt, err := h.queue.Enqueue(t.Context(), gmail.NewIngestJob("no-such-account", "18c2f"))
+	receipt, err := h.queue.Enqueue(t.Context(), queue.Type[string](gmail.JobIngest).New("no object", nil))
 	require.NoError(t, err)
 	require.NoError(t, h.close())
 	demoJSON(t, "--data", dir)
@@ -159,7 +159,7 @@ func TestFailedJobsCanBeRetried(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	id, reason := failedJob(t, dir)
 	r := postroomd(t, "jobs", "retry", id, "--data", dir)
-	require.Equal(t, exitFailed, r.status, "the account is still missing")
+	require.Equal(t, exitFailed, r.status, "it still cannot be read")
 	require.Contains(t, r.stderr, reason)
 
 	r = postroomd(t, "jobs", "show", id, "--data", dir)

@@ -66,7 +66,7 @@ func TestRunOnceEndsThoughAWebhookIsDown(t *testing.T) {
 func TestARemovedMailboxWithdrawsItsRequests(t *testing.T) {
 	m, server := atDiscord(t, deleteTea, letterNamed(1), letterNamed(2))
 	runOnce(t, m.where...)
-	r := m.postroomd("accounts", "remove", "you@example.com")
+	r := m.postroomd("accounts", "remove", "you@example.com", "--yes")
 	require.Equal(t, 0, r.status, r.stderr)
 	for _, a := range m.actions() {
 		require.Equal(t, postroom.ActionCanceled, a.State)
@@ -180,7 +180,7 @@ func TestARequestThatComesDuringARemovalIsWithdrawn(t *testing.T) {
 			UPDATE actions SET state = 'approved_pending' WHERE account_id = old.id; END`)
 		return err
 	}))
-	r := m.postroomd("accounts", "remove", "you@example.com")
+	r := m.postroomd("accounts", "remove", "you@example.com", "--yes")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Equal(t, map[postroom.ActionState]int{postroom.ActionCanceled: 1}, m.states())
 }

@@ -51,8 +51,8 @@ type Worker struct {
 // An Outcome is how an attempt ended and what becomes of its job.
 type Outcome struct {
 	Lease     Lease
-	State     State  // queued, completed or failed
-	Kind      string // KindCompleted, KindFailed, KindInterrupted, KindCrashed or KindReleased
+	State     State  // queued, completed, failed or canceled
+	Kind      string // KindCompleted, KindFailed, KindCanceled, KindInterrupted, KindCrashed or KindReleased
 	NotBefore time.Time
 	Result    json.RawMessage
 	Error     string
@@ -68,6 +68,7 @@ type Outcome struct {
 var endings = map[string][]State{
 	KindCompleted:   {StateCompleted},
 	KindFailed:      {StateQueued, StateFailed},
+	KindCanceled:    {StateCanceled},
 	KindInterrupted: {StateQueued, StateFailed},
 	KindCrashed:     {StateQueued, StateFailed},
 	KindReleased:    {StateQueued},

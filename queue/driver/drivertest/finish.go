@@ -92,6 +92,22 @@ var finishCases = []conformanceCase{
 		},
 	},
 	{
+		name:        "Finish/cancels with a reason",
+		explanation: "a handler may find its job pointless: it ends canceled, frees what it held, and counts as no failure",
+		run: func(s *suite) {
+			key := withKey(whileUnfinished("k"))
+			job := s.started(key)
+			require.NoError(s, s.finish(driver.Outcome{Lease: job.Lease(), State: driver.StateCanceled, Kind: driver.KindCanceled, Error: "gone", At: s.now()}))
+			got := s.job(job.ID)
+			require.Equal(s, driver.StateCanceled, got.State)
+			require.Equal(s, "gone", got.LastError)
+			require.NotZero(s, got.FinishedAt)
+			require.Equal(s, []int{0, 0, 0}, []int{got.Failures, got.Interruptions, got.Crashes})
+			require.Equal(s, []string{driver.KindCanceled}, s.history(job.ID))
+			require.False(s, s.insert(newJob(key))[0].Duplicate, "its key is free")
+		},
+	},
+	{
 		name:        "Finish/answers each outcome for itself",
 		explanation: "one outcome whose lease is lost must not keep the others of the batch from being written",
 		run: func(s *suite) {

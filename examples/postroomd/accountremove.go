@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// A removal is of one mailbox.
+type removal struct{ yes, forget bool }
+
+func accountsRemove() *cobra.Command {
+	var r removal
+	cmd := &cobra.Command{Use: "remove ADDRESS", Short: "Delete what is stored of a mailbox; at Gmail nothing changes", Args: cobra.ExactArgs(1)}
+	cmd.Long = "Delete what is stored of a mailbox, after a confirmation: messages, threads, labels and jobs. What was decided and done stays on\n" +
+		"record. At Gmail nothing changes, and what was granted stays granted: see 'postroomd auth revoke'.\n\n" +
+		"The mailbox of gmail.address comes back when 'postroomd run' starts, and others when somebody signs in again. Their mail is then\n" +
+		"sorted as if it were new, but what was sent is not sent again: of that, hashes stay of the mailbox, of the message and of each\n" +
+		"recipient, which name nobody, but tell who guesses an address that it is right. A rule that would send only what was sent is\n" +
+		"canceled with that reason. Where a person is asked, the request says what was sent before, and an approval sends once more.\n" +
+		"--forget deletes these hashes as well, also of a mailbox that was removed before: if it comes back, rules that reply or\n" +
+		"forward send once more."
+	place := placeFlag(cmd)
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask before the mailbox is removed")
+	cmd.Flags().BoolVar(&r.forget, "forget", false, "also forget what the mailbox has sent, and to whom")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error { return r.run(ctx, cmd, h, args[0]) })
+	}
+	return cmd
+}
+
+func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *host, address string) error {
+	a, err := h.mail.AccountByEmail(ctx, address)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound) && r.forget:
+		if err := r.confirm(cmd, fmt.Sprintf("forget what %s has sent?", address), "nothing was forgotten"); err != nil {
+			return err
+		}
+		return r.forgetSent(ctx, cmd, h, address)
+	case err != nil:
+		_, err := h.account(ctx, address) // says what to do
+		return err
+	}
+	messages, err := h.countMail(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	err = r.confirm(cmd, fmt.Sprintf("delete what is stored of %s, %d messages and all jobs?", a.Email, messages), "nothing was removed")
+	if err != nil {
+		return err
+	}
+	if err := h.remove(ctx, a); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is removed; what was done stays on record\n", a.Email); err != nil || !r.forget {
+		return err
+	}
+	return r.forgetSent(ctx, cmd, h, a.Email)
+}
+
+func (r *removal) confirm(cmd *cobra.Command, text, refused string) error {
+	if r.yes {
+		return nil
+	}
+	return confirm(cmd.InOrStdin(), cmd.OutOrStdout(), question{text: text, refused: refused})
+}
+
+func (r *removal) forgetSent(ctx context.Context, cmd *cobra.Command, h *host, address string) error {
+	if err := h.mail.ForgetSent(ctx, address); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "what %s has sent is forgotten\n", address)
+	return err
+}
+
+// remove removes an account. What waits is canceled first, so that those who were asked are told at once, and again at the end, with
+// what was being carried out: a postroomd that runs may have decided about mail until then.
+func (h *host) remove(ctx context.Context, a gmail.Account) error {
+	waiting := []postroom.ActionState{postroom.ActionApprovedPending, postroom.ActionQueued}
+	if err := h.cancelActions(ctx, a.ID, "the mailbox was removed", waiting...); err != nil {
+		return err
+	}
+	if err := h.mail.RemoveAccount(ctx, h.queue, a.ID); err != nil {
+		return err
+	}
+	if err := h.cancelActions(ctx, a.ID, "the mailbox was removed", waiting...); err != nil {
+		return err
+	}
+	return h.cancelActions(ctx, a.ID, "the mailbox was removed while this was carried out; what it has done at Gmail stays", postroom.ActionExecuting)
+}
+
+// cancelActions ends the actions of a mailbox that are in the states: nobody can carry them out without the mailbox.
+func (h *host) cancelActions(ctx context.Context, accountID, why string, states ...postroom.ActionState) error {
+	for f := (safety.Filter{AccountID: accountID, States: states, Limit: 100}); ; {
+		page, err := h.ledger.Actions(ctx, f)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range page {
+			err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.Cancel(ctx, tx, e.Action.ID, why) })
+			if err != nil && !errors.Is(err, safety.ErrState) {
+				return err
+			}
+		}
+		f.Before = page[len(page)-1].Action.ID
+	}
+}

@@ -1,0 +1,67 @@
+package gmail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// mailboxRemoved is the reason of what is canceled since there is nothing left to do it to.
+const mailboxRemoved = "the mailbox was removed"
+
+// canceledWith is the error of a job whose account was removed since the job was enqueued, or while it was: nothing has failed.
+func canceledWith(accountID string) error {
+	return queue.Cancel(fmt.Errorf("gmail: account %s: %s, and there is nothing left to do", accountID, mailboxRemoved))
+}
+
+// settles reports whether a job carries out an action, which it ends as well; see [jobs.endAction].
+func settles(p payload) bool {
+	switch p.(type) {
+	case ActionPayload, OutboundPayload:
+		return true
+	}
+	return false
+}
+
+// removed reports whether the cause of a failure is that the account was removed.
+func (j *jobs) removed(ctx context.Context, cause error, accountID string) bool {
+	if ClassOf(cause) != ClassNotFound {
+		return false
+	}
+	_, err := j.Store.Account(ctx, accountID)
+	return errors.Is(err, postroom.ErrNotFound)
+}
+
+// endAction makes the error of a handler. If no attempt follows, the action is failed, or canceled if its account was removed; note is
+// stored with a failure.
+func (j *jobs) endAction(
+	ctx context.Context, w *queue.Attempt, a postroom.Action, cause error, note func(ctx context.Context, tx queue.Tx) error,
+) error {
+	verdict := Verdict(cause)
+	removed := j.removed(ctx, cause, a.AccountID)
+	if removed {
+		verdict = canceledWith(a.AccountID)
+	}
+	if ctx.Err() != nil || !w.Ends(verdict) {
+		return verdict // an attempt that was stopped is not the last
+	}
+	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		if removed {
+			return j.Ledger.Cancel(ctx, tx, a.ID, mailboxRemoved)
+		}
+		if err := note(ctx, tx); err != nil {
+			return err
+		}
+		return j.Ledger.Fail(ctx, tx, a.ID, cause.Error())
+	})
+	switch {
+	case err != nil:
+		return errors.Join(cause, err)
+	case removed:
+		return verdict
+	}
+	return queue.Fatal(cause)
+}

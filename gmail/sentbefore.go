@@ -1,0 +1,208 @@
+package gmail
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbtime"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/mailname"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// What was sent belongs to the mailbox and not to an account's id: when an account is removed, the table sent_before takes over what its
+// rows know, and when the mailbox comes back, as another account, what it is about to send is looked for there. Gmail's id of a message
+// stays the same in a mailbox for ever. Its Message-ID does not count: anybody can send a message with that of another, and would keep
+// the other one from being forwarded.
+
+// sentHash is what sent_before has in place of a text. It is another one for each mailbox.
+func sentHash(mailbox string, parts ...string) string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%q", append([]string{mailboxKey(mailbox)}, parts...))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func hashOfMailbox(mailbox string) string { return sentHash(mailbox) }
+
+// hashOfSend names what is sent: a type of message made of one of the mailbox's.
+func hashOfSend(mailbox string, t OutboundType, providerID string) string {
+	return sentHash(mailbox, "sent", string(t), providerID)
+}
+
+// hashOfTarget names the address, and hashOfRecipient the one whom the limits count for it.
+func hashOfTarget(mailbox, email string) string {
+	return sentHash(mailbox, "target", mailname.Address(email))
+}
+
+func hashOfRecipient(mailbox, email string) string {
+	return sentHash(mailbox, "recipient", mailboxKey(email))
+}
+
+type sentRow struct {
+	ActionID  string       `db:"action_id"`
+	Type      OutboundType `db:"message_type"`
+	Payload   string       `db:"payload_json"`
+	SentID    string       `db:"sent_message_id"` // empty: it is not known whether it was sent
+	UpdatedAt dbtime.Time  `db:"updated_at"`      // when it was sent, or tried
+}
+
+// rememberSent moves what the account has sent, or may have sent, into sent_before. Nothing of it can be sent meanwhile: its jobs are
+// canceled.
+func (s *Store) rememberSent(ctx context.Context, account Account) error {
+	for moved := deleteBatch; moved == deleteBatch; {
+		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+			moved, err = moveSent(ctx, tx, account)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveSent moves a batch, and returns its size.
+func moveSent(ctx context.Context, tx queue.Tx, account Account) (int, error) {
+	var rows []sentRow
+	if err := dbquery.Select(ctx, tx, &rows, sqlSentOutbound, account.ID, deleteBatch); err != nil {
+		return 0, fmt.Errorf("gmail: what account %s has sent: %w", account.ID, err)
+	}
+	for i := range rows {
+		if err := rows[i].remember(ctx, tx, account); err != nil {
+			return 0, err
+		}
+		if _, err := exec(ctx, tx, "message of action "+rows[i].ActionID, sqlDeleteOutbound, rows[i].ActionID); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+// remember keeps a row for each recipient. A payload that somebody has made unreadable names none, and keeps no account from being
+// removed.
+func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) error {
+	var p OutboundPayload
+	err := json.Unmarshal([]byte(r.Payload), &p)
+	emails, unread := p.recipients()
+	if err != nil || unread != nil {
+		return nil //nolint:nilerr // as above
+	}
+	var providerID string
+	err = get(ctx, tx, &providerID, "message "+p.OriginalMessageID, sqlProviderID, account.ID, p.OriginalMessageID)
+	if notMissing(err) != nil {
+		return err
+	}
+	for _, email := range emails {
+		_, err := exec(ctx, tx, "recipient of action "+r.ActionID, sqlInsertSentBefore, hashOfMailbox(account.Email),
+			hashOfSend(account.Email, r.Type, providerID), hashOfTarget(account.Email, email), r.ActionID, hashOfRecipient(account.Email, email),
+			string(r.Type), dbvalue.Number(r.SentID != ""), r.UpdatedAt)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetSent deletes what is remembered of what the mailbox had sent when an account with this address was removed: when it comes back,
+// its rules may send that once more, and the limits of recipients begin anew. What the account of a mailbox that is here has sent stays.
+func (s *Store) ForgetSent(ctx context.Context, email string) error {
+	return s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
+}
+
+// An earlierSend is what a mailbox had sent about a message when its account was removed, of what is about to be sent.
+type earlierSend struct {
+	at      time.Time // the last time
+	certain bool      // it was sent
+	got     []string  // the recipients that it went to
+	others  []string  // that it did not
+	what    OutboundType
+}
+
+// known reports whether there is any.
+func (e *earlierSend) known() bool { return len(e.got) > 0 }
+
+// whole reports whether nothing is left to send: all recipients have surely got it.
+func (e *earlierSend) whole() bool { return e.known() && e.certain && len(e.others) == 0 }
+
+// String says to people what is known.
+func (e *earlierSend) String() string {
+	what := map[OutboundType]string{OutboundForward: "a forward of this message", OutboundReply: "a reply to this message"}[e.what]
+	to, at := strings.Join(e.got, ", "), e.at.UTC().Format(time.RFC3339)
+	if !e.certain {
+		return fmt.Sprintf("%s may have been sent to %s on %s: the mailbox was removed here before that was known; look among its sent mail", what, to, at)
+	}
+	text := fmt.Sprintf("%s was sent to %s on %s, before the mailbox was removed here and came back", what, to, at)
+	if len(e.others) > 0 {
+		text += "; not to " + strings.Join(e.others, ", ")
+	}
+	return text
+}
+
+// sentEarlier looks for what the mailbox had sent about its message.
+func sentEarlier(ctx context.Context, q dbquery.Querier, mailbox, providerID string, p *OutboundPayload) (*earlierSend, error) {
+	emails, err := p.recipients()
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Target  string      `db:"target"`
+		Certain int         `db:"certain"`
+		SentAt  dbtime.Time `db:"sent_at"`
+	}
+	err = dbquery.Select(ctx, q, &rows, sqlSentBefore, hashOfMailbox(mailbox), hashOfSend(mailbox, p.MessageType, providerID))
+	if err != nil {
+		return nil, fmt.Errorf("gmail: what was sent before about message %s: %w", providerID, err)
+	}
+	certain := make(map[string]bool, len(rows)) // by the address
+	at := make(map[string]time.Time, len(rows))
+	for _, r := range rows {
+		certain[r.Target] = certain[r.Target] || r.Certain == 1
+		at[r.Target] = r.SentAt.Time // they come by time
+	}
+	e := &earlierSend{certain: true, what: p.MessageType}
+	for _, email := range emails {
+		target := hashOfTarget(mailbox, email)
+		when, sent := at[target]
+		if !sent {
+			e.others = append(e.others, email)
+			continue
+		}
+		e.got = append(e.got, email)
+		e.certain = e.certain && certain[target]
+		if when.After(e.at) {
+			e.at = when
+		}
+	}
+	return e, nil
+}
+
+// SentBefore says to people what the mailbox has sent about the message before it was removed here and came back, of what the action
+// would send; empty if nothing. all reports whether the action would send nothing else. Package safety asks it when a decision is
+// recorded.
+func (s *Store) SentBefore(
+	ctx context.Context, tx queue.Tx, msg *postroom.Message, t postroom.ActionType, parameters postroom.Parameters,
+) (said string, all bool, err error) {
+	if !isOutbound(t) || msg == nil || msg.ProviderID == "" {
+		return "", false, nil
+	}
+	var mailbox string
+	if err := get(ctx, tx, &mailbox, "account "+msg.AccountID, sqlAddress, msg.AccountID); err != nil {
+		return "", false, notMissing(err)
+	}
+	p, err := compose(postroom.Action{Type: t, Parameters: parameters}, msg, []SendAs{{Email: mailbox, Primary: true}})
+	if err != nil {
+		return "", false, nil //nolint:nilerr // nothing is sent: the job refuses it, with this reason
+	}
+	e, err := sentEarlier(ctx, tx, mailbox, msg.ProviderID, &p)
+	if err != nil || !e.known() {
+		return "", false, err
+	}
+	return e.String(), e.whole(), nil
+}

@@ -1,0 +1,172 @@
+package gmail
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (w *world) remove() {
+	w.t.Helper()
+	require.NoError(w.t, w.store.RemoveAccount(w.t.Context(), w.queue, w.account))
+}
+
+// comesBack adds the mailbox again, and returns our new id of a message that it has.
+func (w *world) comesBack(email string, m gmailtest.Message) (message string) {
+	w.t.Helper()
+	w.account = ensureAccount(w.t, w.store, email)
+	w.run(NewIngestJob(w.account, m.ID))
+	return w.ours(m.ID)
+}
+
+// sentBefore asks as package safety does.
+func (w *world) sentBefore(a postroom.Action) (said string, all bool) {
+	w.t.Helper()
+	msg, err := w.store.Message(w.t.Context(), w.account, a.MessageID)
+	require.NoError(w.t, err)
+	write(w.t, w.store, func(ctx context.Context, tx queue.Tx) (err error) {
+		said, all, err = w.store.SentBefore(ctx, tx, msg, a.Type, a.Parameters)
+		return err
+	})
+	return said, all
+}
+
+func TestWhatWasSentIsKnownWhenTheMailboxComesBack(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ann, colleague := w.inbox("ann@example.com"), w.inbox("colleague@example.com")
+		message, m := w.letter(question)
+		first := w.account
+		for _, a := range []postroom.Action{reply(message, "Yes."), forward(message, "colleague@example.com")} {
+			sent, _ := w.carryOut(a)
+			require.Equal(t, postroom.ActionCompleted, sent.State, sent.Error)
+		}
+		w.remove()
+		message = w.comesBack("YOU+old@Example.com", m)
+		require.NotEqual(t, first, w.account)
+
+		said, all := w.sentBefore(reply(message, "Yes, again."))
+		require.True(t, all)
+		require.Regexp(t, `^a reply to this message was sent to ann@example.com on \d{4}-.*Z, before the mailbox was removed here and came back$`, said)
+		said, all = w.sentBefore(forward(message, "boss@example.com", "Colleague@EXAMPLE.com"))
+		require.False(t, all)
+		require.Regexp(t, `^a forward of this message was sent to colleague@example.com on .*; not to boss@example.com$`, said)
+		for _, a := range []postroom.Action{
+			forward(message, "boss@example.com"), forward(message, "colleague+tea@example.com"), {MessageID: message, Type: postroom.Archive}, forward(message),
+		} {
+			said, all = w.sentBefore(a)
+			require.Empty(t, said)
+			require.False(t, all)
+		}
+
+		for _, a := range []postroom.Action{reply(message, "Yes."), forward(message, "colleague@example.com")} {
+			again, _ := w.carryOut(a)
+			require.Equal(t, postroom.ActionFailed, again.State)
+			require.Contains(t, again.Error, "it is sent again only if a person approves that")
+		}
+		ann.one()
+		colleague.one()
+
+		w.ledger.approver = "ada"
+		again, _ := w.carryOut(forward(message, "colleague@example.com"))
+		require.Equal(t, postroom.ActionCompleted, again.State, again.Error)
+		messages, _ := colleague.got()
+		require.Len(t, messages, 2)
+	})
+}
+
+func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.cfg.Outbox.RecipientsDay = 2
+		message, _ := w.letter(question)
+		for _, a := range []postroom.Action{reply(message, "Yes."), forward(message, "colleague@example.com")} {
+			sent, _ := w.carryOut(a)
+			require.Equal(t, postroom.ActionCompleted, sent.State, sent.Error)
+		}
+		w.remove()
+		m, err := w.server.Deliver(t.Context(), []byte(strings.Replace(question, "q@example.com", "q2@example.com", 1)))
+		require.NoError(t, err)
+		message = w.comesBack("you@example.com", m)
+		a, _ := w.carryOut(reply(message, "Yes, again."))
+		require.Equal(t, postroom.ActionFailed, a.State)
+		require.Contains(t, a.Error, "ann@example.com has got an automatic reply within the last 72h0m0s")
+		a, _ = w.carryOut(forward(message, "colleague+tea@example.com"))
+		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+		a, _ = w.carryOut(forward(message, "colleague+cake@example.com"))
+		require.Equal(t, postroom.ActionFailed, a.State)
+		require.Contains(t, a.Error, "colleague@example.com has got 2 messages within a day")
+
+		w.remove()
+		require.NoError(t, w.store.ForgetSent(t.Context(), "You@example.com"))
+		var rows int
+		require.NoError(t, w.db.Reader().GetContext(t.Context(), &rows, `SELECT COUNT(*) FROM sent_before`))
+		require.Zero(t, rows)
+		message = w.comesBack("you@example.com", m)
+		a, _ = w.carryOut(reply(message, "Yes, again."))
+		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+	})
+}
+
+// The mailbox is removed while Gmail sends: nobody learns whether it has.
+func TestASendThatARemovalInterruptsIsNotMadeAgain(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ann := w.inbox("ann@example.com")
+		message, m := w.letter(question)
+		w.wire.after = func(r *http.Request, _ *http.Response) {
+			if strings.HasSuffix(r.URL.Path, "/messages/send") {
+				w.remove()
+			}
+		}
+		_, job := w.carryOut(reply(message, "Yes."))
+		w.wire.after = nil
+		require.Equal(t, queue.StateCanceled, job.State)
+		ann.one()
+		message = w.comesBack("you@example.com", m)
+		said, all := w.sentBefore(reply(message, "Yes."))
+		require.Contains(t, said, "a reply to this message may have been sent to ann@example.com on")
+		require.False(t, all, "a person decides")
+		a, _ := w.carryOut(reply(message, "Yes."))
+		require.Contains(t, a.Error, "may have been sent")
+		ann.one()
+	})
+}
+
+// What is kept of a mailbox that was removed names nobody.
+func TestWhatStaysOfARemovedMailboxIsHashed(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		message, m := w.letter(question)
+		a, _ := w.carryOut(forward(message, "colleague@example.com"))
+		require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+		w.remove()
+		var rows []struct{ Mailbox, What, Target, Recipient string }
+		require.NoError(t, w.db.Reader().SelectContext(t.Context(), &rows, `SELECT mailbox, what, target, recipient FROM sent_before`))
+		require.Len(t, rows, 1)
+		for _, text := range []string{rows[0].Mailbox, rows[0].What, rows[0].Target, rows[0].Recipient} {
+			require.Regexp(t, `^[0-9a-f]{64}$`, text)
+			require.NotContains(t, text, m.ID)
+		}
+		for _, table := range []string{"outbound_messages", "outbound_recipients"} {
+			var n int
+			require.NoError(t, w.db.Reader().GetContext(t.Context(), &n, `SELECT COUNT(*) FROM `+table))
+			require.Zero(t, n, table)
+		}
+	})
+}
+
+func TestSpellingsOfAMailbox(t *testing.T) {
+	for _, same := range [][]string{
+		{"Ada.Lovelace@gmail.com", "adalovelace@googlemail.com", " adalovelace+x@GMAIL.com "},
+		{"x@bücher.example", "X@BÜCHER.example", "x@xn--bcher-kva.example"},
+	} {
+		for _, email := range same {
+			require.Equal(t, hashOfMailbox(same[0]), hashOfMailbox(email), email)
+		}
+	}
+	require.NotEqual(t, hashOfMailbox("a.b@example.com"), hashOfMailbox("ab@example.com"))
+}

@@ -1,0 +1,84 @@
+package safety
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A memory of what was sent says the same about each forward.
+type memory struct {
+	said string
+	all  bool
+	err  error
+}
+
+func (m *memory) SentBefore(
+	_ context.Context, _ queue.Tx, _ *postroom.Message, t postroom.ActionType, _ postroom.Parameters,
+) (string, bool, error) {
+	if t != postroom.Forward {
+		return "", false, nil
+	}
+	return m.said, m.all, m.err
+}
+
+func TestWhatWasSentBefore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		to := postroom.Parameters{"to": []any{"boss@example.com"}}
+		stored := storedRule(postroom.Forward, postroom.SafeDangerousOverride, to)
+		sent := &memory{}
+		d := newDesk(t, db, func(c *Config) {
+			c.Rules, c.Sent, c.Policy.Caps = shelf{"rule-1": stored}, sent, []Cap{{Most: 1, Window: time.Hour}}
+		})
+		forward := rule(postroom.Forward, postroom.SafeDangerousOverride)
+		forward.RuleVersion, forward.Parameters = "v1", to
+
+		sent.said, sent.all = "it was sent on Monday", true
+		for range 3 {
+			a := d.record(message("a@example.com"), forward)
+			require.Equal(t, postroom.ActionCanceled, a.State, "nobody is asked about what is done")
+			require.Equal(t, "not sent again: it was sent on Monday", a.Error)
+		}
+		require.Empty(t, d.waiting(t))
+
+		sent.all = false
+		a := d.record(message("a@example.com"), forward)
+		require.Equal(t, postroom.ActionApprovedPending, a.State, "something is left to send, or it is not sure")
+		require.Equal(t, []Override{OverrideSent}, d.checks(a))
+		require.Equal(t, []string{"it was sent on Monday"}, d.waiting(t)[0].Approval.Reasons)
+
+		sent.all, forward.NeedsApproval = true, true
+		a = d.record(message("a@example.com"), forward)
+		require.Equal(t, []Override{OverrideRequested, OverrideSent}, d.checks(a), "who is asked anyway is told")
+		approver := func() (who string) {
+			_, err := d.act(func(ctx context.Context, tx queue.Tx) (_ postroom.Action, err error) {
+				who, err = d.ledger.Approver(ctx, tx, a.ID)
+				return a, err
+			})
+			require.NoError(t, err)
+			return who
+		}
+		require.Empty(t, approver())
+		_, err := d.approve(a.ID, "ann")
+		require.NoError(t, err)
+		require.Equal(t, "ann", approver())
+
+		forward.NeedsApproval, sent.said = false, ""
+		a = d.record(message("a@example.com"), forward)
+		require.Equal(t, postroom.ActionQueued, a.State, "what was not sent again counts for no cap")
+		require.Empty(t, approver())
+
+		sent.err = errors.New("disk full")
+		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+			return d.ledger.Record(ctx, tx, message("a@example.com"), forward)
+		})
+		require.ErrorIs(t, err, sent.err)
+	})
+}
