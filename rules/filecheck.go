@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -48,11 +48,8 @@ func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, befo
 
 func (p *fileParser) ruleFault(m *mapping, r *Rule, f fault, report func(position, string, string)) {
 	n, written := m.values[f.field]
-	switch f.field {
-	case "action":
+	if f.field == "action" {
 		f.hint = suggest.Instead(string(r.Action), actionNames(p.config.kinds.Types()), "the actions are")
-	case "parameters":
-		f.hint = cmp.Or(f.hint, p.parametersHint(r.Action))
 	}
 	if written {
 		report(positionOf(n), f.detail, f.hint)
@@ -82,23 +79,14 @@ func (p *fileParser) checkDuplicate(m *mapping, r *Rule) {
 	p.names[r.Name] = positionOf(n)
 }
 
-// parametersHint shows how the parameters of an action are written.
-func (p *fileParser) parametersHint(action postroom.ActionType) string {
-	kind, _ := p.config.kinds.Kind(action)
-	var names []string
-	for _, parameter := range kind.Parameters {
-		if parameter.Required {
-			names = append(names, parameter.Name+": …")
-		}
-	}
-	return "write parameters: {" + strings.Join(names, ", ") + "}"
-}
-
 // checkAction checks a valid action against the rest of the file.
 func (p *fileParser) checkAction(m *mapping, r *Rule) {
 	kind, ok := p.config.kinds.Kind(r.Action)
 	if _, written := m.values["action"]; !written || !ok {
 		return
+	}
+	if kind.CheckParameters(r.Parameters, time.Time{}) != nil {
+		return // which is reported
 	}
 	p.warnParameters(m, r, kind)
 	p.warnLabels(m, r)
