@@ -104,26 +104,34 @@ func (p *fileParser) warnParameters(m *mapping, r *Rule, kind postroom.Kind) {
 	}
 }
 
-// warnLabels warns of labels that may not exist when the rule matches. One that Gmail does not create is an error.
+// warnLabels warns of labels that are created although no list has them: a slip makes one of its own. One that Gmail does not create
+// is an error.
 func (p *fileParser) warnLabels(m *mapping, r *Rule) {
 	for _, name := range p.config.kinds.LabelParameters(r.Action) {
 		label, ok := r.Parameters.Text(name)
-		if !ok || containsFold(p.file.Labels, label) || systemLabel(label) {
+		if !ok || containsFold(p.file.Labels, label) || systemLabel(label) || isLabelID(label) {
 			continue
 		}
 		if err := postroom.CheckLabelName(label); err != nil {
 			p.problem(positionOf(m.values["parameters"]), err.Error(), "")
 		} else {
-			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels", label), "list it there, so that it is created if it does not exist")
+			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels, and is created where a mailbox does not have it", label), p.labelHint(label))
 		}
 	}
+}
+
+func (p *fileParser) labelHint(label string) string {
+	if near := suggest.Nearest(label, p.file.Labels); near != "" {
+		return fmt.Sprintf("did you mean %s? If not, list it there", near)
+	}
+	return "list it there if it is no slip"
 }
 
 // warnLabelIDs warns of conditions on a label that is neither an id nor a name in the file's labels.
 func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlaces) {
 	if c.Type == LabelPresent {
 		_ = c.eachValue(func(part, value string) *ConditionError {
-			if !containsFold(p.file.Labels, value) && !systemLabel(value) && !strings.HasPrefix(value, "Label_") {
+			if !containsFold(p.file.Labels, value) && !systemLabel(value) && !isLabelID(value) {
 				p.warning(places.find(joinPath(path, part)), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", value), "list the label's name there, or write its id")
 			}
 			return nil
