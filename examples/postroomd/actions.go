@@ -23,7 +23,7 @@ func actionsCommand() *cobra.Command {
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive; undo_archive is its undo")
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter, err := actionFilter(*states, *types, *since)
@@ -31,9 +31,6 @@ func actionsCommand() *cobra.Command {
 			return err
 		}
 		filter.Sender, filter.Limit = *sender, *limit
-		if *limit < 1 || *limit > 100 {
-			return usage("--limit is %d; it must be within 1 and 100", *limit)
-		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			entries, err := h.ledger.Actions(ctx, filter)
 			if err != nil {

@@ -21,12 +21,9 @@ func approvalsCommand() *cobra.Command {
 func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
 	place := placeFlag(cmd)
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *limit > 100 {
-			return usage("--limit is %d; it must be within 1 and 100", *limit)
-		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			waiting, err := h.ledger.Approvals(ctx, safety.Filter{Limit: *limit})
 			if err != nil {

@@ -25,13 +25,10 @@ func jobsList() *cobra.Command {
 	place := placeFlag(cmd)
 	states := cmd.Flags().StringSlice("state", nil, "only these states: queued, running, completed, failed, canceled")
 	types := cmd.Flags().StringSlice("type", nil, "only these types, such as classify")
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter := queue.Filter{Types: *types, Limit: *limit}
-		if *limit < 1 || *limit > 1000 {
-			return usage("--limit is %d; it must be within 1 and 1000", *limit)
-		}
 		for _, s := range *states {
 			if !slices.Contains(queue.States(), queue.State(s)) {
 				return usage("--state %s: the states are %v", s, queue.States())

@@ -61,12 +61,7 @@ func mailSearch() *cobra.Command {
 		Use:   "search WORDS",
 		Short: "Search the stored mail: 'mail list' with a search",
 		Long:  aboutSearches("search"),
-		Args: func(_ *cobra.Command, args []string) error {
-			if strings.TrimSpace(strings.Join(args, "")) == "" {
-				return usage("mail search needs what to search for; 'postroomd mail list' lists all")
-			}
-			return nil
-		},
+		Args:  cobra.MinimumNArgs(1),
 	}
 	return listsMail(cmd)
 }
@@ -82,14 +77,11 @@ func aboutSearches(command string) string {
 // listsMail makes the command one that lists what its arguments search for.
 func listsMail(cmd *cobra.Command) *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 500")
+	limit := limitFlag(cmd)
 	spam := cmd.Flags().Bool("spam-trash", false, "also what is in the spam or the trash")
 	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *limit < 1 || *limit > 500 {
-			return usage("--limit is %d; it must be within 1 and 500", *limit)
-		}
 		search := gmail.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			account, err := h.mailbox(ctx, *address)
