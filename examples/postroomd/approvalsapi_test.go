@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,7 +57,7 @@ func newAPI(t *testing.T, rule string, then ...string) (*teatime, apiClient) {
 	h := m.open()
 	h.log = slog.New(slog.DiscardHandler)
 	require.NoError(t, h.connect(t.Context()))
-	pages, onClose, err := h.pages(new(atomic.Bool))
+	pages, onClose, err := h.pages(new(readiness))
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return m, apiClient{t, pages, "Bearer " + apiSecret}
