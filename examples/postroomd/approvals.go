@@ -219,7 +219,10 @@ func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, e
 // actionID completes the beginning of an action's id.
 func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	id, err := h.ledger.Resolve(ctx, prefix)
-	if errors.Is(err, postroom.ErrNotFound) || errors.Is(err, safety.ErrAmbiguous) {
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return "", usage("there is no action %s; 'postroomd actions' lists the actions", prefix)
+	case errors.Is(err, safety.ErrAmbiguous):
 		return "", usage("%w; 'postroomd actions' lists the actions", err)
 	}
 	return id, err

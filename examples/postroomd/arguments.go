@@ -43,17 +43,22 @@ func namesArguments(cmd *cobra.Command) {
 		for i, name := range required {
 			switch {
 			case i >= len(args):
-				return usage("%s needs %s: %s", cmd.CommandPath(), name, found(cmd, name))
+				return usage("%s needs %s: %s", typedAs(cmd), name, found(cmd, name))
 			case strings.TrimSpace(args[i]) == "":
-				return usage("%s needs %s, which is empty: %s", cmd.CommandPath(), name, found(cmd, name))
+				return usage("%s needs %s, which is empty: %s", typedAs(cmd), name, found(cmd, name))
 			}
 		}
 		err := check(cmd, args)
 		if all := append(required, optional...); err != nil && len(args) > len(all) {
-			return usage("%s takes %s, and %q is too many; put a text with blanks in quotes", cmd.CommandPath(), orNothing(all), args[len(all)])
+			return usage("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd), orNothing(all), args[len(all)])
 		}
 		return err
 	}
+}
+
+// typedAs is a command without the name of the program, which stands before each error.
+func typedAs(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
 // argumentsOf are the arguments in the usage of a command: those it needs, and those that may be left out.

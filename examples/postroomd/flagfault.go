@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,11 @@ func meantFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	word := cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName())
 	word, _, _ = strings.Cut(word, "=")
-	if near := suggest.Nearest(word, names); near != "" {
+	near := suggest.Nearest(word, names)
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, word) }); near == "" && i >= 0 {
+		near = names[i]
+	}
+	if near != "" {
 		return fmt.Sprintf("; did you mean --%s?", near)
 	}
 	if unknown.GetSpecifiedShortnames() != "" && searches(cmd) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -31,7 +32,7 @@ func jobsList() *cobra.Command {
 		filter := queue.Filter{Types: *types, Limit: *limit}
 		for _, s := range *states {
 			if !slices.Contains(queue.States(), queue.State(s)) {
-				return usage("--state %s: the states are %v", s, queue.States())
+				return usage("--state %s: %s", s, suggest.Instead(s, texts(queue.States()), "the states are"))
 			}
 			filter.States = append(filter.States, queue.State(s))
 		}

@@ -62,7 +62,7 @@ func TestMailSearchIsMailListWithASearch(t *testing.T) {
 	for _, args := range [][]string{{}, {""}, {" ", " "}} {
 		r := postroomd(t, append([]string{"mail", "search", "--data", dir}, args...)...)
 		require.Equal(t, exitUsage, r.status)
-		require.Contains(t, r.stderr, "postroomd mail search needs WORDS")
+		require.Contains(t, r.stderr, "mail search needs WORDS")
 		require.Contains(t, r.stderr, "what to search for; 'postroomd mail list' lists all\n")
 	}
 	r := postroomd(t, "mail", "search", "--data", dir, "label:Nowhere", "OR", "in:inbox", "--limit", "2")

@@ -32,9 +32,9 @@ func TestEveryCommandNamesItsArguments(t *testing.T) {
 			r := postroomd(t, append(append([]string{}, words...), make([]string, i)...)...)
 			require.Equal(t, exitUsage, r.status)
 			if i == 0 {
-				require.Equal(t, "postroomd: "+cmd.CommandPath()+" needs "+name+": "+where+"\n", r.stderr)
+				require.Equal(t, "postroomd: "+typedAs(cmd)+" needs "+name+": "+where+"\n", r.stderr)
 				r = postroomd(t, append(words, " ")...)
-				require.Equal(t, "postroomd: "+cmd.CommandPath()+" needs "+name+", which is empty: "+where+"\n", r.stderr)
+				require.Equal(t, "postroomd: "+typedAs(cmd)+" needs "+name+", which is empty: "+where+"\n", r.stderr)
 			}
 			seen++
 		}
@@ -50,7 +50,7 @@ func TestEveryCommandNamesItsArguments(t *testing.T) {
 		}
 		r := postroomd(t, given...)
 		require.Equal(t, exitUsage, r.status)
-		require.Contains(t, r.stderr, "postroomd: "+cmd.CommandPath()+" takes ")
+		require.Contains(t, r.stderr, "postroomd: "+typedAs(cmd)+" takes ")
 		require.Contains(t, r.stderr, given[len(given)-1]+`" is too many`)
 	})
 	require.Greater(t, seen, 20)
@@ -85,20 +85,25 @@ func TestListingsHaveOneBound(t *testing.T) {
 
 func TestAMistypedFlagIsNamed(t *testing.T) {
 	for says, args := range map[string][]string{
-		"unknown flag: --onec; did you mean --once?":                                                          {"run", "--onec"},
-		"unknown flag: --limt; did you mean --limit?":                                                         {"mail", "search", "tea", "--limt=7"},
-		"unknown shorthand flag: 'j' in -json; did you mean --json?":                                          {"actions", "-json"},
-		"unknown flag: --florp; see postroomd rules check --help":                                             {"rules", "check", "--florp"},
-		"unknown flag: --florp; see postroomd --help":                                                         {"--florp"},
-		"put -- before a search that begins with a dash, as in postroomd mail search -- -in:inbox":            {"mail", "search", "-in:inbox"},
-		"--json is maybe; write true or false, or the flag alone":                                             {"actions", "--json=maybe"},
-		"--below is much; it must be a number, such as 0.5":                                                   {"decisions", "list", "--below", "much"},
-		"--limit needs a value: how many, 1 to 500":                                                           {"actions", "--limit"},
-		"--limit is empty; it must be a whole number within 1 and 500":                                        {"actions", "--limit="},
-		`unknown command "acounts" for "postroomd"; did you mean accounts?; see postroomd --help`:             {"acounts", "--florp"},
-		"postroomd accounts list takes no arguments, and \"x\" is too many; put a text with blanks in quotes": {"accounts", "list", "x"},
-		"postroomd demo takes no arguments, and \"mail.mbox\" is too many; put a text with blanks in quotes":  {"demo", "mail.mbox"},
-		"postroomd rules diff takes A B alone, and \"3\" is too many; put a text with blanks in quotes":       {"rules", "diff", "1", "2", "3"},
+		"unknown flag: --onec; did you mean --once?":                                                                 {"run", "--onec"},
+		"unknown flag: --limt; did you mean --limit?":                                                                {"mail", "search", "tea", "--limt=7"},
+		"unknown shorthand flag: 'j' in -json; did you mean --json?":                                                 {"actions", "-json"},
+		"unknown flag: --florp; see postroomd rules check --help":                                                    {"rules", "check", "--florp"},
+		"unknown flag: --florp; see postroomd --help":                                                                {"--florp"},
+		"put -- before a search that begins with a dash, as in postroomd mail search -- -in:inbox":                   {"mail", "search", "-in:inbox"},
+		"--json is maybe; write true or false, or the flag alone":                                                    {"actions", "--json=maybe"},
+		"--below is much; it must be a number, such as 0.5":                                                          {"decisions", "list", "--below", "much"},
+		"unknown flag: --all; did you mean --all-of?":                                                                {"approvals", "approve", "--all"},
+		"--since yesterday: write a whole number from 1 and a unit m, h, d or w, as 24h or 7d, of at most ten years": {"actions", "--since", "yesterday"},
+		"--state done: the states are queued, executing, completed, failed, canceled, rejected, approved_pending":    {"actions", "--state", "done"},
+		"--type archiv: did you mean archive?":                                                                       {"actions", "--type", "archiv"},
+		"--source rule: the sources are deterministic, llm, none":                                                    {"decisions", "list", "--source", "rule"},
+		"--limit needs a value: how many, 1 to 500":                                                                  {"actions", "--limit"},
+		"--limit is empty; it must be a whole number within 1 and 500":                                               {"actions", "--limit="},
+		`unknown command "acounts" for "postroomd"; did you mean accounts?; see postroomd --help`:                    {"acounts", "--florp"},
+		"accounts list takes no arguments, and \"x\" is too many; put a text with blanks in quotes":                  {"accounts", "list", "x"},
+		"demo takes no arguments, and \"mail.mbox\" is too many; put a text with blanks in quotes":                   {"demo", "mail.mbox"},
+		"rules diff takes A B alone, and \"3\" is too many; put a text with blanks in quotes":                        {"rules", "diff", "1", "2", "3"},
 	} {
 		r := postroomd(t, args...)
 		require.Equal(t, exitUsage, r.status, args)
