@@ -100,7 +100,9 @@ func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 			f.Sources = append(f.Sources, postroom.Source(s))
 		}
 		if *until != "" {
-			f.Until, err = ago("until", *until, time.Now())
+			if f.Until, err = ago("until", *until, time.Now()); err != nil {
+				return f, err
+			}
 		}
 		return f, nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,7 +48,7 @@ func namesArguments(cmd *cobra.Command) {
 			}
 		}
 		err := check(cmd, args)
-		if all := append(required, optional...); err != nil && len(args) > len(all) {
+		if all := slices.Concat(required, optional); err != nil && len(args) > len(all) {
 			return usage("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd), orNothing(all), args[len(all)])
 		}
 		return err
@@ -77,7 +76,7 @@ func orNothing(arguments []string) string {
 	if len(arguments) == 0 {
 		return "no arguments"
 	}
-	return fmt.Sprintf("%s alone", strings.Join(arguments, " "))
+	return strings.Join(arguments, " ") + " alone"
 }
 
 func found(cmd *cobra.Command, argument string) string {
