@@ -13,10 +13,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // Exit statuses.
@@ -117,6 +120,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	meant := ""
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		if best := slices.Index(near, suggest.Nearest(word, near)); best > 0 {
+			near[0], near[best] = near[best], near[0]
+		}
 		meant = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return usage("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), meant, cmd.CommandPath())
