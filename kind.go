@@ -3,6 +3,7 @@ package postroom
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,6 +34,10 @@ type Kind struct {
 
 	// Parameters are what the action takes. Others that are given have no effect.
 	Parameters []Parameter
+
+	// Example are parameters of an action that can be carried out, for messages that say how the kind is written. Default nil:
+	// the required Parameters say it.
+	Example Parameters
 
 	// Check returns an error that says what is wrong with parameters that fit their description. The time is that of the
 	// decision; it is zero when a rule is checked, which must not become wrong by the passing of time. Default nil: nothing
@@ -122,6 +127,7 @@ func (k *Kind) CheckParameters(p Parameters, now time.Time) error {
 
 // clone copies everything that a caller could change.
 func (k Kind) clone() Kind {
+	k.Example = maps.Clone(k.Example)
 	k.Parameters = slices.Clone(k.Parameters)
 	for i := range k.Parameters {
 		k.Parameters[i].Values = slices.Clone(k.Parameters[i].Values)
@@ -152,6 +158,11 @@ func (k *Kind) validate() error {
 		}
 		if slices.ContainsFunc(k.Parameters[:i], func(other Parameter) bool { return other.Name == p.Name }) {
 			fault("Parameters[%d] is the second with the name %q", i, p.Name)
+		}
+	}
+	if k.Example != nil {
+		if err := k.CheckParameters(k.Example, time.Time{}); err != nil {
+			fault("Example cannot be carried out: %w", err)
 		}
 	}
 	if err := k.validateCarrier(); err != nil {

@@ -112,6 +112,12 @@ func TestNewKindsNamesTheFault(t *testing.T) {
 		"bounds of a text":         {parameter(postroom.Parameter{Name: "a", Type: postroom.TextParameter, Max: 1}), "has Min or Max"},
 		"bounds the wrong way":     {parameter(postroom.Parameter{Name: "a", Type: postroom.IntegerParameter, Min: 2, Max: 1}), "has the Min 2 above its Max 1"},
 		"values of a number":       {parameter(postroom.Parameter{Name: "a", Type: postroom.IntegerParameter, Values: []string{"1"}}), "has Values"},
+		"an example that does not fit": {
+			with(func(k *postroom.Kind) {
+				k.Parameters = []postroom.Parameter{{Name: "a", Type: postroom.TextParameter, Required: true}}
+				k.Example = postroom.Parameters{"b": "text"}
+			}), `Example cannot be carried out: action print needs the parameter "a"`,
+		},
 		"parameter twice": {
 			with(func(k *postroom.Kind) {
 				p := postroom.Parameter{Name: "a", Type: postroom.TextParameter}

@@ -27,6 +27,7 @@ var snoozeKind = Kind{
 		{Name: paramUnits, Type: TextParameter, Summary: "the units of amount", Values: []string{"minutes", "hours", "days"}},
 		{Name: "wake_on_reply", Type: BooleanParameter, Summary: "whether it also comes back when somebody answers"},
 	},
+	Example: Parameters{paramAmount: 3, paramUnits: "days"},
 	Check: func(p Parameters, now time.Time) error {
 		_, err := SnoozeUntil(p, now)
 		return err

@@ -69,7 +69,8 @@ var standard = func() map[ActionType]Kind {
 				{Name: "body", Type: TextParameter, Summary: "the text of the answer"},
 				{Name: "body_html", Type: TextParameter, Summary: "the text of the answer as HTML"},
 			},
-			Check: needsBody,
+			Example: Parameters{"body": "Thank you, your message has arrived."},
+			Check:   needsBody,
 		},
 	}
 	for t, k := range kinds {

@@ -19,7 +19,7 @@ import (
 type Search struct {
 	// Query is a search as in Gmail's own search box, with the operators of the API: from:, to:, subject:, label:, after:,
 	// has:attachment, words, phrases in quotes, OR, a minus before what must not be. Empty: all messages. What it cannot read
-	// finds nothing and is no error, as at Gmail.
+	// finds nothing and is no error, as at Gmail; see Doubts of [SearchPage].
 	Query string
 	// SpamAndTrash includes messages in the spam and the trash, which are left out unless Query asks for them.
 	SpamAndTrash bool
@@ -44,6 +44,8 @@ type SearchPage struct {
 	// UnknownLabels are the labels that Query names and that the account did not have at the last sync of labels, in lower case and in
 	// order. No message has them.
 	UnknownLabels []string
+	// Doubts are the terms of Query that are probably slips: Gmail takes them for no errors, nor does Search.
+	Doubts []SearchDoubt
 	// Next is the Cursor of the next page; empty on the last one. A page may have fewer results than its Limit, or none, and a
 	// Next: a search reads at most 5,000 messages for a page.
 	Next string
@@ -53,7 +55,16 @@ type SearchPage struct {
 type ThreadPage struct {
 	Threads       []Thread
 	UnknownLabels []string
+	Doubts        []SearchDoubt
 	Next          string
+}
+
+// A SearchDoubt is a term of a query with an operator that Gmail does not have, which is searched for as words, or with a value that
+// the operator does not know, which no message has.
+type SearchDoubt struct {
+	Term   string // as it is written
+	Reason string // what is made of it
+	Meant  string // what may be meant, such as is:unread; empty if nothing is near
 }
 
 // Search returns a page of the account's messages that the query finds, by when Gmail received them, newest first. An index finds words,
@@ -65,7 +76,7 @@ func (s *Store) Search(ctx context.Context, accountID string, search Search) (Se
 	if err != nil {
 		return SearchPage{}, err
 	}
-	page := SearchPage{UnknownLabels: run.labels.unknown(run.query.Root)}
+	page := SearchPage{UnknownLabels: run.labels.unknown(run.query.Root), Doubts: run.doubts()}
 	page.Next, err = run.each(ctx, func(m *postroom.Message) (found bool, err error) {
 		page.Messages = append(page.Messages, m)
 		return true, nil
@@ -79,7 +90,7 @@ func (s *Store) SearchThreads(ctx context.Context, accountID string, search Sear
 	if err != nil {
 		return ThreadPage{}, err
 	}
-	page := ThreadPage{UnknownLabels: run.labels.unknown(run.query.Root)}
+	page := ThreadPage{UnknownLabels: run.labels.unknown(run.query.Root), Doubts: run.doubts()}
 	page.Next, err = run.each(ctx, func(m *postroom.Message) (found bool, err error) {
 		newest, err := run.isNewest(ctx, m)
 		if err != nil || !newest {
@@ -163,6 +174,13 @@ func (s *Store) newSearch(ctx context.Context, accountID string, search Search) 
 	run.narrow(run.query.Root)
 	run.index, err = run.newCandidates(ctx)
 	return run, err
+}
+
+func (r *searchRun) doubts() (list []SearchDoubt) {
+	for _, d := range r.query.Doubts {
+		list = append(list, SearchDoubt(d))
+	}
+	return list
 }
 
 // each calls take with the messages that the query finds until there are enough that take accepts, and returns the cursor of the

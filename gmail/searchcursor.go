@@ -37,7 +37,8 @@ func (s Search) scope(accountID string) string {
 	return accountID + "\x00" + s.Query + "\x00" + strconv.FormatBool(s.SpamAndTrash)
 }
 
-var errCursor = errors.New("gmail: Search.Cursor is not the Next of a page of this search; leave it empty for the first page")
+// ErrSearchCursor reports that a cursor belongs to another search, or is none.
+var ErrSearchCursor = errors.New("gmail: Search.Cursor is not the Next of a page of this search; leave it empty for the first page")
 
 func parseSearchCursor(text, scope string) (c searchCursor, err error) {
 	if text == "" {
@@ -45,14 +46,14 @@ func parseSearchCursor(text, scope string) (c searchCursor, err error) {
 	}
 	decoded, err := base64.RawURLEncoding.DecodeString(text[:min(len(text), maxCursor)])
 	if err != nil || len(decoded) < 8 {
-		return c, errCursor
+		return c, ErrSearchCursor
 	}
 	at, id, _ := strings.Cut(string(decoded[8:]), " ")
 	if c.at, err = time.Parse(dbtime.Layout, at); err != nil || id == "" {
-		return searchCursor{}, errCursor
+		return searchCursor{}, ErrSearchCursor
 	}
 	if c.id = id; c.in(scope) != text {
-		return searchCursor{}, errCursor
+		return searchCursor{}, ErrSearchCursor
 	}
 	return c, nil
 }

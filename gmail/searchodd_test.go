@@ -138,7 +138,7 @@ func TestSearchCursorsAreChecked(t *testing.T) {
 		}
 		other := ensureAccount(t, s, "other@example.com")
 		_, err = s.Search(t.Context(), other, Search{Query: "grüße", Cursor: first.Next})
-		require.ErrorContains(t, err, "gmail: Search.Cursor")
+		require.ErrorIs(t, err, ErrSearchCursor)
 		second, err := s.Search(t.Context(), accountID, Search{Query: "grüße", Limit: 500, Cursor: first.Next})
 		require.NoError(t, err, "another size of page goes on")
 		require.Len(t, second.Messages, 2)
@@ -174,5 +174,20 @@ func TestSearchForLabelsThatWereNotSynced(t *testing.T) {
 			require.NoError(t, err, query)
 			require.Equal(t, want.unknown, threads.UnknownLabels, query)
 		}
+	})
+}
+
+func TestSearchSaysWhatIsProbablyASlip(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *Store, accountID string) {
+		want := []SearchDoubt{
+			{Term: "is:unred", Reason: "the operator does not know it; no message has it", Meant: "is:unread"},
+			{Term: "form:ann", Reason: "there is no such operator; it is searched for as words", Meant: "from:ann"},
+		}
+		page, err := s.Search(t.Context(), accountID, Search{Query: "is:unred form:ann from:ann"})
+		require.NoError(t, err)
+		require.Equal(t, want, page.Doubts)
+		threads, err := s.SearchThreads(t.Context(), accountID, Search{Query: "is:unred form:ann from:ann"})
+		require.NoError(t, err)
+		require.Equal(t, want, threads.Doubts)
 	})
 }

@@ -173,7 +173,7 @@
 //
 // # A whole file
 //
-//	labels: [Newsletters, Receipts]   # created where they do not exist
+//	labels: [Newsletters, Receipts]   # created where they do not exist, as are those that actions name
 //	rules:
 //	  - name: Newsletters
 //	    description: Anything one can unsubscribe from, but not what the team sends.

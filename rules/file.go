@@ -18,7 +18,7 @@ type File struct {
 	Name string
 	// Source is the text that was read.
 	Source string
-	// Labels are the names that the rules need; the host creates those that do not exist.
+	// Labels are the names listed under labels; see [File.NeededLabels].
 	Labels []string
 	// Rules are in the order of the file, which decides between rules of one priority; never nil.
 	Rules []Rule

@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -48,11 +48,8 @@ func (p *fileParser) checkRule(m *mapping, r *Rule, places conditionPlaces, befo
 
 func (p *fileParser) ruleFault(m *mapping, r *Rule, f fault, report func(position, string, string)) {
 	n, written := m.values[f.field]
-	switch f.field {
-	case "action":
+	if f.field == "action" {
 		f.hint = suggest.Instead(string(r.Action), actionNames(p.config.kinds.Types()), "the actions are")
-	case "parameters":
-		f.hint = cmp.Or(f.hint, p.parametersHint(r.Action))
 	}
 	if written {
 		report(positionOf(n), f.detail, f.hint)
@@ -82,23 +79,14 @@ func (p *fileParser) checkDuplicate(m *mapping, r *Rule) {
 	p.names[r.Name] = positionOf(n)
 }
 
-// parametersHint shows how the parameters of an action are written.
-func (p *fileParser) parametersHint(action postroom.ActionType) string {
-	kind, _ := p.config.kinds.Kind(action)
-	var names []string
-	for _, parameter := range kind.Parameters {
-		if parameter.Required {
-			names = append(names, parameter.Name+": …")
-		}
-	}
-	return "write parameters: {" + strings.Join(names, ", ") + "}"
-}
-
 // checkAction checks a valid action against the rest of the file.
 func (p *fileParser) checkAction(m *mapping, r *Rule) {
 	kind, ok := p.config.kinds.Kind(r.Action)
 	if _, written := m.values["action"]; !written || !ok {
 		return
+	}
+	if kind.CheckParameters(r.Parameters, time.Time{}) != nil {
+		return // which is reported
 	}
 	p.warnParameters(m, r, kind)
 	p.warnLabels(m, r)
@@ -116,26 +104,34 @@ func (p *fileParser) warnParameters(m *mapping, r *Rule, kind postroom.Kind) {
 	}
 }
 
-// warnLabels warns of labels that may not exist when the rule matches. One that Gmail does not create is an error.
+// warnLabels warns of labels that are created although no list has them: a slip makes one of its own. One that Gmail does not create
+// is an error.
 func (p *fileParser) warnLabels(m *mapping, r *Rule) {
 	for _, name := range p.config.kinds.LabelParameters(r.Action) {
 		label, ok := r.Parameters.Text(name)
-		if !ok || containsFold(p.file.Labels, label) || systemLabel(label) {
+		if !ok || containsFold(p.file.Labels, label) || systemLabel(label) || isLabelID(label) {
 			continue
 		}
 		if err := postroom.CheckLabelName(label); err != nil {
 			p.problem(positionOf(m.values["parameters"]), err.Error(), "")
 		} else {
-			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels", label), "list it there, so that it is created if it does not exist")
+			p.warning(positionOf(m.values["parameters"]), fmt.Sprintf("label %q is not listed under labels, and is created where a mailbox does not have it", label), p.labelHint(label))
 		}
 	}
+}
+
+func (p *fileParser) labelHint(label string) string {
+	if near := suggest.Nearest(label, p.file.Labels); near != "" {
+		return fmt.Sprintf("did you mean %s? If not, list it there", near)
+	}
+	return "list it there if it is no slip"
 }
 
 // warnLabelIDs warns of conditions on a label that is neither an id nor a name in the file's labels.
 func (p *fileParser) warnLabelIDs(c Condition, path string, places conditionPlaces) {
 	if c.Type == LabelPresent {
 		_ = c.eachValue(func(part, value string) *ConditionError {
-			if !containsFold(p.file.Labels, value) && !systemLabel(value) && !strings.HasPrefix(value, "Label_") {
+			if !containsFold(p.file.Labels, value) && !systemLabel(value) && !isLabelID(value) {
 				p.warning(places.find(joinPath(path, part)), fmt.Sprintf("%q is no label id that Gmail gives, and not listed under labels", value), "list the label's name there, or write its id")
 			}
 			return nil

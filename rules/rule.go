@@ -189,7 +189,7 @@ func actionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters 
 	if kind, ok := kinds.Kind(action); !ok {
 		found = append(found, fault{"action", unknownAction(kinds, action), suggest.Instead(string(action), actionNames(kinds.Types()), "the actions are")})
 	} else if err := kind.CheckParameters(parameters, time.Time{}); err != nil {
-		found = append(found, fault{"parameters", err.Error(), ""})
+		found = append(found, fault{"parameters", err.Error(), parametersHint(kinds, RuleAction{action, parameters})})
 	}
 	if _, err := json.Marshal(parameters); err != nil {
 		found = append(found, fault{"parameters", "they cannot be stored: " + err.Error(), "write texts, numbers, true or false, lists and mappings"})

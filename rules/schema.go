@@ -70,7 +70,7 @@ func oneOfTexts(values []string, meaning func(value string) string) schema {
 
 func fileSchema(kinds *postroom.Kinds) schema {
 	file := object(map[string]any{
-		"labels":   schema{"type": "array", "items": textSchema("the name of a label"), "description": "labels that the rules need; those that do not exist are created"},
+		"labels":   schema{"type": "array", "items": textSchema("the name of a label"), "description": "labels that are created where they do not exist, as are those that actions name"},
 		"matching": enum("first", "all").about("first: the first rule that matches decides; all: the rules after it are tried as well, unless it says stop: true"),
 		"rules":    listSchema(ref("rule")),
 		"tests":    listSchema(ref("test")),

@@ -33,8 +33,19 @@ func (s *site) app() (auth.App, error) {
 
 // tokens opens the place where grants are kept.
 func (s *site) tokens(ctx context.Context) (*tokenstore.Store, error) {
+	return tokenstore.Open(ctx, s.tokenPlace())
+}
+
+// keptTokens is tokens for who only looks: where nobody has signed in yet, it asks for no passphrase and returns [auth.ErrNoGrant].
+func (s *site) keptTokens(ctx context.Context) (*tokenstore.Store, error) {
+	place := s.tokenPlace()
+	place.Existing = true
+	return tokenstore.Open(ctx, place)
+}
+
+func (s *site) tokenPlace() tokenstore.Config {
 	dir := filepath.Join(string(s.cfg.Paths.Data), "tokens")
-	return tokenstore.Open(ctx, tokenstore.Config{Kind: tokenstore.Kind(s.cfg.Gmail.Tokens), Dir: dir, Passphrase: s.passphrase})
+	return tokenstore.Config{Kind: tokenstore.Kind(s.cfg.Gmail.Tokens), Dir: dir, Passphrase: s.passphrase}
 }
 
 // passphrase is configured, or asked for where a person can type it.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/rules"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -23,7 +24,7 @@ func actionsCommand() *cobra.Command {
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive; undo_archive is its undo")
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter, err := actionFilter(*states, *types, *since)
@@ -31,9 +32,6 @@ func actionsCommand() *cobra.Command {
 			return err
 		}
 		filter.Sender, filter.Limit = *sender, *limit
-		if *limit < 1 || *limit > 100 {
-			return usage("--limit is %d; it must be within 1 and 100", *limit)
-		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			entries, err := h.ledger.Actions(ctx, filter)
 			if err != nil {
@@ -60,24 +58,21 @@ func actionFilter(states, types []string, since string) (safety.Filter, error) {
 	var f safety.Filter
 	for _, s := range states {
 		if !slices.Contains(actionStates, postroom.ActionState(s)) {
-			return f, usage("--state %s: the states are %v", s, actionStates)
+			return f, usage("--state %s: %s", s, suggest.Instead(s, texts(actionStates), "the states are"))
 		}
 		f.States = append(f.States, postroom.ActionState(s))
 	}
 	for _, t := range types {
 		if !kinds.Knows(safety.Undone(postroom.ActionType(t))) {
-			return f, usage("--type %s: the actions are %v", t, kinds.Types())
+			return f, usage("--type %s: %s", t, suggest.Instead(t, texts(kinds.Types()), "the actions are"))
 		}
 		f.Types = append(f.Types, postroom.ActionType(t))
 	}
+	var err error
 	if since != "" {
-		window, err := safety.ParseWindow(since)
-		if err != nil {
-			return f, usage("--since %s: %w", since, err)
-		}
-		f.Since = time.Now().Add(-window)
+		f.Since, err = ago("since", since, time.Now())
 	}
-	return f, nil
+	return f, err
 }
 
 // filterFlags adds the flags that select actions by their decisions, and returns what reads them into a filter.
@@ -99,17 +94,25 @@ func filterFlags(cmd *cobra.Command) func() (safety.Filter, error) {
 			f.KeyPrefix = rules.BatchKey(*batch)
 		}
 		for _, s := range *sources {
+			if !slices.Contains(sourceNames, s) {
+				return f, usage("--source %s: %s", s, suggest.Instead(s, sourceNames, "the sources are"))
+			}
 			f.Sources = append(f.Sources, postroom.Source(s))
 		}
 		if *until != "" {
-			window, err := safety.ParseWindow(*until)
-			if err != nil {
-				return f, usage("--until %s: %w", *until, err)
+			if f.Until, err = ago("until", *until, time.Now()); err != nil {
+				return f, err
 			}
-			f.Until = time.Now().Add(-window)
 		}
 		return f, nil
 	}
+}
+
+var sourceNames = texts([]postroom.Source{postroom.SourceDeterministic, postroom.SourceModel, postroom.SourceNone})
+
+// texts are values as a person types them.
+func texts[T ~string](values []T) []string {
+	return listed(values, func(v T) string { return string(v) })
 }
 
 var actionStates = []postroom.ActionState{

@@ -62,6 +62,20 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 					require.Contains(t, []int{400, 422}, status, "%s %s %.80q: %s", method, path, bad, says)
 				}
 			}
+			for bad, want := range map[string]string{
+				fresh(`"enabled": true`) + "x": "something follows the object",
+				"null":                         "it does not begin with {",
+				fresh(`"nothing": 1`):          "unknown field",
+				"{\"x\": \"\xff\"}":            "it has bytes that are no UTF-8",
+			} {
+				status, says := c.try("POST", kind, bad)
+				require.Equal(t, 400, status, "%s %s: %s", kind, bad, says)
+				require.Contains(t, says, want)
+			}
+			for _, none := range []string{"\x00", "\xff"} {
+				_, says := c.try("GET", kind+"/"+none, "")
+				require.Contains(t, says, "it has a NUL, or bytes that are no UTF-8")
+			}
 			for _, bad := range []string{
 				fresh(`"id": "mine"`), fresh(`"created_at": "2020-01-01T00:00:00Z"`), fresh(`"revision": 7`), fresh(`"priority": -99999999`),
 				fresh(`"priority": 2147483648`),
@@ -95,7 +109,7 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 			}
 		}
 		for path, want := range map[string]int{
-			"approvals?limit=0": 400, "approvals?limit=x": 400, "approvals?limit=101": 400, "approvals?limit=%00": 400, "approvals?before=%00": 400,
+			"approvals?limit=0": 400, "approvals?limit=x": 400, "approvals?limit=501": 400, "approvals?limit=%00": 400, "approvals?before=%00": 400,
 			"approvals?before=%ff": 400, "approvals?account_id=%zz": 400, "rules?account_id=%00": 400, "approvals?before=none": 200, "approvals/none": 404,
 			"approvals/\x00": 404, "nothing": 404, "rules?account_id=none": 200,
 		} {

@@ -21,12 +21,9 @@ func approvalsCommand() *cobra.Command {
 func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
 	place := placeFlag(cmd)
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *limit > 100 {
-			return usage("--limit is %d; it must be within 1 and 100", *limit)
-		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			waiting, err := h.ledger.Approvals(ctx, safety.Filter{Limit: *limit})
 			if err != nil {
@@ -222,7 +219,10 @@ func (h *host) whyLater(ctx context.Context, id string, settled bool) (string, e
 // actionID completes the beginning of an action's id.
 func (h *host) actionID(ctx context.Context, prefix string) (string, error) {
 	id, err := h.ledger.Resolve(ctx, prefix)
-	if errors.Is(err, postroom.ErrNotFound) || errors.Is(err, safety.ErrAmbiguous) {
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return "", usage("there is no action %s; 'postroomd actions' lists the actions", prefix)
+	case errors.Is(err, safety.ErrAmbiguous):
 		return "", usage("%w; 'postroomd actions' lists the actions", err)
 	}
 	return id, err

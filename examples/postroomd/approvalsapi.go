@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -32,14 +33,14 @@ type requestView struct {
 	Digest    string `json:"digest"`
 }
 
-// list lists what waits, newest first: limit is 1 to 100, and before the id of the last action of a page selects the next.
+// list lists what waits, newest first: limit is 1 to mostListed, and before the id of the last action of a page selects the next.
 func (a approvalsAPI) list(r *http.Request) (any, error) {
 	query := r.URL.Query()
 	f := safety.Filter{Limit: 20, Before: query.Get("before"), AccountID: query.Get("account_id"), Rule: query.Get("rule")}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 100 {
-			return nil, apiError{http.StatusBadRequest, errors.New("limit is a number from 1 to 100")}
+		if err != nil || n < 1 || n > mostListed {
+			return nil, apiError{http.StatusBadRequest, fmt.Errorf("limit is a number from 1 to %d", mostListed)}
 		}
 		f.Limit = n
 	}

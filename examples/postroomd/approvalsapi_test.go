@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -58,7 +57,7 @@ func newAPI(t *testing.T, rule string, then ...string) (*teatime, apiClient) {
 	h := m.open()
 	h.log = slog.New(slog.DiscardHandler)
 	require.NoError(t, h.connect(t.Context()))
-	pages, onClose, err := h.pages(new(atomic.Bool))
+	pages, onClose, err := h.pages(new(readiness))
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return m, apiClient{t, pages, "Bearer " + apiSecret}
@@ -99,7 +98,7 @@ func TestProgramsAnswerByTheAPI(t *testing.T) {
 		"no such action":       {"GET", "/none", "", http.StatusNotFound, "not found"},
 		"no such action there": {"POST", "/none/approve", answerTo(rest[0], ""), http.StatusNotFound, "not found"},
 		"no such call":         {"GET", "/a/b/c", "", http.StatusNotFound, "there is no such call"},
-		"limit":                {"GET", "?limit=1000", "", http.StatusBadRequest, "limit is a number from 1 to 100"},
+		"limit":                {"GET", "?limit=1000", "", http.StatusBadRequest, "limit is a number from 1 to 500"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, answer := c.call(call.method, call.path, call.body)

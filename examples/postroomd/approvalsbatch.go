@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 )
@@ -81,17 +82,16 @@ func (b *batch) choose(ctx context.Context, h *host, ids []string) ([]safety.Wai
 	filter := safety.Filter{Rule: b.allOf, Limit: 100}
 	for _, kind := range b.kinds {
 		if !kinds.Knows(postroom.ActionType(kind)) {
-			return nil, usage("--kind %s: the actions are %v", kind, kinds.Types())
+			return nil, usage("--kind %s: %s", kind, suggest.Instead(kind, texts(kinds.Types()), "the actions are"))
 		}
 		filter.Types = append(filter.Types, postroom.ActionType(kind))
 	}
 	before := time.Now()
 	if b.olderThan != "" {
-		age, err := safety.ParseWindow(b.olderThan)
-		if err != nil {
-			return nil, usage("--older-than %s: %w", b.olderThan, err)
+		var err error
+		if before, err = ago("older-than", b.olderThan, before); err != nil {
+			return nil, err
 		}
-		before = before.Add(-age)
 	}
 	found, err := h.allWaiting(ctx, filter)
 	if err != nil {

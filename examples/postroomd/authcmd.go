@@ -106,22 +106,24 @@ func authList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tokens, err := s.tokens(cmd.Context())
-		if err != nil {
-			return err
+		var emails []string
+		var kind tokenstore.Kind
+		tokens, err := s.keptTokens(cmd.Context())
+		if err == nil {
+			kind = tokens.Kind
+			emails, err = tokens.List(cmd.Context())
 		}
-		emails, err := tokens.List(cmd.Context())
-		if err != nil {
+		switch {
+		case err != nil && !errors.Is(err, auth.ErrNoGrant):
 			return err
-		}
-		if *asJSON {
+		case *asJSON:
 			return printJSON(cmd.OutOrStdout(), listed(emails, func(e string) string { return e }))
 		}
 		t := newTable(cmd.OutOrStdout(), "MAILBOX", "KEPT IN")
 		for _, e := range emails {
-			t.row(e, kept(tokens.Kind))
+			t.row(e, kept(kind))
 		}
-		return t.flush("no mailbox is signed in to; 'postroomd auth login' does that")
+		return t.flush("no mailbox is signed in to; 'postroomd auth login' signs in to one")
 	}
 	return cmd
 }
@@ -143,11 +145,10 @@ func authRevoke() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		tokens, err := s.tokens(cmd.Context())
-		if err != nil {
-			return err
+		tokens, err := s.keptTokens(cmd.Context())
+		if err == nil {
+			err = auth.Revoke(cmd.Context(), app, tokens, args[0])
 		}
-		err = auth.Revoke(cmd.Context(), app, tokens, args[0])
 		if errors.Is(err, auth.ErrNoGrant) {
 			return usage("%s: %w; 'postroomd auth list' lists those there are", args[0], err)
 		}

@@ -105,3 +105,20 @@ func idleBetweenPolls(t *testing.T, server *gmailtest.Server, where ...string) b
 	require.NoError(t, err)
 	return len(s.Accounts) == 1 && s.Accounts[0].Messages == total
 }
+
+// On a fresh machine there is nothing to open, and so no passphrase to ask for.
+func TestNobodyHasSignedInYet(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, tokens := range []string{"", "tokens = \"file\"\n"} {
+		file := writeFile(t, "config.toml", "[gmail]\nclient_id = \"me\"\n"+tokens)
+		where := []string{"--config", file, "--data", filepath.Join(t.TempDir(), "data")}
+		r := postroomd(t, append([]string{"auth", "list"}, where...)...)
+		require.Equal(t, result{0, "no mailbox is signed in to; 'postroomd auth login' signs in to one\n", ""}, r)
+		r = postroomd(t, append([]string{"auth", "list", "--json"}, where...)...)
+		require.Equal(t, result{0, "[]\n", ""}, r)
+		r = postroomd(t, append([]string{"auth", "revoke", "ada@example.org"}, where...)...)
+		require.Equal(t, exitUsage, r.status)
+		require.Contains(t, r.stderr, "'postroomd auth list' lists those there are")
+		require.NotContains(t, r.stderr, "passphrase")
+	}
+}

@@ -21,7 +21,7 @@ func decisionsList() *cobra.Command {
 	place := placeFlag(cmd)
 	read := filterFlags(cmd)
 	below := cmd.Flags().Float64("below", 0, "only those with a confidence of at most this, 0 to 1")
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 100")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter, err := read()
@@ -30,8 +30,6 @@ func decisionsList() *cobra.Command {
 		}
 		filter.Limit = *limit
 		switch {
-		case *limit < 1 || *limit > 100:
-			return usage("--limit is %d; it must be within 1 and 100", *limit)
 		case !(*below >= 0 && *below <= 1):
 			return usage("--below is %v; it must be within 0 and 1", *below)
 		case cmd.Flags().Changed("below"):

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/pprof"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/postroom-go/postroom/gmail"
@@ -20,18 +20,19 @@ const probePatience = 3 * time.Second
 type health struct {
 	Status   string `json:"status"` // healthy or unhealthy; of /readyz ready or not ready
 	Version  string `json:"version"`
-	Database string `json:"database"`          // ok, or what is wrong
-	Stopped  string `json:"stopped,omitempty"` // who has stopped everything, when and why; that is no fault of health
+	Database string `json:"database"`           // ok, or what is wrong
+	Accounts string `json:"accounts,omitempty"` // of /readyz: ok, or why they are not set up
+	Stopped  string `json:"stopped,omitempty"`  // who has stopped everything, when and why; that is no fault of health
 }
 
 // pages are all that postroomd serves: health, the dashboard and profiles.
-func (h *host) pages(ready *atomic.Bool) (pages http.Handler, onClose func(), err error) {
+func (h *host) pages(ready *readiness) (pages http.Handler, onClose func(), err error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		h.answer(w, r, "healthy", "unhealthy", func() bool { return true })
+		h.answer(w, r, "healthy", "unhealthy", nil)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		h.answer(w, r, "ready", "not ready", ready.Load)
+		h.answer(w, r, "ready", "not ready", ready)
 	})
 	if h.cfg.App.Pprof {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -80,12 +81,16 @@ func (h *host) receiver() (*gmail.Receiver, error) {
 	return gmail.NewReceiver(gmail.ReceiverConfig{Queue: h.queue, Store: h.mail, Logger: h.log})
 }
 
-func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, also func() bool) {
+func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, ready *readiness) {
 	body := health{Status: good, Version: version(), Database: "ok"}
 	if err := h.probe(r.Context()); err != nil {
 		body.Status, body.Database = bad, err.Error()
-	} else if !also() {
-		body.Status = bad
+	}
+	if ready != nil {
+		body.Accounts = cmp.Or(h.notReady(r.Context(), ready), "ok")
+		if body.Accounts != "ok" {
+			body.Status = bad
+		}
 	}
 	if body.Database == "ok" {
 		var err error

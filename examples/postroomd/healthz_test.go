@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +15,7 @@ import (
 func TestProfilesAreForThisMachine(t *testing.T) {
 	get := func(asked bool, address string) int {
 		h := &host{site: &site{cfg: config.Config{App: config.App{Pprof: asked}}}, log: slog.New(slog.DiscardHandler)}
-		pages, onClose, err := h.pages(new(atomic.Bool))
+		pages, onClose, err := h.pages(new(readiness))
 		require.NoError(t, err)
 		t.Cleanup(onClose)
 		answer := httptest.NewRecorder()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -25,16 +26,13 @@ func jobsList() *cobra.Command {
 	place := placeFlag(cmd)
 	states := cmd.Flags().StringSlice("state", nil, "only these states: queued, running, completed, failed, canceled")
 	types := cmd.Flags().StringSlice("type", nil, "only these types, such as classify")
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter := queue.Filter{Types: *types, Limit: *limit}
-		if *limit < 1 || *limit > 1000 {
-			return usage("--limit is %d; it must be within 1 and 1000", *limit)
-		}
 		for _, s := range *states {
 			if !slices.Contains(queue.States(), queue.State(s)) {
-				return usage("--state %s: the states are %v", s, queue.States())
+				return usage("--state %s: %s", s, suggest.Instead(s, texts(queue.States()), "the states are"))
 			}
 			filter.States = append(filter.States, queue.State(s))
 		}

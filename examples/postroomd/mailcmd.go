@@ -61,12 +61,7 @@ func mailSearch() *cobra.Command {
 		Use:   "search WORDS",
 		Short: "Search the stored mail: 'mail list' with a search",
 		Long:  aboutSearches("search"),
-		Args: func(_ *cobra.Command, args []string) error {
-			if strings.TrimSpace(strings.Join(args, "")) == "" {
-				return usage("mail search needs what to search for; 'postroomd mail list' lists all")
-			}
-			return nil
-		},
+		Args:  cobra.MinimumNArgs(1),
 	}
 	return listsMail(cmd)
 }
@@ -76,20 +71,18 @@ func aboutSearches(command string) string {
 		"    postroomd mail " + command + " from:ada@example.org has:attachment\n" +
 		"    postroomd mail " + command + " 'subject:\"quarterly report\" OR label:billing'\n" +
 		"    postroomd mail " + command + " -- newer_than:7d -in:inbox\n\n" +
-		"A label that the mailbox does not have is named: labels are known once they were synced."
+		"A label that the mailbox does not have is named: labels are known once they were synced. So is an operator that Gmail does not\n" +
+		"have: it is searched for as words, as Gmail does."
 }
 
 // listsMail makes the command one that lists what its arguments search for.
 func listsMail(cmd *cobra.Command) *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 500")
+	limit := limitFlag(cmd)
 	spam := cmd.Flags().Bool("spam-trash", false, "also what is in the spam or the trash")
 	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *limit < 1 || *limit > 500 {
-			return usage("--limit is %d; it must be within 1 and 500", *limit)
-		}
 		search := gmail.Search{Query: strings.Join(args, " "), SpamAndTrash: *spam, Limit: *limit, Cursor: *cursor}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			account, err := h.mailbox(ctx, *address)
@@ -107,11 +100,23 @@ func listsMail(cmd *cobra.Command) *cobra.Command {
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), viewMails(found, names))
 			}
+			warnOfDoubts(cmd.ErrOrStderr(), found.Doubts)
 			warnOfLabels(cmd.ErrOrStderr(), account.Email, found.UnknownLabels)
 			return printMail(cmd.OutOrStdout(), found, names)
 		})
 	}
 	return cmd
+}
+
+// warnOfDoubts names what is probably mistyped.
+func warnOfDoubts(w io.Writer, doubts []gmail.SearchDoubt) {
+	for _, d := range doubts {
+		meant := ""
+		if d.Meant != "" {
+			meant = "; did you mean " + printable(d.Meant) + "?"
+		}
+		_, _ = fmt.Fprintf(w, "%s: %s%s\n", printable(d.Term), d.Reason, meant)
+	}
 }
 
 // warnOfLabels names labels that the search asks for and the mailbox does not have: mistyped, or made since the last sync.
@@ -124,6 +129,9 @@ func warnOfLabels(w io.Writer, mailbox string, unknown []string) {
 // search fills a page: one of the store may be short although there is more.
 func (h *host) search(ctx context.Context, accountID string, s gmail.Search) (gmail.SearchPage, error) {
 	page, err := h.mail.Search(ctx, accountID, s)
+	if errors.Is(err, gmail.ErrSearchCursor) {
+		return page, usage("--cursor %s is of no list of this search and mailbox; copy the one that the list before ended with, and give the same search; leave it out for the first page", s.Cursor)
+	}
 	for err == nil && page.Next != "" && len(page.Messages) < s.Limit {
 		rest := s
 		rest.Cursor, rest.Limit = page.Next, s.Limit-len(page.Messages)

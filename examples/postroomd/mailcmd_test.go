@@ -62,7 +62,8 @@ func TestMailSearchIsMailListWithASearch(t *testing.T) {
 	for _, args := range [][]string{{}, {""}, {" ", " "}} {
 		r := postroomd(t, append([]string{"mail", "search", "--data", dir}, args...)...)
 		require.Equal(t, exitUsage, r.status)
-		require.Equal(t, "postroomd: mail search needs what to search for; 'postroomd mail list' lists all\n", r.stderr)
+		require.Contains(t, r.stderr, "mail search needs WORDS")
+		require.Contains(t, r.stderr, "what to search for; 'postroomd mail list' lists all\n")
 	}
 	r := postroomd(t, "mail", "search", "--data", dir, "label:Nowhere", "OR", "in:inbox", "--limit", "2")
 	require.Equal(t, 0, r.status)
@@ -71,8 +72,25 @@ func TestMailSearchIsMailListWithASearch(t *testing.T) {
 
 	page := mailJSON(t, "--data", dir, "in:inbox", "--limit", "1")
 	r = postroomd(t, "mail", "search", "--data", dir, "is:unread", "--cursor", page.Next)
-	require.NotEqual(t, 0, r.status)
-	require.Contains(t, r.stderr, "is not the Next of a page of this search")
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, "postroomd: --cursor "+page.Next+" is of no list of this search and mailbox; copy the one that the list before ended with")
+	r = postroomd(t, "mail", "list", "--data", dir, "--cursor", "zzz")
+	require.Equal(t, exitUsage, r.status)
+	require.Contains(t, r.stderr, "postroomd: --cursor zzz is of no list")
+	require.NotContains(t, r.stderr, "Search.")
+}
+
+func TestMistypedOperatorsAreNamed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	demoJSON(t, "--data", dir)
+	for _, command := range []string{"list", "search"} {
+		r := postroomd(t, "mail", command, "--data", dir, "is:unred", "OR", "form:ann")
+		require.Equal(t, 0, r.status, r.stderr)
+		require.Equal(t, "is:unred: the operator does not know it; no message has it; did you mean is:unread?\n"+
+			"form:ann: there is no such operator; it is searched for as words; did you mean from:ann?\n", r.stderr)
+	}
+	doubts := mailJSON(t, "--data", dir, "zzzzz:bar").Doubts
+	require.Equal(t, []doubtView{{Term: "zzzzz:bar", Reason: "there is no such operator; it is searched for as words"}}, doubts)
 }
 
 func TestAMistypedCommandIsNamedBeforeItsFlags(t *testing.T) {

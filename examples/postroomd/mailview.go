@@ -16,13 +16,22 @@ type mailPage struct {
 	Messages []mailView `json:"messages"`
 	Next     string     `json:"next,omitempty"` // the --cursor of the next page
 
-	UnknownLabels []string `json:"unknown_labels,omitempty"` // that the search names and the mailbox does not have
+	Doubts        []doubtView `json:"doubts,omitempty"`         // terms of the search that are probably mistyped
+	UnknownLabels []string    `json:"unknown_labels,omitempty"` // that the search names and the mailbox does not have
+}
+
+// A doubtView is a term of a search that is probably mistyped.
+type doubtView struct {
+	Term   string `json:"term"`
+	Reason string `json:"reason"` // what is made of it
+	Meant  string `json:"meant,omitempty"`
 }
 
 func viewMails(found gmail.SearchPage, names labelNames) mailPage {
 	return mailPage{
 		Messages: listed(found.Messages, func(m *postroom.Message) mailView { return viewMail(m, names) }),
 		Next:     found.Next, UnknownLabels: found.UnknownLabels,
+		Doubts: listed(found.Doubts, func(d gmail.SearchDoubt) doubtView { return doubtView(d) }),
 	}
 }
 

@@ -13,10 +13,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom/internal/suggest"
 )
 
 // Exit statuses.
@@ -43,33 +46,11 @@ func (e usageError) Unwrap() error { return e.error }
 func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := &cobra.Command{
-		Use:   "postroomd",
-		Short: "Sorts a mailbox by rules, safely, and takes it back when asked",
-		Args:  cobra.ArbitraryArgs, // so that RunE sees a word that is no command
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
-		// Errors are printed once, here; the usage of a command is for --help.
-		SilenceErrors: true,
-		SilenceUsage:  true,
-	}
-	root.SetArgs(args)
+	root := rootCommand(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	ran := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { ran = true }
-	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), directionsCommand(), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// The flags are those of the command that was meant, so that their being unknown here says nothing.
-		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
-			return unknownCommand(cmd, rest[0])
-		}
-		return err
-	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -84,6 +65,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+func rootCommand(args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "postroomd",
+		Short: "Sorts a mailbox by rules, safely, and takes it back when asked",
+		Args:  cobra.ArbitraryArgs, // so that RunE sees a word that is no command
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return cmd.Help()
+		},
+		// Errors are printed once, by run; the usage of a command is for --help.
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetArgs(args)
+	root.AddCommand(demoCommand(), runCommand(), actionsCommand(), approvalsCommand(), undoCommand(), stopCommand(), resumeCommand(), auditCommand(), mailCommand(), explainCommand(), decisionsCommand(), directionsCommand(), costCommand(), jobsCommand(), rulesCommand(), configCommand(), authCommand(), accountsCommand(), statusCommand(), healthcheckCommand(), manCommand())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// The flags are those of the command that was meant, so that their being unknown here says nothing.
+		if found, rest, _ := root.Find(args); found == cmd && cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+			return unknownCommand(cmd, rest[0])
+		}
+		return flagFault(cmd, err)
+	})
+	namesArguments(root)
+	return root
 }
 
 // programName returns the command that runs this program: "go run" leaves it in a folder that is gone when it ends.
@@ -111,6 +120,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	meant := ""
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		if best := slices.Index(near, suggest.Nearest(word, near)); best > 0 {
+			near[0], near[best] = near[best], near[0]
+		}
 		meant = "; did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return usage("unknown command %q for %q%s; see %s --help", word, cmd.CommandPath(), meant, cmd.CommandPath())

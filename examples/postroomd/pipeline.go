@@ -111,7 +111,7 @@ func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, qu
 	for {
 		var labels []string
 		if p.rules != nil {
-			labels = p.rules.Labels
+			labels = p.rules.NeededLabels(kinds)
 		}
 		if err := await(ctx, gmail.NewLabelsSyncJob(p.accountID, labels...)); err != nil || p.rules == nil {
 			return err

@@ -320,14 +320,14 @@ func TestFailedActionsAreTold(t *testing.T) {
 	tmp := t.TempDir()
 	dir, rules := filepath.Join(tmp, "data"), filepath.Join(tmp, "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, []byte("rules:\n  - name: all\n    condition: {type: subject_regex, value: .}\n"+
-		"    action: apply_label\n    parameters: {label: Nowhere}\n"), 0o600))
+		"    action: apply_label\n    parameters: {label: Label_999}\n"), 0o600))
 	s := demoJSON(t, "--data", dir, "--rules", rules)
 	require.Positive(t, s.Failed)
 	require.Equal(t, s.Failed, s.Actions["apply_label"])
 	r := postroomd(t, "demo", "--data", dir, "--rules", rules)
 	require.Contains(t, r.stdout, "actions failed; to see why")
 	r = postroomd(t, "actions", "--data", dir, "--state", "failed", "--json", "--limit", "1")
-	require.Contains(t, r.stdout, "Nowhere")
+	require.Contains(t, r.stdout, "Label_999")
 }
 
 // The store knows who has written before.

@@ -46,9 +46,6 @@ func rulesCheck() *cobra.Command {
 		Short: "Check a rules file: every fault with its line, and what to write instead",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if args[0] == "" {
-				return usageError{errors.New("name the rules file")}
-			}
 			file, err := readRules(args[0])
 			if err != nil {
 				return err

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
 )
@@ -139,14 +141,38 @@ func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, 
 	}
 	store := a.rules.As(rules.Author{Name: a.cfg.API.Approver, Origin: rules.OriginAPI})
 	var changed *rules.Rule
-	err := a.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
-		changed, err = change(ctx, tx, store)
-		return err
+	accounts, err := a.mail.Accounts(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	err = a.db.Write(r.Context(), func(ctx context.Context, tx queue.Tx) (err error) {
+		if changed, err = change(ctx, tx, store); err != nil {
+			return err
+		}
+		return a.makeLabels(ctx, tx, accounts, changed)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return viewStoredRule(*changed), nil
+}
+
+// makeLabels has the labels made that actions of the rule name, in the mailboxes that it is for.
+func (a rulesAPI) makeLabels(ctx context.Context, tx queue.Tx, accounts []gmail.Account, rule *rules.Rule) error {
+	labels := rule.NeededLabels(kinds)
+	if len(labels) == 0 {
+		return nil
+	}
+	only := cmp.Or(rule.AccountID, accountRef(rule.Scope == rules.ScopeAccount, rule.ScopeRef))
+	for _, account := range accounts {
+		if account.State == gmail.AccountRemoving || only != "" && only != account.ID {
+			continue
+		}
+		if _, err := a.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(account.ID, labels...)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // accountRef is the reference of a scope, if it is one to an account.

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +33,7 @@ func newCallerOn(t *testing.T, database string, set ...string) (*caller, *host) 
 	h := m.open()
 	h.log = slog.New(slog.DiscardHandler)
 	require.NoError(t, h.connect(t.Context()))
-	pages, onClose, err := h.pages(new(atomic.Bool))
+	pages, onClose, err := h.pages(new(readiness))
 	require.NoError(t, err)
 	t.Cleanup(onClose)
 	return &caller{t, pages}, h

@@ -16,7 +16,6 @@ import (
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/mime"
 	"github.com/postroom-go/postroom/rules"
-	"github.com/postroom-go/postroom/safety"
 )
 
 // A backtestCommand is what was typed.
@@ -222,11 +221,10 @@ func mailWindow(since, until string, now time.Time) (gmail.MessageRange, error) 
 		if bound.text == "" {
 			continue
 		}
-		window, err := safety.ParseWindow(bound.text)
-		if err != nil {
-			return r, usage("--%s %s: %w", bound.flag, bound.text, err)
+		var err error
+		if *bound.to, err = ago(bound.flag, bound.text, now); err != nil {
+			return r, err
 		}
-		*bound.to = now.Add(-window)
 	}
 	if !r.Since.IsZero() && !r.Until.IsZero() && !r.Since.Before(r.Until) {
 		return r, usage("--since %s is not before --until %s: no mail is in between", since, until)

@@ -156,6 +156,6 @@ func (h *host) storeRules(ctx context.Context, tx queue.Tx, reader rulesReader, 
 	if err != nil {
 		return done, err
 	}
-	_, err = h.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.Labels...))
+	_, err = h.queue.EnqueueTx(ctx, tx, gmail.NewLabelsSyncJob(reader.accountID, own.NeededLabels(kinds)...))
 	return done, err
 }

@@ -18,12 +18,9 @@ import (
 func rulesChatList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the sessions, the latest first", Args: cobra.NoArgs}
 	place := placeFlag(cmd)
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *limit > 1000 {
-			return usage("--limit is %d; it must be within 1 and 1000", *limit)
-		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			list, err := h.chatSessions(ctx, *limit)
 			switch {

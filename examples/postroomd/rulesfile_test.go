@@ -41,6 +41,29 @@ func TestRulesThatAPersonEditsMeanwhileStay(t *testing.T) {
 	require.Equal(t, byHand+moreRules, d.read())
 }
 
+// The file is written before the transaction commits. One that does not commit takes that back.
+func TestAChangeThatDoesNotCommitLeavesTheRulesFile(t *testing.T) {
+	d := newRulesDesk(t)
+	h := d.open()
+	account, err := h.onlyAccount(t.Context())
+	require.NoError(t, err)
+	before := d.read()
+	_, err = h.changeRules(t.Context(), account, "a test", func(ctx context.Context, tx queue.Tx, text string) (*rules.File, error) {
+		for _, statement := range []string{
+			"CREATE TABLE parents (id INTEGER PRIMARY KEY)",
+			"CREATE TABLE children (parent INTEGER REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)",
+			"INSERT INTO children (parent) VALUES (1)", // refused by the commit
+		} {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return nil, err
+			}
+		}
+		return h.parseRules(text + moreRules)
+	})
+	require.ErrorContains(t, err, "FOREIGN KEY")
+	require.Equal(t, before, d.read())
+}
+
 func TestPutBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rules.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }

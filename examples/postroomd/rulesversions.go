@@ -49,12 +49,9 @@ func rulesHistory() *cobra.Command {
 	}
 	place := placeFlag(cmd)
 	address := cmd.Flags().String("mailbox", "", "only the rules of this mailbox")
-	limit := cmd.Flags().Int("limit", 20, "how many, 1 to 1000")
+	limit := limitFlag(cmd)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *limit < 1 || *limit > 1000 {
-			return usage("--limit is %d; it must be within 1 and 1000", *limit)
-		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			list, err := h.versions(ctx, *address, *limit)
 			if err != nil {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,7 +108,7 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 // A daemon is what runs until it is stopped.
 type daemon struct {
 	*host
-	ready atomic.Bool // the accounts are set up
+	ready readiness // reached when the accounts are set up
 
 	opened bool            // the mailbox of the configuration
 	lonely bool            // it was said that there are none
@@ -161,7 +160,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	beside.Go(func() { d.listen(ctx) })
 	err = dispatcher.Run(ctx)
 	d.log.Info("postroomd stops")
-	d.ready.Store(false)
+	d.ready.stops()
 	stop()
 	beside.Wait()
 	return errors.Join(err, notify(context.WithoutCancel(ctx), "STOPPING=1"), w.close())
@@ -177,6 +176,7 @@ func (d *daemon) tend(ctx context.Context) {
 	defer again.Stop()
 	for {
 		if err := d.tendAccounts(ctx, done); err != nil && ctx.Err() == nil {
+			d.ready.awaits(err.Error())
 			d.log.Error("the accounts are not all set up; trying again", "error", err, "in", tendInterval)
 		}
 		select {
@@ -203,6 +203,7 @@ func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
 			continue
 		}
 		if a.State == gmail.AccountActive && (!done[a.ID] || d.wants[a.ID] && held == nil) {
+			d.ready.awaits(a.Email + " is being set up")
 			if err := d.setUpAccount(ctx, a); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", a.Email, err))
 				continue
@@ -214,7 +215,7 @@ func (d *daemon) tendAccounts(ctx context.Context, done map[string]bool) error {
 	}
 	if len(errs) == 0 {
 		errs = append(errs, d.schedule(ctx, ids))
-		d.ready.Store(true)
+		d.ready.reached()
 	}
 	if len(accounts) == 0 && !d.lonely {
 		d.lonely = true
@@ -262,7 +263,11 @@ func (d *daemon) await(ctx context.Context, job queue.NewJob) error {
 	if err != nil {
 		return err
 	}
+	d.ready.awaitsJob(enqueued.ID)
 	ended, err := d.queue.Wait(ctx, enqueued.ID)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("job %s (%s) has not ended yet; 'postroomd jobs explain %s' says why", enqueued.ID, job.Type, enqueued.ID)
+	}
 	if err == nil && ended.State != queue.StateCompleted {
 		err = fmt.Errorf("job %s (%s) is %s: %s", ended.ID, ended.Type, ended.State, ended.LastError)
 	}

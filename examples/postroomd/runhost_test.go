@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/examples/postroomd/config"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
@@ -34,6 +35,39 @@ func TestHealthWithoutDatabase(t *testing.T) {
 	status, _ := r.get("readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	r.kill()
+}
+
+// Who waits for a daemon reads what it waits for.
+func TestReadinessSaysWhatIsMissing(t *testing.T) {
+	server, dir := newGmail(t), filepath.Join(t.TempDir(), "data")
+	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Status: http.StatusNotImplemented, Times: 1000})
+	r := start(t, "--config", configure(t, server, ""), "--data", dir)
+	var answer health
+	r.eventually("it says what is missing", func() bool {
+		status, body := r.get("readyz")
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		answer = read[health](t, body)
+		return strings.Contains(answer.Accounts, "the last attempt failed")
+	})
+	require.Equal(t, "not ready", answer.Status)
+	require.Equal(t, "ok", answer.Database)
+	require.Regexp(t, sample.Owner+` is being set up: job [0-9a-f-]+ \(labels.sync.gmail\) is \w+: the last attempt failed: .*labels`, answer.Accounts)
+	status, body := r.get("healthz")
+	require.Equal(t, http.StatusOK, status)
+	require.NotContains(t, body, "accounts")
+	r.kill()
+}
+
+func TestReadinessIsReachedOnce(t *testing.T) {
+	var r readiness
+	require.Equal(t, "they are being looked for", r.missing().what)
+	r.awaits("one is being set up")
+	require.Equal(t, "one is being set up", r.missing().what)
+	r.reached()
+	r.awaits("another is being set up")
+	require.Empty(t, r.missing().what, "it goes on with what is set up")
+	r.stops()
+	require.Equal(t, "postroomd stops", r.missing().what)
 }
 
 func TestTelemetryArrives(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 type Query struct {
 	// Root chooses messages; nil chooses all.
 	Root Node
+	// Doubts are the terms that are probably slips.
+	Doubts []Doubt
 
 	// Hidden reports that the query asks for spam or trash, which lists leave out otherwise.
 	Hidden bool

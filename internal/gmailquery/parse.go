@@ -40,7 +40,7 @@ func Parse(q string, options Options) (Query, error) {
 			all = append(all, n)
 		}
 	}
-	return Query{Root: allOf(all), Hidden: p.hidden}, p.err
+	return Query{Root: allOf(all), Hidden: p.hidden, Doubts: p.doubts}, p.err
 }
 
 type parser struct {
@@ -52,6 +52,7 @@ type parser struct {
 	terms    int
 	words    int
 	hidden   bool
+	doubts   []Doubt
 	err      error
 }
 
@@ -171,6 +172,7 @@ func (p *parser) operand() Node {
 	name, value, hasColon := strings.Cut(text, ":")
 	operator := operatorNamed(name)
 	if !hasColon || operator == nil {
+		p.doubtWord(text)
 		return p.value(text)
 	}
 	outer := p.operator
@@ -182,6 +184,7 @@ func (p *parser) operand() Node {
 	// What the operator is for follows, also after a blank.
 	p.skipBlanks()
 	if p.count(&p.terms, 1, maxTerms); p.err != nil || p.rest == "" || strings.ContainsAny(p.rest[:1], "-+)}") {
+		p.doubt(Doubt{Term: operator.Name + ":", Reason: ofNone, Meant: operator.Example})
 		return Never{operator.Name + " of nothing"}
 	}
 	return p.operand()
@@ -192,6 +195,9 @@ func (p *parser) value(text string) Node {
 	n := phrase(Anywhere, text)
 	if p.operator != nil {
 		n = p.operator.read(p, text)
+	}
+	if _, never := n.(Never); never {
+		p.doubtValue(p.operator, text)
 	}
 	if words, isPhrase := n.(Phrase); isPhrase {
 		p.count(&p.words, len(words.Words), maxWords)

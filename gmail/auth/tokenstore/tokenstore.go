@@ -2,6 +2,7 @@
 package tokenstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ type Config struct {
 	Identity string
 	// Passphrase returns the passphrase of the files. It is called once, and only if files are used without an Identity.
 	Passphrase func(ctx context.Context) (string, error)
+	// Existing makes Open return [auth.ErrNoGrant] where files would be begun, for who only looks at what there is. Default false.
+	Existing bool
 }
 
 // A Store is an opened place for grants.
@@ -94,6 +97,11 @@ func (c Config) openKeychain(ctx context.Context, why string) (*Store, error) {
 }
 
 func (c Config) openFiles(ctx context.Context, why string) (*Store, error) {
+	if c.Existing {
+		if used, err := agefile.Used(c.Dir); err != nil || !used {
+			return nil, fmt.Errorf("tokenstore: %w", cmp.Or(err, auth.ErrNoGrant))
+		}
+	}
 	files := agefile.Config{Dir: c.Dir, Identity: c.Identity}
 	if c.Identity == "" {
 		if c.Passphrase == nil {

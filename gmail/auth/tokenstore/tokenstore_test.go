@@ -81,3 +81,21 @@ func TestWhatIsMissing(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+func TestExistingBeginsNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tokens")
+	cfg := tokenstore.Config{
+		Kind: tokenstore.File, Dir: dir, Existing: true,
+		Passphrase: func(context.Context) (string, error) { t.Error("nothing is there to open"); return "", nil },
+	}
+	_, err := tokenstore.Open(t.Context(), cfg)
+	require.ErrorIs(t, err, auth.ErrNoGrant)
+	require.NoDirExists(t, dir)
+
+	cfg.Existing, cfg.Passphrase = false, func(context.Context) (string, error) { return "correct horse", nil }
+	_, err = tokenstore.Open(t.Context(), cfg)
+	require.NoError(t, err)
+	cfg.Existing = true
+	_, err = tokenstore.Open(t.Context(), cfg)
+	require.NoError(t, err)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// whereFound says what an argument is and where to find its value, by the name that it has in the usage of the command: for all
+// commands, or for those below one.
+var whereFound = map[string]string{
+	"FILE":             "the name of a file",
+	"FILE...":          "the names of files",
+	"DIR":              "the name of a folder",
+	"TEXT":             "a text, in quotes",
+	"WORDS":            "what to search for; 'postroomd mail list' lists all",
+	"MESSAGE":          "a message; 'postroomd mail list' lists them with their ids",
+	"VERSION":          "the number of a version of the rules; 'postroomd rules history' lists them",
+	"SESSION":          "the id of a session; 'postroomd rules chat list' lists them",
+	"NUMBER":           "the number of a message in the session; 'postroomd rules chat show SESSION' shows them",
+	"accounts ADDRESS": "the address of a mailbox; 'postroomd accounts list' lists them",
+	"auth ADDRESS":     "the address of a mailbox that is signed in to; 'postroomd auth list' lists them",
+	"approvals ID":     "the id of an action that waits; 'postroomd approvals list' lists them",
+	"decisions ID":     "the id of a decision; 'postroomd decisions list' lists them",
+	"directions ID":    "the id of a direction; 'postroomd directions list' lists them",
+	"jobs ID":          "the id of a job; 'postroomd jobs list' lists them",
+	"mail ID":          "the id of a message; 'postroomd mail list' lists them",
+}
+
+// namesArguments makes all commands say which argument is missing or too many; their own checks say only how many there may be.
+func namesArguments(cmd *cobra.Command) {
+	for _, below := range cmd.Commands() {
+		namesArguments(below)
+	}
+	check := cmd.Args
+	if check == nil || !cmd.HasParent() {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		required, optional := argumentsOf(cmd)
+		for i, name := range required {
+			switch {
+			case i >= len(args):
+				return usage("%s needs %s: %s", typedAs(cmd), name, found(cmd, name))
+			case strings.TrimSpace(args[i]) == "":
+				return usage("%s needs %s, which is empty: %s", typedAs(cmd), name, found(cmd, name))
+			}
+		}
+		err := check(cmd, args)
+		if all := slices.Concat(required, optional); err != nil && len(args) > len(all) {
+			return usage("%s takes %s, and %q is too many; put a text with blanks in quotes", typedAs(cmd), orNothing(all), args[len(all)])
+		}
+		return err
+	}
+}
+
+// typedAs is a command without the name of the program, which stands before each error.
+func typedAs(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// argumentsOf are the arguments in the usage of a command: those it needs, and those that may be left out.
+func argumentsOf(cmd *cobra.Command) (required, optional []string) {
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if name := strings.Trim(word, "[]"); strings.HasPrefix(word, "[") {
+			optional = append(optional, name)
+		} else {
+			required = append(required, name)
+		}
+	}
+	return required, optional
+}
+
+func orNothing(arguments []string) string {
+	if len(arguments) == 0 {
+		return "no arguments"
+	}
+	return strings.Join(arguments, " ") + " alone"
+}
+
+func found(cmd *cobra.Command, argument string) string {
+	if where, ok := whereFound[cmd.Parent().Name()+" "+argument]; ok {
+		return where
+	}
+	return whereFound[argument]
+}
+
+// searches reports whether the arguments of a command are a search.
+func searches(cmd *cobra.Command) bool {
+	required, optional := argumentsOf(cmd)
+	return slices.ContainsFunc(append(required, optional...), func(name string) bool { return name == "WORDS" || name == "QUERY" })
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/postroom-go/postroom/queue"
+)
+
+// A readiness is why the daemon is not ready. The zero readiness is that of one that starts.
+type readiness struct{ why atomic.Pointer[awaited] }
+
+// An awaited is what the daemon waits for, and the job of it if there is one.
+type awaited struct{ what, jobID string }
+
+func (r *readiness) missing() awaited {
+	if why := r.why.Load(); why != nil {
+		return *why
+	}
+	return awaited{what: "they are being looked for"}
+}
+
+func (r *readiness) is(what string) { r.why.Store(&awaited{what: what}) }
+func (r *readiness) reached()       { r.is("") }
+func (r *readiness) stops()         { r.is("postroomd stops") }
+
+// awaits keeps what a daemon waits for that has not been ready: one that was goes on with what is set up.
+func (r *readiness) awaits(what string) {
+	if r.missing().what != "" {
+		r.is(what)
+	}
+}
+
+// awaitsJob names the job that what is awaited waits for.
+func (r *readiness) awaitsJob(id string) {
+	if now := r.missing(); now.what != "" {
+		r.why.Store(&awaited{now.what, id})
+	}
+}
+
+// notReady says what is not set up yet and why, empty when all is.
+func (h *host) notReady(ctx context.Context, r *readiness) string {
+	now := r.missing()
+	if now.jobID == "" {
+		return now.what
+	}
+	job, err := h.queue.Job(ctx, now.jobID)
+	if err != nil {
+		return now.what
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s: job %s (%s) is %s: %s", now.what, job.ID, job.Type, job.State, lastWords(job)), ": ")
+}
+
+func lastWords(job *queue.Job) string {
+	if job.LastError != "" {
+		return "the last attempt failed: " + job.LastError
+	}
+	return ""
+}
