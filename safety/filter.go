@@ -35,7 +35,7 @@ type Filter struct {
 	// Before is the id of an action: only older actions are listed. The id of the last entry of a page selects the next page.
 	Before string
 
-	// Limit is the maximum number of entries. Default 20; bounds 1 to 500.
+	// Limit is the maximum number of entries. Default 20; bounds 1 to 100.
 	Limit int
 }
 
@@ -50,7 +50,7 @@ type Range struct{ Min, Max float64 }
 
 const (
 	defaultLimit = 20
-	maxLimit     = 500
+	maxLimit     = 100
 )
 
 func (f Filter) withDefaults(kinds *postroom.Kinds) (Filter, error) {

@@ -91,7 +91,7 @@ func TestFilterNamesTheBadField(t *testing.T) {
 		filter Filter
 		want   string
 	}{
-		"limit too high":     {Filter{Limit: 501}, "Filter.Limit is 501; it must be within 1 and 500"},
+		"limit too high":     {Filter{Limit: 101}, "Filter.Limit is 101; it must be within 1 and 100"},
 		"limit negative":     {Filter{Limit: -1}, "Filter.Limit is -1"},
 		"range upside down":  {Filter{Confidence: &Range{0.9, 0.1}}, "Filter.Confidence is 0.9 to 0.1"},
 		"range out of range": {Filter{Confidence: &Range{0, 1.5}}, "Filter.Confidence"},

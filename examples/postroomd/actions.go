@@ -24,7 +24,7 @@ func actionsCommand() *cobra.Command {
 	types := cmd.Flags().StringSlice("type", nil, "only these actions, such as archive; undo_archive is its undo")
 	sender := cmd.Flags().String("sender", "", "only mail of this address, or of this domain and those below it")
 	since := cmd.Flags().String("since", "", "only what is younger, such as 24h or 7d")
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostListed)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter, err := actionFilter(*states, *types, *since)

@@ -109,7 +109,7 @@ func TestTheAPIAnswersWhatIsWrong(t *testing.T) {
 			}
 		}
 		for path, want := range map[string]int{
-			"approvals?limit=0": 400, "approvals?limit=x": 400, "approvals?limit=501": 400, "approvals?limit=%00": 400, "approvals?before=%00": 400,
+			"approvals?limit=0": 400, "approvals?limit=x": 400, "approvals?limit=101": 400, "approvals?limit=%00": 400, "approvals?before=%00": 400,
 			"approvals?before=%ff": 400, "approvals?account_id=%zz": 400, "rules?account_id=%00": 400, "approvals?before=none": 200, "approvals/none": 404,
 			"approvals/\x00": 404, "nothing": 404, "rules?account_id=none": 200,
 		} {

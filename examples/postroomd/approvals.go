@@ -21,7 +21,7 @@ func approvalsCommand() *cobra.Command {
 func approvalsList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the actions that wait for a person", Args: cobra.NoArgs}
 	place := placeFlag(cmd)
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostListed)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {

@@ -98,7 +98,7 @@ func TestProgramsAnswerByTheAPI(t *testing.T) {
 		"no such action":       {"GET", "/none", "", http.StatusNotFound, "not found"},
 		"no such action there": {"POST", "/none/approve", answerTo(rest[0], ""), http.StatusNotFound, "not found"},
 		"no such call":         {"GET", "/a/b/c", "", http.StatusNotFound, "there is no such call"},
-		"limit":                {"GET", "?limit=1000", "", http.StatusBadRequest, "limit is a number from 1 to 500"},
+		"limit":                {"GET", "?limit=1000", "", http.StatusBadRequest, "limit is a number from 1 to 100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, answer := c.call(call.method, call.path, call.body)

@@ -21,7 +21,7 @@ func decisionsList() *cobra.Command {
 	place := placeFlag(cmd)
 	read := filterFlags(cmd)
 	below := cmd.Flags().Float64("below", 0, "only those with a confidence of at most this, 0 to 1")
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostListed)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter, err := read()

@@ -26,7 +26,7 @@ func jobsList() *cobra.Command {
 	place := placeFlag(cmd)
 	states := cmd.Flags().StringSlice("state", nil, "only these states: queued, running, completed, failed, canceled")
 	types := cmd.Flags().StringSlice("type", nil, "only these types, such as classify")
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostListed)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filter := queue.Filter{Types: *types, Limit: *limit}

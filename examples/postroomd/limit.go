@@ -7,27 +7,30 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mostListed is how many entries a listing has at most, whatever it lists.
-const mostListed = 500
+// A listing has at most so many entries. Each package bounds its own; what neither does is bounded as the ledger is.
+const (
+	mostListed = 100
+	mostMail   = 500
+)
 
 // A listLimit is how many entries are listed.
-type listLimit int
+type listLimit struct{ n, most int }
 
 // limitFlag adds the flag that bounds a listing.
-func limitFlag(cmd *cobra.Command) *int {
-	limit := 20
-	cmd.Flags().Var((*listLimit)(&limit), "limit", fmt.Sprintf("how many, 1 to %d", mostListed))
-	return &limit
+func limitFlag(cmd *cobra.Command, most int) *int {
+	limit := &listLimit{20, most}
+	cmd.Flags().Var(limit, "limit", fmt.Sprintf("how many, 1 to %d", most))
+	return &limit.n
 }
 
-func (l *listLimit) String() string { return strconv.Itoa(int(*l)) }
+func (l *listLimit) String() string { return strconv.Itoa(l.n) }
 func (l *listLimit) Type() string   { return "int" }
 
 func (l *listLimit) Set(text string) error {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostListed {
-		return fmt.Errorf("it must be a whole number within 1 and %d", mostListed)
+	if err != nil || n < 1 || n > l.most {
+		return fmt.Errorf("it must be a whole number within 1 and %d", l.most)
 	}
-	*l = listLimit(n)
+	l.n = n
 	return nil
 }

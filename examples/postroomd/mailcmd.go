@@ -78,7 +78,7 @@ func aboutSearches(command string) string {
 // listsMail makes the command one that lists what its arguments search for.
 func listsMail(cmd *cobra.Command) *cobra.Command {
 	place, address := placeFlag(cmd), mailboxFlag(cmd)
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostMail)
 	spam := cmd.Flags().Bool("spam-trash", false, "also what is in the spam or the trash")
 	cursor := cmd.Flags().String("cursor", "", "go on where an earlier list of the same search ended; it says how")
 	asJSON := jsonFlag(cmd)

@@ -18,7 +18,7 @@ import (
 func rulesChatList() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List the sessions, the latest first", Args: cobra.NoArgs}
 	place := placeFlag(cmd)
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostListed)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {

@@ -49,7 +49,7 @@ func rulesHistory() *cobra.Command {
 	}
 	place := placeFlag(cmd)
 	address := cmd.Flags().String("mailbox", "", "only the rules of this mailbox")
-	limit := limitFlag(cmd)
+	limit := limitFlag(cmd, mostListed)
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
