@@ -29,7 +29,7 @@ var internalPackages = map[string]struct {
 	"internal/fields":  {users: []string{"gmail", "gmail/auth", "gmail/gmailtest", "gmail/pubsub", "llm", "rules", "rules/ruleschat", "safety", "safety/discord", "safety/webhook", "undo"}},
 	"internal/gmailquery": {
 		users:   []string{"gmail", "gmail/gmailtest", "rules"},
-		imports: []string{"golang.org/x/text/"},
+		imports: []string{"golang.org/x/text/", "internal/suggest"},
 	},
 	"internal/mailname": {users: []string{"gmail", "rules", "safety"}, imports: []string{"golang.org/x/net/"}},
 	"internal/migrate": {
@@ -38,7 +38,7 @@ var internalPackages = map[string]struct {
 	},
 	// The words of the root, from a message that package mime has read.
 	"internal/readmail":         {users: []string{"gmail", "rules"}, imports: []string{"", "mime"}},
-	"internal/suggest":          {users: []string{"rules", "examples/postroomd/config"}},
+	"internal/suggest":          {users: []string{"internal/gmailquery", "rules", "examples/postroomd", "examples/postroomd/config"}},
 	"queue/sqlite/internal/cgo": {users: []string{"queue/sqlite"}},
 	"internal/uuid7": {
 		users:   []string{"gmail", "llm", "rules", "rules/ruleschat", "safety"},

@@ -26,6 +26,7 @@ var whereFound = map[string]string{
 	"directions ID":    "the id of a direction; 'postroomd directions list' lists them",
 	"jobs ID":          "the id of a job; 'postroomd jobs list' lists them",
 	"mail ID":          "the id of a message; 'postroomd mail list' lists them",
+	"postroomd ID":     "the id of a message or of an action; 'postroomd mail list' and 'postroomd actions' list them",
 }
 
 // namesArguments makes all commands say which argument is missing or too many; their own checks say only how many there may be.

@@ -38,7 +38,7 @@ func undoCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&c.all, "all", false, "take back every action there is")
 	cmd.Flags().BoolVar(&c.dry, "dry-run", false, "only say what would be taken back")
 	cmd.Flags().BoolVar(&c.told, "report", false, "only say what has been taken back, and how")
-	cmd.Flags().IntVar(&c.examples, "limit", 3, "how many examples of each outcome, 0 to 100; --json has all")
+	cmd.Flags().IntVar(&c.examples, "examples", 3, "how many examples of each outcome, 0 to 100; --json has all")
 	cmd.Flags().BoolVar(&c.asJSON, "json", false, "print JSON, with each action")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		filter, err := read()
@@ -55,7 +55,7 @@ func undoCommand() *cobra.Command {
 		case c.dry && c.asJSON && len(args) == 1:
 			return usage("--json is not for the dry run of one action")
 		case c.examples < 0 || c.examples > 100:
-			return usage("--limit is %d; it must be within 0 and 100", c.examples)
+			return usage("--examples is %d; it must be within 0 and 100", c.examples)
 		}
 		return act(cmd, place, func(ctx context.Context, h *host) error { return c.run(ctx, h, cmd, args, filter) })
 	}
