@@ -82,8 +82,8 @@ func (p *permitRow) requested(r *approvalRow) []string {
 }
 
 // ask writes a request for approval of a waiting action and calls [Config.Ask].
-func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reasons []string) error {
-	p, err := l.permit(ctx, tx, a.ID)
+func (l *Ledger) ask(ctx context.Context, tx queue.Tx, p *permitRow, reasons []string) error {
+	a, err := p.value()
 	if err != nil {
 		return err
 	}
@@ -108,27 +108,40 @@ func (l *Ledger) ask(ctx context.Context, tx queue.Tx, a postroom.Action, reason
 	return l.cfg.Ask(ctx, tx, a)
 }
 
-// close answers or withdraws the open request, if there is one, and calls [Config.OnAnswer].
-func (l *Ledger) close(ctx context.Context, tx queue.Tx, actionID string, outcome Outcome, approver, why string) (closed bool, err error) {
-	var row approvalRow
-	err = dbquery.Get(ctx, tx, &row, closeApproval, string(outcome), dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(queue.Now(tx)), actionID)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+// close answers or withdraws a request as it was read, if there is one that waits, and calls [Config.OnAnswer].
+func (l *Ledger) close(ctx context.Context, tx queue.Tx, r *openRow, outcome Outcome, approver, why string) (closed bool, err error) {
+	if r == nil {
 		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("safety: close the request for approval of action %s: %w", actionID, err)
 	}
-	if err := l.keys.load(ctx, tx); err != nil {
-		return false, err
+	next := r.approvalRow
+	next.Outcome, next.Approver, next.Why, next.DecidedAt = outcome, dbvalue.Clean(approver), dbvalue.Clean(why), dbtime.Of(dbtime.Truncate(queue.Now(tx)))
+	if closed, err := l.storeRequest(ctx, tx, r, &next); err != nil || !closed || l.cfg.OnAnswer == nil {
+		return closed, err
 	}
-	if err := l.logApproval(ctx, tx, &row); err != nil || l.cfg.OnAnswer == nil {
-		return true, err
-	}
-	request, err := row.value()
+	request, err := next.value()
 	if err != nil {
 		return false, err
 	}
 	return true, l.cfg.OnAnswer(ctx, tx, request)
+}
+
+// storeRequest writes a request as it is next, if it still waits as it was read, and signs that.
+func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r *openRow, next *approvalRow) (stored bool, err error) {
+	next.Rev = r.Rev + 1
+	var row approvalRow
+	err = dbquery.Get(ctx, tx, &row, updateApproval, next.Digest, string(next.Outcome), next.Approver, next.Why, next.DecidedAt, next.Rev, r.ID, r.Rev)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("safety: write the request for approval of action %s: %w", r.ActionID, err)
+	case !slices.Equal(row.parts(), next.parts()):
+		return false, fmt.Errorf("safety: the request for approval of action %s: %w at this moment, by something in the database", r.ActionID, ErrAltered)
+	}
+	if err := l.keys.load(ctx, tx); err != nil {
+		return false, err
+	}
+	return true, l.logApproval(ctx, tx, next)
 }
 
 // Approve releases a waiting action: it becomes queued and is passed to [Config.Execute]; an action of type none completes
@@ -148,21 +161,21 @@ func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver st
 	if err := l.checkRequest(ctx, tx, p, r); err != nil {
 		return postroom.Action{}, err
 	}
-	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(queue.Now(tx))
+	p.ApprovalID, p.Approver, p.DecidedAt = r.ID, dbvalue.Clean(approver), dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 	p.RequestedAt, p.ExpiresAt = r.RequestedAt, r.ExpiresAt
 	seal := l.seal(p.sealed())
-	a, err := l.move(ctx, tx, actionID, change{op: "approve", to: postroom.ActionQueued, seal: &seal})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "approve", to: postroom.ActionQueued, seal: &seal})
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	closed, err := l.close(ctx, tx, actionID, OutcomeApproved, approver, "")
+	closed, err := l.close(ctx, tx, r, OutcomeApproved, approver, "")
 	switch {
 	case err != nil:
 		return postroom.Action{}, err
 	case !closed:
 		return postroom.Action{}, fmt.Errorf("safety: action %s: %w: the request is gone", actionID, ErrApprovalVoid)
 	case a.Type == postroom.None:
-		return l.finishNone(ctx, tx, actionID)
+		return l.finishNone(ctx, tx, &p.actionRow)
 	}
 	return a, l.cfg.Execute(ctx, tx, a)
 }
@@ -189,12 +202,14 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if why != "" {
 		reason += ": " + why
 	}
-	// From the state that was read, and no other: between the two, somebody may approve.
-	a, err := l.move(ctx, tx, actionID, change{op: "reject", from: p.State, to: postroom.ActionRejected, error: reason, altered: altered})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason, altered: altered})
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	_, err = l.close(ctx, tx, actionID, OutcomeRejected, approver, why)
+	r, err := openRequest(ctx, tx, actionID)
+	if err == nil {
+		_, err = l.close(ctx, tx, r, OutcomeRejected, approver, why)
+	}
 	return a, err
 }
 
@@ -207,20 +222,20 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 		return postroom.Action{}, err
 	}
 	if p.State == postroom.ActionQueued {
-		if suspect, err := l.suspect(ctx, tx, p); err != nil || suspect {
+		if _, sound, err := l.sound(ctx, tx, p); err != nil || !sound {
 			return postroom.Action{}, cmp.Or(err, alteredError("hold", actionID))
 		}
 	}
-	return l.hold(ctx, tx, actionID, reason)
+	return l.hold(ctx, tx, p, reason)
 }
 
-func (l *Ledger) hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
+func (l *Ledger) hold(ctx context.Context, tx queue.Tx, p *permitRow, reason string) (postroom.Action, error) {
 	unsealed := ""
-	a, err := l.move(ctx, tx, actionID, change{op: "hold", to: postroom.ActionApprovedPending, seal: &unsealed})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "hold", to: postroom.ActionApprovedPending, seal: &unsealed})
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	return a, l.ask(ctx, tx, a, []string{reason})
+	return a, l.ask(ctx, tx, p, []string{reason})
 }
 
 // Renew withdraws the request of a waiting action and makes a new one, with a new expiry. Use it when the request has expired, or was
@@ -235,11 +250,7 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 	if err != nil {
 		return err
 	}
-	a, err := p.value()
-	if err != nil {
-		return err
-	}
-	closed, err := l.close(ctx, tx, actionID, OutcomeWithdrawn, "", "renewed")
+	closed, err := l.close(ctx, tx, r, OutcomeWithdrawn, "", "renewed")
 	if err != nil {
 		return err
 	}
@@ -247,7 +258,7 @@ func (l *Ledger) Renew(ctx context.Context, tx queue.Tx, actionID string) error 
 		_, err := l.tooLate(ctx, tx, actionID, "renew the approval of")
 		return err
 	}
-	return l.ask(ctx, tx, a, reasons)
+	return l.ask(ctx, tx, p, reasons)
 }
 
 // askedFor returns the reasons of a request that is to be renewed, if nothing was altered since.
@@ -255,7 +266,13 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 	switch l.requestVouched(p, r) {
 	case signedRight:
 		old, err := r.value()
-		return old.Reasons, err
+		if err != nil {
+			return nil, err
+		}
+		whole, err := l.wholeSince(ctx, tx, p, r)
+		if err != nil || whole {
+			return old.Reasons, err
+		}
 	case signedByAnotherKey:
 		if proven, err := l.proven(ctx, tx, p); err != nil || proven {
 			return []string{"it was asked for under another key"}, err
@@ -292,7 +309,11 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) error {
 	switch l.requestVouched(p, r) {
 	case signedRight:
-		return nil
+		whole, err := l.wholeSince(ctx, q, p, r)
+		if err != nil || whole {
+			return err
+		}
+		return fmt.Errorf("safety: action %s: %w: the log was altered since it was made, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid)
 	case signedByAnotherKey:
 		proven, err := l.proven(ctx, q, p)
 		switch {

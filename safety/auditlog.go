@@ -120,18 +120,27 @@ func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) er
 	return nil
 }
 
+// errNotLogged is for an entry, or the end of a chain, that the database has not written, and has not failed.
+var errNotLogged = errors.New("the database has left it out; look for triggers on audit_entries and audit_lanes")
+
 // addEntry writes an entry, and the end of the chain after the last.
 func (l *Ledger) addEntry(ctx context.Context, tx queue.Tx, e *AuditEntry, lane *laneRow, last bool) error {
 	entry := []any{e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At}
-	end := func() []any { return []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts()), lane.Lane} }
+	end := []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts())}
 	if last && l.onPostgres() {
-		_, err := tx.ExecContext(ctx, insertLastEntry, append(entry, end()...)...)
+		return writeOne(ctx, tx, insertLastEntry, append(entry, end...)...)
+	}
+	if err := writeOne(ctx, tx, insertEntry, entry...); err != nil || !last {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, insertEntry, entry...); err != nil || !last {
-		return err
+	return writeOne(ctx, tx, endLane, append(end, lane.Lane)...)
+}
+
+func writeOne(ctx context.Context, tx queue.Tx, statement string, args ...any) error {
+	n, err := dbquery.Exec(ctx, tx, statement, args...)
+	if err == nil && n != 1 {
+		err = errNotLogged
 	}
-	_, err := tx.ExecContext(ctx, endLane, end()...)
 	return err
 }
 
@@ -181,11 +190,14 @@ func (l *Ledger) logAction(ctx context.Context, tx queue.Tx, r *actionRow, alter
 
 // signedAs returns the signature of a digest, and what it is over.
 func (r *actionRow) signedAs(digest string) (signature string, parts []string) {
-	if signature, ok := strings.CutPrefix(digest, actionVersion); ok {
-		return signature, r.parts()
+	if strings.HasPrefix(digest, actionVersion) {
+		return signatureOf(digest), r.parts()
 	}
 	return digest, r.partsOnce()
 }
+
+// signatureOf is a digest without its version.
+func signatureOf(digest string) string { return strings.TrimPrefix(digest, actionVersion) }
 
 // logApproval adds the entry about a request, which has the account of its action.
 func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) error {

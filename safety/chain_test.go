@@ -2,8 +2,6 @@ package safety
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -234,6 +232,7 @@ func TestAnOldKeyPermitsNothingNew(t *testing.T) {
 		d := newDesk(t, db, keyed(2, 1))
 		d.record(message("a@example.com"), rule(postroom.Archive, ""))
 		require.Empty(t, d.faults(t))
+		require.NoError(t, d.check(waits))
 
 		forged, reversible := old.forwarded(), old.record(message("a@example.com"), rule(postroom.Archive, "")).ID
 		asked := old.record(message("a@example.com"), model(postroom.Delete, 1)).ID
@@ -253,16 +252,17 @@ func TestAnOldKeyPermitsNothingNew(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, postroom.ActionFailed, a.State)
 		}
-		require.NoError(t, d.check(waits))
+		require.ErrorIs(t, d.check(waits), ErrApprovalVoid, "the log has been written by the old key since")
 		_, err := d.startUndo(done.ID, "job-1")
 		require.NoError(t, err)
 		a, err := d.start(before, "job-1")
 		require.NoError(t, err)
-		require.NotEqual(t, postroom.ActionExecuting, a.State, "the log has been written by the old key since it was approved: a person is asked")
+		require.NotEqual(t, postroom.ActionExecuting, a.State, "nor does it tell whether it was carried out: a person is asked")
 
 		d.exec(`DELETE FROM audit_entries WHERE kind = 'key'`)
 		d = newDesk(t, db, keyed(2, 1))
-		require.ErrorIs(t, d.check(waits), ErrApprovalVoid, "without the entry about the new key the old one checks nothing")
+		_, err = d.startUndo(undone, "job-1")
+		require.ErrorIs(t, err, ErrAltered, "without the entry about the new key the old one checks nothing")
 	})
 }
 
@@ -347,7 +347,7 @@ func TestALogOfTheFirstVersion(t *testing.T) {
 	})
 }
 
-// once makes the last entry about an action one of the first version.
+// once makes the last entry about an action one of the first version, in a log that is whole.
 func (d *desk) once(id string) {
 	var row actionRow
 	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) error {
@@ -357,17 +357,50 @@ func (d *desk) once(id string) {
 	}))
 	d.exec(`UPDATE audit_entries SET digest = $1 WHERE kind = 'action' AND subject_id = $2 AND rev = $3`,
 		d.ledger.keys.sign(append([]string{auditAction}, row.partsOnce()...)), id, row.Rev)
+	d.resign()
+}
+
+// resign signs the log as it is.
+func (d *desk) resign() {
+	k := d.ledger.keys
+	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) error {
+		var lanes []laneRow
+		if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
+			return err
+		}
+		for _, lane := range lanes {
+			var entries []AuditEntry
+			if err := dbquery.Select(ctx, tx, &entries, selectEntries, lane.Lane, 0, 1000); err != nil {
+				return err
+			}
+			lane.MAC = ""
+			for i := range entries {
+				e := &entries[i]
+				e.MAC = k.sign(e.signedParts(lane.MAC))
+				lane.MAC = e.MAC
+				if _, err := tx.ExecContext(ctx, `UPDATE audit_entries SET mac = $1 WHERE lane = $2 AND entry = $3`, e.MAC, e.Lane, e.Entry); err != nil {
+					return err
+				}
+			}
+			if len(entries) > 0 {
+				if _, err := tx.ExecContext(ctx, endLane, lane.Entries, lane.MAC, k.sign(lane.sealedParts()), lane.Lane); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
 }
 
 func TestALastEntryIsRead(t *testing.T) {
 	var e lastEntry
-	for _, v := range []any{"3 12 2 2.ab:cd ef", []byte("3 12 2 2.ab:cd ef")} {
+	for _, v := range []any{"3 12 40 2 2.ab:cd ef", []byte("3 12 40 2 2.ab:cd ef")} {
 		require.NoError(t, e.Scan(v))
-		require.Equal(t, lastEntry{3, 12, 2, "2.ab:cd ef"}, e)
+		require.Equal(t, lastEntry{lane: 3, entry: 12, seen: 40, rev: 2, digest: "2.ab:cd ef"}, e)
 	}
 	require.NoError(t, e.Scan(nil))
 	require.Equal(t, lastEntry{}, e)
-	for _, bad := range []string{"", "1 2 3", "x 2 3 d", "1 x 3 d", "1 2 x d"} {
-		require.Error(t, e.Scan(bad), fmt.Sprintf("%q", strings.TrimSpace(bad)))
+	for _, bad := range []string{"", "1 2 3 4", "x 2 3 4 d", "1 x 3 4 d", "1 2 x 4 d", "1 2 3 x d"} {
+		require.Error(t, e.Scan(bad), bad)
 	}
 }

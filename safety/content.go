@@ -4,12 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 	"fmt"
 
-	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -33,54 +29,39 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 	case p.Content != "":
 		return fmt.Errorf("safety: action %s: %w: %s", actionID, ErrContentSet, p.Content)
 	}
-	suspect, err := l.suspect(ctx, tx, p)
-	if err != nil {
-		return err
-	}
-	var row actionRow
-	err = dbquery.Get(ctx, tx, &row, setContent, sha256, l.sealWith(p, sha256), dbtime.Of(queue.Now(tx)), actionID)
-	if errors.Is(err, sql.ErrNoRows) {
+	next := p.actionRow
+	next.Content = sha256
+	if p.State.Final() {
 		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
 		return err
 	}
-	if err != nil {
-		return fmt.Errorf("safety: content of action %s: %w", actionID, err)
-	}
-	if err := l.logAction(ctx, tx, &row, suspect); err != nil || p.State != postroom.ActionApprovedPending {
-		return err
-	}
-	return l.nameContent(ctx, tx, p, sha256)
-}
-
-// sealWith is the seal of an action with what it sends; nil if the one it has does not fit, which stays for Start to find.
-func (l *Ledger) sealWith(p *permitRow, sha256 string) *string {
-	if p.State == postroom.ActionApprovedPending || l.checkSeal(p) != signedRight {
-		return nil
-	}
-	with := *p
-	with.Content = sha256
-	seal := l.seal(with.sealed())
-	return &seal
-}
-
-// nameContent makes the open request one for the content as well. One that is void, since the action has changed, stays so.
-func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, sha256 string) error {
-	_, r, err := l.request(ctx, tx, p.ID, "set the content of")
-	if err != nil {
-		return err
-	}
-	without := r.Digest
-	if l.checkSigned(r.Digest, p.requested(&r.approvalRow)) != signedRight {
-		return nil
-	}
-	p.Content = sha256
-	var renamed approvalRow
-	err = dbquery.Get(ctx, tx, &renamed, renameRequest, l.seal(p.requested(&r.approvalRow)), r.ID, without)
+	r, sound, err := l.sound(ctx, tx, p)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
 	case err != nil:
-		return fmt.Errorf("safety: content of action %s: %w", p.ID, err)
+		return err
+	case !sound:
+		return alteredError("set the content of", actionID)
+	case r == nil:
+		next.Seal = sql.NullString{String: l.sealWith(*p, sha256), Valid: true}
 	}
-	return l.logApproval(ctx, tx, &renamed)
+	if _, err := l.store(ctx, tx, &p.actionRow, &next, "set the content of", false); err != nil || r == nil {
+		return err
+	}
+	return l.nameContent(ctx, tx, p, r)
+}
+
+// sealWith is the seal of an action with what it sends.
+func (l *Ledger) sealWith(p permitRow, sha256 string) string {
+	p.Content = sha256
+	return l.seal(p.sealed())
+}
+
+// nameContent makes the open request one for the content as well.
+func (l *Ledger) nameContent(ctx context.Context, tx queue.Tx, p *permitRow, r *openRow) error {
+	next := r.approvalRow
+	next.Digest = l.seal(p.requested(&next))
+	if ok, err := l.storeRequest(ctx, tx, r, &next); err != nil || ok {
+		return err
+	}
+	return fmt.Errorf("safety: content of action %s: its request was answered at this moment: try again", p.ID)
 }

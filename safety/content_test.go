@@ -73,7 +73,7 @@ func TestContentMakesNoVoidRequestGood(t *testing.T) {
 		d := newDesk(t, db, nil)
 		id := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
 		d.exec(`UPDATE actions SET parameters_json = '{"to":"mallory@example.com"}' WHERE id = $1`, id)
-		require.NoError(t, d.setContent(id, oneHash))
+		require.ErrorIs(t, d.setContent(id, oneHash), ErrAltered)
 		_, err := d.approve(id, "ann")
 		require.ErrorIs(t, err, ErrApprovalVoid)
 	})

@@ -62,14 +62,17 @@
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the log says so, and signs nothing.
 //   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice.
 //   - Hold and Renew refuse what was altered, which a new request would sign.
-//   - Entries can be removed, or altered so that they seem to be about something else. Before what a person has approved, or what cannot
-//     be taken back, the log must be whole from the last change of the action on; otherwise a person is asked again, and what was
-//     begun has failed.
+//   - Entries can be removed, or altered so that they seem to be about something else. Before a request is shown as genuine, answered
+//     or renewed, before something is composed, and before what a person has approved or what cannot be taken back starts or goes on, the
+//     log must be whole from the last change of the action on. Otherwise the request can only be rejected, a person is asked again, and
+//     what was begun has failed.
+//   - What is signed is the row that was read, with what the ledger has made of it. If the database stores something else, by a trigger or
+//     because another transaction came between, nothing is written.
 //   - An approval that was not used in time asks a person again, and so does what has no signature of a known key, if the log vouches
 //     for its decision. What nothing vouches for has failed: a person would be shown what nobody has decided.
-//   - [Config].OldKeys check what they had signed when the new key took their place, and permit nothing after that. The first entry of
+//   - [Config].OldKeys check what they had signed when another key took their place, and permit nothing after that. The first entry of
 //     a new key says where the log was. End all programs that have the old key before a new one begins: what they do later counts
-//     as altered.
+//     as altered. A key that was replaced does not come back: take a new one.
 //
 // [Ledger.CheckRequest] says whether what is shown is what was asked. Whoever executes an action changes the message with [postroom.Action].ProviderMessageID, and no other.
 //

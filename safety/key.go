@@ -31,8 +31,8 @@ type keyring struct {
 
 	signers sync.Pool
 
-	old    []*keyring // of one key each, which check and do not sign
-	before atomic.Pointer[ends]
+	old    []*keyring           // of one key each, which check and do not sign
+	before atomic.Pointer[ends] // where the key began, and, of an old one, where it ended
 }
 
 func newKeyring(configured []byte, old ...[]byte) *keyring {

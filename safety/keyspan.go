@@ -19,7 +19,7 @@ import (
 type ends map[int]AuditHead
 
 // covers reports whether an entry is from before the ends.
-func (s ends) covers(lane int, entry int64) bool { return entry <= s[lane].Entries }
+func (s ends) covers(lane int, entry int64) bool { return entry >= 1 && entry <= s[lane].Entries }
 
 // contradict reports whether an entry is one of the ends, and another one than was named.
 func (s ends) contradict(lane int, entry int64, mac string) bool {
@@ -35,8 +35,14 @@ func keyOf(signature string) string {
 // checkAt is check for a signature in an entry of the log: one of a key from before must be from before.
 func (k *keyring) checkAt(lane int, entry int64, signature string, parts []string) signed {
 	fits := k.check(signature, parts)
-	if before := k.before.Load(); fits == signedRight && before != nil && keyOf(signature) != k.id && !before.covers(lane, entry) {
-		return signedWrong
+	id := keyOf(signature)
+	if fits != signedRight || id == k.id {
+		return fits
+	}
+	for _, old := range k.old {
+		if ended := old.before.Load(); old.id == id && ended != nil && !ended.covers(lane, entry) {
+			return signedWrong
+		}
 	}
 	return fits
 }
@@ -58,10 +64,42 @@ func (k *keyring) loadEnds(ctx context.Context, q dbquery.Querier) error {
 	if err != nil {
 		return fmt.Errorf("safety: read where the key began to sign: %w", err)
 	}
-	if begin != nil {
-		k.before.Store(&begin)
+	if begin == nil {
+		return nil
 	}
+	for _, old := range k.old {
+		ended, err := k.ended(ctx, q, old, begin)
+		if err != nil {
+			return fmt.Errorf("safety: read where a key from before ended: %w", err)
+		}
+		old.before.Store(&ended)
+	}
+	k.before.Store(&begin)
 	return nil
+}
+
+// ended returns where a key from before ended: where the first began that found chains which that key had signed.
+func (k *keyring) ended(ctx context.Context, q dbquery.Querier, old *keyring, begin ends) (ends, error) {
+	var entries []AuditEntry
+	if err := dbquery.Select(ctx, q, &entries, selectKeyEntries); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.Subject == old.id || keyOf(e.Digest) != e.Subject || k.check(e.Digest, []string{auditKey, e.Subject, e.Note}) != signedRight {
+			continue
+		}
+		found, err := parseEnds(e.Note)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			if keyOf(h.MAC) == old.id {
+				return found, nil
+			}
+		}
+	}
+	return begin, nil
 }
 
 // begin returns where the key began to sign. It is nil if the key has signed nothing, and empty if it has and does not say where it

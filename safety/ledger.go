@@ -141,6 +141,8 @@ type Ledger struct {
 	cfg  Config
 	gate *Gate
 	keys *keyring
+
+	recent recentLog
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"sync"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/queue"
 )
 
 // A row that was put back as it was once is found by the entries about what happened to it since, which may have been removed, or
-// altered, as well: so the log must be whole from the last change of the action on. What a person has approved, or cannot be taken
-// back, is worth reading as much: what was logged since, which is little unless the action had to wait.
+// altered, as well: so the log must be whole from the last entry about it on. What a person is asked and has approved, and what
+// cannot be taken back, is worth reading as much. A process reads each entry once: it remembers what it has read.
 
 // errBroken ends the reading of a chain that is not whole.
 var errBroken = errors.New("the log is not whole")
@@ -21,86 +20,188 @@ var errBroken = errors.New("the log is not whole")
 const (
 	firstPage  = 20 // usually enough
 	recentPage = 1000
-	// recentSkew is how far the clocks of two machines may be apart, which write to different chains.
-	recentSkew = time.Minute
+	// mostRemembered bounds the rows of which a process remembers the last entry.
+	mostRemembered = 200_000
 )
 
 // needsLog reports whether an action is started, or gone on with, only if the log is whole.
 func (l *Ledger) needsLog(p *permitRow) bool {
 	kind, ok := l.cfg.Kinds.Kind(p.Type)
-	return p.ApprovalID != "" || !ok || kind.Danger == postroom.Dangerous
+	return p.ApprovalID != "" || !ok || kind.Danger == postroom.Dangerous || keyOf(signatureOf(p.Last.digest)) != l.keys.id
 }
 
-// A recentReader reads the log back to the last change of an action.
-type recentReader struct {
-	l  *Ledger
-	tx queue.Tx
-	p  *permitRow
-
-	found bool // the last entry about the action
+// A recentLog is the end of the log as far as this process has read and checked it.
+type recentLog struct {
+	mu    sync.Mutex
+	lanes map[int]*recentLane
+	revs  map[string]int // of actions and requests, by their ids: the last revision that the log has
 }
 
-// whole reports whether nothing was altered in the log, or removed from it, since the action was last written.
-func (l *Ledger) whole(ctx context.Context, tx queue.Tx, p *permitRow) (bool, error) {
+// A recentLane is the end of one chain.
+type recentLane struct {
+	to   int64       // the last entry that was read
+	mac  string      // of that
+	next *AuditEntry // the first that was read, which is checked with the one before it; nil if all were
+	seen int64       // of the first that was checked
+}
+
+// whole reports whether nothing was altered in the log, or removed from it, since the entries about some rows that are said to be the
+// last, by their ids; and whether they are.
+func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
+	l.recent.mu.Lock()
+	defer l.recent.mu.Unlock()
+	known := l.recent.lanes != nil && len(l.recent.revs) < mostRemembered
+	if !known {
+		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
+	}
+	ok, err := l.readRecent(ctx, q, last)
+	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
+		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
+		ok, err = l.readRecent(ctx, q, last)
+	}
+	if !ok {
+		l.recent.lanes = nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("safety: read the log: %w", err)
+	}
+	return ok, nil
+}
+
+func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
+	back := int64(1) << 62
+	for _, e := range last {
+		back = min(back, e.seen)
+	}
 	var lanes []laneRow
-	err := dbquery.Select(ctx, tx, &lanes, selectLanes)
-	r := recentReader{l: l, tx: tx, p: p}
-	for i := 0; i < len(lanes) && err == nil; i++ {
-		if lanes[i].Entries > 0 {
-			err = r.lane(ctx, &lanes[i])
+	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
+		return false, err
+	}
+	entries := int64(0)
+	for i := range lanes {
+		entries += lanes[i].Entries
+	}
+	for i := range lanes {
+		if lanes[i].Entries == 0 {
+			continue
+		}
+		r := recentReader{l: l, q: q, lane: &lanes[i], entries: entries}
+		switch err := r.read(ctx, back); {
+		case errors.Is(err, errBroken):
+			return false, nil
+		case err != nil:
+			return false, err
 		}
 	}
-	switch {
-	case errors.Is(err, errBroken):
-		return false, nil
-	case err != nil:
-		return false, fmt.Errorf("safety: start action %s: read the log: %w", p.ID, err)
+	for id, e := range last {
+		if l.recent.revs[id] != e.rev {
+			return false, nil
+		}
 	}
-	return r.found, nil
+	return true, nil
 }
 
-// lane reads a chain from its end to what is older than the last change of the action.
-func (r *recentReader) lane(ctx context.Context, lane *laneRow) error {
-	if r.l.keys.checkAt(lane.Lane, lane.Entries, lane.Seal, lane.sealedParts()) != signedRight {
+// A recentReader reads the end of a chain.
+type recentReader struct {
+	l       *Ledger
+	q       dbquery.Querier
+	lane    *laneRow
+	entries int64 // of all chains
+	*recentLane
+}
+
+// read reads what has come since the chain was read last, and back to what was logged when there were so many entries in all. An
+// entry that follows from another has seen more than that.
+func (r *recentReader) read(ctx context.Context, back int64) error {
+	if r.l.keys.checkAt(r.lane.Lane, r.lane.Entries, r.lane.Seal, r.lane.sealedParts()) != signedRight {
 		return errBroken
 	}
-	var after *AuditEntry // the entry after the one that is read, whose signature is over both
-	for size, end := firstPage, lane.Entries; end > 0; size = recentPage {
+	r.recentLane = r.l.recent.lanes[r.lane.Lane]
+	if r.recentLane == nil {
+		r.recentLane = &recentLane{to: r.lane.Entries, mac: r.lane.MAC, seen: int64(1) << 62}
+		r.l.recent.lanes[r.lane.Lane] = r.recentLane
+		if err := r.backward(ctx, r.lane.Entries, back); err != nil {
+			return err
+		}
+	}
+	if err := r.forward(ctx); err != nil {
+		return err
+	}
+	if r.next != nil && r.seen > back {
+		return r.backward(ctx, r.next.Entry-1, back)
+	}
+	return nil
+}
+
+// forward reads what is new.
+func (r *recentReader) forward(ctx context.Context) error {
+	for r.to < r.lane.Entries {
 		var page []AuditEntry
-		if err := dbquery.Select(ctx, r.tx, &page, selectEntriesBack, lane.Lane, end, size); err != nil {
+		if err := dbquery.Select(ctx, r.q, &page, selectEntries, r.lane.Lane, r.to, recentPage); err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return errBroken
+		}
+		for i := range page {
+			e := &page[i]
+			if e.Entry > r.lane.Entries {
+				break
+			}
+			if e.Entry != r.to+1 || !r.checked(e, r.mac) {
+				return errBroken
+			}
+			r.to, r.mac = e.Entry, e.MAC
+		}
+	}
+	if r.to != r.lane.Entries || r.mac != r.lane.MAC {
+		return errBroken
+	}
+	return nil
+}
+
+// backward reads from an entry back to what has seen no more than so many, or to the first.
+func (r *recentReader) backward(ctx context.Context, entry, back int64) error {
+	for size := firstPage; ; size = recentPage {
+		var page []AuditEntry
+		if err := dbquery.Select(ctx, r.q, &page, selectEntriesBack, r.lane.Lane, entry, size); err != nil {
 			return err
 		}
 		for i := range page {
 			e := &page[i]
-			if after == nil && e.MAC != lane.MAC || e.Entry != end || !r.follows(after, e.MAC) {
+			if e.Entry != entry || r.next == nil && e.MAC != r.mac || r.next != nil && !r.checked(r.next, e.MAC) {
 				return errBroken
 			}
-			if after != nil && r.reached(after) {
+			done := r.next != nil && r.next.Seen <= back
+			if r.next != nil {
+				r.seen = r.next.Seen
+			}
+			r.next, entry = e, entry-1
+			if done {
 				return nil
 			}
-			after, end = e, end-1
+		}
+		if entry == 0 {
+			first := r.next
+			r.next, r.seen = nil, 0
+			if first == nil || !r.checked(first, "") {
+				return errBroken
+			}
+			return nil
 		}
 		if len(page) == 0 {
 			return errBroken
 		}
 	}
-	if !r.follows(after, "") {
-		return errBroken
-	}
-	r.reached(after)
-	return nil
 }
 
-// follows reports whether the entry is signed as the one after another.
-func (r *recentReader) follows(e *AuditEntry, before string) bool {
-	return e == nil || r.l.keys.checkEntry(e, before) == signedRight
-}
-
-// reached looks at an entry whose signature is right, and reports whether those before it are of no interest.
-func (r *recentReader) reached(e *AuditEntry) bool {
-	if e.Kind != auditAction || e.Subject != r.p.ID {
-		return e.At.Before(r.p.UpdatedAt.Add(-recentSkew))
+// checked reports whether the entry is signed as the one after another, and notes what it is about.
+func (r *recentReader) checked(e *AuditEntry, before string) bool {
+	if e.Seen > r.entries || r.l.keys.checkEntry(e, before) != signedRight {
+		return false
 	}
-	r.found = r.found || e.Lane == r.p.Last.lane && e.Entry == r.p.Last.entry
-	return e.Rev <= r.p.Rev
+	if e.Kind == auditAction || e.Kind == auditApproval {
+		r.l.recent.revs[e.Subject] = max(r.l.recent.revs[e.Subject], e.Rev)
+	}
+	return true
 }

@@ -55,15 +55,15 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	case verdict.RequiresApproval:
 		action.State = postroom.ActionApprovedPending
 	}
-	action, isNew, err := l.insert(ctx, tx, msg, d, verdict, action)
-	if err != nil || !isNew {
+	action, p, err := l.insert(ctx, tx, msg, d, verdict, action)
+	if err != nil || p == nil {
 		return action, err
 	}
 	switch action.State {
 	case postroom.ActionQueued:
 		err = l.cfg.Execute(ctx, tx, action)
 	case postroom.ActionApprovedPending:
-		err = l.ask(ctx, tx, action, verdict.Reasons)
+		err = l.ask(ctx, tx, p, verdict.Reasons)
 	}
 	return action, err
 }
@@ -104,37 +104,36 @@ func LeftOut(a *postroom.Action) bool {
 // nothingDone returns the hint of an action that changed nothing.
 func nothingDone() *postroom.UndoHint { return &postroom.UndoHint{InverseAction: postroom.None} }
 
-// insert writes the decision and its action, or reads the action of an earlier decision with the same key.
+// insert writes the decision and its action, or reads the action of an earlier decision with the same key; then there is no permit.
 func (l *Ledger) insert(
 	ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, verdict Verdict, action postroom.Action,
-) (_ postroom.Action, isNew bool, err error) {
+) (_ postroom.Action, p *permitRow, err error) {
 	if msg == nil {
-		return action, false, errors.New("safety: record: the message is nil; give the one that the decision is about")
+		return action, nil, errors.New("safety: record: the message is nil; give the one that the decision is about")
 	}
 	if msg.ID == "" || msg.AccountID == "" {
-		return action, false, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
+		return action, nil, fmt.Errorf("safety: record: message %q of account %q: both ids are needed", msg.ID, msg.AccountID)
 	}
 	if action.DecisionID, err = uuid7.New(); err != nil {
-		return action, false, err
+		return action, nil, err
 	}
 	if err := l.keys.load(ctx, tx); err != nil {
-		return action, false, err
+		return action, nil, err
 	}
 	decision, isNew, err := insertDecisionRow(ctx, tx, action.DecisionID, msg, d, verdict)
 	if err != nil {
-		return action, false, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
+		return action, nil, fmt.Errorf("safety: record decision about message %s: %w", msg.ID, err)
 	}
 	if !isNew {
 		first, err := get[actionRow, postroom.Action](ctx, tx, selectActionByKey, msg.AccountID, msg.ID, dbvalue.Clean(d.Key))
 		if err != nil {
-			return action, false, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
+			return action, nil, fmt.Errorf("safety: find the first decision about message %s: %w", msg.ID, err)
 		}
-		return first, false, nil
+		return first, nil, nil
 	}
 	action.AccountID, action.MessageID, action.ProviderMessageID = msg.AccountID, msg.ID, decision.ProviderID
 	action.Type, action.Parameters = d.Action, d.Parameters
-	action, err = l.insertActionRow(ctx, tx, action, first{decision: decision})
-	return action, true, err
+	return l.insertActionRow(ctx, tx, action, first{decision: decision})
 }
 
 func insertDecisionRow(
@@ -181,11 +180,11 @@ type first struct {
 
 // insertActionRow inserts the action and adds it to the log, with its decision unless that is another's. What no person has to
 // approve is sealed.
-func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, f first) (postroom.Action, error) {
+func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Action, f first) (postroom.Action, *permitRow, error) {
 	if a.ID == "" {
 		id, err := uuid7.New()
 		if err != nil {
-			return a, err
+			return a, nil, err
 		}
 		a.ID = id
 	}
@@ -195,24 +194,25 @@ func (l *Ledger) insertActionRow(ctx context.Context, tx queue.Tx, a postroom.Ac
 	}
 	row, err := newActionRow(a)
 	if err != nil {
-		return a, err
+		return a, nil, err
 	}
 	row.Turn, row.Undoes = sql.NullInt64{Int64: f.turn, Valid: f.turn != 0}, f.undoes
-	switch p := (permitRow{actionRow: row, decided: decided{*f.decision}}); a.State {
+	p := &permitRow{actionRow: row, decided: decided{*f.decision}}
+	switch a.State {
 	case postroom.ActionQueued, postroom.ActionExecuting, postroom.ActionCompleted:
-		row.Seal = sql.NullString{String: l.seal(p.sealed()), Valid: true}
+		p.Seal = sql.NullString{String: l.seal(p.sealed()), Valid: true}
 	}
 	_, err = tx.ExecContext(ctx, insertAction, row.ID, row.AccountID, row.MessageID, row.DecisionID, string(row.Type), row.Parameters,
-		string(row.State), row.Error, row.UndoHint, row.JobID, row.Turn, row.CreatedAt, row.UpdatedAt, row.ExecutedAt, row.Seal)
+		string(row.State), row.Error, row.UndoHint, row.JobID, row.Turn, row.CreatedAt, row.UpdatedAt, row.ExecutedAt, p.Seal)
 	if err != nil {
-		return a, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
+		return a, nil, fmt.Errorf("safety: record action %s on message %s: %w", a.Type, a.MessageID, err)
 	}
-	entry := l.entryOfAction(&row)
+	entry := l.entryOfAction(&p.actionRow)
 	if f.undoes != "" {
-		return a, l.log(ctx, tx, entry)
+		return a, p, l.log(ctx, tx, entry)
 	}
 	d := f.decision
-	return a, l.log(ctx, tx, l.entry(auditDecision, d.AccountID, d.ID, 1, string(d.Source), d.parts()), entry)
+	return a, p, l.log(ctx, tx, l.entry(auditDecision, d.AccountID, d.ID, 1, string(d.Source), d.parts()), entry)
 }
 
 // newActionRow is the action as it is stored first.
@@ -249,5 +249,5 @@ func validSource(s postroom.Source) bool {
 // confidence is NULL for source none and for values outside [0, 1].
 func confidence(d postroom.Decision) sql.NullFloat64 {
 	known := d.Source != postroom.SourceNone && d.Confidence >= 0 && d.Confidence <= 1
-	return sql.NullFloat64{Float64: d.Confidence, Valid: known}
+	return sql.NullFloat64{Float64: d.Confidence + 0, Valid: known} // -0 is stored as 0
 }

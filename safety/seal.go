@@ -122,7 +122,7 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 	fits, begun := l.vouched(p), p.State == postroom.ActionExecuting
 	whole := true
 	if fits == signedRight && l.needsLog(p) {
-		if whole, err = l.whole(ctx, tx, p); err != nil {
+		if whole, err = l.whole(ctx, tx, map[string]*lastEntry{p.ID: &p.Last}); err != nil {
 			return a, false, err
 		}
 	}
@@ -148,7 +148,7 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 	default:
 		return a, false, nil
 	}
-	a, err = l.hold(ctx, tx, p.ID, waits)
+	a, err = l.hold(ctx, tx, p, waits)
 	return a, true, err
 }
 
@@ -175,5 +175,5 @@ func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason s
 	if err := l.endTurn(ctx, tx, turn); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.finish(ctx, tx, p.ID, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true})
+	return l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true})
 }

@@ -31,11 +31,11 @@ WHERE rule_id <> ''`
   COALESCE((SELECT MIN(effect_action_id) FROM action_links WHERE cause_action_id = actions.id AND relation = 'undo_of'), '') AS "action.undoes"`
 
 	// What the log says last about an action, as lastEntry scans it.
-	lastOfAction = `(SELECT lane || ' ' || entry || ' ' || rev || ' ' || digest FROM audit_entries
+	lastOfAction = `(SELECT lane || ' ' || entry || ' ' || seen || ' ' || rev || ' ' || digest FROM audit_entries
     WHERE kind = 'action' AND subject_id = actions.id ORDER BY rev DESC LIMIT 1) AS last`
 
 	// The same of a request for approval.
-	lastOfApproval = `(SELECT lane || ' ' || entry || ' ' || rev || ' ' || digest FROM audit_entries
+	lastOfApproval = `(SELECT lane || ' ' || entry || ' ' || seen || ' ' || rev || ' ' || digest FROM audit_entries
     WHERE kind = 'approval' AND subject_id = approvals.id ORDER BY rev DESC LIMIT 1) AS last`
 
 	approvalColumns = `approvals.id AS "approval.id", approvals.action_id AS "approval.action_id",
@@ -82,20 +82,22 @@ WHERE decisions.account_id = $1
   AND decisions.decision_key = $3
   AND NOT EXISTS (SELECT 1 FROM action_links WHERE cause_action_id = actions.id AND relation = 'undo_of')`
 
-	// Compare and set. The three states are those that the change may start from.
-	moveAction = `
+	// Compare and set: the row must be at the revision that was read.
+	updateAction = `
 UPDATE actions
 SET state = $1,
   error = $2,
-  undo_hint_json = COALESCE($3, undo_hint_json),
-  job_id = COALESCE($4, job_id),
-  turn = COALESCE($5, turn),
-  executed_at = COALESCE(executed_at, $6),
-  updated_at = $7,
-  seal = COALESCE($8, seal),
-  rev = rev + 1
-WHERE id = $9
-  AND state IN ($10, $11, $12)
+  undo_hint_json = $3,
+  job_id = $4,
+  content_sha256 = $5,
+  turn = $6,
+  executed_at = $7,
+  updated_at = $8,
+  seal = $9,
+  rev = $10
+WHERE id = $11
+  AND state = $12
+  AND rev = $13
 RETURNING ` + actionColumns
 
 	// An action with all that its seal is over. Of several approvals the last counts.
@@ -227,26 +229,18 @@ WHERE action_links.effect_action_id = $1
   AND action_links.relation = 'undo_of'
   AND action_links.void_at IS NULL`
 
-	// The first hash stays.
-	setContent = `
-UPDATE actions
-SET content_sha256 = $1,
-  seal = COALESCE($2, seal),
-  updated_at = $3,
-  rev = rev + 1
-WHERE id = $4
-  AND state IN ('queued', 'executing', 'approved_pending')
-  AND content_sha256 IS NULL
-RETURNING ` + actionColumns
-
-	// The open request names the content from now on, unless it has become void.
-	renameRequest = `
+	// Only the first of several answers changes a row.
+	updateApproval = `
 UPDATE approvals
 SET digest = $1,
-  rev = rev + 1
-WHERE id = $2
-  AND digest = $3
+  outcome = $2,
+  approver = $3,
+  why = $4,
+  decided_at = $5,
+  rev = $6
+WHERE id = $7
   AND outcome = 'waiting'
+  AND rev = $8
 RETURNING ` + approvalColumns
 
 	selectRequest = `
@@ -267,18 +261,6 @@ LIMIT 1`
 	insertApproval = `
 INSERT INTO approvals (id, action_id, reasons_json, digest, requested_at, expires_at, outcome, approver, why, rev)
 VALUES ($1, $2, $3, $4, $5, $6, 'waiting', '', '', 1)`
-
-	// Only the first of several answers changes a row.
-	closeApproval = `
-UPDATE approvals
-SET outcome = $1,
-  approver = $2,
-  why = $3,
-  decided_at = $4,
-  rev = rev + 1
-WHERE action_id = $5
-  AND outcome = 'waiting'
-RETURNING ` + approvalColumns
 
 	selectApproval = `
 SELECT ` + approvalColumns + `

@@ -44,6 +44,12 @@ WHERE kind = 'key'
 ORDER BY seen, lane
 LIMIT 1`
 
+	selectKeyEntries = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
+FROM audit_entries
+WHERE kind = 'key'
+ORDER BY seen, lane`
+
 	countEntries = `
 SELECT COUNT(*)
 FROM audit_entries`
@@ -150,12 +156,14 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 	insertLastEntry = `
 WITH added AS (
   INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11))
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+  RETURNING lane)
 UPDATE audit_lanes
 SET entries = $12,
   mac = $13,
   seal = $14
-WHERE lane = $15`
+FROM added
+WHERE audit_lanes.lane = added.lane`
 
 	endLane = `
 UPDATE audit_lanes

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -35,56 +36,83 @@ type change struct {
 	op    string
 	to    postroom.ActionState
 	error string
-	hint  *postroom.UndoHint
-	jobID string // empty keeps the action's
-	turn  int64  // 0 keeps the action's
-	seal  *string
-	from  postroom.ActionState // empty: any state that to may follow
+	hint  *postroom.UndoHint // nil keeps the action's
+	jobID string             // empty keeps the action's
+	turn  int64              // 0 keeps the action's
+	seal  *string            // nil keeps the action's
 
 	altered bool // the row is not what was written; the entry about the change vouches for nothing
 }
 
-// move compares and sets in one statement. If the state does not allow the change it returns a [*StateError].
-func (l *Ledger) move(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
-	hint, err := encodeHint(c.hint)
-	if err != nil {
-		return postroom.Action{}, err
+// move changes the row of an action, as it was read. If its state does not allow the change, or no longer, it returns a [*StateError].
+func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change) (postroom.Action, error) {
+	if !CanFollow(row.State, c.to) {
+		return l.tooLate(ctx, tx, row.ID, c.op)
 	}
-	job := sql.NullString{String: c.jobID, Valid: c.jobID != ""}
-	turn := sql.NullInt64{Int64: c.turn, Valid: c.turn != 0}
-	var executed dbtime.Time
-	if c.to == postroom.ActionExecuting {
-		executed = dbtime.Of(queue.Now(tx))
-	}
-	from := before[c.to]
-	if c.from != "" {
-		from = []postroom.ActionState{c.from}
-		if !CanFollow(c.from, c.to) {
-			return l.tooLate(ctx, tx, actionID, c.op)
+	next := *row
+	next.State, next.Error = c.to, dbvalue.Clean(c.error)
+	if c.hint != nil {
+		hint, err := encodeHint(c.hint)
+		if err != nil {
+			return postroom.Action{}, err
 		}
+		next.UndoHint = hint
 	}
-	var row actionRow
-	err = dbquery.Get(ctx, tx, &row, moveAction, string(c.to), dbvalue.Clean(c.error), hint, job, turn, executed,
-		dbtime.Of(queue.Now(tx)), c.seal, actionID, from[0], from[min(1, len(from)-1)], from[len(from)-1])
-	if errors.Is(err, sql.ErrNoRows) {
-		return l.tooLate(ctx, tx, actionID, c.op)
+	next.JobID = cmp.Or(dbvalue.Clean(c.jobID), row.JobID)
+	if c.turn != 0 {
+		next.Turn = sql.NullInt64{Int64: c.turn, Valid: true}
 	}
-	if err != nil {
-		return postroom.Action{}, fmt.Errorf("safety: %s action %s: %w", c.op, actionID, err)
+	if c.to == postroom.ActionExecuting && next.ExecutedAt.IsZero() {
+		next.ExecutedAt = dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 	}
-	if err := l.logAction(ctx, tx, &row, c.altered); err != nil {
-		return postroom.Action{}, err
+	if c.seal != nil {
+		next.Seal = sql.NullString{String: *c.seal, Valid: true}
+	}
+	if a, err := l.store(ctx, tx, row, &next, c.op, c.altered); err != nil {
+		return a, err
 	}
 	return row.value()
 }
 
+// store writes an action as it is next, if it is still the row that was read, and signs that, whatever the database makes of it: if it
+// makes something else of it, nothing is written.
+func (l *Ledger) store(ctx context.Context, tx queue.Tx, row, next *actionRow, op string, altered bool) (a postroom.Action, err error) {
+	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), row.Rev+1
+	content := sql.NullString{String: next.Content, Valid: next.Content != ""}
+	var stored actionRow
+	err = dbquery.Get(ctx, tx, &stored, updateAction, string(next.State), next.Error, next.UndoHint, next.JobID, content, next.Turn, next.ExecutedAt,
+		next.UpdatedAt, next.Seal, next.Rev, row.ID, string(row.State), row.Rev)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return l.overtaken(ctx, tx, row, op)
+	case err != nil:
+		return a, fmt.Errorf("safety: %s action %s: %w", op, row.ID, err)
+	case !slices.Equal(stored.parts(), next.parts()):
+		return a, fmt.Errorf("safety: %s action %s: %w at this moment, by something in the database", op, row.ID, ErrAltered)
+	}
+	if err := l.logAction(ctx, tx, next, altered); err != nil {
+		return a, err
+	}
+	*row = *next
+	return a, nil
+}
+
+// overtaken returns why the row of an action is no longer the one that was read.
+func (l *Ledger) overtaken(ctx context.Context, q dbquery.Querier, row *actionRow, op string) (postroom.Action, error) {
+	a, err := l.tooLate(ctx, q, row.ID, op)
+	if a.State == row.State {
+		return a, fmt.Errorf("safety: %s action %s: another has changed it at this moment: try again", op, row.ID)
+	}
+	return a, err
+}
+
 // tooLate returns the action in its present state and a [*StateError].
-func (l *Ledger) tooLate(ctx context.Context, tx queue.Tx, actionID, op string) (postroom.Action, error) {
-	a, err := l.ActionTx(ctx, tx, actionID)
+func (l *Ledger) tooLate(ctx context.Context, q dbquery.Querier, actionID, op string) (postroom.Action, error) {
+	a, err := findAction(ctx, q, actionID)
 	if err != nil {
 		return a, err
 	}
-	answer, err := get[approvalRow, Approval](ctx, tx, selectAnswer, actionID)
+	answer, err := get[approvalRow, Approval](ctx, q, selectAnswer, actionID)
 	switch {
 	case err == nil:
 		return a, &StateError{Op: op, ActionID: a.ID, State: a.State, JobID: a.JobID, Answer: &answer}
@@ -131,12 +159,9 @@ func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string)
 	if err != nil {
 		return a, err
 	}
-	started, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn})
+	started, err := l.move(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionExecuting, jobID: jobID, turn: turn})
 	if err != nil {
 		return started, errors.Join(err, l.endTurn(ctx, tx, a))
-	}
-	if !same(started, a) {
-		return a, fmt.Errorf("safety: start action %s: it has changed meanwhile", actionID)
 	}
 	return started, nil
 }
@@ -163,12 +188,6 @@ func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 		return err
 	}
 	return l.mayStart(time.Now(), &p)
-}
-
-// same reports whether an action, read again when its row was locked, is what was checked before.
-func same(a, checked postroom.Action) bool {
-	return a.AccountID == checked.AccountID && a.MessageID == checked.MessageID && a.DecisionID == checked.DecisionID && a.Type == checked.Type &&
-		a.ContentSHA256 == checked.ContentSHA256 && sameJSON(a.Parameters, checked.Parameters)
 }
 
 // Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone. One that
@@ -201,7 +220,10 @@ func (l *Ledger) Cancel(ctx context.Context, tx queue.Tx, actionID, reason strin
 	if _, err := l.end(ctx, tx, actionID, change{op: "cancel", to: postroom.ActionCanceled, error: reason}); err != nil {
 		return err
 	}
-	_, err := l.close(ctx, tx, actionID, OutcomeWithdrawn, "", reason)
+	r, err := openRequest(ctx, tx, actionID)
+	if err == nil {
+		_, err = l.close(ctx, tx, r, OutcomeWithdrawn, "", reason)
+	}
 	return err
 }
 
@@ -219,8 +241,8 @@ func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c c
 	if err != nil {
 		return postroom.Action{}, err
 	}
-	if asStarted {
-		return l.finish(ctx, tx, actionID, c)
+	if asStarted != nil {
+		return l.finish(ctx, tx, asStarted, c)
 	}
 	p, err := l.permit(ctx, tx, actionID)
 	if err != nil {
@@ -231,12 +253,12 @@ func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c c
 			return postroom.Action{}, err
 		}
 	}
-	return l.finish(ctx, tx, actionID, c)
+	return l.finish(ctx, tx, &p.actionRow, c)
 }
 
 // finish moves an action to a final state, and ends its turn if it had one.
-func (l *Ledger) finish(ctx context.Context, tx queue.Tx, actionID string, c change) (postroom.Action, error) {
-	a, err := l.move(ctx, tx, actionID, c)
+func (l *Ledger) finish(ctx context.Context, tx queue.Tx, row *actionRow, c change) (postroom.Action, error) {
+	a, err := l.move(ctx, tx, row, c)
 	if err != nil {
 		return a, err
 	}
@@ -265,9 +287,9 @@ func findAction(ctx context.Context, q dbquery.Querier, id string) (postroom.Act
 }
 
 // finishNone completes an action of type none.
-func (l *Ledger) finishNone(ctx context.Context, tx queue.Tx, actionID string) (postroom.Action, error) {
-	if _, err := l.move(ctx, tx, actionID, change{op: "start", to: postroom.ActionExecuting}); err != nil {
+func (l *Ledger) finishNone(ctx context.Context, tx queue.Tx, row *actionRow) (postroom.Action, error) {
+	if _, err := l.move(ctx, tx, row, change{op: "start", to: postroom.ActionExecuting}); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.move(ctx, tx, actionID, change{op: "complete", to: postroom.ActionCompleted, hint: nothingDone()})
+	return l.move(ctx, tx, row, change{op: "complete", to: postroom.ActionCompleted, hint: nothingDone()})
 }

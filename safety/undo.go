@@ -78,21 +78,21 @@ func (l *Ledger) StartUndo(ctx context.Context, tx queue.Tx, originalID, jobID s
 	case live == nil:
 		return l.insertUndo(ctx, tx, p, original, jobID)
 	case live.JobID == jobID:
-		return *live, l.checkUndo(ctx, tx, original, live)
+		return l.checkUndo(ctx, tx, original, live)
 	}
 	return postroom.Action{}, &UndoneError{OriginalID: originalID, Undo: *live}
 }
 
-// checkUndo returns an error if the undo that a job goes on with is not the one that it has started.
-func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.Action, live *postroom.Action) error {
+// checkUndo returns the undo that a job goes on with, or an error if it is not the one that the job has started.
+func (l *Ledger) checkUndo(ctx context.Context, tx queue.Tx, original postroom.Action, live *postroom.Action) (postroom.Action, error) {
 	p, err := l.permit(ctx, tx, live.ID)
-	if err != nil || p.State != postroom.ActionExecuting {
-		return err
+	if err != nil {
+		return postroom.Action{}, err
 	}
-	if l.vouched(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID {
-		return fmt.Errorf("safety: go on with the undo of action %s: %w", original.ID, ErrAltered)
+	if p.State == postroom.ActionExecuting && (l.vouched(p) != signedRight || p.Type != undoType(original.Type) || p.DecisionID != original.DecisionID) {
+		return postroom.Action{}, fmt.Errorf("safety: go on with the undo of action %s: %w", original.ID, ErrAltered)
 	}
-	return nil
+	return p.value()
 }
 
 // insertUndo records an undo of the action that p is the permit of.
@@ -124,7 +124,8 @@ func (l *Ledger) insertUndo(ctx context.Context, tx queue.Tx, p *permitRow, orig
 	if err := l.log(ctx, tx, l.entryOfLink(original.AccountID, &link)); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.insertActionRow(ctx, tx, undo, first{decision: &p.decisionRow, turn: turn, undoes: original.ID})
+	undo, _, err = l.insertActionRow(ctx, tx, undo, first{decision: &p.decisionRow, turn: turn, undoes: original.ID})
+	return undo, err
 }
 
 // checkUndone returns an [*UndoneError] if another transaction has started to undo the action in the meantime.

@@ -21,11 +21,12 @@ import (
 type lastEntry struct {
 	lane   int
 	entry  int64
+	seen   int64
 	rev    int
 	digest string
 }
 
-// Scan reads "lane entry rev digest", or NULL.
+// Scan reads "lane entry seen rev digest", or NULL.
 func (e *lastEntry) Scan(v any) (err error) {
 	*e = lastEntry{}
 	var text string
@@ -37,32 +38,27 @@ func (e *lastEntry) Scan(v any) (err error) {
 	case []byte:
 		text = string(v)
 	}
-	fields := strings.SplitN(text, " ", 4)
-	if len(fields) != 4 {
+	fields := strings.SplitN(text, " ", 5)
+	if len(fields) != 5 {
 		return fmt.Errorf("safety: %q is no entry of the log", text)
 	}
-	if e.lane, err = strconv.Atoi(fields[0]); err != nil {
-		return err
-	}
-	if e.entry, err = strconv.ParseInt(fields[1], 10, 64); err != nil {
-		return err
-	}
-	e.rev, err = strconv.Atoi(fields[2])
-	e.digest = fields[3]
-	return err
+	var faults [4]error
+	e.lane, faults[0] = strconv.Atoi(fields[0])
+	e.entry, faults[1] = strconv.ParseInt(fields[1], 10, 64)
+	e.seen, faults[2] = strconv.ParseInt(fields[2], 10, 64)
+	e.rev, faults[3] = strconv.Atoi(fields[3])
+	e.digest = fields[4]
+	return errors.Join(faults[:]...)
 }
 
-// asLogged returns whether an action is what the log says last about it. What the log does not have cannot be checked.
+// asLogged returns whether an action is what the log says last about it.
 func (l *Ledger) asLogged(r *actionRow, last *lastEntry) signed {
 	signature, parts := r.signedAs(last.digest)
 	return l.isLast(auditAction, r.Rev, last, signature, parts)
 }
 
 func (l *Ledger) isLast(kind string, rev int, last *lastEntry, signature string, parts []string) signed {
-	switch {
-	case last.rev == 0:
-		return signedByAnotherKey
-	case last.rev != rev:
+	if last.rev != rev || rev == 0 { // no entry is ever removed by the ledger
 		return signedWrong
 	}
 	return l.keys.checkAt(last.lane, last.entry, signature, append([]string{kind}, parts...))
@@ -74,26 +70,29 @@ func (l *Ledger) vouched(p *permitRow) signed {
 		return fits
 	}
 	fits := l.checkSeal(p)
-	if p.State == postroom.ActionCompleted && fits == signedByAnotherKey {
-		return signedRight // the log has what it has done, and by what it was permitted is over
+	if p.State == postroom.ActionCompleted && fits == signedByAnotherKey && !strings.HasPrefix(p.Last.digest, actionVersion) {
+		return signedRight // it was sealed with what it had done
 	}
 	return fits
 }
 
-// asStarted reports whether an action executes and is what the log says: it was what was permitted when it was started.
-func (l *Ledger) asStarted(ctx context.Context, tx queue.Tx, actionID string) (bool, error) {
+// asStarted returns an action that executes and is what the log says: it was what was permitted when it was started. Otherwise it
+// returns nil.
+func (l *Ledger) asStarted(ctx context.Context, tx queue.Tx, actionID string) (*actionRow, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
-		return false, err
+		return nil, err
 	}
 	var r pastRow
 	err := dbquery.Get(ctx, tx, &r, selectLogged, actionID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, notFound("action", actionID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, notFound("action", actionID)
+	case err != nil:
+		return nil, fmt.Errorf("safety: read action %s: %w", actionID, err)
+	case r.State != postroom.ActionExecuting, l.asLogged(&r.actionRow, &r.Last) != signedRight:
+		return nil, nil //nolint:nilnil // it has to be looked at
 	}
-	if err != nil {
-		return false, fmt.Errorf("safety: read action %s: %w", actionID, err)
-	}
-	return r.State == postroom.ActionExecuting && l.asLogged(&r.actionRow, &r.Last) == signedRight, nil
+	return &r.actionRow, nil
 }
 
 // requestVouched is vouched for a request that waits, and what a person is asked about.
@@ -105,6 +104,45 @@ func (l *Ledger) requestVouched(p *permitRow, r *openRow) signed {
 		return fits
 	}
 	return l.checkSigned(r.Digest, p.requested(&r.approvalRow))
+}
+
+// sound reports whether an action that has not ended is what was permitted, or what a person was asked about, and the log is whole
+// since: what is signed about it next stands for what was before. It returns the request that waits, if the action does.
+func (l *Ledger) sound(ctx context.Context, tx queue.Tx, p *permitRow) (r *openRow, ok bool, err error) {
+	if p.State == postroom.ActionApprovedPending {
+		if r, err = openRequest(ctx, tx, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
+			return r, false, err
+		}
+		ok, err = l.wholeSince(ctx, tx, p, r)
+		return r, ok, err
+	}
+	if l.vouched(p) != signedRight {
+		return nil, false, nil
+	}
+	ok, err = l.wholeSince(ctx, tx, p, nil)
+	return nil, ok, err
+}
+
+// wholeSince reports whether the log is whole since an action was last written, and since a person was asked, if it waits. If another
+// transaction has changed the action since it was read, that is the error.
+func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (bool, error) {
+	last := map[string]*lastEntry{p.ID: &p.Last}
+	if r != nil {
+		last[r.ID] = &r.Last
+	}
+	whole, err := l.whole(ctx, q, last)
+	if err != nil || whole {
+		return whole, err
+	}
+	var now pastRow
+	if err := dbquery.Get(ctx, q, &now, selectLogged, p.ID); err != nil {
+		return false, fmt.Errorf("safety: read action %s: %w", p.ID, err)
+	}
+	if now.Rev == p.Rev && now.State == p.State {
+		return false, nil
+	}
+	_, err = l.overtaken(ctx, q, &p.actionRow, "go on with")
+	return false, err
 }
 
 // proven reports whether the log vouches for the decision, and the action is what was decided: then a person who is asked about
@@ -128,7 +166,7 @@ func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (b
 func (l *Ledger) suspect(ctx context.Context, tx queue.Tx, p *permitRow) (bool, error) {
 	var fits signed
 	switch {
-	case p.State.Final(), p.Rev == 0 && p.Last.rev == 0: // nothing is known of what is from before the log
+	case p.State.Final():
 		return false, nil
 	case p.State == postroom.ActionApprovedPending:
 		r, err := openRequest(ctx, tx, p.ID)
