@@ -70,7 +70,7 @@ func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*out
 func (s *Store) insertOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage) (*outboundMessage, error) {
 	now := dbtime.Of(queue.Now(tx))
 	_, err := exec(ctx, tx, "message of action "+m.ActionID, sqlInsertOutbound,
-		m.ActionID, m.AccountID, string(m.payload.MessageType), m.MessageID, m.Payload, m.SHA256, m.Size, now, now)
+		m.ActionID, m.AccountID, string(m.payload.MessageType), m.MessageID, m.Payload, m.SHA256, m.Size, now, now, m.payload.OriginalMessageID)
 	if err != nil {
 		return nil, err
 	}
@@ -153,14 +153,14 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	return err
 }
 
-// checkSentBefore refuses what the mailbox has sent before its account was removed, or may have sent, unless a person has approved this
-// action: whoever does so has decided anew.
+// checkSentBefore refuses what the mailbox has sent before, or may have sent, unless a person has approved this action: whoever does so has
+// decided anew.
 func (o *Outbox) checkSentBefore(ctx context.Context, tx queue.Tx, m *outboundMessage, mailbox string) error {
 	var providerID string
 	if err := get(ctx, tx, &providerID, "message "+m.payload.OriginalMessageID, sqlProviderID, m.AccountID, m.payload.OriginalMessageID); err != nil {
 		return err
 	}
-	e, err := sentEarlier(ctx, tx, mailbox, providerID, &m.payload)
+	e, err := sentEarlier(ctx, tx, sendAbout{mailbox, providerID, m.AccountID, m.ActionID}, &m.payload)
 	if err != nil || !e.known() {
 		return err
 	}

@@ -4,8 +4,8 @@ const (
 	// What was composed first stays.
 	sqlInsertOutbound = `
 INSERT INTO outbound_messages (
-  action_id, account_id, message_type, rfc_message_id, payload_json, sha256, size, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  action_id, account_id, message_type, rfc_message_id, payload_json, sha256, size, created_at, updated_at, original_message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (action_id) DO NOTHING`
 
 	sqlOutbound = `
@@ -20,6 +20,14 @@ SELECT action_id, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
 WHERE account_id = $1 AND (sent_message_id <> '' OR open_until IS NOT NULL)
 LIMIT $2`
+
+	// What other actions have sent about a message.
+	sqlSentAbout = `
+SELECT action_id, message_type, payload_json, sent_message_id, updated_at
+FROM outbound_messages
+WHERE original_message_id = $1 AND account_id = $2 AND message_type = $3 AND action_id <> $4
+  AND (sent_message_id <> '' OR open_until IS NOT NULL)
+ORDER BY updated_at`
 
 	sqlDeleteOutbound = `DELETE FROM outbound_messages WHERE action_id = $1`
 

@@ -116,8 +116,12 @@ func (s *Store) ForgetSent(ctx context.Context, email string) error {
 	return s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
 }
 
-// An earlierSend is what a mailbox had sent about a message when its account was removed, of what is about to be sent.
+// A sendAbout is what is about to be sent: by whom, about which of its messages, for which action.
+type sendAbout struct{ mailbox, providerID, accountID, actionID string }
+
+// An earlierSend is what a mailbox has sent about a message, of what is about to be sent.
 type earlierSend struct {
+	removed bool      // some of it before its account was removed
 	at      time.Time // the last time
 	certain bool      // it was sent
 	got     []string  // the recipients that it went to
@@ -136,39 +140,78 @@ func (e *earlierSend) String() string {
 	what := map[OutboundType]string{OutboundForward: "a forward of this message", OutboundReply: "a reply to this message"}[e.what]
 	to, at := strings.Join(e.got, ", "), e.at.UTC().Format(time.RFC3339)
 	if !e.certain {
-		return fmt.Sprintf("%s may have been sent to %s on %s: the mailbox was removed here before that was known; look among its sent mail", what, to, at)
+		return fmt.Sprintf("%s may have been sent to %s on %s: %s; look among its sent mail", what, to, at,
+			e.or("the mailbox was removed here before that was known", "it is not known yet"))
 	}
-	text := fmt.Sprintf("%s was sent to %s on %s, before the mailbox was removed here and came back", what, to, at)
+	text := fmt.Sprintf("%s was sent to %s on %s%s", what, to, at, e.or(", before the mailbox was removed here and came back", ""))
 	if len(e.others) > 0 {
 		text += "; not to " + strings.Join(e.others, ", ")
 	}
 	return text
 }
 
-// sentEarlier looks for what the mailbox had sent about its message.
-func sentEarlier(ctx context.Context, q dbquery.Querier, mailbox, providerID string, p *OutboundPayload) (*earlierSend, error) {
+// or returns one text or the other, by whether the account was removed since.
+func (e *earlierSend) or(removed, here string) string {
+	if e.removed {
+		return removed
+	}
+	return here
+}
+
+// A sentTo is that something was sent to somebody, whose address is a hash.
+type sentTo struct {
+	Target  string      `db:"target"`
+	Certain int         `db:"certain"`
+	SentAt  dbtime.Time `db:"sent_at"`
+}
+
+// sentHere are what the account has sent about the message for other actions.
+func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundPayload) (all []sentTo, err error) {
+	var rows []sentRow
+	if err := dbquery.Select(ctx, q, &rows, sqlSentAbout, p.OriginalMessageID, s.accountID, string(p.MessageType), s.actionID); err != nil {
+		return nil, fmt.Errorf("gmail: what was sent about message %s: %w", p.OriginalMessageID, err)
+	}
+	for i := range rows {
+		var sent OutboundPayload
+		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil {
+			continue
+		}
+		emails, err := sent.recipients()
+		if err != nil {
+			continue
+		}
+		for _, email := range emails {
+			all = append(all, sentTo{hashOfTarget(s.mailbox, email), dbvalue.Number(rows[i].SentID != ""), rows[i].UpdatedAt})
+		}
+	}
+	return all, nil
+}
+
+// sentEarlier looks for what the mailbox has sent about its message, as this account or as one that was removed.
+func sentEarlier(ctx context.Context, q dbquery.Querier, s sendAbout, p *OutboundPayload) (*earlierSend, error) {
 	emails, err := p.recipients()
 	if err != nil {
 		return nil, err
 	}
-	var rows []struct {
-		Target  string      `db:"target"`
-		Certain int         `db:"certain"`
-		SentAt  dbtime.Time `db:"sent_at"`
-	}
-	err = dbquery.Select(ctx, q, &rows, sqlSentBefore, hashOfMailbox(mailbox), hashOfSend(mailbox, p.MessageType, providerID))
+	var rows []sentTo
+	err = dbquery.Select(ctx, q, &rows, sqlSentBefore, hashOfMailbox(s.mailbox), hashOfSend(s.mailbox, p.MessageType, s.providerID))
 	if err != nil {
-		return nil, fmt.Errorf("gmail: what was sent before about message %s: %w", providerID, err)
+		return nil, fmt.Errorf("gmail: what was sent before about message %s: %w", s.providerID, err)
 	}
+	here, err := s.sentHere(ctx, q, p)
+	if err != nil {
+		return nil, err
+	}
+	e := &earlierSend{certain: true, what: p.MessageType, removed: len(here) == 0}
+	rows = append(rows, here...)
 	certain := make(map[string]bool, len(rows)) // by the address
 	at := make(map[string]time.Time, len(rows))
 	for _, r := range rows {
 		certain[r.Target] = certain[r.Target] || r.Certain == 1
-		at[r.Target] = r.SentAt.Time // they come by time
+		at[r.Target] = r.SentAt.Time // they come by time, and what was sent before the removal first
 	}
-	e := &earlierSend{certain: true, what: p.MessageType}
 	for _, email := range emails {
-		target := hashOfTarget(mailbox, email)
+		target := hashOfTarget(s.mailbox, email)
 		when, sent := at[target]
 		if !sent {
 			e.others = append(e.others, email)
@@ -183,7 +226,7 @@ func sentEarlier(ctx context.Context, q dbquery.Querier, mailbox, providerID str
 	return e, nil
 }
 
-// SentBefore says to people what the mailbox has sent about the message before it was removed here and came back, of what the action
+// SentBefore says to people what the mailbox has sent about the message, also before it was removed here and came back, of what the action
 // would send; empty if nothing. all reports whether the action would send nothing else. Package safety asks it when a decision is
 // recorded.
 func (s *Store) SentBefore(
@@ -200,7 +243,8 @@ func (s *Store) SentBefore(
 	if err != nil {
 		return "", false, nil //nolint:nilerr // nothing is sent: the job refuses it, with this reason
 	}
-	e, err := sentEarlier(ctx, tx, mailbox, msg.ProviderID, &p)
+	p.OriginalMessageID = msg.ID
+	e, err := sentEarlier(ctx, tx, sendAbout{mailbox, msg.ProviderID, msg.AccountID, ""}, &p)
 	if err != nil || !e.known() {
 		return "", false, err
 	}

@@ -81,6 +81,41 @@ func TestWhatWasSentIsKnownWhenTheMailboxComesBack(t *testing.T) {
 	})
 }
 
+// TestWhatWasSentIsNotSentAgain by another action of the same account, unless a person approves that.
+func TestWhatWasSentIsNotSentAgain(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ann, colleague := w.inbox("ann@example.com"), w.inbox("colleague@example.com")
+		message, _ := w.letter(question)
+		other, _ := w.letter(question)
+		for _, a := range []postroom.Action{reply(message, "Yes."), forward(message, "colleague@example.com")} {
+			said, _ := w.sentBefore(a)
+			require.Empty(t, said)
+			sent, _ := w.carryOut(a)
+			require.Equal(t, postroom.ActionCompleted, sent.State, sent.Error)
+		}
+		said, all := w.sentBefore(forward(message, "Colleague@EXAMPLE.com"))
+		require.True(t, all)
+		require.Regexp(t, `^a forward of this message was sent to colleague@example.com on \d{4}-.*Z$`, said)
+		said, all = w.sentBefore(forward(message, "boss@example.com", "colleague@example.com"))
+		require.False(t, all)
+		require.Contains(t, said, "; not to boss@example.com")
+		for _, a := range []postroom.Action{forward(message, "boss@example.com"), forward(other, "colleague@example.com"), reply(other, "Yes.")} {
+			said, _ = w.sentBefore(a)
+			require.Empty(t, said)
+		}
+		for _, a := range []postroom.Action{reply(message, "Yes."), forward(message, "colleague@example.com")} {
+			again, _ := w.carryOut(a)
+			require.Equal(t, postroom.ActionFailed, again.State)
+			require.Contains(t, again.Error, "it is sent again only if a person approves that")
+		}
+		ann.one()
+		colleague.one()
+		w.ledger.approver = "ada"
+		again, _ := w.carryOut(forward(message, "colleague@example.com"))
+		require.Equal(t, postroom.ActionCompleted, again.State, again.Error)
+	})
+}
+
 func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.cfg.Outbox.RecipientsDay = 2

@@ -19,6 +19,7 @@ import (
 const (
 	sealGate     = "passed by the gate"
 	sealApproved = "approved by a person"
+	sealStarted  = "started by a job" // in the first version
 )
 
 // sealVersion begins what is signed over the whole of [permitRow.permitted]: what was signed before it named less, and is no seal.
@@ -70,7 +71,7 @@ func (p *permitRow) permitted(what string) []string {
 	return append(action, p.decided.parts()...)
 }
 
-// sealed are what the seal is over. The blank has once been the job of what was begun.
+// sealed are what the seal is over. The blank was the job of what was begun, in the first version.
 func (p *permitRow) sealed() []string {
 	stage := sealGate
 	if p.ApprovalID != "" {
@@ -111,7 +112,13 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 	if !p.Seal.Valid {
 		return signedByAnotherKey
 	}
-	return l.checkSigned(p.Seal.String, p.sealed())
+	parts := p.sealed()
+	fits := l.checkSigned(p.Seal.String, parts)
+	if fits == signedWrong && p.JobID != "" { // what was begun before the log said so was sealed with its job
+		parts[0], parts[1] = sealStarted, p.JobID
+		fits = l.checkSigned(p.Seal.String, parts)
+	}
+	return fits
 }
 
 // withhold refuses to start or to go on with an action that is not what the log and its seal say, or whose approval is too old or of

@@ -11,7 +11,7 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// Sent knows what was sent about a message before its mailbox was removed and came back; *gmail.Store implements it.
+// Sent knows what was sent about a message, also before its mailbox was removed and came back; *gmail.Store implements it.
 type Sent interface {
 	// SentBefore says to people what was sent, of what the action would send; empty if nothing. all reports whether the action would
 	// send nothing else, and it is sure that this was sent.
