@@ -348,7 +348,10 @@ func TestRulesMayAskForTheSender(t *testing.T) {
 	require.NotContains(t, r.stdout, "needs a record of senders")
 	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "new", "--dry-run", "--json")
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, fmt.Sprintf(`"matched": %d`, s.Rules["new"]))
+	var applied struct{ Matched int }
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &applied), r.stdout)
+	require.Positive(t, applied.Matched)
+	require.LessOrEqual(t, applied.Matched, s.Rules["new"], "while older mail was still coming, more senders were new")
 }
 
 // A download that broke off is a fault that scripts see, and the whole messages before it are kept.
