@@ -57,8 +57,8 @@ const keyBatch = 500
 
 // SenderSeen reports whether the account has received a message from the sender of msg before msg, as package rules asks for its
 // condition sender_seen. Spam counts, and so does what has been deleted since. Addresses are compared without regard to the case of
-// ASCII letters, and international domains as the ASCII that DNS has. A message without a sender has none that was seen. msg need not be stored; one without a time of its arrival
-// counts as arriving now.
+// ASCII letters, and international domains as the ASCII that DNS has. A message without a sender has none that was seen. msg need not
+// be stored; one without a time of its arrival counts as arriving now.
 //
 // Only stored messages are known: while a backfill lists the older mail, its senders have yet to be seen.
 func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, error) {

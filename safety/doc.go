@@ -57,10 +57,11 @@
 // it undoes. Nothing follows but from a row that is what its last entry has signed, and whose seal fits:
 //
 //   - Start executes nothing else, and goes on with nothing else. What was altered, forged, copied from another action, or put back as
-//     it was once, has failed, with the reason. So an approval is used once.
+//     it was once, has failed, with the reason. So an approval is used once, unless the end of the log is put back with the row; see The log.
 //   - Approve answers no request that has been answered, and that waits again because somebody wrote so.
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the log says so, and signs nothing.
-//   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice.
+//   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice,
+//     unless the entries about the undo are altered as well, which VerifyAudit finds.
 //   - Hold and Renew refuse what was altered, which a new request would sign.
 //   - Entries can be removed, or altered so that they seem to be about something else. Before a request is shown as genuine, answered
 //     or renewed, before something is composed, and before what a person has approved or what cannot be taken back starts or goes on, the
@@ -116,8 +117,9 @@
 // [Config].Key: [Ledger.VerifyAudit] finds what was altered, removed, added or put back since, and [Ledger.EachAuditEntry] reads the
 // log. What is found to be altered when an action is refused, rejected, canceled or fails is logged as well, since the entry about that end
 // says the same as the row. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
-// transaction wait. Who has the key can write another log; who has not can do no more than put the whole database back, which shows
-// if an [AuditHead] is kept elsewhere.
+// transaction wait. Who has the key can write another log. Who has not can put the database back as it was, or the end of the log with the
+// rows that it is about, and with them an approval that had not been used then: VerifyAudit finds that by what has happened since, or by
+// an [AuditHead] that is kept elsewhere.
 //
 // # When something fails
 //
