@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -94,61 +93,8 @@ func (r *laneRow) sealedParts() []string {
 	return []string{"end of the log", strconv.Itoa(r.Lane), strconv.FormatInt(r.Entries, 10), r.MAC}
 }
 
-// log adds entries to a chain; those of one call have their kind, subject, rev, note, account and digest.
-func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) error {
-	lane, err := l.takeLane(ctx, tx)
-	if err != nil {
-		return fmt.Errorf("safety: add to the log: %w", err)
-	}
-	begin, begins, err := l.beginKey(ctx, tx, &lane)
-	if err != nil {
-		return fmt.Errorf("safety: add to the log: %w", err)
-	}
-	if begins {
-		entries = slices.Insert(entries, 0, begin)
-	}
-	for i := range entries {
-		e := &entries[i]
-		lane.Entries, lane.Seen = lane.Entries+1, lane.Seen+1
-		e.Lane, e.Entry, e.Seen, e.At = lane.Lane, lane.Entries, lane.Seen, dbtime.Of(dbtime.Truncate(queue.Now(tx)))
-		e.MAC = l.keys.sign(e.signedParts(lane.MAC))
-		lane.MAC = e.MAC
-		if err := l.addEntry(ctx, tx, e, &lane, i == len(entries)-1); err != nil {
-			return fmt.Errorf("safety: add to the log: %w", err)
-		}
-	}
-	return nil
-}
-
-// errNotLogged is for an entry, or the end of a chain, that the database has not written, and has not failed.
-var errNotLogged = errors.New("the database has left it out; look for triggers on audit_entries and audit_lanes")
-
-// addEntry writes an entry, and the end of the chain after the last.
-func (l *Ledger) addEntry(ctx context.Context, tx queue.Tx, e *AuditEntry, lane *laneRow, last bool) error {
-	entry := []any{e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At}
-	end := []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts())}
-	if last && l.onPostgres() {
-		return writeOne(ctx, tx, insertLastEntry, append(entry, end...)...)
-	}
-	if err := writeOne(ctx, tx, insertEntry, entry...); err != nil || !last {
-		return err
-	}
-	return writeOne(ctx, tx, endLane, append(end, lane.Lane)...)
-}
-
-func writeOne(ctx context.Context, tx queue.Tx, statement string, args ...any) error {
-	n, err := dbquery.Exec(ctx, tx, statement, args...)
-	if err == nil && n != 1 {
-		err = errNotLogged
-	}
-	return err
-}
-
 // takeLane locks a chain until the transaction ends: one that no other holds, while there is one.
 func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err error) {
-	if err := l.keys.load(ctx, tx); err != nil {
-		return lane, err
-	}
 	if !l.onPostgres() {
 		return lane, dbquery.Get(ctx, tx, &lane, selectLane)
 	}

@@ -142,7 +142,8 @@ type Ledger struct {
 	gate *Gate
 	keys *keyring
 
-	recent recentLog
+	recent  recentLog
+	lastEnd lastEnd
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
