@@ -150,6 +150,9 @@ func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) e
 	return l.log(ctx, tx, l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts()))
 }
 
+// maxParts is the room for the parts of an action or a decision.
+const maxParts = 24
+
 // parts are the columns of the row, and what it undoes.
 func (r *actionRow) parts() []string {
 	turn := ""
@@ -161,10 +164,10 @@ func (r *actionRow) parts() []string {
 
 // partsOnce are what the digests of the first version are over.
 func (r *actionRow) partsOnce() []string {
-	parts := []string{
+	parts := append(make([]string, 0, maxParts),
 		r.ID, r.AccountID, r.MessageID, r.DecisionID, string(r.Type), r.Parameters, string(r.State), r.Error, strconv.FormatBool(r.UndoHint.Valid),
 		r.UndoHint.String, r.JobID, r.Content, stamp(r.CreatedAt), stamp(r.UpdatedAt), stamp(r.ExecutedAt), strconv.Itoa(r.Rev),
-	}
+	)
 	return withProvider(parts, r.ProviderID)
 }
 
@@ -181,10 +184,10 @@ func (r *decisionRow) parts() []string {
 	if r.Confidence.Valid {
 		known = strconv.FormatFloat(r.Confidence.Float64, 'g', -1, 64)
 	}
-	parts := []string{
+	parts := append(make([]string, 0, maxParts),
 		r.ID, r.AccountID, r.MessageID, r.Key, string(r.Source), string(r.Action), r.Parameters, known, strconv.FormatBool(r.NeedsApproval), r.Rationale, r.RuleID, r.RuleName,
 		r.RuleVersion, string(r.SafeMode), r.Model, r.Explanations, r.Telemetry, r.Sender, r.Subject, stamp(r.CreatedAt),
-	}
+	)
 	return withProvider(parts, r.ProviderID)
 }
 
