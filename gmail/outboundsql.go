@@ -46,6 +46,8 @@ ORDER BY sent_at`
 DELETE FROM sent_before
 WHERE mailbox = $1 AND action_id IN (SELECT action_id FROM sent_before WHERE mailbox = $1 LIMIT $2)`
 
+	sqlSentKept = `SELECT COUNT(*) FROM sent_before WHERE mailbox = $1`
+
 	// On PostgreSQL the row's lock keeps other sends of the account out until the commit, so that each counts the others.
 	sqlLockSending = `
 UPDATE accounts

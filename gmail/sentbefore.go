@@ -112,8 +112,16 @@ func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) er
 
 // ForgetSent deletes what is remembered of what the mailbox had sent when an account with this address was removed: when it comes back,
 // its rules may send that once more, and the limits of recipients begin anew. What the account of a mailbox that is here has sent stays.
-func (s *Store) ForgetSent(ctx context.Context, email string) error {
-	return s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
+// It returns how many recipients of messages it has forgotten; after an error, how many until then.
+func (s *Store) ForgetSent(ctx context.Context, email string) (int, error) {
+	forgotten, err := s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
+	return int(forgotten), err
+}
+
+// SentKept returns how many recipients of messages [Store.ForgetSent] would forget: none for an address that no account had.
+func (s *Store) SentKept(ctx context.Context, email string) (kept int, err error) {
+	err = get(ctx, s.db.Reader(), &kept, "what was sent before", sqlSentKept, hashOfMailbox(email))
+	return kept, err
 }
 
 // A sendAbout is what is about to be sent: by whom, about which of its messages, for which action.

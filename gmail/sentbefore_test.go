@@ -138,7 +138,14 @@ func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
 		require.Contains(t, a.Error, "colleague@example.com has got 2 messages within a day")
 
 		w.remove()
-		require.NoError(t, w.store.ForgetSent(t.Context(), "You@example.com"))
+		for email, want := range map[string]int{"You@example.com": 3, "yuo@example.com": 0} {
+			kept, err := w.store.SentKept(t.Context(), email)
+			require.NoError(t, err)
+			require.Equal(t, want, kept)
+			forgotten, err := w.store.ForgetSent(t.Context(), email)
+			require.NoError(t, err)
+			require.Equal(t, want, forgotten)
+		}
 		var rows int
 		require.NoError(t, w.db.Reader().GetContext(t.Context(), &rows, `SELECT COUNT(*) FROM sent_before`))
 		require.Zero(t, rows)

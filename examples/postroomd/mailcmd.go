@@ -11,6 +11,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -42,9 +43,28 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 func (h *host) account(ctx context.Context, address string) (gmail.Account, error) {
 	a, err := h.mail.AccountByEmail(ctx, address)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = usage("there is no mailbox %s here; 'postroomd accounts list' lists them", address)
+		err = h.noMailbox(ctx, address, "")
 	}
 	return a, err
+}
+
+// mostNamed is how many names an error lists of what is there.
+const mostNamed = 10
+
+// noMailbox is the error about an address that no mailbox here has; more is what else there is not.
+func (h *host) noMailbox(ctx context.Context, address, more string) error {
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	instead := suggest.Instead(address, listed(accounts, func(a gmail.Account) string { return a.Email }), "the mailboxes are")
+	switch near := strings.HasPrefix(instead, "did"); {
+	case len(accounts) == 0:
+		instead = "there are none"
+	case len(accounts) > mostNamed && !near:
+		instead = "'postroomd accounts list' lists those that are"
+	}
+	return usage("there is no mailbox %s here%s; %s", address, more, instead)
 }
 
 func mailList() *cobra.Command {
