@@ -92,7 +92,7 @@ func (r *removal) forgetSent(ctx context.Context, cmd *cobra.Command, h *host, a
 	}
 	text := fmt.Sprintf("what %s has sent is forgotten, to %d recipients", address, forgotten)
 	if forgotten == 0 {
-		text = fmt.Sprintf("%s has sent nothing that is to be forgotten", address)
+		text = address + " has sent nothing that is to be forgotten"
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 	return err
