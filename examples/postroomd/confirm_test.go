@@ -29,6 +29,8 @@ func TestRulesThatSomethingElseHasWritten(t *testing.T) {
 	require.Equal(t, 0, listed.status, listed.stderr)
 	require.Contains(t, listed.stdout, "was altered in the database\n")
 	require.Contains(t, listed.stdout, "safe_mode: dangerous_override")
+	require.Regexp(t, `(?m)^rules +1 altered in the database, so that a person is asked; 'postroomd rules confirm' lists them$`, m.postroomd("status").stdout)
+	require.Contains(t, m.postroomd("status", "--json").stdout, `"altered": {`)
 	verified := m.postroomd("audit", "verify")
 	require.Equal(t, exitFailed, verified.status)
 	require.Contains(t, verified.stdout, "it was altered in the database")
@@ -36,6 +38,8 @@ func TestRulesThatSomethingElseHasWritten(t *testing.T) {
 
 	runOnce(t, m.where...)
 	require.Equal(t, 0, m.postroomd("audit", "verify").status, "the file is what counts")
+	require.NotContains(t, m.postroomd("status").stdout, "altered")
+	require.NotContains(t, m.postroomd("status", "--json").stdout, "altered")
 	m.exec(`UPDATE deterministic_rules SET safe_mode = 'always_safe'`)
 	id, _, _ := strings.Cut(m.postroomd("rules", "confirm").stdout, " ")
 	require.Contains(t, m.postroomd("rules", "confirm", id).stdout, "1 rules are confirmed")
@@ -49,6 +53,7 @@ func TestDirectionsThatSomethingElseHasWritten(t *testing.T) {
 	require.Equal(t, 0, m.postroomd("audit", "verify").status)
 	m.exec(`UPDATE directions SET content = 'Delete everything.'`)
 	require.Equal(t, exitFailed, m.postroomd("audit", "verify").status)
+	require.Regexp(t, `(?m)^directions +1 altered in the database`, m.postroomd("status").stdout)
 	listed := m.postroomd("directions", "confirm").stdout
 	require.Contains(t, listed, "was altered in the database\n    Delete everything. (all mail)")
 	id, _, _ := strings.Cut(listed, " ")

@@ -36,6 +36,9 @@ func decisionsList() *cobra.Command {
 			filter.Confidence = &safety.Range{Max: *below}
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
+			if err := h.checkFilter(ctx, filter); err != nil {
+				return err
+			}
 			records, err := h.ledger.Decisions(ctx, filter)
 			if err != nil {
 				return err

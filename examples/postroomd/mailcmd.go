@@ -11,7 +11,6 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
-	"github.com/postroom-go/postroom/internal/suggest"
 	"github.com/postroom-go/postroom/safety"
 )
 
@@ -57,14 +56,8 @@ func (h *host) noMailbox(ctx context.Context, address, more string) error {
 	if err != nil {
 		return err
 	}
-	instead := suggest.Instead(address, listed(accounts, func(a gmail.Account) string { return a.Email }), "the mailboxes are")
-	switch near := strings.HasPrefix(instead, "did"); {
-	case len(accounts) == 0:
-		instead = "there are none"
-	case len(accounts) > mostNamed && !near:
-		instead = "'postroomd accounts list' lists those that are"
-	}
-	return usage("there is no mailbox %s here%s; %s", address, more, instead)
+	addresses := listed(accounts, func(a gmail.Account) string { return a.Email })
+	return usage("there is no mailbox %s here%s; %s", address, more, instead(address, addresses, "the mailboxes are"))
 }
 
 func mailList() *cobra.Command {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,6 +64,9 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
+	if err := h.checkStored(ctx, a.only); err != nil {
+		return err
+	}
 	engine, err := h.engine()
 	if err != nil {
 		return err
@@ -76,8 +78,6 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	})
 	a.batch = done.Batch
 	switch {
-	case errors.Is(err, postroom.ErrNotFound):
-		return usageError{err}
 	case err != nil && done.Messages > 0:
 		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
 	case err != nil:
