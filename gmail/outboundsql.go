@@ -21,13 +21,22 @@ FROM outbound_messages
 WHERE account_id = $1 AND (sent_message_id <> '' OR open_until IS NOT NULL)
 LIMIT $2`
 
-	// What other actions have sent about a message.
+	// What other actions have sent about a message, and of those that have yet to be filled in, about any.
 	sqlSentAbout = `
 SELECT action_id, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
-WHERE original_message_id = $1 AND account_id = $2 AND message_type = $3 AND action_id <> $4
+WHERE original_message_id IN ($1, '') AND account_id = $2 AND message_type = $3 AND action_id <> $4
   AND (sent_message_id <> '' OR open_until IS NOT NULL)
 ORDER BY updated_at`
+
+	sqlUnnamedOutbound = `
+SELECT action_id, payload_json
+FROM outbound_messages
+WHERE original_message_id = '' AND action_id > $1
+ORDER BY action_id
+LIMIT $2`
+
+	sqlNameOutbound = `UPDATE outbound_messages SET original_message_id = $1 WHERE action_id = $2`
 
 	sqlDeleteOutbound = `DELETE FROM outbound_messages WHERE action_id = $1`
 

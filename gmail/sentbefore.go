@@ -181,7 +181,7 @@ func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundP
 	}
 	for i := range rows {
 		var sent OutboundPayload
-		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil {
+		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil || sent.OriginalMessageID != p.OriginalMessageID {
 			continue
 		}
 		emails, err := sent.recipients()
