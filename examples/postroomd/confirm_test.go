@@ -34,7 +34,11 @@ func TestRulesThatSomethingElseHasWritten(t *testing.T) {
 	verified := m.postroomd("audit", "verify")
 	require.Equal(t, exitFailed, verified.status)
 	require.Contains(t, verified.stdout, "it was altered in the database")
-	require.Equal(t, exitUsage, m.postroomd("rules", "confirm", "nobody").status)
+	r := m.postroomd("rules", "confirm", "nobody")
+	require.Equal(t, exitUsage, r.status)
+	require.Equal(t, "postroomd: none of the rules has the id nobody, and nothing is confirmed; 'postroomd rules confirm' lists those that wait for it\n", r.stderr)
+	r = m.postroomd("decisions", "show", "zz")
+	require.Equal(t, "postroomd: there is no decision zz, and no action has that id; 'postroomd decisions list' lists the decisions\n", r.stderr)
 
 	runOnce(t, m.where...)
 	require.Equal(t, 0, m.postroomd("audit", "verify").status, "the file is what counts")
