@@ -42,8 +42,10 @@ type Decision struct {
 	// Confidence lies within [0, 1]; a rule's is 1.
 	Confidence float64
 
-	// NeedsApproval requests a person's approval. False does not relax what the gate demands.
-	NeedsApproval bool
+	// NeedsApproval requests a person's approval. False does not relax what the gate demands. ApprovalReason says to that person why,
+	// where it was not the rule or the model that asked for it; it is not stored with the decision.
+	NeedsApproval  bool
+	ApprovalReason string
 
 	// Rationale is the reason in words; never blank.
 	Rationale string

@@ -1,5 +1,7 @@
 package postroom
 
+import "fmt"
+
 // A RuleKind is a kind of what is stored about how mail is decided.
 type RuleKind string
 
@@ -36,6 +38,15 @@ type RuleFault struct {
 	Kind      RuleKind
 	ID        string
 	AccountID string // empty: none, or more than one
+	Name      string // that it has now; empty where its store does not say, or it is not stored any more
 	What      string // for people, as in "was altered in the database"
 	Missing   bool   // it is not stored any more
+}
+
+// String says to people which rule it is, and what is wrong with it.
+func (f RuleFault) String() string {
+	if f.Name == "" {
+		return "rule " + f.ID + " " + f.What
+	}
+	return fmt.Sprintf("rule %q (%s) %s", f.Name, f.ID, f.What)
 }

@@ -110,7 +110,9 @@
 // (RFC 3834).
 //
 // [Drafts] makes drafts, one for each key of the host's, sends and deletes them, and finds out what a person has done with them,
-// by the same means: the Message-ID and the position in the history are stored before Gmail is asked.
+// by the same means: the Message-ID and the position in the history are stored before Gmail is asked. A draft that answers a message and
+// was sent, by the program or by a person, is a reply to it: rules do not send another one to the same people. It counts for whom it was
+// made for, whomever a person has sent it to, and not for the limits of recipients. A removed account leaves hashes of it, too.
 //
 // # Accounts
 //

@@ -24,6 +24,13 @@ type draftRow struct {
 	HistoryID     int64       `db:"history_id"` // from before it was made
 	OpenUntil     dbtime.Time `db:"open_until"`
 	Version       int64       `db:"version"`
+	draftReply
+}
+
+// A draftReply is the reply that a draft is, if it is one: the message that it answers, and a payload with whom it goes to.
+type draftReply struct {
+	OriginalMessageID string `db:"original_message_id"`
+	Payload           string `db:"payload_json"`
 }
 
 func (r *draftRow) draft() Draft {
@@ -80,7 +87,7 @@ func (s *Store) saveDraft(ctx context.Context, r *draftRow, open time.Duration) 
 			until = dbtime.Of(now.Add(open))
 		}
 		changed, err := exec(ctx, tx, "draft "+r.Key, sqlSaveDraft, string(r.State), r.MessageID, r.ID, r.ThreadID, r.SentMessageID,
-			r.HistoryID, until, dbtime.Of(now), r.AccountID, r.Key, r.Version)
+			r.HistoryID, until, dbtime.Of(now), r.OriginalMessageID, r.Payload, r.AccountID, r.Key, r.Version)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,11 @@ type DraftsConfig struct {
 // Drafts makes drafts, one for each key, and knows what became of them. A key is the host's: the same one after a crash finds
 // the draft that was made before. Each method first finds out what became of an earlier call that was cut off; while that is not
 // known the error is [ClassUnclear], and [Verdict] retries when it will be. Methods for one draft at once are safe: one of them
-// wins, and the other is told to look again. For an account that is paused the error is [ClassPaused]. [NewDrafts] makes one; the zero Drafts is unusable.
+// wins, and the other is told to look again. For an account that is paused the error is [ClassPaused].
+//
+// A draft with Answers that was sent, by Send or by a person, is a reply to that message, from when Send or Check has found that out: a
+// rule that would send a reply to the same people is refused, or a person is asked; see [Store.SentBefore]. Drafts themselves are never
+// refused for what was sent before: whoever sends one has decided to. [NewDrafts] makes a Drafts; the zero Drafts is unusable.
 type Drafts struct{ DraftsConfig }
 
 // NewDrafts makes a Drafts; a bad configuration is an error that names the field.
@@ -154,11 +158,15 @@ func (d *Drafts) Update(ctx context.Context, accountID, key string, content Draf
 	if err != nil {
 		return row.draft(), err
 	}
+	before := row.draftReply
 	raw, threadID, err := d.build(ctx, client, row, content)
 	if err != nil {
 		return row.draft(), err
 	}
 	changed, err := client.UpdateDraft(ctx, row.ID, raw, threadID)
+	if err != nil {
+		row.draftReply = before
+	}
 	if ClassOf(err) == ClassGone {
 		return d.vanished(ctx, client, row, err)
 	}
@@ -308,7 +316,22 @@ func (d *Drafts) build(ctx context.Context, client *Client, row *draftRow, conte
 	if raw, err = out.Build(); err != nil {
 		return nil, "", d.invalid(row.Key, err)
 	}
+	if err := row.answers(content.Answers, &out); err != nil {
+		return nil, "", err
+	}
 	return raw, cmp.Or(answered.ProviderThreadID, row.ThreadID), nil
+}
+
+// answers notes what the draft answers, and for whom. A draft that is updated without saying so stays in its thread, and answers the same.
+func (r *draftRow) answers(messageID string, out *mime.Outgoing) (err error) {
+	r.OriginalMessageID = cmp.Or(messageID, r.OriginalMessageID)
+	if r.OriginalMessageID == "" {
+		return nil
+	}
+	r.Payload, err = toJSON(OutboundPayload{
+		MessageType: OutboundReply, OriginalMessageID: r.OriginalMessageID, To: formatAddresses(out.To), Cc: formatAddresses(out.Cc),
+	})
+	return err
 }
 
 // putBehind puts the draft behind the message that it answers.

@@ -363,3 +363,72 @@ func TestDraftsOfAPausedAccount(t *testing.T) {
 	}
 	require.Len(t, w.server.Calls(), calls)
 }
+
+// TestADraftThatWasSentIsAReply: no rule sends another, also after the mailbox was removed and came back.
+func TestADraftThatWasSentIsAReply(t *testing.T) {
+	for by, send := range map[string]func(w *world, d *Drafts, made Draft){
+		"a program": func(w *world, d *Drafts, _ Draft) {
+			_, err := d.Send(w.t.Context(), w.account, "k")
+			require.NoError(w.t, err)
+		},
+		"a person": func(w *world, _ *Drafts, made Draft) { w.sendDraft(made.ID) },
+	} {
+		t.Run(by, func(t *testing.T) {
+			eachWorld(t, func(t *testing.T, w *world) {
+				ann, colleague := w.inbox("ann@example.com"), w.inbox("colleague@example.com")
+				message, m := w.letter(question)
+				d := w.drafts(time.Millisecond)
+				made, err := d.Create(t.Context(), w.account, "k", DraftContent{Answers: message, Text: "Perhaps."})
+				require.NoError(t, err)
+				said, _ := w.sentBefore(reply(message, "Yes."))
+				require.Empty(t, said, "it is not sent")
+				send(w, d, made)
+				draft, err := until(t, func() (Draft, error) { return d.Check(t.Context(), w.account, "k") })
+				require.NoError(t, err)
+				require.Equal(t, DraftSent, draft.State)
+
+				said, all := w.sentBefore(reply(message, "Yes."))
+				require.Regexp(t, `^a reply to this message was sent to ann@example.com on \d{4}-.*Z$`, said)
+				require.True(t, all)
+				again, _ := w.carryOut(reply(message, "Yes."))
+				require.Equal(t, postroom.ActionFailed, again.State)
+				require.Contains(t, again.Error, "it is sent again only if a person approves that")
+				forwarded, _ := w.carryOut(forward(message, "colleague@example.com"))
+				require.Equal(t, postroom.ActionCompleted, forwarded.State, forwarded.Error)
+				colleague.one()
+				ann.one()
+
+				w.remove()
+				message = w.comesBack("you@example.com", m)
+				said, all = w.sentBefore(reply(message, "Yes."))
+				require.Contains(t, said, "a reply to this message was sent to ann@example.com on ")
+				require.Contains(t, said, "before the mailbox was removed here and came back")
+				require.True(t, all)
+				forgotten, err := w.store.ForgetSent(t.Context(), "you@example.com")
+				require.NoError(t, err)
+				require.Equal(t, 2, forgotten)
+				sent, _ := w.carryOut(reply(message, "Yes."))
+				require.Equal(t, postroom.ActionCompleted, sent.State, sent.Error)
+			})
+		})
+	}
+}
+
+// TestADraftThatMayHaveBeenSentIsAsked about: one that a person has edited and sent cannot be told from one that was deleted.
+func TestADraftThatMayHaveBeenSentIsAsked(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		message, _ := w.letter(question)
+		d := w.drafts(time.Millisecond)
+		made, err := d.Create(t.Context(), w.account, "k", DraftContent{Answers: message, Text: "Perhaps."})
+		require.NoError(t, err)
+		w.sendInThread(made, strings.Replace(question, "q@example.com", "edited@example.com", 1))
+		w.deleteDraft(made.ID)
+		draft, err := until(t, func() (Draft, error) { return d.Check(t.Context(), w.account, "k") })
+		require.NoError(t, err)
+		require.Equal(t, DraftDeleted, draft.State)
+		require.NotEmpty(t, draft.SentMessageID)
+		said, all := w.sentBefore(reply(message, "Yes."))
+		require.Contains(t, said, "a reply to this message may have been sent to ann@example.com on ")
+		require.False(t, all, "a person decides")
+	})
+}

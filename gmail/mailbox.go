@@ -41,6 +41,15 @@ func (m *Mailbox) Image(ctx context.Context, accountID, messageID string) (postr
 	return m.Apply(ctx, accountID, messageID, postroom.LabelChange{})
 }
 
+// AccountRemoved reports whether the account was removed, or is being removed; see [Store.RemoveAccount].
+func (m *Mailbox) AccountRemoved(ctx context.Context, accountID string) (bool, error) {
+	account, err := m.store.Account(ctx, accountID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		return true, nil
+	}
+	return err == nil && account.State == AccountRemoving, err
+}
+
 // Identify returns an error if Gmail's id of the message is another one than it was when it was decided about, which never happens unless
 // somebody alters the database.
 func (m *Mailbox) Identify(ctx context.Context, a postroom.Action) error {

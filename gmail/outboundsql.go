@@ -14,20 +14,39 @@ SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, histor
 FROM outbound_messages
 WHERE action_id = $1`
 
-	// What was sent, or may have been.
+	// What was sent, or may have been. A draft that is gone, and in whose thread something was sent, may have been.
 	sqlSentOutbound = `
-SELECT action_id, message_type, payload_json, sent_message_id, updated_at
+SELECT action_id, '' AS draft_key, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
 WHERE account_id = $1 AND (sent_message_id <> '' OR open_until IS NOT NULL)
+UNION ALL
+SELECT 'draft ' || draft_key, draft_key, 'reply', payload_json, CASE WHEN state = 'sent' THEN sent_message_id ELSE '' END, updated_at
+FROM drafts
+WHERE account_id = $1 AND original_message_id <> '' AND (sent_message_id <> '' OR state = 'sending')
 LIMIT $2`
 
-	// What other actions have sent about a message.
+	// What other actions have sent about a message, and of those that have yet to be filled in, about any.
 	sqlSentAbout = `
-SELECT action_id, message_type, payload_json, sent_message_id, updated_at
+SELECT action_id, '' AS draft_key, message_type, payload_json, sent_message_id, updated_at
 FROM outbound_messages
-WHERE original_message_id = $1 AND account_id = $2 AND message_type = $3 AND action_id <> $4
+WHERE original_message_id IN ($1, '') AND account_id = $2 AND message_type = $3 AND action_id <> $4
   AND (sent_message_id <> '' OR open_until IS NOT NULL)
+UNION ALL
+SELECT 'draft ' || draft_key, draft_key, 'reply', payload_json, CASE WHEN state = 'sent' THEN sent_message_id ELSE '' END, updated_at
+FROM drafts
+WHERE original_message_id = $1 AND account_id = $2 AND $3 = 'reply' AND (sent_message_id <> '' OR state = 'sending')
 ORDER BY updated_at`
+
+	sqlUnnamedOutbound = `
+SELECT action_id, payload_json
+FROM outbound_messages
+WHERE original_message_id = '' AND action_id > $1
+ORDER BY action_id
+LIMIT $2`
+
+	sqlNameOutbound = `UPDATE outbound_messages SET original_message_id = $1 WHERE action_id = $2`
+
+	sqlDeleteDraft = `DELETE FROM drafts WHERE account_id = $1 AND draft_key = $2`
 
 	sqlDeleteOutbound = `DELETE FROM outbound_messages WHERE action_id = $1`
 
@@ -45,6 +64,8 @@ ORDER BY sent_at`
 	sqlForgetSent = `
 DELETE FROM sent_before
 WHERE mailbox = $1 AND action_id IN (SELECT action_id FROM sent_before WHERE mailbox = $1 LIMIT $2)`
+
+	sqlSentKept = `SELECT COUNT(*) FROM sent_before WHERE mailbox = $1`
 
 	// On PostgreSQL the row's lock keeps other sends of the account out until the commit, so that each counts the others.
 	sqlLockSending = `
@@ -106,7 +127,7 @@ ON CONFLICT (account_id, draft_key) DO NOTHING`
 
 	sqlDraft = `
 SELECT account_id, draft_key, state, rfc_message_id, provider_draft_id, provider_thread_id, sent_message_id, history_id,
-  open_until, version
+  open_until, version, original_message_id, payload_json
 FROM drafts
 WHERE account_id = $1 AND draft_key = $2`
 
@@ -114,6 +135,6 @@ WHERE account_id = $1 AND draft_key = $2`
 	sqlSaveDraft = `
 UPDATE drafts
 SET state = $1, rfc_message_id = $2, provider_draft_id = $3, provider_thread_id = $4, sent_message_id = $5, history_id = $6,
-  open_until = $7, version = version + 1, updated_at = $8
-WHERE account_id = $9 AND draft_key = $10 AND version = $11`
+  open_until = $7, version = version + 1, updated_at = $8, original_message_id = $9, payload_json = $10
+WHERE account_id = $11 AND draft_key = $12 AND version = $13`
 )

@@ -45,7 +45,7 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 	for _, statement := range []string{
 		sqlDeleteMessages, sqlDeletePostings, sqlDeleteUnindexed, sqlDeleteBrokens, sqlDeleteReconciled, sqlDeleteThreads,
 	} {
-		if err := s.deleteAll(ctx, accountID, statement); err != nil {
+		if _, err := s.deleteAll(ctx, accountID, statement); err != nil {
 			return err
 		}
 	}
@@ -60,16 +60,17 @@ func (s *Store) RemoveAccount(ctx context.Context, q *queue.Queue, accountID str
 // deleteBatch is the number of rows that a transaction deletes, so that others come in between.
 const deleteBatch = 500
 
-// deleteAll repeats the statement until it deletes nothing.
-func (s *Store) deleteAll(ctx context.Context, accountID, statement string) error {
+// deleteAll repeats the statement until it deletes nothing, and returns how many rows it has deleted.
+func (s *Store) deleteAll(ctx context.Context, accountID, statement string) (all int64, err error) {
 	for deleted := int64(1); deleted > 0; {
 		err := s.db.Write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
 			deleted, err = exec(ctx, tx, "remove account "+accountID, statement, accountID, deleteBatch)
 			return err
 		})
 		if err != nil {
-			return err
+			return all, err
 		}
+		all += deleted
 	}
-	return nil
+	return all, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -24,7 +25,7 @@ func senderKeyColumn(email string) sql.NullString {
 	return sql.NullString{String: mailname.Address(email), Valid: notASCII}
 }
 
-// fillSenderKeys makes the keys of messages that were stored before there were any.
+// fillSenderKeys makes the keys of messages that were stored before there were any, or since by a daemon that makes none.
 func fillSenderKeys(ctx context.Context, db queue.DB) error {
 	for filled := keyBatch; filled == keyBatch; {
 		var rows []struct {
@@ -76,7 +77,17 @@ func (s *Store) SenderSeen(ctx context.Context, msg *postroom.Message) (bool, er
 	var id string
 	err := get(ctx, s.db.Reader(), &id, "messages from "+sender, sqlSenderSeen, msg.AccountID, sender, dbtime.Of(at), msg.ID)
 	if errors.Is(err, postroom.ErrNotFound) {
-		return false, nil
+		return s.seenUnkeyed(ctx, msg.AccountID, sender, dbtime.Of(at), msg.ID)
 	}
 	return err == nil, err
+}
+
+// seenUnkeyed looks for the sender among the messages that an older daemon, which runs beside this one, has stored without keys. The next
+// call of [Migrate] gives them theirs; nearly always there are none.
+func (s *Store) seenUnkeyed(ctx context.Context, accountID, sender string, at dbtime.Time, messageID string) (bool, error) {
+	var emails []string
+	if err := dbquery.Select(ctx, s.db.Reader(), &emails, sqlUnkeyedSenders, accountID, at, messageID); err != nil {
+		return false, fmt.Errorf("gmail: senders without keys: %w", err)
+	}
+	return slices.ContainsFunc(emails, func(email string) bool { return mailname.Address(email) == sender }), nil
 }

@@ -46,7 +46,8 @@ func hashOfRecipient(mailbox, email string) string {
 }
 
 type sentRow struct {
-	ActionID  string       `db:"action_id"`
+	ActionID  string       `db:"action_id"` // of a draft, what names it in sent_before
+	DraftKey  string       `db:"draft_key"` // empty: it is no draft
 	Type      OutboundType `db:"message_type"`
 	Payload   string       `db:"payload_json"`
 	SentID    string       `db:"sent_message_id"` // empty: it is not known whether it was sent
@@ -78,11 +79,28 @@ func moveSent(ctx context.Context, tx queue.Tx, account Account) (int, error) {
 		if err := rows[i].remember(ctx, tx, account); err != nil {
 			return 0, err
 		}
-		if _, err := exec(ctx, tx, "message of action "+rows[i].ActionID, sqlDeleteOutbound, rows[i].ActionID); err != nil {
+		if err := rows[i].delete(ctx, tx, account.ID); err != nil {
 			return 0, err
 		}
 	}
 	return len(rows), nil
+}
+
+func (r *sentRow) delete(ctx context.Context, tx queue.Tx, accountID string) (err error) {
+	if r.DraftKey == "" {
+		_, err = exec(ctx, tx, "message of action "+r.ActionID, sqlDeleteOutbound, r.ActionID)
+	} else {
+		_, err = exec(ctx, tx, r.ActionID, sqlDeleteDraft, accountID, r.DraftKey)
+	}
+	return err
+}
+
+// countedAs is the recipient whom limits count; they count no drafts, which people send.
+func (r *sentRow) countedAs(mailbox, email string) string {
+	if r.DraftKey != "" {
+		return ""
+	}
+	return hashOfRecipient(mailbox, email)
 }
 
 // remember keeps a row for each recipient. A payload that somebody has made unreadable names none, and keeps no account from being
@@ -101,7 +119,7 @@ func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) er
 	}
 	for _, email := range emails {
 		_, err := exec(ctx, tx, "recipient of action "+r.ActionID, sqlInsertSentBefore, hashOfMailbox(account.Email),
-			hashOfSend(account.Email, r.Type, providerID), hashOfTarget(account.Email, email), r.ActionID, hashOfRecipient(account.Email, email),
+			hashOfSend(account.Email, r.Type, providerID), hashOfTarget(account.Email, email), r.ActionID, r.countedAs(account.Email, email),
 			string(r.Type), dbvalue.Number(r.SentID != ""), r.UpdatedAt)
 		if err != nil {
 			return err
@@ -112,8 +130,16 @@ func (r *sentRow) remember(ctx context.Context, tx queue.Tx, account Account) er
 
 // ForgetSent deletes what is remembered of what the mailbox had sent when an account with this address was removed: when it comes back,
 // its rules may send that once more, and the limits of recipients begin anew. What the account of a mailbox that is here has sent stays.
-func (s *Store) ForgetSent(ctx context.Context, email string) error {
-	return s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
+// It returns how many recipients of messages it has forgotten; after an error, how many until then.
+func (s *Store) ForgetSent(ctx context.Context, email string) (int, error) {
+	forgotten, err := s.deleteAll(ctx, hashOfMailbox(email), sqlForgetSent)
+	return int(forgotten), err
+}
+
+// SentKept returns how many recipients of messages [Store.ForgetSent] would forget: none for an address that no account had.
+func (s *Store) SentKept(ctx context.Context, email string) (kept int, err error) {
+	err = get(ctx, s.db.Reader(), &kept, "what was sent before", sqlSentKept, hashOfMailbox(email))
+	return kept, err
 }
 
 // A sendAbout is what is about to be sent: by whom, about which of its messages, for which action.
@@ -165,7 +191,7 @@ type sentTo struct {
 	SentAt  dbtime.Time `db:"sent_at"`
 }
 
-// sentHere are what the account has sent about the message for other actions.
+// sentHere are what the account has sent about the message for other actions, or as a draft.
 func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundPayload) (all []sentTo, err error) {
 	var rows []sentRow
 	if err := dbquery.Select(ctx, q, &rows, sqlSentAbout, p.OriginalMessageID, s.accountID, string(p.MessageType), s.actionID); err != nil {
@@ -173,7 +199,7 @@ func (s sendAbout) sentHere(ctx context.Context, q dbquery.Querier, p *OutboundP
 	}
 	for i := range rows {
 		var sent OutboundPayload
-		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil {
+		if json.Unmarshal([]byte(rows[i].Payload), &sent) != nil || sent.OriginalMessageID != p.OriginalMessageID {
 			continue
 		}
 		emails, err := sent.recipients()

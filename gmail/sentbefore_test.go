@@ -116,6 +116,34 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 	})
 }
 
+// TestWhatAnOlderDaemonHasSentIsNotSentAgain: one from before migration 0018 that runs beside this one does not say what its messages are
+// about but in their payload.
+func TestWhatAnOlderDaemonHasSentIsNotSentAgain(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		colleague := w.inbox("colleague@example.com")
+		message, _ := w.letter(question)
+		other, _ := w.letter(question)
+		sent, _ := w.carryOut(forward(message, "colleague@example.com"))
+		require.Equal(t, postroom.ActionCompleted, sent.State, sent.Error)
+		write(t, w.store, func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, `UPDATE outbound_messages SET original_message_id = ''`)
+			return err
+		})
+		for range 2 {
+			said, all := w.sentBefore(forward(message, "colleague@example.com"))
+			require.Contains(t, said, "a forward of this message was sent to colleague@example.com")
+			require.True(t, all)
+			said, _ = w.sentBefore(forward(other, "colleague@example.com"))
+			require.Empty(t, said, "that is about another")
+			require.NoError(t, Migrate(t.Context(), w.db))
+			var about []string
+			require.NoError(t, w.db.Reader().SelectContext(t.Context(), &about, `SELECT original_message_id FROM outbound_messages`))
+			require.Equal(t, []string{message}, about, "the next start notes it")
+		}
+		colleague.one()
+	})
+}
+
 func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.cfg.Outbox.RecipientsDay = 2
@@ -138,7 +166,14 @@ func TestLimitsOfRecipientsGoOnWhenTheMailboxComesBack(t *testing.T) {
 		require.Contains(t, a.Error, "colleague@example.com has got 2 messages within a day")
 
 		w.remove()
-		require.NoError(t, w.store.ForgetSent(t.Context(), "You@example.com"))
+		for email, want := range map[string]int{"You@example.com": 3, "yuo@example.com": 0} {
+			kept, err := w.store.SentKept(t.Context(), email)
+			require.NoError(t, err)
+			require.Equal(t, want, kept)
+			forgotten, err := w.store.ForgetSent(t.Context(), email)
+			require.NoError(t, err)
+			require.Equal(t, want, forgotten)
+		}
 		var rows int
 		require.NoError(t, w.db.Reader().GetContext(t.Context(), &rows, `SELECT COUNT(*) FROM sent_before`))
 		require.Zero(t, rows)

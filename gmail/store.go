@@ -26,7 +26,7 @@ func Migrate(ctx context.Context, db queue.DB) error {
 	if err := migrate.Up(ctx, db, string(db.Dialect()), "gmail", migrations); err != nil {
 		return err
 	}
-	return fillSenderKeys(ctx, db)
+	return errors.Join(fillSenderKeys(ctx, db), fillOriginals(ctx, db))
 }
 
 // A Store keeps accounts, threads, messages and labels. Its reading methods see what has been committed, its writing methods

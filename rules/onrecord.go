@@ -121,16 +121,23 @@ func (s *Store) faults(ctx context.Context, tx queue.Tx) ([]postroom.RuleFault, 
 		return nil, nil
 	}
 	var stored []postroom.RuleState
+	names := make(map[string]string)
 	err := eachState(ctx, tx, sqlRules, func(state postroom.RuleState) error {
 		stored = append(stored, state)
 		return nil
-	}, (*row).state)
+	}, func(r *row) (postroom.RuleState, error) {
+		names[r.ID] = r.Name
+		return r.state()
+	})
 	if err != nil {
 		return nil, err
 	}
 	faults, err := s.log.CheckRules(ctx, tx, postroom.RuleKindRule, stored)
 	if err != nil {
 		return nil, fmt.Errorf("compare the rules with the log: %w", err)
+	}
+	for i := range faults {
+		faults[i].Name = names[faults[i].ID]
 	}
 	return faults, nil
 }
@@ -295,10 +302,15 @@ func doubtful(decisions []postroom.Decision, faults []postroom.RuleFault, accoun
 		return decisions
 	}
 	for n := range decisions {
-		if d := &decisions[n]; d.Source == postroom.SourceDeterministic {
-			d.NeedsApproval = true
-			d.Rationale += fmt.Sprintf("; a person is asked, since rule %s %s", faults[i].ID, faults[i].What)
+		d := &decisions[n]
+		if d.Source != postroom.SourceDeterministic {
+			continue
 		}
+		if !d.NeedsApproval {
+			d.ApprovalReason = faults[i].String() + ", and no rule decides without a person until that is confirmed or corrected"
+		}
+		d.NeedsApproval = true
+		d.Rationale += "; a person is asked, since " + faults[i].String()
 	}
 	return decisions
 }

@@ -406,3 +406,20 @@ func TestRulesAreSignedWithTheNewKey(t *testing.T) {
 		require.Contains(t, found[0].What, "a key that is not known")
 	})
 }
+
+// TestWhoIsAskedIsToldWhichRuleWasAltered, where another rule than that one decides.
+func TestWhoIsAskedIsToldWhichRuleWasAltered(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newSignedDesk(t, db, "a")
+		require.NoError(t, d.ledger.AdoptRules(t.Context()))
+		d.create(t, fromAmy(postroom.Star, nil, postroom.SafeDefault))
+		other := d.create(t, rules.NewRule("Bills", rules.Condition{Type: rules.SenderEmail, Value: "b@example.com"}, postroom.Archive, nil))
+		d.exec(t, `UPDATE deterministic_rules SET safe_mode = 'always_safe' WHERE id = '`+other.ID+`'`, bump)
+		e := d.classify(t)
+		require.Equal(t, postroom.ActionApprovedPending, e.Action.State)
+		require.Equal(t, []safety.Override{safety.OverrideRequested}, e.Decision.Verdict.Overrides)
+		altered := `rule "Bills" (` + other.ID + `) was altered in the database`
+		require.Equal(t, []string{altered + ", and no rule decides without a person until that is confirmed or corrected"}, e.Decision.Verdict.Reasons)
+		require.Contains(t, e.Decision.Decision.Rationale, "a person is asked, since "+altered)
+	})
+}

@@ -148,7 +148,10 @@ func (g *Gate) checkRequest(v *Verdict, d postroom.Decision) {
 		return
 	}
 	reason := "LLM explicitly requested approval"
-	if d.Source == postroom.SourceDeterministic {
+	switch {
+	case d.ApprovalReason != "":
+		reason = d.ApprovalReason
+	case d.Source == postroom.SourceDeterministic:
 		reason = "rule explicitly requested approval"
 	}
 	g.ask(v, d, OverrideRequested, reason)

@@ -66,7 +66,11 @@ func (u *Undoer) original(ctx context.Context, p ActionPayload) (postroom.Action
 	if err := u.check(a, nil); err != nil {
 		return a, queue.Fatal(err)
 	}
-	return a, nil
+	err = u.checkAccount(ctx, a)
+	if errors.Is(err, ErrAccountRemoved) {
+		err = queue.Fatal(err)
+	}
+	return a, err
 }
 
 // begin records the undo as this job's. While another action of the message executes, the job is put off. An action, or an undo

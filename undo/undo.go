@@ -25,6 +25,9 @@ var (
 	// ErrTooLate reports that the undo of an action such as a snooze cannot be undone: the job that ends what the action
 	// began would have run by now, or is no longer stored. Decide the action anew.
 	ErrTooLate = errors.New("the time that the action had set has passed")
+	// ErrAccountRemoved reports that the account of the action was removed: the message may still be there, but nothing is known of it
+	// here. A mailbox that comes back is another account.
+	ErrAccountRemoved = errors.New("the mailbox was removed here since, and what was done in it stays")
 	// ErrIsRedo reports that the action is the undo of an undo. Undo the first action again instead.
 	ErrIsRedo = errors.New("the action is the undo of an undo; undo the first action again instead")
 	// ErrAlreadyUndone reports that the action has been undone, or is being undone by another job; see
@@ -58,6 +61,12 @@ type Mailbox interface {
 type Identifier interface {
 	// Identify returns an error if the two differ.
 	Identify(ctx context.Context, action postroom.Action) error
+}
+
+// An AccountKeeper is a [Mailbox] that knows which accounts were removed. What was done for those is not undone.
+type AccountKeeper interface {
+	// AccountRemoved reports whether the account was removed, or is being removed.
+	AccountRemoved(ctx context.Context, accountID string) (bool, error)
 }
 
 // Config configures an [Undoer] and the handler of [JobAction]. It is copied and checked once, by [NewUndoer] or
@@ -218,6 +227,9 @@ func (u *Undoer) mayUndo(ctx context.Context, original postroom.Action, live *po
 	if err := u.check(original, live); err != nil {
 		return err
 	}
+	if err := u.checkAccount(ctx, original); err != nil {
+		return err
+	}
 	_, err := u.revivable(ctx, original)
 	if errors.Is(err, ErrTooLate) {
 		return refused(original, err)
@@ -234,6 +246,19 @@ func (u *Undoer) check(original postroom.Action, live *postroom.Action) error {
 		return refused(original, err)
 	}
 	return nil
+}
+
+// checkAccount returns an error if there is no mailbox left to undo the action in. The host may undo its own actions all the same.
+func (u *Undoer) checkAccount(ctx context.Context, original postroom.Action) error {
+	keeper, ok := u.mailbox.(AccountKeeper)
+	if !ok || byHost(original) {
+		return nil
+	}
+	removed, err := keeper.AccountRemoved(ctx, original.AccountID)
+	if removed {
+		return refused(original, ErrAccountRemoved)
+	}
+	return err
 }
 
 func refused(original postroom.Action, reason error) error {

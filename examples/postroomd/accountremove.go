@@ -40,12 +40,10 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *host, address 
 	a, err := h.mail.AccountByEmail(ctx, address)
 	switch {
 	case errors.Is(err, postroom.ErrNotFound) && r.forget:
-		if err := r.confirm(cmd, fmt.Sprintf("forget what %s has sent?", address), "nothing was forgotten"); err != nil {
-			return err
-		}
-		return r.forgetSent(ctx, cmd, h, address)
+		return r.onlyForget(ctx, cmd, h, address)
+	case errors.Is(err, postroom.ErrNotFound):
+		return h.noMailbox(ctx, address, "")
 	case err != nil:
-		_, err := h.account(ctx, address) // says what to do
 		return err
 	}
 	messages, err := h.countMail(ctx, a.ID)
@@ -65,6 +63,21 @@ func (r *removal) run(ctx context.Context, cmd *cobra.Command, h *host, address 
 	return r.forgetSent(ctx, cmd, h, a.Email)
 }
 
+// onlyForget forgets what a mailbox that was removed before has sent.
+func (r *removal) onlyForget(ctx context.Context, cmd *cobra.Command, h *host, address string) error {
+	kept, err := h.mail.SentKept(ctx, address)
+	if err != nil {
+		return err
+	}
+	if kept == 0 {
+		return h.noMailbox(ctx, address, ", and nothing is kept of what one has sent")
+	}
+	if err := r.confirm(cmd, fmt.Sprintf("forget what %s has sent, to %d recipients?", address, kept), "nothing was forgotten"); err != nil {
+		return err
+	}
+	return r.forgetSent(ctx, cmd, h, address)
+}
+
 func (r *removal) confirm(cmd *cobra.Command, text, refused string) error {
 	if r.yes {
 		return nil
@@ -73,10 +86,15 @@ func (r *removal) confirm(cmd *cobra.Command, text, refused string) error {
 }
 
 func (r *removal) forgetSent(ctx context.Context, cmd *cobra.Command, h *host, address string) error {
-	if err := h.mail.ForgetSent(ctx, address); err != nil {
+	forgotten, err := h.mail.ForgetSent(ctx, address)
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "what %s has sent is forgotten\n", address)
+	text := fmt.Sprintf("what %s has sent is forgotten, to %d recipients", address, forgotten)
+	if forgotten == 0 {
+		text = address + " has sent nothing that is to be forgotten"
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 	return err
 }
 

@@ -36,6 +36,9 @@ func decisionsList() *cobra.Command {
 			filter.Confidence = &safety.Range{Max: *below}
 		}
 		return look(cmd, place, func(ctx context.Context, h *host) error {
+			if err := h.checkFilter(ctx, filter); err != nil {
+				return err
+			}
 			records, err := h.ledger.Decisions(ctx, filter)
 			if err != nil {
 				return err
@@ -105,10 +108,12 @@ func (h *host) decision(ctx context.Context, id string) (safety.DecisionRecord, 
 		return d, err
 	}
 	actionID, err := h.ledger.Resolve(ctx, id)
-	if errors.Is(err, postroom.ErrNotFound) || errors.Is(err, safety.ErrAmbiguous) {
-		return d, usage("there is no decision %s, and no one action either (%w); 'postroomd decisions list' lists the decisions", id, err)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return d, usage("there is no decision %s, and no action has that id; 'postroomd decisions list' lists the decisions", id)
+	case errors.Is(err, safety.ErrAmbiguous):
+		return d, usage("there is no decision %s, and several actions have an id that begins so; 'postroomd decisions list' lists the decisions", id)
+	case err != nil:
 		return d, err
 	}
 	a, err := h.ledger.Action(ctx, actionID)

@@ -41,6 +41,11 @@ func jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(jobs) == 0 {
+				if err := h.noteUnknownTypes(ctx, cmd, *types); err != nil {
+					return err
+				}
+			}
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), listed(jobs, viewJob))
 			}

@@ -42,9 +42,22 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 func (h *host) account(ctx context.Context, address string) (gmail.Account, error) {
 	a, err := h.mail.AccountByEmail(ctx, address)
 	if errors.Is(err, postroom.ErrNotFound) {
-		err = usage("there is no mailbox %s here; 'postroomd accounts list' lists them", address)
+		err = h.noMailbox(ctx, address, "")
 	}
 	return a, err
+}
+
+// mostNamed is how many names an error lists of what is there.
+const mostNamed = 10
+
+// noMailbox is the error about an address that no mailbox here has; more is what else there is not.
+func (h *host) noMailbox(ctx context.Context, address, more string) error {
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	addresses := listed(accounts, func(a gmail.Account) string { return a.Email })
+	return usage("there is no mailbox %s here%s; %s", address, more, instead(address, addresses, "the mailboxes are"))
 }
 
 func mailList() *cobra.Command {

@@ -33,6 +33,7 @@ func TestStoredMailIsListedPageByPage(t *testing.T) {
 	page := mailJSON(t, "--data", dir, "--spam-trash", "--limit", "7")
 	for paged = page.Messages; page.Next != ""; paged = append(paged, page.Messages...) {
 		require.Len(t, page.Messages, 7)
+		require.Less(t, len(paged), len(all.Messages), "pages that begin anew have no end")
 		page = mailJSON(t, "--data", dir, "--spam-trash", "--limit", "7", "--cursor", page.Next)
 	}
 	require.Equal(t, idsOf(all.Messages), idsOf(paged))

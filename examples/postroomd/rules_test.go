@@ -198,7 +198,8 @@ func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
 	require.Zero(t, apply("--rule", "news").Actions["move"], "what is so already is left alone")
 
 	r := postroomd(t, "undo", "--data", dir, "--batch", "second", "--dry-run")
-	require.Contains(t, r.stdout, "0 actions would be taken back")
+	require.Equal(t, exitUsage, r.status)
+	require.Equal(t, "postroomd: --batch second: no 'postroomd rules apply' has done anything by this name; the latest are first\n", r.stderr)
 	r = postroomd(t, "undo", "--data", dir, "--batch", "first")
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, fmt.Sprintf("%d actions taken back, 0 not", moved))
@@ -206,6 +207,7 @@ func TestRulesAreDoneToMailThatIsThereAndTakenBack(t *testing.T) {
 
 	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "none")
 	require.Equal(t, exitUsage, r.status, r.stderr)
+	require.Equal(t, "postroomd: --rule none: no rule has this name; did you mean gone?\n", r.stderr)
 	r = postroomd(t, "rules", "apply", "--data", dir, "--rule", "news")
 	require.Contains(t, r.stdout, "takes it back")
 }

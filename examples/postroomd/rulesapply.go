@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +30,8 @@ func rulesApply() *cobra.Command {
 		Use:   "apply",
 		Short: "Do the rules in use to mail that is there, as one batch that can be taken back",
 		Long: "Do the rules in use to mail that is there, as if it arrived now: what is dangerous waits for a person, all of it is in the\n" +
-			"ledger, and one command takes the whole batch back. Sent mail, drafts, spam and trash are left alone.\n\n" +
+			"ledger, and one command takes the batch back, except what was sent or deleted for good. Sent mail, drafts, spam and trash are\n" +
+			"left alone.\n\n" +
 			"    postroomd rules apply --since 90d --rule Newsletters --dry-run\n" +
 			"    postroomd undo --batch BATCH\n\n" +
 			"A batch that was interrupted is finished by giving its name again with --batch.",
@@ -63,6 +64,9 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	if err != nil {
 		return err
 	}
+	if err := h.checkStored(ctx, a.only); err != nil {
+		return err
+	}
 	engine, err := h.engine()
 	if err != nil {
 		return err
@@ -74,10 +78,8 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 	})
 	a.batch = done.Batch
 	switch {
-	case errors.Is(err, postroom.ErrNotFound):
-		return usageError{err}
 	case err != nil && done.Messages > 0:
-		return fmt.Errorf("batch %s is done in part; give --batch %s to finish it, or 'postroomd undo --batch %s' to take it back: %w", a.batch, a.batch, a.batch, err)
+		return fmt.Errorf("batch %s is done in part, and --batch %s finishes it%s: %w", a.batch, a.batch, unless(len(done.Actions) == 0, "; "+a.takesBack(done.Actions)), err)
 	case err != nil:
 		return err
 	}
@@ -93,7 +95,8 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 			return err
 		}
 		return printJSON(cmd.OutOrStdout(), appliedView{
-			a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, done.Rules, done.AlreadySo, done.Refused, done.Waiting, stopped,
+			a.batch, a.dry, finished, done.Messages, done.Matched, done.Actions, irreversible(done.Actions), done.Rules, done.AlreadySo, done.Refused,
+			done.Waiting, stopped,
 		})
 	}
 	if err := a.print(cmd, done, finished); err != nil {
@@ -103,17 +106,18 @@ func (a *applyCommand) run(ctx context.Context, cmd *cobra.Command, h *host, win
 }
 
 type appliedView struct {
-	Batch     string         `json:"batch"`
-	DryRun    bool           `json:"dry_run"`
-	Finished  bool           `json:"finished"`
-	Messages  int            `json:"messages"`
-	Matched   int            `json:"matched"`
-	Actions   map[string]int `json:"actions"`
-	Rules     map[string]int `json:"rules"`
-	AlreadySo int            `json:"already_so"`
-	Refused   int            `json:"refused"`
-	Waiting   int            `json:"waiting"`
-	Stopped   string         `json:"stopped,omitempty"` // rules or models for what they did: what they decide waits
+	Batch        string         `json:"batch"`
+	DryRun       bool           `json:"dry_run"`
+	Finished     bool           `json:"finished"`
+	Messages     int            `json:"messages"`
+	Matched      int            `json:"matched"`
+	Actions      map[string]int `json:"actions"`
+	Irreversible []string       `json:"irreversible"` // of the actions, those that cannot be taken back
+	Rules        map[string]int `json:"rules"`
+	AlreadySo    int            `json:"already_so"`
+	Refused      int            `json:"refused"`
+	Waiting      int            `json:"waiting"`
+	Stopped      string         `json:"stopped,omitempty"` // rules or models for what they did: what they decide waits
 }
 
 func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bool) error {
@@ -143,8 +147,35 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 	if !finished {
 		end = waits
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "'postroomd undo --batch %s' takes it back%s\n", a.batch, end)
-	return err
+	if text := a.takesBack(done.Actions); text != "" {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s%s\n", text, end)
+		return err
+	}
+	return nil
+}
+
+// takesBack says what of the batch can be taken back, and how; nothing where it does nothing.
+func (a *applyCommand) takesBack(actions map[string]int) string {
+	never := irreversible(actions)
+	cannot := "cannot be taken back: " + strings.Join(never, ", ")
+	back := fmt.Sprintf("'postroomd undo --batch %s' takes it back", a.batch)
+	switch {
+	case len(actions) == 0:
+		return ""
+	case len(never) == len(actions):
+		return "what it does " + cannot
+	case len(never) > 0:
+		return back + ", but not what " + cannot
+	}
+	return back
+}
+
+// irreversible are those of the actions that cannot be taken back, such as sending.
+func irreversible(actions map[string]int) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(actions)), func(action string) bool {
+		kind, ok := kinds.Kind(postroom.ActionType(action))
+		return !ok || kind.Reversible()
+	})
 }
 
 // batchDone reports whether no action of a batch is left to carry out.

@@ -108,14 +108,15 @@ func (h *host) faultsText(ctx context.Context, c confirmable) (string, error) {
 func (h *host) confirmAll(ctx context.Context, c confirmable, ids []string) (string, error) {
 	err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 		for _, id := range ids {
-			if err := c.confirm(ctx, tx, id); err != nil {
+			err := c.confirm(ctx, tx, id)
+			if errors.Is(err, postroom.ErrNotFound) {
+				err = usage("none of the %s has the id %s, and nothing is confirmed; 'postroomd %s confirm' lists those that wait for it", c.what, id, c.what)
+			}
+			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, postroom.ErrNotFound) {
-		return "", usageError{err}
-	}
 	return fmt.Sprintf("%d %s are confirmed\n", len(ids), c.what), err
 }

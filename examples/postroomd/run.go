@@ -175,15 +175,20 @@ func (d *daemon) tend(ctx context.Context) {
 	again := time.NewTicker(tendInterval)
 	defer again.Stop()
 	for {
-		if err := d.tendAccounts(ctx, done); err != nil && ctx.Err() == nil {
-			d.ready.awaits(err.Error())
-			d.log.Error("the accounts are not all set up; trying again", "error", err, "in", tendInterval)
-		}
+		d.tendOnce(ctx, done)
 		select {
 		case <-ctx.Done():
 			return
 		case <-again.C:
 		}
+	}
+}
+
+// tendOnce sets up what is not yet set up, and says of what fails why.
+func (d *daemon) tendOnce(ctx context.Context, done map[string]bool) {
+	if err := d.tendAccounts(ctx, done); err != nil && ctx.Err() == nil {
+		d.ready.awaits(err.Error())
+		d.log.Error("the accounts are not all set up; trying again", "error", err, "in", tendInterval)
 	}
 }
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/postroom-go/postroom/examples/postroomd/config"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/queue"
 )
 
 func TestHealthWithoutDatabase(t *testing.T) {
@@ -56,6 +59,28 @@ func TestReadinessSaysWhatIsMissing(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.NotContains(t, body, "accounts")
 	r.kill()
+}
+
+// TestReadinessNamesEachMailboxThatFails, with its reason.
+func TestReadinessNamesEachMailboxThatFails(t *testing.T) {
+	cfg := config.Default()
+	cfg.Gmail = config.Gmail{Address: sample.Owner, Token: "token", Endpoint: newGmail(t).URL(), SpamAndTrash: true}
+	cfg.Paths.Rules = config.Path(writeFile(t, "rules.yaml", "rules: 7"))
+	s := &site{folder: folder(t.TempDir()), cfg: cfg}
+	require.NoError(t, s.prepare())
+	h, err := work(t.Context(), s)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.close()) }()
+	require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+		_, err := h.mail.EnsureAccount(ctx, tx, "ann@example.com")
+		return err
+	}))
+	d := &daemon{host: h, wants: map[string]bool{}}
+	d.tendOnce(t.Context(), map[string]bool{})
+	why := h.notReady(t.Context(), &d.ready)
+	for _, address := range []string{sample.Owner, "ann@example.com"} {
+		require.Regexp(t, `(?m)^`+regexp.QuoteMeta(address)+`: .*rules\.yaml:1:8: `, why)
+	}
 }
 
 func TestReadinessIsReachedOnce(t *testing.T) {

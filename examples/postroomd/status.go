@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety/discord"
@@ -23,6 +26,7 @@ type statusView struct {
 	Jobs      map[queue.State]int `json:"jobs"`
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
+	Altered   map[string]int      `json:"altered,omitempty"` // rules and directions that something else has written
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
 	Models    []string            `json:"models"`    // that are configured
@@ -98,6 +102,9 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 		}
 		s.Approvals += counts.Approvals
 	}
+	if s.Altered, err = h.countAltered(ctx); err != nil {
+		return nil, err
+	}
 	if s.Discord, err = h.discordStatus(ctx); err != nil {
 		return nil, err
 	}
@@ -110,6 +117,21 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	}
 	s.Undecided, err = h.countUndecided(ctx)
 	return s, err
+}
+
+// countAltered counts what is not as it was written, without reading mail or the log of anything else.
+func (h *host) countAltered(ctx context.Context) (map[string]int, error) {
+	counts := make(map[string]int)
+	for what, faults := range map[string]func(context.Context) ([]postroom.RuleFault, error){"rules": h.rules.Faults, "directions": h.guide.Faults} {
+		found, err := faults(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			counts[what] = len(found)
+		}
+	}
+	return counts, nil
 }
 
 func (h *host) discordStatus(ctx context.Context) (*discordStatus, error) {
@@ -166,6 +188,9 @@ func (s *statusView) print(w io.Writer) error {
 	f.add("actions", s.Stopped)
 	f.add("dry run", unless(!s.DryRun, "nothing is carried out"))
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
+	for _, what := range slices.Sorted(maps.Keys(s.Altered)) {
+		f.add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
+	}
 	if d := s.Discord; d != nil {
 		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %d people to answer", d.Posted, d.Channel, d.People))
 	}

@@ -63,6 +63,9 @@ func undoCommand() *cobra.Command {
 }
 
 func (c *undoFlags) run(ctx context.Context, h *host, cmd *cobra.Command, args []string, filter safety.Filter) error {
+	if err := h.checkFilter(ctx, filter); err != nil {
+		return err
+	}
 	switch {
 	case c.told:
 		return c.report(ctx, h, cmd, args, filter)

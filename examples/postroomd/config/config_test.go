@@ -45,7 +45,7 @@ func TestFaultsRead(t *testing.T) {
 func TestFaultsOfTheEnvironmentAndFlagsRead(t *testing.T) {
 	_, err := config.Load(config.Sources{
 		Environ: []string{"APP_PORT=all", "POSTROOMD_APP_PROT=1", "POSTROOMD_GMAIL_ADDRESS=ada", "PORT=x"},
-		Set:     []string{"app.colour=red", "app.workers", "schedules.labels_sync=hourly", "policy.approval_always=explode"},
+		Set:     []string{"app.colour=red", "colour=red", "app.workers", "schedules.labels_sync=hourly", "policy.approval_always=explode"},
 	})
 	require.Error(t, err)
 	golden(t, "overrides.txt", err.Error()+"\n")

@@ -165,11 +165,32 @@ func (l *loader) readFlags() {
 		case !ok:
 			l.complain("--set "+pair, "there is no value", "write --set section.key=value, such as --set app.port=17800")
 		case find(key) == nil:
-			l.complain("--set "+pair, fmt.Sprintf("there is no setting %q", key), suggest.Instead(key, allKeys(), "the settings are"))
+			l.complain("--set "+pair, fmt.Sprintf("there is no setting %q", key), meantKey(key))
 		default:
 			l.give(key, value, "--set "+key)
 		}
 	}
+}
+
+// meantKey says which setting a key may be meant for: the nearest, or those of its section, or in which sections to look.
+func meantKey(key string) string {
+	all := allKeys()
+	if near := suggest.Nearest(key, all); near != "" {
+		return suggest.Instead(key, []string{near}, "")
+	}
+	section, _, _ := strings.Cut(key, ".")
+	var same, sections []string
+	for _, k := range all {
+		of, _, _ := strings.Cut(k, ".")
+		sections = append(sections, of)
+		if of == section {
+			same = append(same, k)
+		}
+	}
+	if len(same) > 0 {
+		return "the settings of " + section + " are " + strings.Join(same, ", ")
+	}
+	return "the sections are " + strings.Join(slices.Compact(sections), ", ") + ", and 'postroomd config init' writes a file with all settings"
 }
 
 func (l *loader) give(key, value, from string) {

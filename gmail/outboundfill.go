@@ -1,0 +1,44 @@
+package gmail
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// fillOriginals notes what messages are about that a daemon has composed which does not note it itself: one from before migration 0018 that
+// ran beside this one.
+func fillOriginals(ctx context.Context, db queue.DB) error {
+	for last, filled := "", keyBatch; filled == keyBatch; {
+		var rows []struct {
+			ActionID string `db:"action_id"`
+			Payload  string `db:"payload_json"`
+		}
+		if err := dbquery.Select(ctx, db.Reader(), &rows, sqlUnnamedOutbound, last, keyBatch); err != nil {
+			return fmt.Errorf("gmail: what outgoing messages are about: %w", err)
+		}
+		if filled = len(rows); filled == 0 {
+			return nil
+		}
+		last = rows[filled-1].ActionID
+		err := db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
+			for _, r := range rows {
+				var p OutboundPayload
+				if json.Unmarshal([]byte(r.Payload), &p) != nil {
+					continue // it is never sent either
+				}
+				if _, err := exec(ctx, tx, "message of action "+r.ActionID, sqlNameOutbound, p.OriginalMessageID, r.ActionID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
