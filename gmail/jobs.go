@@ -168,7 +168,7 @@ func NewLabelsSyncJob(accountID string, ensure ...string) queue.NewJob {
 		name += ":" + hex.EncodeToString(sum[:8])
 	}
 	return JobLabelsSync.New(LabelsSyncPayload{AccountID: accountID, Ensure: ensure},
-		&queue.Options{Key: queue.WhileUnfinished(name), LimitKey: LimitKey(accountID)})
+		&queue.Options{Priority: priorityNew, Key: queue.WhileUnfinished(name), LimitKey: LimitKey(accountID)}) // a host waits for it
 }
 
 // An IngestPayload names one message to ingest.

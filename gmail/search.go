@@ -166,7 +166,6 @@ func (s *Store) newSearch(ctx context.Context, accountID string, search Search) 
 		return nil, err
 	}
 	run.labels = newSearchLabels(stored)
-	run.filter.add("m.deleted_at IS NULL")
 	if !search.SpamAndTrash && !run.query.Hidden {
 		run.filter.addLabel(false, postroom.LabelSpam)
 		run.filter.addLabel(false, postroom.LabelTrash)
@@ -241,11 +240,15 @@ func (r *searchRun) pass() {
 }
 
 // batchFilter is the filter of the messages after the cursor. SQLite reads an index from the cursor on by the first of its two
-// conditions only.
+// conditions only. Without a cursor there is a condition that all messages meet, for which a PostgreSQL that has not looked at the tables
+// yet (ANALYZE) takes that index as well, and not another one whose messages it would have to sort.
 func (r *searchRun) batchFilter() searchFilter {
 	filter := r.filter.clone()
+	filter.add("m.deleted_at IS NULL")
 	filter.add("m.account_id = %s", r.accountID)
-	if !r.after.isZero() {
+	if r.after.isZero() {
+		filter.add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(time.Unix(lastInstant, 0)))
+	} else {
 		filter.add("COALESCE(m.received_at, m.created_at) <= %s", dbtime.Of(r.after.at))
 		filter.add("(COALESCE(m.received_at, m.created_at), m.id) < (%s, %s)", dbtime.Of(r.after.at), r.after.id)
 	}
@@ -263,6 +266,7 @@ func (r *searchRun) finds(m searchedMessage) bool {
 // isNewest reports whether the search finds no newer message of the thread.
 func (r *searchRun) isNewest(ctx context.Context, m *postroom.Message) (bool, error) {
 	filter := r.filter.clone()
+	filter.add(sqlNotDeleted)
 	filter.add("m.thread_id = %s", m.ThreadID)
 	filter.add("(COALESCE(m.received_at, m.created_at), m.id) > (%s, %s)", dbtime.Of(r.after.at), r.after.id)
 	newer, err := r.read(ctx, filter, "")
@@ -329,7 +333,9 @@ func (f *searchFilter) add(condition string, args ...any) {
 	f.conditions = append(f.conditions, fmt.Sprintf(condition, at...))
 }
 
-// addLabel asks for messages with one of the labels, or without it. REPLACE finds a text alike on both engines: exactly.
+// addLabel asks for messages with one of the labels, or without it. REPLACE finds a text alike on both engines: exactly. PostgreSQL takes
+// an expression to be equal to another one for one row in 200, and to differ for all others. It must expect most messages not to have the
+// label, or it would read all of a large mailbox, and sort it, for a page; hence the CASE.
 func (f *searchFilter) addLabel(has bool, ids ...string) {
 	var one []string
 	for _, id := range ids {
@@ -341,7 +347,7 @@ func (f *searchFilter) addLabel(has bool, ids ...string) {
 		condition = "(" + strings.Join(one, " OR ") + ")"
 	}
 	if !has {
-		condition = "NOT " + condition
+		condition = "CASE WHEN " + condition + " THEN 1 ELSE 0 END <> 1"
 	}
 	f.conditions = append(f.conditions, condition)
 }

@@ -192,6 +192,7 @@ func (c *candidates) batch(ctx context.Context) (batch []searchedMessage, more b
 	}
 	if len(ids) > 0 {
 		filter := c.run.filter.clone()
+		filter.add(sqlNotDeleted)
 		filter.add("m.id IN ("+strings.Repeat(", %s", len(ids))[2:]+")", ids...)
 		if batch, err = c.run.read(ctx, filter, ""); err != nil {
 			return nil, false, err

@@ -20,6 +20,7 @@ import (
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/postgres"
 	"github.com/postroom-go/postroom/queue/sqlite"
 )
 
@@ -28,6 +29,8 @@ const (
 	benchMessages = "POSTROOM_BENCH_MESSAGES"
 	// A folder that keeps the SQLite file of BenchmarkSearch for the next time. Default: it is made anew.
 	benchFolder = "POSTROOM_BENCH_FOLDER"
+	// A schema that keeps the PostgreSQL tables of BenchmarkSearch for the next time. Default: it is made anew.
+	benchSchema = "POSTROOM_BENCH_SCHEMA"
 )
 
 // benchStore is a store of n messages of ten years, with 80 words half a kilobyte of text each, one of them with the word needle.
@@ -170,7 +173,11 @@ func BenchmarkSearch(b *testing.B) {
 		benchmarkSearches(b, newBenchStore(b, db(b), "me@example.com", n, 80))
 	})
 	b.Run("postgres", func(b *testing.B) {
-		benchmarkSearches(b, newBenchStore(b, dbtest.Postgres(b), "me@example.com", n, 80))
+		db := dbtest.Postgres
+		if schema := os.Getenv(benchSchema); schema != "" {
+			db = func(t testing.TB) *postgres.DB { return dbtest.KeptPostgres(t, schema) }
+		}
+		benchmarkSearches(b, newBenchStore(b, db(b), "me@example.com", n, 80))
 	})
 }
 

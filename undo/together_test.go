@@ -37,7 +37,7 @@ type drama struct {
 func TestWhatIsPlannedForABatchIsWhatItDoes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		h := newHouseIn(t, db, nil)
-		left := map[string]int{"sqlite": math.MaxInt, "postgres": 10}[path.Base(t.Name())] // a dispatcher starts slowly there
+		left := map[string]int{"sqlite": math.MaxInt, "postgres": 20}[path.Base(t.Name())] // a dispatcher starts in 25 ms there, and each case starts ten
 		rapid.Check(t, func(t *rapid.T) {
 			if left--; left >= 0 {
 				d := &drama{house: h, t: t, label: uuid.NewString(), rule: uuid.NewString()}

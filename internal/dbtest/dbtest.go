@@ -46,8 +46,29 @@ func Postgres(t testing.TB) *postgres.DB {
 	return db
 }
 
+// KeptPostgres opens a schema that stays, to be dropped by hand; it is made unless it is there.
+func KeptPostgres(t testing.TB, schema string) *postgres.DB {
+	t.Helper()
+	dsn := server(t)
+	execute(t.Context(), t, dsn, `CREATE SCHEMA IF NOT EXISTS "`+schema+`"`)
+	db, err := postgres.Open(t.Context(), inSchema(t, dsn, schema), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
 // PostgresDSN is the URL of a new schema that is dropped with the test.
 func PostgresDSN(t testing.TB) string {
+	t.Helper()
+	dsn := server(t)
+	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	execute(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { execute(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
+	return inSchema(t, dsn, schema)
+}
+
+// server is the URL of the server. Without one the test is skipped, except under CI, where it fails.
+func server(t testing.TB) string {
 	t.Helper()
 	dsn := os.Getenv(PostgresEnv)
 	if dsn == "" {
@@ -57,9 +78,12 @@ func PostgresDSN(t testing.TB) string {
 		}
 		t.Skip(message)
 	}
-	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	execute(t.Context(), t, dsn, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { execute(context.Background(), t, dsn, "DROP SCHEMA "+schema+" CASCADE") })
+	return dsn
+}
+
+// inSchema is dsn with the schema as the one of all tables.
+func inSchema(t testing.TB, dsn, schema string) string {
+	t.Helper()
 	// What a test has written need not survive its server, and the disk is what tests would wait for most.
 	return With(t, With(t, dsn, "search_path", schema), "synchronous_commit", "off")
 }
