@@ -149,7 +149,7 @@ func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r *openRow, next
 //
 // Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], [ErrInvalidDecision] when the action cannot be
 // carried out any more (nobody carries out its kind since, or the time of a snooze has passed), or a [*StateError] when the action is no longer
-// waiting, with the answer that somebody else has given; and then writes nothing.
+// waiting, with the answer that somebody else has given, or [ErrLogCut]; and then writes nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
@@ -269,9 +269,11 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 		if err != nil {
 			return nil, err
 		}
-		whole, err := l.wholeSince(ctx, tx, p, r)
-		if err != nil || whole {
+		switch log, err := l.wholeSince(ctx, tx, p, r); {
+		case err != nil || log == logWhole:
 			return old.Reasons, err
+		case log == logAccepted:
+			return []string{logWasCut}, nil
 		}
 	case signedByAnotherKey:
 		if proven, err := l.proven(ctx, tx, p); err != nil || proven {
@@ -284,7 +286,7 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 }
 
 // CheckRequest returns nil if the request for approval of an action that waits is what was asked, and its action and decision are what
-// they were then; otherwise [ErrApprovalVoid], or a [*StateError] if it does not wait. Show nobody a request as genuine that is not:
+// they were then; otherwise [ErrApprovalVoid], [ErrLogCut], or a [*StateError] if it does not wait. Show nobody a request as genuine that is not:
 // what is shown is in the database, and may have been altered there. [Ledger.Approve] checks the same.
 func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	db := l.cfg.DB.Reader()
@@ -309,11 +311,13 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) error {
 	switch l.requestVouched(p, r) {
 	case signedRight:
-		whole, err := l.wholeSince(ctx, q, p, r)
-		if err != nil || whole {
+		switch log, err := l.wholeSince(ctx, q, p, r); {
+		case err != nil || log == logWhole:
 			return err
+		case log == logAccepted:
+			return fmt.Errorf("safety: action %s: %w: %s: ask again, or reject it", p.ID, ErrApprovalVoid, logWasCut)
 		}
-		return fmt.Errorf("safety: action %s: %w: the log was altered since it was made, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid)
+		return fmt.Errorf("safety: action %s: %w: %w: the log is not whole since, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid, ErrAltered)
 	case signedByAnotherKey:
 		proven, err := l.proven(ctx, q, p)
 		switch {

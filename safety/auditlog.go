@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
@@ -49,6 +50,8 @@ type AuditEntry struct {
 	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
 
 	At dbtime.Time `db:"created_at" json:"at"`
+
+	kept bool // it must be known to the programs that follow
 }
 
 // signedParts are what the MAC is over.
@@ -90,6 +93,14 @@ type laneRow struct {
 	Seen int64  `db:"seen"` // the entries of all chains
 }
 
+// entriesOf returns how many entries the chains have in all.
+func entriesOf(lanes []laneRow) (entries int64) {
+	for i := range lanes {
+		entries += lanes[i].Entries
+	}
+	return entries
+}
+
 func (r *laneRow) sealedParts() []string {
 	return []string{"end of the log", strconv.Itoa(r.Lane), strconv.FormatInt(r.Entries, 10), r.MAC}
 }
@@ -107,8 +118,10 @@ func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) er
 	if begins {
 		entries = slices.Insert(entries, 0, begin)
 	}
+	from, kept, starts := lane.AuditHead, false, false
 	for i := range entries {
 		e := &entries[i]
+		kept, starts = kept || e.kept, starts || e.Note == string(postroom.ActionExecuting)
 		lane.Entries, lane.Seen = lane.Entries+1, lane.Seen+1
 		e.Lane, e.Entry, e.Seen, e.At = lane.Lane, lane.Entries, lane.Seen, dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 		e.MAC = l.keys.sign(e.signedParts(lane.MAC))
@@ -117,7 +130,7 @@ func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) er
 			return fmt.Errorf("safety: add to the log: %w", err)
 		}
 	}
-	return nil
+	return l.remember(ctx, tx, from, lane.AuditHead, starts, kept)
 }
 
 // errNotLogged is for an entry, or the end of a chain, that the database has not written, and has not failed.
@@ -173,6 +186,7 @@ const actionVersion = "2."
 func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
 	e := l.entry(auditAction, r.AccountID, r.ID, r.Rev, string(r.State), r.parts())
 	e.Digest = actionVersion + e.Digest
+	e.kept = l.gate.kinds.Danger(r.Type) == postroom.Dangerous
 	return e
 }
 
@@ -201,7 +215,9 @@ func signatureOf(digest string) string { return strings.TrimPrefix(digest, actio
 
 // logApproval adds the entry about a request, which has the account of its action.
 func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) error {
-	return l.log(ctx, tx, l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts()))
+	e := l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts())
+	e.kept = r.Outcome != OutcomeWaiting
+	return l.log(ctx, tx, e)
 }
 
 // parts are the columns of the row, and what it undoes.

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -67,7 +68,8 @@ type verifier struct {
 
 // VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
 // once; entries that were altered or removed, from the end as well. What the log cannot show is a database that as a whole was put
-// back as it was once, unless heads has a later end of its chains: those of an [Audit] from before, which were kept elsewhere.
+// back as it was once, unless heads has a later end of its chains (those of an [Audit] from before, which were kept elsewhere), or the
+// ledger remembers one: see [Ledger.Remember].
 // It also finds what was altered and then went on, which makes the log say the same as the row: an action is what its decision says,
 // whose entry is the only one; its states follow each other; and the ledger logs what it finds to be altered when it ends or refuses
 // an action. An entry under a key that is not known is a fault unless all before it are, and one under a key from before if it is later
@@ -75,8 +77,12 @@ type verifier struct {
 //
 // It reads one state of the database, and everything in it.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
-	v := verifier{l: l, known: slices.Clone(heads), latest: map[[2]string]version{}}
-	err := l.snapshot(ctx, func(tx dbquery.Querier) error {
+	seen, _, err := l.seen.now()
+	if err != nil {
+		return Audit{}, fmt.Errorf("safety: verify the log: %w", err)
+	}
+	v := verifier{l: l, known: slices.Concat(heads, seen), latest: map[[2]string]version{}}
+	err = l.snapshot(ctx, func(tx dbquery.Querier) error {
 		v.tx = tx
 		if err := l.keys.load(ctx, tx); err != nil {
 			return err
@@ -188,7 +194,10 @@ func (v *verifier) lanes(ctx context.Context) error {
 	if v.seen > v.audit.Entries {
 		v.faultf("head", "all", "there were %d entries, and there are %d: the end of a chain was removed", v.seen, v.audit.Entries)
 	}
-	for _, h := range v.known {
+	slices.SortFunc(v.known, func(a, b AuditHead) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Entries, b.Entries))
+	})
+	for _, h := range slices.Compact(v.known) {
 		v.faultf("head", h.String(), "the log does not reach to this end, which it had once")
 	}
 	return nil

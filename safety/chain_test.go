@@ -27,11 +27,17 @@ func (d *desk) save() {
 }
 
 func (d *desk) restore(id string) {
+	d.putBack(id)
+	for table := range columns {
+		d.exec(`DROP TABLE old_` + table)
+	}
+}
+
+func (d *desk) putBack(id string) {
 	for table, set := range columns {
 		key := map[string]string{"actions": "id", "approvals": "id", "action_links": "cause_action_id"}[table]
 		of := map[string]string{"actions": "id", "approvals": "action_id", "action_links": "cause_action_id"}[table]
 		d.exec(`UPDATE `+table+` SET (`+set+`) = (SELECT `+set+` FROM old_`+table+` o WHERE o.`+key+` = `+table+`.`+key+`) WHERE `+of+` = $1`, id)
-		d.exec(`DROP TABLE old_` + table)
 	}
 	d.exec(`UPDATE message_turns SET action_id = NULL`)
 }
@@ -413,6 +419,7 @@ func (d *desk) resign() {
 		}
 		return nil
 	}))
+	d.restart()
 }
 
 func TestALastEntryIsRead(t *testing.T) {

@@ -24,8 +24,11 @@ const (
 	mostRemembered = 200_000
 )
 
-// needsLog reports whether an action is started, or gone on with, only if the log is whole.
+// needsLog reports whether an action is started only if the log is whole. What has begun goes on only if it is.
 func (l *Ledger) needsLog(p *permitRow) bool {
+	if p.State == postroom.ActionExecuting {
+		return true
+	}
 	kind, ok := l.cfg.Kinds.Kind(p.Type)
 	return p.ApprovalID != "" || !ok || kind.Danger == postroom.Dangerous || keyOf(signatureOf(p.Last.digest)) != l.keys.id
 }
@@ -45,30 +48,58 @@ type recentLane struct {
 	seen int64       // of the first that was checked
 }
 
-// whole reports whether nothing was altered in the log, or removed from it, since the entries about some rows that are said to be the
-// last, by their ids; and whether they are.
-func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
+// A logState is what the log is worth for some rows.
+type logState int
+
+const (
+	logBroken   logState = iota // what was done since the last entries about them cannot be told
+	logWhole                    // these are the last
+	logAccepted                 // these are the last, and all are from before the log was cut, which a person has accepted
+)
+
+// whole returns whether nothing was altered in the log, or removed from it, since the entries about some rows that are said to be the
+// last, by their ids; and whether they are. If the log is shorter than it was, that is the error.
+func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (logState, error) {
+	ends, accepted, err := l.kept()
+	if err != nil {
+		return logBroken, err
+	}
+	ok, err := l.wholeNow(ctx, q, ends, last)
+	switch {
+	case err != nil && !errors.Is(err, ErrLogCut):
+		return logBroken, fmt.Errorf("safety: read the log: %w", err)
+	case err != nil || !ok:
+		return logBroken, err
+	}
+	latest := int64(0)
+	for _, e := range last {
+		latest = max(latest, e.seen)
+	}
+	if latest <= accepted.entries {
+		return logAccepted, nil
+	}
+	return logWhole, nil
+}
+
+func (l *Ledger) wholeNow(ctx context.Context, q dbquery.Querier, ends []AuditHead, last map[string]*lastEntry) (bool, error) {
 	l.recent.mu.Lock()
 	defer l.recent.mu.Unlock()
 	known := l.recent.lanes != nil && len(l.recent.revs) < mostRemembered
 	if !known {
 		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
 	}
-	ok, err := l.readRecent(ctx, q, last)
+	ok, err := l.readRecent(ctx, q, ends, last)
 	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
 		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
-		ok, err = l.readRecent(ctx, q, last)
+		ok, err = l.readRecent(ctx, q, ends, last)
 	}
 	if !ok {
 		l.recent.lanes = nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("safety: read the log: %w", err)
-	}
-	return ok, nil
+	return ok, err
 }
 
-func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
+func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, ends []AuditHead, last map[string]*lastEntry) (bool, error) {
 	back := int64(1) << 62
 	for _, e := range last {
 		back = min(back, e.seen)
@@ -77,10 +108,10 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
 		return false, err
 	}
-	entries := int64(0)
-	for i := range lanes {
-		entries += lanes[i].Entries
+	if err := l.uncut(ctx, q, ends, lanes); err != nil {
+		return false, err
 	}
+	entries := entriesOf(lanes)
 	for i := range lanes {
 		if lanes[i].Entries == 0 {
 			continue

@@ -127,15 +127,15 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 // if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
 	fits, begun := l.vouched(p), p.State == postroom.ActionExecuting
-	whole := true
+	log := logWhole
 	if fits == signedRight && l.needsLog(p) {
-		if whole, err = l.whole(ctx, tx, map[string]*lastEntry{p.ID: &p.Last}); err != nil {
+		if log, err = l.whole(ctx, tx, map[string]*lastEntry{p.ID: &p.Last}); err != nil {
 			return a, false, err
 		}
 	}
 	var waits string
 	switch {
-	case fits == signedWrong, begun && !whole:
+	case fits == signedWrong, begun && log == logBroken:
 		a, err = l.refuse(ctx, tx, p, notPermitted)
 		return a, true, err
 	case fits == signedByAnotherKey:
@@ -144,7 +144,12 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 			return l.refuseUnproven(ctx, tx, p, err)
 		}
 		waits = "it was permitted under another key"
-	case !whole:
+	case begun && log == logAccepted:
+		a, err = l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: logWasCut})
+		return a, true, err
+	case log == logAccepted:
+		waits = logWasCut
+	case log == logBroken:
 		waits = "the log was altered since it was permitted, and does not tell whether it was carried out: look at the message first"
 	case begun:
 		return a, false, nil
@@ -162,6 +167,7 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 // The reasons for which an action is refused when it is to start.
 const (
 	notPermitted = "it is not what was permitted: the action, its decision or its approval was altered in the database"
+	logWasCut    = "the log was cut since, which was accepted, and does not tell whether it was carried out: look at the message first"
 	notProven    = "it was permitted under a key that is not known, and cannot be checked: decide again, or name the key among the old ones"
 )
 

@@ -187,7 +187,10 @@ func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 	if err != nil || p.State != postroom.ActionQueued && p.State != postroom.ActionExecuting {
 		return err
 	}
-	return l.mayStart(time.Now(), &p)
+	if err := l.mayStart(time.Now(), &p); err != nil {
+		return err
+	}
+	return l.heldByLog(ctx, &p)
 }
 
 // Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone. One that

@@ -159,7 +159,7 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 	}
 	if approval.Outcome == safety.OutcomeWaiting {
 		err := b.cfg.Ledger.CheckRequest(ctx, action.ID)
-		if r.altered = errors.Is(err, safety.ErrAltered); err != nil && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState) {
+		if r.altered = errors.Is(err, safety.ErrAltered) || errors.Is(err, safety.ErrLogCut); err != nil && !r.altered && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState) {
 			return r, err
 		}
 	}

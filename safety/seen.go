@@ -1,0 +1,212 @@
+package safety
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/internal/dbvalue"
+	"github.com/postroom-go/postroom/internal/uuid7"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A chain whose end was taken away fits its signatures, and so do the rows that were put back to what they were then. Nothing in the
+// database tells that from a log that has never gone further. So a ledger remembers how far the log went when it was last seen.
+
+// A cutError says that the log is shorter than it was.
+type cutError struct{ postroom.HeldError }
+
+func (e *cutError) Error() string   { return "safety: " + e.Reason }
+func (e *cutError) Unwrap() []error { return []error{ErrLogCut, &e.HeldError} }
+
+func cut(seen AuditHead) error {
+	return &cutError{postroom.HeldError{Reason: fmt.Sprintf(
+		"%v: chain %d had %d entries, and no longer has the last of them; somebody has removed them, or has put the database back to what it was: find out who, and accept the log as it is",
+		ErrLogCut, seen.Lane, seen.Entries)}}
+}
+
+// unseen holds what needs the log while it cannot be told how far it went.
+func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
+
+// follows returns the end that was last seen of a chain, if another end of it comes after that one; if not, the error is [ErrLogCut].
+func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end AuditHead) (seen AuditHead, err error) {
+	seen, known := l.seen.before(end)
+	if known {
+		return seen, nil
+	}
+	if end.Entries <= seen.Entries {
+		return seen, cut(seen)
+	}
+	var page []AuditEntry
+	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, seen.Lane, seen.Entries, 1); err != nil {
+		return seen, fmt.Errorf("safety: read the log: %w", err)
+	}
+	if len(page) == 0 || page[0].Entry != seen.Entries || page[0].MAC != seen.MAC {
+		return seen, cut(seen)
+	}
+	l.seen.follows(end, seen)
+	return seen, nil
+}
+
+// uncut returns [ErrLogCut] if the chains do not come after all ends that were seen.
+func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead, lanes []laneRow) error {
+	now := make(map[int]AuditHead, len(lanes))
+	for i := range lanes {
+		now[lanes[i].Lane] = lanes[i].AuditHead
+	}
+	for _, seen := range ends {
+		end, ok := now[seen.Lane]
+		if !ok {
+			return cut(seen)
+		}
+		if _, err := l.follows(ctx, q, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownTx returns a transaction that tells when it is committed: one that the host has begun does not.
+func ownTx(tx queue.Tx) (*driver.WriteTx, bool) {
+	w, ok := tx.(*driver.WriteTx)
+	return w, ok && !w.Joined()
+}
+
+// remember notes how far a chain goes once the transaction is committed, and, if that is to be kept, has it in the file before the
+// program goes on. Nothing starts in a log that is known to be cut.
+func (l *Ledger) remember(ctx context.Context, tx queue.Tx, from, to AuditHead, starts, kept bool) error {
+	seen, lost, err := from, l.seen.missed(from), error(nil)
+	if lost == nil && kept {
+		if seen, err = l.follows(ctx, tx, from); errors.Is(err, ErrLogCut) {
+			lost, err = err, nil
+		}
+	}
+	if starts {
+		err = cmp.Or(err, lost)
+	}
+	w, ok := ownTx(tx)
+	if err != nil || !ok { // Remember will see it
+		return err
+	}
+	w.OnCommit(func() {
+		if lost != nil {
+			l.seen.lose(lost)
+		} else {
+			l.seen.reach(to, from, seen)
+		}
+		if kept {
+			_ = l.seen.keep() // if that fails, nothing more starts that needs it
+		}
+	})
+	return nil
+}
+
+// kept returns what was seen, which the file has. If it cannot have that, what needs the log does not start.
+func (l *Ledger) kept() (ends []AuditHead, accepted acceptance, err error) {
+	if err = l.seen.keep(); err == nil {
+		ends, accepted, err = l.seen.now()
+	}
+	if err != nil {
+		err = unseen(err)
+	}
+	return ends, accepted, err
+}
+
+// heldByLog returns a [*postroom.HeldError] if the log keeps an action from starting.
+func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
+	db := l.cfg.DB.Reader()
+	if err := l.keys.load(ctx, db); err != nil || !l.needsLog(p) {
+		return err
+	}
+	_, err := l.readUncut(ctx, db)
+	return err
+}
+
+// readUncut reads the ends of the chains, all of which come after what was seen.
+func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (lanes []laneRow, err error) {
+	ends, _, err := l.kept()
+	if err != nil {
+		return nil, err
+	}
+	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
+		return nil, fmt.Errorf("safety: read how far the log goes: %w", err)
+	}
+	return lanes, l.uncut(ctx, q, ends, lanes)
+}
+
+// Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. What the ledger writes in a transaction of
+// its own it remembers without that; what other programs write, and what is written in transactions that the host has begun, it sees
+// only now. So call it when a program begins, every second or so, and when it ends. It costs one small statement, and a write of the
+// file if there is something new.
+//
+// The error is [ErrLogCut] if the log is shorter than it was; then nothing that a person has approved, and nothing that cannot be taken
+// back, is started. See [Ledger.AcceptLog].
+func (l *Ledger) Remember(ctx context.Context) error {
+	db := l.cfg.DB.Reader()
+	if err := l.keys.load(ctx, db); err != nil {
+		return err
+	}
+	lanes, err := l.readUncut(ctx, db)
+	if err == nil || errors.Is(err, ErrLogCut) {
+		l.seen.lose(err)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range lanes {
+		r := &lanes[i]
+		if r.Entries == 0 || l.keys.checkAt(r.Lane, r.Entries, r.Seal, r.sealedParts()) != signedRight {
+			continue
+		}
+		seen, err := l.follows(ctx, db, r.AuditHead)
+		if err != nil {
+			return err
+		}
+		l.seen.reach(r.AuditHead, seen)
+	}
+	_, _, err = l.kept()
+	return err
+}
+
+// AcceptLog accepts the log as it is where it is shorter than it was ([ErrLogCut]): somebody has put the database back to what it was
+// once, and stands by it. by names the person, and must not be blank. The log does not tell what has happened after its end. So what a
+// person had approved before and what cannot be taken back waits for a person again, requests that wait must be asked again
+// ([Ledger.Renew]), and what had begun has failed.
+//
+// It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
+// host has begun.
+func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
+	w, ok := ownTx(tx)
+	if !ok {
+		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
+	}
+	if strings.TrimSpace(by) == "" {
+		return errors.New("safety: accept the log: the name of who does it is blank, and it goes on record")
+	}
+	if err := l.event(ctx, tx, Event{Kind: EventLogAccepted, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}); err != nil {
+		return err
+	}
+	id, err := uuid7.New()
+	if err != nil {
+		return err
+	}
+	var lanes []laneRow
+	if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
+		return fmt.Errorf("safety: accept the log: %w", err)
+	}
+	a := acceptance{id: id, entries: entriesOf(lanes)}
+	w.OnCommit(func() {
+		l.seen.accept(a)
+		for i := range lanes {
+			l.seen.reach(lanes[i].AuditHead)
+		}
+		_ = l.seen.keep() // Remember says why it fails
+	})
+	return nil
+}
