@@ -93,7 +93,7 @@ func (h *host) alteredOf(ctx context.Context, waiting []safety.Waiting) (map[str
 	for _, w := range waiting {
 		err := h.ledger.CheckRequest(ctx, w.Action.ID)
 		switch {
-		case errors.Is(err, safety.ErrAltered):
+		case errors.Is(err, safety.ErrAltered), errors.Is(err, safety.ErrLogCut):
 			altered[w.Action.ID] = true
 		case err != nil && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState):
 			return nil, err
