@@ -202,7 +202,7 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if why != "" {
 		reason += ": " + why
 	}
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason, altered: altered})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason, altered: altered, last: p.Last.rev})
 	if err != nil {
 		return postroom.Action{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -50,6 +51,7 @@ type chainWorld struct {
 }
 
 func (w *chainWorld) step() {
+	w.now = w.now.Add(time.Millisecond) // or a log that is cut and goes on could become what it was
 	w.saved, w.ends = append(w.saved, w.rows()), append(w.ends, w.end())
 	if len(w.ids) == 0 {
 		w.recordOne()
@@ -197,10 +199,10 @@ func (w *chainWorld) rows() savedRows {
 
 // putBack puts rows back as they were at some time: all, or some, and of these all columns or some. It may free the turns.
 func (w *chainWorld) putBack() {
-	time := rapid.IntRange(0, len(w.saved)-1).Draw(w.rt, "time")
-	then := w.saved[time]
+	when := rapid.IntRange(0, len(w.saved)-1).Draw(w.rt, "time")
+	then := w.saved[when]
 	if rapid.Bool().Draw(w.rt, "cut the log") {
-		w.cut(w.ends[time], then)
+		w.cut(w.ends[when], then)
 		return
 	}
 	var keys []string

@@ -188,5 +188,5 @@ func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason s
 	if err := l.endTurn(ctx, tx, turn); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true})
+	return l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true, last: p.Last.rev})
 }
