@@ -3,7 +3,6 @@ package gmail
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/postroom-go/postroom"
@@ -46,14 +45,15 @@ func selectLabels(ctx context.Context, q dbquery.Querier, accountID string) ([]p
 // whether the account had such a label at the last sync. For one of [Store.WantedLabels] it is the name: the action that needs the
 // label makes it.
 func (s *Store) LabelID(ctx context.Context, accountID, name string) (id string, ok bool, err error) {
-	err = dbquery.Get(ctx, s.db.Reader(), &id, sqlLabelID, accountID, nameKey(name), name)
-	if errors.Is(err, sql.ErrNoRows) {
+	var found sql.NullString
+	err = dbquery.Get(ctx, s.db.Reader(), &found, sqlLabelID, accountID, nameKey(name), name)
+	switch {
+	case err != nil:
+		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)
+	case !found.Valid:
 		return s.wantedLabel(ctx, accountID, name)
 	}
-	if err != nil {
-		return "", false, fmt.Errorf("gmail: label %q: %w", name, err)
-	}
-	return id, true, nil
+	return found.String, true, nil
 }
 
 // SaveLabel stores the name and type of a label, as Gmail has them. A new user label is available to a classifier; a system

@@ -79,12 +79,13 @@ func (j *jobs) withLabels(ctx context.Context, w *queue.Attempt, client *Client,
 
 // actionLabel returns the id of the label, or the name if it is none of the account's and not wanted: Gmail refuses that.
 func (j *jobs) actionLabel(ctx context.Context, w *queue.Attempt, client *Client, accountID, name string) (id string, err error) {
-	err = dbquery.Get(ctx, j.Store.db.Reader(), &id, sqlActionLabel, accountID, nameKey(name), name)
+	var found sql.NullString
+	err = dbquery.Get(ctx, j.Store.db.Reader(), &found, sqlActionLabel, accountID, name, nameKey(name))
 	switch {
-	case err == nil:
-		return id, nil
-	case !errors.Is(err, sql.ErrNoRows):
+	case err != nil:
 		return "", fmt.Errorf("gmail: label %q: %w", name, err)
+	case found.Valid:
+		return found.String, nil
 	}
 	wanted, ok, err := j.Store.wantedLabel(ctx, accountID, name)
 	if !ok || err != nil {

@@ -273,19 +273,15 @@ WHERE account_id = $1`
 
 	// A name goes before an id, and among labels of one name the oldest id decides.
 	sqlLabelID = `
-SELECT id
-FROM labels
-WHERE account_id = $1 AND (name_key = $2 OR id = $3)
-ORDER BY CASE WHEN name_key = $2 THEN 0 ELSE 1 END, id
-LIMIT 1`
+SELECT COALESCE(
+  (SELECT id FROM labels WHERE account_id = $1 AND name_key = $2 ORDER BY id LIMIT 1),
+  (SELECT id FROM labels WHERE account_id = $1 AND id = $3))`
 
 	// What an action names is an id, or the name of a label that was wanted when it was decided about.
 	sqlActionLabel = `
-SELECT id
-FROM labels
-WHERE account_id = $1 AND (name_key = $2 OR id = $3)
-ORDER BY CASE WHEN id = $3 THEN 0 ELSE 1 END, id
-LIMIT 1`
+SELECT COALESCE(
+  (SELECT id FROM labels WHERE account_id = $1 AND id = $2),
+  (SELECT id FROM labels WHERE account_id = $1 AND name_key = $3 ORDER BY id LIMIT 1))`
 
 	sqlWantLabel = `
 INSERT INTO wanted_labels (account_id, name_key, name)

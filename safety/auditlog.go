@@ -2,15 +2,11 @@ package safety
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/postroom-go/postroom"
-	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -91,6 +87,9 @@ type laneRow struct {
 	AuditHead
 	Seal string `db:"seal"`
 	Seen int64  `db:"seen"` // the entries of all chains
+
+	Last   lastEntry `db:"last"` // the entry at the end, with its MAC for the digest
+	broken bool      // the end was altered: what is added stays without a seal
 }
 
 // entriesOf returns how many entries the chains have in all.
@@ -103,72 +102,6 @@ func entriesOf(lanes []laneRow) (entries int64) {
 
 func (r *laneRow) sealedParts() []string {
 	return []string{"end of the log", strconv.Itoa(r.Lane), strconv.FormatInt(r.Entries, 10), r.MAC}
-}
-
-// log adds entries to a chain; those of one call have their kind, subject, rev, note, account and digest.
-func (l *Ledger) log(ctx context.Context, tx queue.Tx, entries ...AuditEntry) error {
-	lane, err := l.takeLane(ctx, tx)
-	if err != nil {
-		return fmt.Errorf("safety: add to the log: %w", err)
-	}
-	begin, begins, err := l.beginKey(ctx, tx, &lane)
-	if err != nil {
-		return fmt.Errorf("safety: add to the log: %w", err)
-	}
-	if begins {
-		entries = slices.Insert(entries, 0, begin)
-	}
-	from, kept, starts := lane.AuditHead, false, false
-	for i := range entries {
-		e := &entries[i]
-		kept, starts = kept || e.kept, starts || e.Note == string(postroom.ActionExecuting)
-		lane.Entries, lane.Seen = lane.Entries+1, lane.Seen+1
-		e.Lane, e.Entry, e.Seen, e.At = lane.Lane, lane.Entries, lane.Seen, dbtime.Of(dbtime.Truncate(queue.Now(tx)))
-		e.MAC = l.keys.sign(e.signedParts(lane.MAC))
-		lane.MAC = e.MAC
-		if err := l.addEntry(ctx, tx, e, &lane, i == len(entries)-1); err != nil {
-			return fmt.Errorf("safety: add to the log: %w", err)
-		}
-	}
-	return l.remember(ctx, tx, from, lane.AuditHead, starts, kept)
-}
-
-// errNotLogged is for an entry, or the end of a chain, that the database has not written, and has not failed.
-var errNotLogged = errors.New("the database has left it out; look for triggers on audit_entries and audit_lanes")
-
-// addEntry writes an entry, and the end of the chain after the last.
-func (l *Ledger) addEntry(ctx context.Context, tx queue.Tx, e *AuditEntry, lane *laneRow, last bool) error {
-	entry := []any{e.Lane, e.Entry, e.Seen, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, e.MAC, e.At}
-	end := []any{lane.Entries, lane.MAC, l.keys.sign(lane.sealedParts())}
-	if last && l.onPostgres() {
-		return writeOne(ctx, tx, insertLastEntry, append(entry, end...)...)
-	}
-	if err := writeOne(ctx, tx, insertEntry, entry...); err != nil || !last {
-		return err
-	}
-	return writeOne(ctx, tx, endLane, append(end, lane.Lane)...)
-}
-
-func writeOne(ctx context.Context, tx queue.Tx, statement string, args ...any) error {
-	n, err := dbquery.Exec(ctx, tx, statement, args...)
-	if err == nil && n != 1 {
-		err = errNotLogged
-	}
-	return err
-}
-
-// takeLane locks a chain until the transaction ends: one that no other holds, while there is one.
-func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err error) {
-	if err := l.keys.load(ctx, tx); err != nil {
-		return lane, err
-	}
-	if !l.onPostgres() {
-		return lane, dbquery.Get(ctx, tx, &lane, selectLane)
-	}
-	if err = dbquery.Get(ctx, tx, &lane, selectLane+skipLocked); errors.Is(err, sql.ErrNoRows) {
-		err = dbquery.Get(ctx, tx, &lane, selectLane+waitLocked)
-	}
-	return lane, err
 }
 
 func (l *Ledger) onPostgres() bool { return string(l.cfg.DB.Dialect()) == "postgres" }
@@ -220,6 +153,9 @@ func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) e
 	return l.log(ctx, tx, e)
 }
 
+// maxParts is the room for the parts of an action or a decision.
+const maxParts = 24
+
 // parts are the columns of the row, and what it undoes.
 func (r *actionRow) parts() []string {
 	turn := ""
@@ -231,10 +167,10 @@ func (r *actionRow) parts() []string {
 
 // partsOnce are what the digests of the first version are over.
 func (r *actionRow) partsOnce() []string {
-	parts := []string{
+	parts := append(make([]string, 0, maxParts),
 		r.ID, r.AccountID, r.MessageID, r.DecisionID, string(r.Type), r.Parameters, string(r.State), r.Error, strconv.FormatBool(r.UndoHint.Valid),
 		r.UndoHint.String, r.JobID, r.Content, stamp(r.CreatedAt), stamp(r.UpdatedAt), stamp(r.ExecutedAt), strconv.Itoa(r.Rev),
-	}
+	)
 	return withProvider(parts, r.ProviderID)
 }
 
@@ -251,10 +187,10 @@ func (r *decisionRow) parts() []string {
 	if r.Confidence.Valid {
 		known = strconv.FormatFloat(r.Confidence.Float64, 'g', -1, 64)
 	}
-	parts := []string{
+	parts := append(make([]string, 0, maxParts),
 		r.ID, r.AccountID, r.MessageID, r.Key, string(r.Source), string(r.Action), r.Parameters, known, strconv.FormatBool(r.NeedsApproval), r.Rationale, r.RuleID, r.RuleName,
 		r.RuleVersion, string(r.SafeMode), r.Model, r.Explanations, r.Telemetry, r.Sender, r.Subject, stamp(r.CreatedAt),
-	}
+	)
 	return withProvider(parts, r.ProviderID)
 }
 

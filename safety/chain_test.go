@@ -412,7 +412,7 @@ func (d *desk) resign() {
 				}
 			}
 			if len(entries) > 0 {
-				if _, err := tx.ExecContext(ctx, endLane, lane.Entries, lane.MAC, k.sign(lane.sealedParts()), lane.Lane); err != nil {
+				if _, err := tx.ExecContext(ctx, `UPDATE audit_lanes SET entries = $1, mac = $2, seal = $3 WHERE lane = $4`, lane.Entries, lane.MAC, k.sign(lane.sealedParts()), lane.Lane); err != nil {
 					return err
 				}
 			}

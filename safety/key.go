@@ -135,19 +135,18 @@ func appendQuoted(text []byte, parts []string) []byte {
 
 // appendQuote is strconv.AppendQuote, which looks up for each character whether it can be printed.
 func appendQuote(text []byte, s string) []byte {
-	begin := len(text)
+	begin, plain := len(text), 0
 	text = append(text, '"')
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c > '~':
 			return strconv.AppendQuote(text[:begin], s)
 		case c == '"', c == '\\':
-			text = append(text, '\\', c)
-		default:
-			text = append(text, c)
+			text = append(append(text, s[plain:i]...), '\\')
+			plain = i
 		}
 	}
-	return append(text, '"')
+	return append(append(text, s[plain:]...), '"')
 }
 
 // makeKey makes the key that the database keeps, unless there is one.

@@ -149,8 +149,9 @@ type Ledger struct {
 	gate *Gate
 	keys *keyring
 
-	recent recentLog
-	seen   seenLog
+	recent  recentLog
+	lastEnd lastEnd
+	seen    seenLog
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.

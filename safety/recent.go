@@ -44,6 +44,7 @@ type recentLog struct {
 type recentLane struct {
 	to   int64       // the last entry that was read
 	mac  string      // of that
+	top  int64       // how many entries there were in all then
 	next *AuditEntry // the first that was read, which is checked with the one before it; nil if all were
 	seen int64       // of the first that was checked
 }
@@ -179,10 +180,10 @@ func (r *recentReader) forward(ctx context.Context) error {
 			if e.Entry > r.lane.Entries {
 				break
 			}
-			if e.Entry != r.to+1 || !r.checked(e, r.mac) {
+			if e.Entry != r.to+1 || e.Seen <= r.top || !r.checked(e, r.mac) {
 				return errBroken
 			}
-			r.to, r.mac = e.Entry, e.MAC
+			r.to, r.mac, r.top = e.Entry, e.MAC, e.Seen
 		}
 	}
 	if r.to != r.lane.Entries || r.mac != r.lane.MAC {
@@ -200,9 +201,10 @@ func (r *recentReader) backward(ctx context.Context, entry, back int64) error {
 		}
 		for i := range page {
 			e := &page[i]
-			if e.Entry != entry || r.next == nil && e.MAC != r.mac || r.next != nil && !r.checked(r.next, e.MAC) {
+			if e.Entry != entry || r.next == nil && e.MAC != r.mac || r.next != nil && (r.next.Seen <= e.Seen || !r.checked(r.next, e.MAC)) {
 				return errBroken
 			}
+			r.top = max(r.top, e.Seen)
 			done := r.next != nil && r.next.Seen <= back
 			if r.next != nil {
 				r.seen = r.next.Seen

@@ -78,33 +78,54 @@ func ownTx(tx queue.Tx) (*driver.WriteTx, bool) {
 	return w, ok && !w.Joined()
 }
 
-// remember notes how far a chain goes once the transaction is committed, and, if that is to be kept, has it in the file before the
-// program goes on. Nothing starts in a log that is known to be cut.
-func (l *Ledger) remember(ctx context.Context, tx queue.Tx, from, to AuditHead, starts, kept bool) error {
-	seen, lost, err := from, l.seen.missed(from), error(nil)
-	if lost == nil && kept {
-		if seen, err = l.follows(ctx, tx, from); errors.Is(err, ErrLogCut) {
-			lost, err = err, nil
+// An addition is what entries do to a chain.
+type addition struct {
+	from, to AuditHead
+	seen     AuditHead // from comes after that
+	lost     error     // or the log was cut
+	kept     bool      // it must be in the file before the program goes on
+}
+
+// mayAdd looks at what was seen before entries are added to a chain. Nothing starts in a log that is known to be cut.
+func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entries []AuditEntry) (a addition, err error) {
+	starts := false
+	for i := range entries {
+		a.kept = a.kept || entries[i].kept
+		starts = starts || entries[i].starts()
+	}
+	a.from, a.seen, a.lost = from, from, l.seen.missed(from)
+	if a.lost == nil && a.kept {
+		if a.seen, err = l.follows(ctx, tx, from); errors.Is(err, ErrLogCut) {
+			a.lost, err = err, nil
 		}
 	}
 	if starts {
-		err = cmp.Or(err, lost)
+		err = cmp.Or(err, a.lost)
 	}
+	return a, err
+}
+
+// starts reports whether what the entry is about must not be where the log was cut: an action begins, or a person has said no to it.
+func (e *AuditEntry) starts() bool {
+	return e.Kind == auditAction && (e.Note == string(postroom.ActionExecuting) || e.Note == string(postroom.ActionRejected))
+}
+
+// remember notes how far a chain goes once the transaction is committed.
+func (l *Ledger) remember(tx queue.Tx, a addition) {
 	w, ok := ownTx(tx)
-	if err != nil || !ok { // Remember will see it
-		return err
+	if !ok { // Remember will see it
+		return
 	}
 	w.OnCommit(func() {
-		if lost != nil {
-			l.seen.lose(lost)
+		if a.lost != nil {
+			l.seen.lose(a.lost)
 		} else {
-			l.seen.reach(to, from, seen)
+			l.seen.reach(a.to, a.from, a.seen)
 		}
-		if kept {
+		if a.kept {
 			_ = l.seen.keep() // if that fails, nothing more starts that needs it
 		}
 	})
-	return nil
 }
 
 // kept returns what was seen, which the file has. If it cannot have that, what needs the log does not start.

@@ -2,10 +2,19 @@ package safety
 
 const (
 	selectLane = `
-SELECT lane, entries, mac, seal, (SELECT SUM(entries) FROM audit_lanes) AS seen
-FROM audit_lanes
+SELECT lane, entries, mac, seal, (SELECT SUM(entries) FROM audit_lanes) AS seen, (
+    SELECT CAST(lane AS TEXT) || ' ' || CAST(entry AS TEXT) || ' ' || CAST(seen AS TEXT) || ' ' || CAST(rev AS TEXT) || ' ' || mac
+    FROM audit_entries
+    WHERE audit_entries.lane = audit_lanes.lane
+      AND audit_entries.entry = audit_lanes.entries) AS last
+FROM audit_lanes`
+
+	firstLane = `
 ORDER BY lane
 LIMIT 1`
+
+	thisLane = `
+WHERE lane = $1`
 
 	skipLocked = `
 FOR UPDATE SKIP LOCKED`
@@ -150,25 +159,27 @@ LIMIT $2`
 
 	insertEntry = `
 INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+VALUES `
 
 	// One round trip to PostgreSQL in place of two.
-	insertLastEntry = `
-WITH added AS (
-  INSERT INTO audit_entries (lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	insertLast = `
+WITH added AS (%s
   RETURNING lane)
 UPDATE audit_lanes
-SET entries = $12,
-  mac = $13,
-  seal = $14
-FROM added
-WHERE audit_lanes.lane = added.lane`
+SET entries = $%d,
+  mac = $%d,
+  seal = $%d
+WHERE lane = $%d
+  AND (SELECT COUNT(*) FROM added) = $%d`
 
-	endLane = `
+	// No row: the chain has another end, or there is more in the log.
+	moveLane = `
 UPDATE audit_lanes
 SET entries = $1,
   mac = $2,
   seal = $3
-WHERE lane = $4`
+WHERE lane = $4
+  AND entries = $5
+  AND mac = $6
+  AND (SELECT SUM(entries) FROM audit_lanes) = $7`
 )

@@ -1,6 +1,7 @@
 package safety
 
-// The index of the entries about rules serves statements that name its kinds.
+// The index of the entries about rules serves statements that name its kinds. The parameter for one of them is cast, since SQLite would
+// otherwise plan the statement anew for each value, at ten times the time of its execution: the value alone may tell that an index serves.
 const (
 	aboutRules = `
 WHERE kind IN ('rule', 'rules_version', 'direction', 'llm_rule', 'adoption')`
@@ -10,18 +11,18 @@ SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, 
 FROM audit_entries`
 
 	selectLastRuleEntry = ruleEntryColumns + aboutRules + `
-  AND kind = $1
+  AND kind = CAST($1 AS TEXT)
   AND subject_id = $2
 ORDER BY rev DESC
 LIMIT 1`
 
 	selectRuleEntries = ruleEntryColumns + aboutRules + `
-  AND kind = $1
+  AND kind = CAST($1 AS TEXT)
   AND subject_id = $2
 ORDER BY rev DESC`
 
 	selectLastRuleEntries = ruleEntryColumns + aboutRules + `
-  AND kind = $1
+  AND kind = CAST($1 AS TEXT)
   AND rev = (
     SELECT MAX(last.rev)
     FROM audit_entries last

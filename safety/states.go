@@ -135,7 +135,7 @@ func (l *Ledger) tooLate(ctx context.Context, q dbquery.Querier, actionID, op st
 // state, without an error.
 //
 // While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
-// the job that has started the action before, and nothing is written: try again later.
+// the job that has started the action before: roll the transaction back, and try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)

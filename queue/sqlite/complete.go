@@ -13,9 +13,11 @@ import (
 var completeStatements, completeReturning = completions(""), completions(returningEnded)
 
 func completions(returning string) [maxRows + 1]string {
-	return valueStatements(completeJobs, ofHeldLeases+returning, 1, func(first int) string {
+	texts := valueStatements(completeJobs, ofHeldLeases+returning, 1, func(first int) string {
 		return fmt.Sprintf("($%d, $%d, $%d, $%d)", first, first+1, first+2, first+3)
 	}, 4)
+	texts[1] = completeJob + returning
+	return texts
 }
 
 func completeArgs(outcomes []*driver.Outcome) []any {

@@ -232,7 +232,7 @@ func (db *engine) wakeLimited(ctx context.Context, tx *driver.WriteTx, ended []e
 		}
 	}
 	var limited bool
-	if err := tx.QueryRowContext(ctx, selectTypesLimited).Scan(&limited); err != nil || !limited {
+	if err := scanRow(ctx, tx, selectTypesLimited, nil, &limited); err != nil || !limited {
 		return err
 	}
 	return db.Notify(ctx, tx)
@@ -273,12 +273,10 @@ func count(b bool) int {
 }
 
 // leaseState answers nil when the lease is held, and else what holds instead.
-func leaseState(ctx context.Context, q interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}, lease driver.Lease) (answer, err error) {
+func leaseState(ctx context.Context, q queryer, lease driver.Lease) (answer, err error) {
 	var state driver.State
 	var attempt int
-	err = q.QueryRowContext(ctx, selectLease, lease.JobID).Scan(&state, &attempt)
+	err = scanRow(ctx, q, selectLease, []any{lease.JobID}, &state, &attempt)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return driver.ErrJobNotFound, nil

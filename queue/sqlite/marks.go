@@ -51,7 +51,7 @@ func (m marks) limited(ctx context.Context, tx *driver.WriteTx) (limited bool, e
 			return true, err
 		}
 	}
-	err = tx.QueryRowContext(ctx, selectKeysLimited).Scan(&limited)
+	err = scanRow(ctx, tx, selectKeysLimited, nil, &limited)
 	return limited, err
 }
 

@@ -188,6 +188,19 @@ WHERE jobs.id = o.column1
   AND jobs.attempt = o.column2
   AND jobs.state = 'running'`
 
+	// The same for one job, without the table that SQLite makes of rows first. The parameters are those of a row; $1 would be the first
+	// that the text names.
+	completeJob = `
+UPDATE OR FAIL jobs
+SET state = 'completed',
+  hold = ` + jobsql.None + `,
+  result_json = ?3,
+  updated_at = ?4,
+  finished_at = ?4
+WHERE id = ?1
+  AND attempt = ?2
+  AND state = 'running'`
+
 	// The same for jobs that end alike: at one instant, in the same attempt and without a result.
 	completeAlike = `
 UPDATE OR FAIL jobs
