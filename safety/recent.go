@@ -34,7 +34,13 @@ func (l *Ledger) needsLog(p *permitRow) bool {
 type recentLog struct {
 	mu    sync.Mutex
 	lanes map[int]*recentLane
-	revs  map[string]int // of actions and requests, by their ids: the last revision that the log has
+	rows  map[string]recentRow // actions and requests, by their ids
+}
+
+// A recentRow is what the last entry about a row says. What has an old key can write another digest into an entry that was read.
+type recentRow struct {
+	rev    int
+	digest string
 }
 
 // A recentLane is the end of one chain.
@@ -50,13 +56,13 @@ type recentLane struct {
 func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
 	l.recent.mu.Lock()
 	defer l.recent.mu.Unlock()
-	known := l.recent.lanes != nil && len(l.recent.revs) < mostRemembered
+	known := l.recent.lanes != nil && len(l.recent.rows) < mostRemembered
 	if !known {
-		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
+		l.recent.lanes, l.recent.rows = map[int]*recentLane{}, map[string]recentRow{}
 	}
 	ok, err := l.readRecent(ctx, q, last)
 	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
-		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
+		l.recent.lanes, l.recent.rows = map[int]*recentLane{}, map[string]recentRow{}
 		ok, err = l.readRecent(ctx, q, last)
 	}
 	if !ok {
@@ -94,7 +100,7 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 		}
 	}
 	for id, e := range last {
-		if l.recent.revs[id] != e.rev {
+		if l.recent.rows[id] != (recentRow{e.rev, e.digest}) {
 			return false, nil
 		}
 	}
@@ -200,8 +206,8 @@ func (r *recentReader) checked(e *AuditEntry, before string) bool {
 	if e.Seen > r.entries || r.l.keys.checkEntry(e, before) != signedRight {
 		return false
 	}
-	if e.Kind == auditAction || e.Kind == auditApproval {
-		r.l.recent.revs[e.Subject] = max(r.l.recent.revs[e.Subject], e.Rev)
+	if (e.Kind == auditAction || e.Kind == auditApproval) && e.Rev > r.l.recent.rows[e.Subject].rev {
+		r.l.recent.rows[e.Subject] = recentRow{e.Rev, e.Digest}
 	}
 	return true
 }

@@ -1,0 +1,85 @@
+package safety
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// forge writes an action as who has a key, and no ledger, writes it: with its seal, its decision, and its last entry, which replaces the one
+// that has its place in the log.
+func (d *desk) forge(key *Ledger, id string, lane int, entry int64, alter func(p *permitRow)) {
+	require.NoError(d.t, d.write(func(ctx context.Context, tx queue.Tx) error {
+		p, err := key.permit(ctx, tx, id)
+		require.NoError(d.t, err)
+		alter(p)
+		p.Seal.String = key.seal(p.sealed())
+		e := key.entryOfAction(&p.actionRow)
+		for statement, args := range map[string][]any{
+			`UPDATE actions SET type = $1, undo_hint_json = $2, seal = $3, rev = $4 WHERE id = $5`: {string(p.Type), p.UndoHint, p.Seal, p.Rev, id},
+			`UPDATE decisions SET action_type = $1 WHERE id = $2`:                                  {string(p.Action), p.DecisionID},
+			`DELETE FROM audit_entries WHERE lane = $1 AND entry = $2`:                             {lane, entry},
+		} {
+			_, err := tx.ExecContext(ctx, statement, args...)
+			require.NoError(d.t, err)
+		}
+		_, err = tx.ExecContext(ctx, insertEntry, lane, entry, 1, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, key.keys.sign(nil), p.CreatedAt)
+		return err
+	}))
+}
+
+// TestAnOldKeySignsNothingOutsideTheLog: an entry with a number that no chain has, or will have, is not from before the new key.
+func TestAnOldKeySignsNothingOutsideTheLog(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		old := newDesk(t, db, keyed(1))
+		old.completed()
+		d := newDesk(t, db, keyed(2, 1))
+		for _, at := range []struct {
+			lane  int
+			entry int64
+		}{{1, 0}, {1, -1}, {1, 1 << 40}, {0, 0}, {99, 0}, {99, 1}} {
+			a := d.completed()
+			d.forge(old.ledger, a.ID, at.lane, at.entry, func(p *permitRow) {
+				p.UndoHint.String = `{"inverse_action":"trash"}`
+				p.Rev++
+			})
+			_, err := d.startUndo(a.ID, "job-1")
+			require.ErrorIs(t, err, ErrAltered, at)
+			_, err = d.ledger.History(t.Context(), a.AccountID, a.MessageID)
+			require.ErrorIs(t, err, ErrAltered, at)
+			d.exec(`DELETE FROM audit_entries WHERE lane = $1 AND entry = $2`, at.lane, at.entry)
+		}
+	})
+}
+
+// TestAnOldKeyStartsNothingFromAnEntryThatItHasReplaced, reversible or not, and whether or not the process has read what was there.
+func TestAnOldKeyStartsNothingFromAnEntryThatItHasReplaced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		for _, action := range []postroom.ActionType{postroom.Star, postroom.Delete} {
+			for _, read := range []bool{false, true} {
+				old := newDesk(t, db, keyed(1))
+				sent := old.forwarded()
+				id := old.record(message("a@example.com"), rule(postroom.Archive, "")).ID
+				last := old.entries()
+				d := newDesk(t, db, keyed(2, 1))
+				d.record(message("a@example.com"), rule(postroom.Archive, ""))
+				if read {
+					a, err := d.start(sent, "job-1")
+					require.NoError(t, err)
+					require.Equal(t, postroom.ActionExecuting, a.State)
+				}
+				d.forge(old.ledger, id, 1, last, func(p *permitRow) { p.Type, p.Action = action, action })
+				a, err := d.start(id, "job-1")
+				require.NoError(t, err)
+				require.NotEqual(t, postroom.ActionExecuting, a.State, "%s, %t", action, read)
+				d.exec(`DELETE FROM audit_entries`)
+				d.exec(`UPDATE audit_lanes SET entries = 0, mac = '', seal = ''`)
+			}
+		}
+	})
+}
