@@ -87,10 +87,12 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 	for i := range lanes {
 		entries += lanes[i].Entries
 	}
+	read := 0
 	for i := range lanes {
 		if lanes[i].Entries == 0 {
 			continue
 		}
+		read++
 		r := recentReader{l: l, q: q, lane: &lanes[i], entries: entries}
 		switch err := r.read(ctx, back); {
 		case errors.Is(err, errBroken):
@@ -98,6 +100,9 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 		case err != nil:
 			return false, err
 		}
+	}
+	if read < len(l.recent.lanes) { // one that was read is gone
+		return false, nil
 	}
 	for id, e := range last {
 		if l.recent.rows[id] != (recentRow{e.rev, e.digest}) {

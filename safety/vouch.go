@@ -138,7 +138,7 @@ func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow
 	if err := dbquery.Get(ctx, q, &now, selectLogged, p.ID); err != nil {
 		return false, fmt.Errorf("safety: read action %s: %w", p.ID, err)
 	}
-	if now.Rev == p.Rev && now.State == p.State {
+	if now.Rev == p.Rev {
 		return false, nil
 	}
 	_, err = l.overtaken(ctx, q, &p.actionRow, "go on with")
