@@ -117,3 +117,47 @@ func TestAChainThatWasReadIsNotGone(t *testing.T) {
 		})
 	}
 }
+
+// TestHowFarTheLogIsReadIsSigned: an entry that has been read does not say later that there is less to read.
+func TestHowFarTheLogIsReadIsSigned(t *testing.T) {
+	db := dbtest.Postgres(t)
+	d, other := newDesk(t, db, keyed(1)), newDesk(t, db, keyed(1))
+	id := d.waits()
+	_, err := d.approve(id, "ann")
+	require.NoError(t, err)
+	require.NoError(t, d.setContent(id, oneHash))
+	d.save()
+	var asked string
+	other.inSecondChain(func() {
+		_, err := other.start(id, "job-1")
+		require.NoError(t, err)
+		require.NoError(t, other.complete(id, postroom.UndoHint{Irreversible: true}))
+		asked = other.waits()
+	})
+	d = newDesk(t, db, keyed(1))
+	require.NoError(t, d.check(asked)) // reads the last entry of the first chain, and of the second what came after it was completed
+	d.restore(id)
+	d.exec(hide, id)
+	d.exec(`UPDATE audit_entries SET seen = 1000 WHERE kind = 'action' AND subject_id = $1`, id)
+	a, err := d.start(id, "job-2")
+	require.NoError(t, err)
+	require.Equal(t, postroom.ActionApprovedPending, a.State)
+}
+
+// inSecondChain runs fn while another transaction holds the first chain.
+func (d *desk) inSecondChain(fn func()) {
+	holding, held := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- d.write(func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, `SELECT 1 FROM audit_lanes WHERE lane = 1 FOR UPDATE`)
+			close(holding)
+			<-held
+			return err
+		})
+	}()
+	<-holding
+	fn()
+	close(held)
+	require.NoError(d.t, <-done)
+}

@@ -34,13 +34,7 @@ func (l *Ledger) needsLog(p *permitRow) bool {
 type recentLog struct {
 	mu    sync.Mutex
 	lanes map[int]*recentLane
-	rows  map[string]recentRow // actions and requests, by their ids
-}
-
-// A recentRow is what the last entry about a row says. What has an old key can write another digest into an entry that was read.
-type recentRow struct {
-	rev    int
-	digest string
+	rows  map[string]lastEntry // of actions and requests, by their ids: the last entry that the log has, which may be altered once it was read
 }
 
 // A recentLane is the end of one chain.
@@ -58,11 +52,11 @@ func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*
 	defer l.recent.mu.Unlock()
 	known := l.recent.lanes != nil && len(l.recent.rows) < mostRemembered
 	if !known {
-		l.recent.lanes, l.recent.rows = map[int]*recentLane{}, map[string]recentRow{}
+		l.recent.lanes, l.recent.rows = map[int]*recentLane{}, map[string]lastEntry{}
 	}
 	ok, err := l.readRecent(ctx, q, last)
 	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
-		l.recent.lanes, l.recent.rows = map[int]*recentLane{}, map[string]recentRow{}
+		l.recent.lanes, l.recent.rows = map[int]*recentLane{}, map[string]lastEntry{}
 		ok, err = l.readRecent(ctx, q, last)
 	}
 	if !ok {
@@ -105,7 +99,7 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 		return false, nil
 	}
 	for id, e := range last {
-		if l.recent.rows[id] != (recentRow{e.rev, e.digest}) {
+		if l.recent.rows[id] != *e {
 			return false, nil
 		}
 	}
@@ -165,7 +159,7 @@ func (r *recentReader) forward(ctx context.Context) error {
 			r.to, r.mac = e.Entry, e.MAC
 		}
 	}
-	if r.to != r.lane.Entries || r.mac != r.lane.MAC {
+	if r.mac != r.lane.MAC { // which is over the number as well
 		return errBroken
 	}
 	return nil
@@ -212,7 +206,7 @@ func (r *recentReader) checked(e *AuditEntry, before string) bool {
 		return false
 	}
 	if (e.Kind == auditAction || e.Kind == auditApproval) && e.Rev > r.l.recent.rows[e.Subject].rev {
-		r.l.recent.rows[e.Subject] = recentRow{e.Rev, e.Digest}
+		r.l.recent.rows[e.Subject] = lastEntry{e.Lane, e.Entry, e.Seen, e.Rev, e.Digest}
 	}
 	return true
 }
