@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -17,47 +18,51 @@ func (d *desk) entries() (n int64) {
 	return n
 }
 
-// cut removes the end of the first chain, and writes of the entry that is the last then that it is the end, with a seal as SQL.
-func (d *desk) cut(last int64, seal string) {
-	d.exec(`DELETE FROM audit_entries WHERE lane = 1 AND entry > $1`, last)
-	d.exec(`UPDATE audit_lanes SET entries = $1, seal = `+seal+`, mac = (SELECT mac FROM audit_entries WHERE lane = 1 AND entry = $1) WHERE lane = 1`, last)
+// cuts remove from the first chain all entries after the one with the number $1, as SQL without a key.
+var cuts = map[string][]string{
+	"and nothing else":           {`DELETE FROM audit_entries WHERE lane = 1 AND entry > $1`},
+	"and something comes after":  {`UPDATE audit_entries SET entry = entry + 100, subject_id = 'x' WHERE lane = 1 AND entry > $1`},
+	"and the seal is of the end": {`DELETE FROM audit_entries WHERE lane = 1 AND entry > $1`, end + `seal = seal WHERE lane = 1`},
+	"and the seal is of another": {`DELETE FROM audit_entries WHERE lane = 1 AND entry > $1`, end + `seal = mac WHERE lane = 1`},
+	"and there is no seal":       {`DELETE FROM audit_entries WHERE lane = 1 AND entry > $1`, end + `seal = '' WHERE lane = 1`},
+	"and no key has sealed it":   {`DELETE FROM audit_entries WHERE lane = 1 AND entry > $1`, end + `seal = '0badkey0:00' WHERE lane = 1`},
 }
 
-// forgedEnds are seals of the end of a chain that whoever has no key can write, as SQL: that of another end is one of them.
-var forgedEnds = []string{`seal`, `mac`, `''`, `'0badkey0:00'`}
+const end = `UPDATE audit_lanes SET entries = $1, mac = (SELECT mac FROM audit_entries WHERE lane = 1 AND entry = $1), `
 
 // TestAChainThatIsCutShortHasNoEnd: what has happened does not happen again because the entries about it are gone, whether or not the
-// process has read them.
+// process has read what was before.
 func TestAChainThatIsCutShortHasNoEnd(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, db queue.DB) {
-		d := newDesk(t, db, keyed(1))
-		for _, seal := range forgedEnds {
-			for name, again := range map[string]*desk{"that has read it": d, "that begins": newDesk(t, db, keyed(1))} {
-				id := d.forwarded()
+	for cut, statements := range cuts {
+		for _, read := range []bool{false, true} {
+			dbtest.Each(t, func(t *testing.T, db queue.DB) {
+				d, other := newDesk(t, db, keyed(1)), newDesk(t, db, keyed(1))
+				asked, sent := d.waits(), d.forwarded()
+				if read {
+					require.NoError(t, d.check(asked))
+				} else {
+					d = newDesk(t, db, keyed(1))
+				}
 				last := d.entries()
 				d.save()
-				_, err := d.start(id, "job-1")
+				_, err := other.reject(asked, "ann", "no")
 				require.NoError(t, err)
-				require.NoError(t, d.complete(id, postroom.UndoHint{Irreversible: true}))
-				d.restore(id)
-				d.cut(last, seal)
-				a, err := again.start(id, "job-2")
+				_, err = other.start(sent, "job-1")
 				require.NoError(t, err)
-				require.Equal(t, postroom.ActionApprovedPending, a.State, "a process %s, seal %s: an approval is used once", name, seal)
-
-				id = d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
-				last = d.entries()
-				d.save()
-				_, err = d.reject(id, "ann", "no")
+				require.NoError(t, other.complete(sent, postroom.UndoHint{Irreversible: true}))
+				d.restore(asked, sent)
+				for _, s := range statements {
+					d.exec(s, last)
+				}
+				require.ErrorIs(t, d.check(asked), ErrApprovalVoid, "%s, %t: it was answered", cut, read)
+				_, err = d.approve(asked, "bob")
+				require.ErrorIs(t, err, ErrApprovalVoid, "%s, %t", cut, read)
+				a, err := d.start(sent, "job-2")
 				require.NoError(t, err)
-				d.restore(id)
-				d.cut(last, seal)
-				require.ErrorIs(t, again.check(id), ErrApprovalVoid, "a process %s, seal %s: it was answered", name, seal)
-				_, err = again.approve(id, "bob")
-				require.ErrorIs(t, err, ErrApprovalVoid, "a process %s, seal %s", name, seal)
-			}
+				require.Equal(t, postroom.ActionApprovedPending, a.State, "%s, %t: an approval is used once", cut, read)
+			})
 		}
-	})
+	}
 }
 
 // TestWhatWasRolledBackWasNotRead: an entry that was read in a transaction which came to nothing does not stand for the one that has its
@@ -94,6 +99,33 @@ func TestWhatWasRolledBackWasNotRead(t *testing.T) {
 		a, err = d.start(sent, "job-2")
 		require.NoError(t, err)
 		require.Equal(t, postroom.ActionApprovedPending, a.State, "it was carried out")
+	})
+}
+
+// TestTheEndIsTheEntryThatWasSealed, and no other that was signed with its number: the database may have been put back as it was once, and
+// another entry made there before that.
+func TestTheEndIsTheEntryThatWasSealed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		running, sent := d.record(message("a@example.com"), rule(postroom.Archive, "")).ID, d.forwarded()
+		_, err := d.start(running, "job-1")
+		require.NoError(t, err)
+		last := d.entries()
+		var once AuditEntry
+		require.ErrorIs(t, d.write(func(ctx context.Context, tx queue.Tx) error {
+			require.NoError(t, d.ledger.SetReport(ctx, tx, running, []byte(`{}`)))
+			require.NoError(t, dbquery.Get(ctx, tx, &once, selectEntries, 1, last, 1))
+			return errUndo
+		}), errUndo)
+		d.save()
+		_, err = d.start(sent, "job-1")
+		require.NoError(t, err)
+		d.restore(sent)
+		d.exec(`UPDATE audit_entries SET kind = $1, subject_id = $2, rev = $3, note = $4, digest = $5, mac = $6 WHERE lane = 1 AND entry = $7`,
+			once.Kind, once.Subject, once.Rev, once.Note, once.Digest, once.MAC, once.Entry)
+		a, err := newDesk(t, db, keyed(1)).start(sent, "job-2")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionApprovedPending, a.State)
 	})
 }
 
@@ -140,6 +172,12 @@ func TestHowFarTheLogIsReadIsSigned(t *testing.T) {
 	d.exec(hide, id)
 	d.exec(`UPDATE audit_entries SET seen = 1000 WHERE kind = 'action' AND subject_id = $1`, id)
 	a, err := d.start(id, "job-2")
+	require.NoError(t, err)
+	require.Equal(t, postroom.ActionApprovedPending, a.State)
+
+	id = d.forwarded()
+	d.exec(`UPDATE audit_entries SET seen = -1 WHERE kind = 'action' AND subject_id = $1`, id)
+	a, err = d.start(id, "job-1")
 	require.NoError(t, err)
 	require.Equal(t, postroom.ActionApprovedPending, a.State)
 }

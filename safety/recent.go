@@ -148,11 +148,8 @@ func (r *recentReader) forward(ctx context.Context) error {
 		if len(page) == 0 {
 			return errBroken
 		}
-		for i := range page {
+		for i := 0; i < len(page) && r.to < r.lane.Entries; i++ {
 			e := &page[i]
-			if e.Entry > r.lane.Entries {
-				break
-			}
 			if e.Entry != r.to+1 || !r.checked(e, r.mac) {
 				return errBroken
 			}
