@@ -60,6 +60,64 @@ func TestWhatNobodyCouldCheckIsNotUndone(t *testing.T) {
 			require.NoError(t, d.complete(id, postroom.UndoHint{InverseAction: postroom.Trash}))
 			_, err = d.startUndo(id, "job-2")
 			require.ErrorIs(t, err, ErrAltered, seal)
+
+			id = d.completed().ID
+			d.exec(`UPDATE actions SET undo_hint_json = '{"inverse_action":"trash"}' WHERE id = $1`, id)
+			d.exec(`UPDATE audit_entries SET digest = $1 WHERE subject_id = $2 AND note = 'completed'`, seal, id)
+			_, err = d.startUndo(id, "job-2")
+			require.ErrorIs(t, err, ErrAltered, "what it has done is not what its seal is over")
+			_, err = d.ledger.History(t.Context(), "account-1", d.get(id).MessageID)
+			require.ErrorIs(t, err, ErrAltered)
+		}
+	})
+}
+
+// TestWhatNobodyCanCheckIsNotAskedAgain if the log has more about it than its row: it was carried out under a key that is not known.
+func TestWhatNobodyCanCheckIsNotAskedAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		one, three := newDesk(t, db, keyed(1)), newDesk(t, db, keyed(3, 1))
+		fresh, done := one.record(message("a@example.com"), rule(postroom.Archive, "")).ID, one.record(message("a@example.com"), rule(postroom.Archive, "")).ID
+		hold := func(id string) {
+			_, err := three.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+				return three.ledger.Hold(ctx, tx, id, "odd")
+			})
+			require.NoError(t, err)
+			_, err = three.approve(id, "ann")
+			require.NoError(t, err)
+		}
+		hold(fresh)
+		hold(done)
+		three.save()
+		_, err := three.start(done, "job-1")
+		require.NoError(t, err)
+		require.NoError(t, three.complete(done, postroom.UndoHint{}))
+		three.restore(done)
+
+		d := newDesk(t, db, keyed(2, 1))
+		a, err := d.start(fresh, "job-2")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionApprovedPending, a.State, "a person is asked")
+		a, err = d.start(done, "job-2")
+		require.NoError(t, err)
+		require.Equal(t, postroom.ActionFailed, a.State, "it was carried out")
+	})
+}
+
+// TestAnEndDoesNotVouchForWhatWasAltered, also where the entry about the start is made to look like one that nobody can check.
+func TestAnEndDoesNotVouchForWhatWasAltered(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		for _, set := range []string{`message_id = 'another'`, `type = 'trash'`, `parameters_json = '{"label":"x"}'`} {
+			id := d.record(message("a@example.com"), rule(postroom.Archive, "")).ID
+			_, err := d.start(id, "job-1")
+			require.NoError(t, err)
+			d.exec(`UPDATE actions SET `+set+` WHERE id = $1`, id)
+			d.exec(`UPDATE audit_entries SET digest = '2.0badkey0:00' WHERE subject_id = $1 AND note = 'executing'`, id)
+			require.NoError(t, d.complete(id, postroom.UndoHint{}))
+			_, err = d.ledger.History(t.Context(), "account-1", d.get(id).MessageID)
+			require.ErrorIs(t, err, ErrAltered, set)
+			_, err = d.startUndo(id, "job-2")
+			require.ErrorIs(t, err, ErrAltered, set)
 		}
 	})
 }

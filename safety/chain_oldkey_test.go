@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -81,5 +82,39 @@ func TestAnOldKeyStartsNothingFromAnEntryThatItHasReplaced(t *testing.T) {
 				d.exec(`UPDATE audit_lanes SET entries = 0, mac = '', seal = ''`)
 			}
 		}
+	})
+}
+
+// TestAnOldKeyDoesNotSayWhereItEnded: the key that took its place does.
+func TestAnOldKeyDoesNotSayWhereItEnded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		old := newDesk(t, db, keyed(1))
+		before := old.completed().ID
+		d := newDesk(t, db, keyed(2, 1))
+		d.record(message("a@example.com"), rule(postroom.Archive, ""))
+		later := old.completed().ID
+		k, next := old.ledger.keys, d.ledger.keys.id
+		note := "1:1000:" + k.sign(nil)
+		signs := func(subject string) string { return k.sign([]string{auditKey, subject, note}) }
+		for name, e := range map[string]AuditEntry{
+			"that another took its place":    {Subject: "another0", Digest: signs("another0")},
+			"that it took its own":           {Subject: k.id, Digest: signs(k.id)},
+			"in the name of the next":        {Subject: next, Digest: signs(next)},
+			"with a signature of the next":   {Subject: next, Digest: next + ":00"},
+			"with a signature of nobody":     {Subject: next, Digest: ""},
+			"in the name of an unknown key":  {Subject: "0badkey0", Digest: "0badkey0:00"},
+			"with a signature of an unknown": {Subject: next, Digest: "0badkey0:00"},
+		} {
+			require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
+				_, err := tx.ExecContext(ctx, insertEntry, 50, 1, 0, "", auditKey, e.Subject, 1, note, e.Digest, k.sign(nil), dbtime.Of(d.now))
+				return err
+			}))
+			again := newDesk(t, db, keyed(2, 1))
+			_, err := again.startUndo(later, "job-1")
+			require.ErrorIs(t, err, ErrAltered, name)
+			d.exec(`DELETE FROM audit_entries WHERE lane = 50`)
+		}
+		_, err := newDesk(t, db, keyed(2, 1)).startUndo(before, "job-1")
+		require.NoError(t, err)
 	})
 }
