@@ -121,3 +121,26 @@ func TestAnEndDoesNotVouchForWhatWasAltered(t *testing.T) {
 		}
 	})
 }
+
+// TestAWithdrawnRequestIsNotAnswered in place of the one that was made for it, although its action is as it was then.
+func TestAWithdrawnRequestIsNotAnswered(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		for _, read := range []bool{true, false} {
+			id := d.waits()
+			d.save()
+			require.NoError(t, d.renew(id))
+			require.NoError(t, d.check(id)) // reads what has become of the first
+			d.exec(`DELETE FROM approvals WHERE action_id = $1 AND outcome = 'waiting'`, id)
+			d.restore(id)
+			d.exec(`UPDATE audit_entries SET subject_id = 'x' WHERE note = 'withdrawn' AND subject_id = (SELECT id FROM approvals WHERE action_id = $1)`, id)
+			again := d
+			if !read {
+				again = newDesk(t, db, keyed(1))
+			}
+			require.ErrorIs(t, again.check(id), ErrApprovalVoid, read)
+			_, err := again.approve(id, "ann")
+			require.ErrorIs(t, err, ErrApprovalVoid, read)
+		}
+	})
+}
