@@ -144,3 +144,21 @@ func TestAWithdrawnRequestIsNotAnswered(t *testing.T) {
 		}
 	})
 }
+
+// TestASealThatNobodyCanCheckIsNotReplaced by one of the ledger's, where the log of the first version says nothing about it.
+func TestASealThatNobodyCanCheckIsNotReplaced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		id := d.waits()
+		_, err := d.approve(id, "ann")
+		require.NoError(t, err)
+		d.once(id)
+		d.exec(`UPDATE decisions SET subject = 'Lottery' WHERE id = (SELECT decision_id FROM actions WHERE id = $1)`, id)
+		d.exec(`UPDATE actions SET seal = 'x' WHERE id = $1`, id)
+		require.ErrorIs(t, d.setContent(id, oneHash), ErrAltered)
+		_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+			return d.ledger.Hold(ctx, tx, id, "odd")
+		})
+		require.ErrorIs(t, err, ErrAltered)
+	})
+}
