@@ -118,3 +118,20 @@ func TestAnOldKeyDoesNotSayWhereItEnded(t *testing.T) {
 		require.NoError(t, err)
 	})
 }
+
+// TestEachOfManyKeysEndsWhereItsNextBegan, and not where one began before it.
+func TestEachOfManyKeysEndsWhereItsNextBegan(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		var done []string
+		for _, keys := range [][]byte{{1}, {2, 1}, {3, 2, 1}} {
+			done = append(done, newDesk(t, db, keyed(keys[0], keys[1:]...)).completed().ID)
+		}
+		d := newDesk(t, db, keyed(4, 3, 2, 1))
+		d.completed()
+		require.Empty(t, d.faults(t))
+		for _, id := range done {
+			_, err := d.startUndo(id, "job-1")
+			require.NoError(t, err)
+		}
+	})
+}
