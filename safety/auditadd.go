@@ -82,8 +82,16 @@ func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err e
 	if err == nil && l.onPostgres() && !lane.ends() { // another has added to it since the statement began
 		err = dbquery.Get(ctx, tx, &lane, selectLane+thisLane, lane.Lane)
 	}
-	lane.broken = !lane.ends() || lane.Entries > 0 && l.keys.checkAt(lane.Lane, lane.Entries, lane.Seal, lane.sealedParts()) == signedWrong
+	lane.broken = !lane.ends() || l.sealed(&lane) == signedWrong
 	return lane, err
+}
+
+// sealed returns what the seal of a chain is worth. One that was never used has none.
+func (l *Ledger) sealed(r *laneRow) signed {
+	if r.Entries == 0 && r.MAC == "" && r.Seal == "" {
+		return signedRight
+	}
+	return l.keys.checkAt(r.Lane, r.Entries, r.Seal, r.sealedParts())
 }
 
 // ends reports whether the chain ends where its row says.

@@ -55,6 +55,17 @@ func readPermit(ctx context.Context, tx dbquery.Querier, actionID string) (p per
 	return p, nil
 }
 
+// permitAlone is permit once no other transaction changes the action, its request or what it sends: all are read by more than one
+// statement.
+func (l *Ledger) permitAlone(ctx context.Context, tx queue.Tx, actionID string) (*permitRow, error) {
+	if l.onPostgres() {
+		if _, err := tx.ExecContext(ctx, lockAction, actionID); err != nil {
+			return nil, fmt.Errorf("safety: lock action %s: %w", actionID, err)
+		}
+	}
+	return l.permit(ctx, tx, actionID)
+}
+
 // permit is readPermit where something is signed or checked.
 func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*permitRow, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
@@ -139,9 +150,13 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 		a, err = l.refuse(ctx, tx, p, notPermitted)
 		return a, true, err
 	case fits == signedByAnotherKey:
-		proven, err := l.proven(ctx, tx, p)
+		proven, log, err := l.provenSince(ctx, tx, p, nil)
 		if err != nil || begun || !proven {
 			return l.refuseUnproven(ctx, tx, p, err)
+		}
+		if log == logBroken {
+			a, err = l.refuse(ctx, tx, p, notPermitted)
+			return a, true, err
 		}
 		waits = "it was permitted under another key"
 	case begun && log == logAccepted:

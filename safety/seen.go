@@ -5,13 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
-	"github.com/postroom-go/postroom/internal/dbvalue"
-	"github.com/postroom-go/postroom/internal/uuid7"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/driver"
 )
@@ -26,9 +23,12 @@ func (e *cutError) Error() string   { return "safety: " + e.Reason }
 func (e *cutError) Unwrap() []error { return []error{ErrLogCut, &e.HeldError} }
 
 func cut(seen AuditHead) error {
-	return &cutError{postroom.HeldError{Reason: fmt.Sprintf(
-		"%v: chain %d had %d entries, and no longer has the last of them; somebody has removed them, or has put the database back to what it was: find out who, and accept the log as it is",
-		ErrLogCut, seen.Lane, seen.Entries)}}
+	return cutf("chain %d had %d entries, and no longer has the last of them; somebody has removed them, or has put the database back to what it was",
+		seen.Lane, seen.Entries)
+}
+
+func cutf(format string, args ...any) error {
+	return &cutError{postroom.HeldError{Reason: fmt.Sprintf("%v: %s: find out who, and accept the log as it is", ErrLogCut, fmt.Sprintf(format, args...))}}
 }
 
 // unseen holds what needs the log while it cannot be told how far it went.
@@ -182,7 +182,10 @@ func (l *Ledger) Remember(ctx context.Context) error {
 	}
 	for i := range lanes {
 		r := &lanes[i]
-		if r.Entries == 0 || l.keys.checkAt(r.Lane, r.Entries, r.Seal, r.sealedParts()) != signedRight {
+		switch fits := l.sealed(r); {
+		case fits == signedWrong:
+			return cutf("the end of chain %d was written by somebody else", r.Lane)
+		case fits == signedByAnotherKey || r.Entries == 0:
 			continue
 		}
 		seen, err := l.follows(ctx, db, r.AuditHead)
@@ -193,41 +196,4 @@ func (l *Ledger) Remember(ctx context.Context) error {
 	}
 	_, _, err = l.kept()
 	return err
-}
-
-// AcceptLog accepts the log as it is where it is shorter than it was ([ErrLogCut]): somebody has put the database back to what it was
-// once, and stands by it. by names the person, and must not be blank. The log does not tell what has happened after its end. So what a
-// person had approved before and what cannot be taken back waits for a person again, requests that wait must be asked again
-// ([Ledger.Renew]), and what had begun has failed.
-//
-// It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
-// host has begun.
-func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
-	w, ok := ownTx(tx)
-	if !ok {
-		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
-	}
-	if strings.TrimSpace(by) == "" {
-		return errors.New("safety: accept the log: the name of who does it is blank, and it goes on record")
-	}
-	if err := l.event(ctx, tx, Event{Kind: EventLogAccepted, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}); err != nil {
-		return err
-	}
-	id, err := uuid7.New()
-	if err != nil {
-		return err
-	}
-	var lanes []laneRow
-	if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
-		return fmt.Errorf("safety: accept the log: %w", err)
-	}
-	a := acceptance{id: id, entries: entriesOf(lanes)}
-	w.OnCommit(func() {
-		l.seen.accept(a)
-		for i := range lanes {
-			l.seen.reach(lanes[i].AuditHead)
-		}
-		_ = l.seen.keep() // Remember says why it fails
-	})
-	return nil
 }

@@ -31,12 +31,7 @@ func (d *desk) saveAll() {
 }
 
 func (d *desk) cutBack(ids ...string) {
-	for _, id := range ids {
-		d.putBack(id)
-	}
-	for table := range columns {
-		d.exec(`DROP TABLE old_` + table)
-	}
+	d.restore(ids...)
 	d.exec(`DELETE FROM audit_entries WHERE entry > (SELECT o.entries FROM old_lanes o WHERE o.lane = audit_entries.lane)`)
 	d.exec(`UPDATE audit_lanes SET (entries, mac, seal) = (SELECT o.entries, o.mac, o.seal FROM old_lanes o WHERE o.lane = audit_lanes.lane)`)
 }

@@ -50,8 +50,7 @@ SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, 
 FROM audit_entries
 WHERE kind = 'key'
   AND subject_id = $1
-ORDER BY seen, lane
-LIMIT 1`
+ORDER BY seen, lane`
 
 	selectKeyEntries = `
 SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
@@ -182,4 +181,11 @@ WHERE lane = $4
   AND entries = $5
   AND mac = $6
   AND (SELECT SUM(entries) FROM audit_lanes) = $7`
+
+	endLane = `
+UPDATE audit_lanes
+SET entries = $1,
+  mac = $2,
+  seal = $3
+WHERE lane = $4`
 )

@@ -249,7 +249,7 @@ func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c c
 	if asStarted != nil {
 		return l.finish(ctx, tx, asStarted, c)
 	}
-	p, err := l.permit(ctx, tx, actionID)
+	p, err := l.permitAlone(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}

@@ -135,7 +135,7 @@ func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow
 	if err := dbquery.Get(ctx, q, &now, selectLogged, p.ID); err != nil {
 		return logBroken, fmt.Errorf("safety: read action %s: %w", p.ID, err)
 	}
-	if now.Rev == p.Rev && now.State == p.State {
+	if now.Rev == p.Rev {
 		return logBroken, nil
 	}
 	_, err = l.overtaken(ctx, q, &p.actionRow, "go on with")
@@ -157,6 +157,16 @@ func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (b
 	}
 	e := &entries[0]
 	return l.keys.checkAt(e.Lane, e.Entry, e.Digest, append([]string{auditDecision}, p.decided.parts()...)) == signedRight, nil
+}
+
+// provenSince is proven, with whether the log is whole since the action was last written, if it is proven: a signature that nobody can
+// check may have been put there to hide what has become of the action.
+func (l *Ledger) provenSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (proven bool, log logState, err error) {
+	if proven, err = l.proven(ctx, q, p); err != nil || !proven {
+		return proven, logBroken, err
+	}
+	log, err = l.wholeSince(ctx, q, p, r)
+	return true, log, err
 }
 
 // suspect reports whether an action that has not ended is not what was permitted, or what a person was asked about.
