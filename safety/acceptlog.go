@@ -27,10 +27,10 @@ func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) err
 	if strings.TrimSpace(by) == "" {
 		return errors.New("safety: accept the log: the name of who does it is blank, and it goes on record")
 	}
-	if err := errors.Join(l.keys.load(ctx, tx), l.mendEnds(ctx, tx)); err != nil {
+	if err := l.event(ctx, tx, Event{Kind: EventLogAccepted, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}); err != nil {
 		return err
 	}
-	if err := l.event(ctx, tx, Event{Kind: EventLogAccepted, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}); err != nil {
+	if err := l.mendEnds(ctx, tx); err != nil {
 		return err
 	}
 	id, err := uuid7.New()

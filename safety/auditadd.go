@@ -82,7 +82,8 @@ func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err e
 	if err == nil && l.onPostgres() && !lane.ends() { // another has added to it since the statement began
 		err = dbquery.Get(ctx, tx, &lane, selectLane+thisLane, lane.Lane)
 	}
-	lane.broken = !lane.ends() || l.sealed(&lane) == signedWrong
+	// What has seen more than there is now, has been altered, or the rows of the chains have: what is added would not say where it belongs.
+	lane.broken = !lane.ends() || lane.Last.seen > lane.Seen || l.sealed(&lane) == signedWrong
 	return lane, err
 }
 
@@ -119,12 +120,11 @@ func (l *Ledger) follow(ctx context.Context, tx queue.Tx, lane laneRow, entries 
 // add is follow without a look at what was seen. It returns the new end.
 func (l *Ledger) add(ctx context.Context, tx queue.Tx, lane laneRow, entries []AuditEntry) (_ AuditHead, added bool, err error) {
 	end := lane
-	seen := max(lane.Seen, lane.Last.seen) // or somebody could have the log say that it was shorter
 	at := dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 	for i := range entries {
 		e := &entries[i]
-		end.Entries, end.Seen, seen = end.Entries+1, end.Seen+1, seen+1
-		e.Lane, e.Entry, e.Seen, e.At = end.Lane, end.Entries, seen, at
+		end.Entries, end.Seen = end.Entries+1, end.Seen+1
+		e.Lane, e.Entry, e.Seen, e.At = end.Lane, end.Entries, end.Seen, at
 		e.MAC = l.keys.sign(e.signedParts(end.MAC))
 		end.MAC = e.MAC
 	}
@@ -146,7 +146,6 @@ func (l *Ledger) add(ctx context.Context, tx queue.Tx, lane laneRow, entries []A
 			return end.AuditHead, false, err
 		}
 	}
-	end.Last.seen = seen
 	l.lastEnd.set(end)
 	return end.AuditHead, true, nil
 }

@@ -77,13 +77,12 @@ type verifier struct {
 //
 // It reads one state of the database, and everything in it.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
-	seen, _, err := l.seen.now()
-	if err != nil {
-		return Audit{}, fmt.Errorf("safety: verify the log: %w", err)
-	}
-	v := verifier{l: l, known: slices.Concat(heads, seen), latest: map[[2]string]version{}}
-	err = l.snapshot(ctx, func(tx dbquery.Querier) error {
-		v.tx = tx
+	v := verifier{l: l, known: slices.Clone(heads), latest: map[[2]string]version{}}
+	err := l.snapshot(ctx, func(tx *snapshot) error {
+		if tx.unknown != nil {
+			return tx.unknown
+		}
+		v.tx, v.known = tx, slices.Concat(v.known, tx.ends)
 		if err := l.keys.load(ctx, tx); err != nil {
 			return err
 		}
@@ -98,7 +97,7 @@ func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, err
 // EachAuditEntry calls fn for the entries of the log, chain by chain, and returns the ends of the chains. It reads one state of the
 // database, and ends with the first error of fn.
 func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) (heads []AuditHead, err error) {
-	err = l.snapshot(ctx, func(tx dbquery.Querier) error {
+	err = l.snapshot(ctx, func(tx *snapshot) error {
 		var lanes []laneRow
 		if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
 			return err
@@ -117,15 +116,6 @@ func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) 
 		return nil, fmt.Errorf("safety: read the log: %w", err)
 	}
 	return heads, nil
-}
-
-// snapshot runs fn on one state of the database.
-func (l *Ledger) snapshot(ctx context.Context, fn func(tx dbquery.Querier) error) error {
-	tx, err := l.cfg.DB.Reader().BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(tx), tx.Rollback())
 }
 
 func eachEntry(ctx context.Context, tx dbquery.Querier, lane int, fn func(AuditEntry) error) error {

@@ -2,8 +2,8 @@ package safety
 
 import (
 	"context"
+	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,17 +64,13 @@ func TestWhoWaitsForAChainHasSeenWhatIsInIt(t *testing.T) {
 		a, err := d.ledger.Record(ctx, tx, message("a@example.com"), model(postroom.Delete, 1))
 		require.NoError(t, err)
 		id = a.ID
-		var pid int
-		require.NoError(t, dbquery.Get(ctx, tx, &pid, `SELECT pg_backend_pid()`))
 		go func() {
 			waits <- d.write(func(ctx context.Context, tx queue.Tx) error {
 				_, err := d.ledger.Record(ctx, tx, message("b@example.com"), rule(postroom.Archive, ""))
 				return err
 			})
 		}()
-		for n := 0; n == 0; { // until the other waits for this one's chain
-			require.NoError(t, dbquery.Get(ctx, db.Reader(), &n, `SELECT COUNT(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid))
-		}
+		requireBlocked(t, db, tx) // for this one's chain
 		return nil
 	}))
 	require.NoError(t, <-waits)
@@ -87,89 +83,79 @@ func TestWhoWaitsForAChainHasSeenWhatIsInIt(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestARequestThatIsRenewedMeanwhileWasNotAltered, when it is renewed while it is checked.
-func TestARequestThatIsRenewedMeanwhileWasNotAltered(t *testing.T) {
+// TestARequestThatChangesMeanwhileWasNotAltered: not for who looks at it, whatever becomes of it then.
+func TestARequestThatChangesMeanwhileWasNotAltered(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, keyed(1))
-		id := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
-		p, err := readPermit(t.Context(), db.Reader(), id) // as CheckRequest and Approve do
-		require.NoError(t, err)
-		r, err := openRequest(t.Context(), db.Reader(), id)
-		require.NoError(t, err)
+		id := d.waits()
 		require.NoError(t, d.renew(id))
-		err = d.ledger.checkGenuine(t.Context(), db.Reader(), &p, r)
-		require.NotErrorIs(t, err, ErrApprovalVoid, "another has renewed it: try again, or a StateError")
+		changed := make(chan error, 1)
+		go func() {
+			var errs []error
+			for range 30 {
+				errs = append(errs, d.renew(id))
+			}
+			changed <- errors.Join(append(errs, d.setContent(id, oneHash))...)
+		}()
+		for done := false; !done; {
+			select {
+			case err := <-changed:
+				require.NoError(t, err)
+				done = true
+			default:
+			}
+			require.NoError(t, d.check(id))
+			list, err := d.ledger.Approvals(t.Context(), Filter{})
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			require.NoError(t, list[0].Fault)
+		}
 	})
 }
 
-// TestARequestThatIsComposedMeanwhileWasNotAltered, when it is composed between the two statements that read it.
-func TestARequestThatIsComposedMeanwhileWasNotAltered(t *testing.T) {
+// TestWhoAnswersIsAlone: what is read of an action and its request is of one time.
+func TestWhoAnswersIsAlone(t *testing.T) {
+	db := dbtest.Postgres(t)
+	for name, change := range map[string]func(d *desk, id string) error{
+		"renewed":  func(d *desk, id string) error { return d.renew(id) },
+		"composed": func(d *desk, id string) error { return d.setContent(id, oneHash) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, db, keyed(1))
+			id := d.waits()
+			changed := make(chan error, 1)
+			require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
+				p, err := d.ledger.permitAlone(ctx, tx, id)
+				require.NoError(t, err)
+				go func() { changed <- change(d, id) }()
+				requireBlocked(t, db, tx)
+				r, err := openRequest(ctx, tx, id)
+				require.NoError(t, err)
+				return d.ledger.checkRequest(ctx, tx, p, r)
+			}))
+			require.NoError(t, <-changed)
+		})
+	}
+}
+
+// requireBlocked waits until somebody waits for the transaction.
+func requireBlocked(t *testing.T, db queue.DB, tx queue.Tx) {
+	var pid int
+	require.NoError(t, dbquery.Get(t.Context(), tx, &pid, `SELECT pg_backend_pid()`))
+	for n := 0; n == 0; {
+		require.NoError(t, dbquery.Get(t.Context(), db.Reader(), &n, `SELECT COUNT(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))`, pid))
+	}
+}
+
+// TestWhoReadsTheLogMakesNobodyWait: who reads it may wait for a connection that somebody has who would wait.
+func TestWhoReadsTheLogMakesNobodyWait(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db queue.DB) {
 		d := newDesk(t, db, keyed(1))
-		id := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "boss@example.com")).ID
-		p, err := readPermit(t.Context(), db.Reader(), id) // as CheckRequest and Approve do
-		require.NoError(t, err)
-		require.NoError(t, d.setContent(id, oneHash))
-		r, err := openRequest(t.Context(), db.Reader(), id)
-		require.NoError(t, err)
-		err = d.ledger.checkGenuine(t.Context(), db.Reader(), &p, r)
-		require.NotErrorIs(t, err, ErrAltered, "it is shown as ALTERED, and was only composed")
+		d.carriedOut(d.forwarded())
+		d.ledger.recent.mu.Lock()
+		defer d.ledger.recent.mu.Unlock()
+		d.carriedOut(d.forwarded())
 	})
-}
-
-// TestWhoChecksWaitsForNoConnectionWithTheLock: readers and writers share the pool of PostgreSQL.
-func TestWhoChecksWaitsForNoConnectionWithTheLock(t *testing.T) {
-	const connections = 4 // the default
-	db, err := postgres.Open(t.Context(), dbtest.With(t, dbtest.PostgresDSN(t), "pool_max_conns", "4"), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	d := newDesk(t, db, keyed(1))
-	asked := d.record(message("a@example.com"), model(postroom.Delete, 1)).ID
-	var approved []string
-	for range connections {
-		approved = append(approved, d.forwarded())
-	}
-	p, err := readPermit(t.Context(), db.Reader(), asked)
-	require.NoError(t, err)
-	// CheckRequest has read the action and the request, and each of the next writes takes one connection before it reads the log.
-	begun, goOn, started := make(chan struct{}), make(chan struct{}), make(chan error, connections)
-	for _, id := range approved {
-		go func() {
-			started <- d.write(func(ctx context.Context, tx queue.Tx) error {
-				begun <- struct{}{}
-				<-goOn
-				_, err := d.ledger.Start(ctx, tx, id, "job-1")
-				return err
-			})
-		}()
-	}
-	for range connections {
-		<-begun
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	checked := make(chan error, 1)
-	go func() {
-		_, err := d.ledger.whole(ctx, db.Reader(), map[string]*lastEntry{asked: &p.Last})
-		checked <- err
-	}()
-	for d.ledger.recent.mu.TryLock() { // until it has the lock, and waits for a connection
-		d.ledger.recent.mu.Unlock()
-	}
-	close(goOn)
-	hung := false
-	select {
-	case <-checked:
-		checked <- nil
-	case <-time.After(10 * time.Second):
-		hung = true
-		cancel() // or nothing would go on before the test ends
-	}
-	<-checked
-	for range connections {
-		require.NoError(t, <-started)
-	}
-	require.False(t, hung, "who checks waits for a connection, and all writes that have one wait for who checks")
 }
 
 // TestWhatIsListedIsWhatIsChecked: what is shown is read by one statement and checked by another, to which the database may tell another
@@ -185,11 +171,10 @@ func TestWhatIsListedIsWhatIsChecked(t *testing.T) {
 FROM real_actions`)
 	shown := d.waiting(t)[0]
 	require.Equal(t, postroom.Parameters{"to": "boss@example.com"}, shown.Action.Parameters, "what the person reads")
-	checked := d.check(id)
-	err := d.answerShown(shown.Approval, OutcomeApproved)
-	a, startErr := d.start(id, "job-1")
-	require.False(t, checked == nil && err == nil && startErr == nil && a.State == postroom.ActionExecuting,
-		"the person was shown %v, as genuine, and what is executed is %v", shown.Action.Parameters, a.Parameters)
+	require.ErrorIs(t, shown.Fault, ErrAltered)
+	shown, err := d.ledger.Waiting(t.Context(), id)
+	require.NoError(t, err)
+	require.ErrorIs(t, shown.Fault, ErrAltered)
 }
 
 // TestALogWhoseEndWasCutIsNotSealedAnew: whoever cuts it need not have kept the seal of before, since the ledger seals any end.

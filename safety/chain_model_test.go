@@ -238,6 +238,11 @@ func (w *chainWorld) end() (lane laneRow) {
 
 // cut makes the log end where it once did, with all rows that there were.
 func (w *chainWorld) cut(lane laneRow, rows savedRows) {
+	var macs []string
+	require.NoError(w.rt, dbquery.Select(context.Background(), w.db.Reader(), &macs, `SELECT mac FROM audit_entries WHERE entry = $1`, lane.Entries))
+	if len(macs) == 0 || macs[0] != lane.MAC { // it was cut further back before
+		return
+	}
 	w.exec(`DELETE FROM audit_entries WHERE entry > $1`, lane.Entries)
 	w.exec(`UPDATE audit_lanes SET entries = $1, mac = $2, seal = $3`, lane.Entries, lane.MAC, lane.Seal)
 	for key, row := range rows {

@@ -29,7 +29,7 @@ func (d *desk) forge(key *Ledger, id string, lane int, entry int64, alter func(p
 			_, err := tx.ExecContext(ctx, statement, args...)
 			require.NoError(d.t, err)
 		}
-		_, err = tx.ExecContext(ctx, insertEntry, lane, entry, 1, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, key.keys.sign(nil), p.CreatedAt)
+		_, err = tx.ExecContext(ctx, insertEntries[1], lane, entry, 1, e.Account, e.Kind, e.Subject, e.Rev, e.Note, e.Digest, key.keys.sign(nil), p.CreatedAt)
 		return err
 	}))
 }
@@ -106,7 +106,7 @@ func TestAnOldKeyDoesNotSayWhereItEnded(t *testing.T) {
 			"with a signature of an unknown": {Subject: next, Digest: "0badkey0:00"},
 		} {
 			require.NoError(t, d.write(func(ctx context.Context, tx queue.Tx) error {
-				_, err := tx.ExecContext(ctx, insertEntry, 50, 1, 0, "", auditKey, e.Subject, 1, note, e.Digest, k.sign(nil), dbtime.Of(d.now))
+				_, err := tx.ExecContext(ctx, insertEntries[1], 50, 1, 0, "", auditKey, e.Subject, 1, note, e.Digest, k.sign(nil), dbtime.Of(d.now))
 				return err
 			}))
 			again := newDesk(t, db, keyed(2, 1))

@@ -105,7 +105,7 @@ func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 		return nil, err
 	}
 	var list []Waiting
-	err = l.snapshot(ctx, func(tx dbquery.Querier) (err error) {
+	err = l.snapshot(ctx, func(tx *snapshot) (err error) {
 		list, err = l.readWaiting(ctx, tx, query, args)
 		return err
 	})

@@ -102,7 +102,7 @@ const (
 // last, by their ids; and whether they are. If the log is shorter than it was, that is the error. q is a transaction, or it would wait for a
 // connection that somebody has who waits for it.
 func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (logState, error) {
-	ends, accepted, err := l.kept()
+	ends, accepted, err := l.knownBefore(q)
 	if err != nil {
 		return logBroken, err
 	}
@@ -121,6 +121,14 @@ func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*
 		return logAccepted, nil
 	}
 	return logWhole, nil
+}
+
+// knownBefore returns what was seen before the state of the database that is read.
+func (l *Ledger) knownBefore(q dbquery.Querier) ([]AuditHead, acceptance, error) {
+	if s, ok := q.(*snapshot); ok {
+		return s.ends, s.accepted, s.unknown
+	}
+	return l.kept()
 }
 
 func (l *Ledger) wholeNow(ctx context.Context, q dbquery.Querier, ends []AuditHead, last map[string]*lastEntry) (bool, error) {

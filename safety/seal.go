@@ -154,11 +154,10 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 		if err != nil || begun || !proven {
 			return l.refuseUnproven(ctx, tx, p, err)
 		}
-		if log == logBroken {
-			a, err = l.refuse(ctx, tx, p, notPermitted)
-			return a, true, err
-		}
 		waits = "it was permitted under another key"
+		if log == logBroken {
+			waits += ", and the log does not tell whether it was carried out: look at the message first"
+		}
 	case begun && log == logAccepted:
 		a, err = l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: logWasCut})
 		return a, true, err

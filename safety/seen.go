@@ -34,24 +34,23 @@ func cutf(format string, args ...any) error {
 // unseen holds what needs the log while it cannot be told how far it went.
 func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
 
-// follows returns the end that was last seen of a chain, if another end of it comes after that one; if not, the error is [ErrLogCut].
-func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end AuditHead) (seen AuditHead, err error) {
-	seen, known := l.seen.before(end)
-	if known {
-		return seen, nil
+// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read.
+func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen AuditHead) error {
+	if l.seen.knows(end, seen) {
+		return nil
 	}
 	if end.Entries <= seen.Entries {
-		return seen, cut(seen)
+		return cut(seen)
 	}
 	var page []AuditEntry
 	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, seen.Lane, seen.Entries, 1); err != nil {
-		return seen, fmt.Errorf("safety: read the log: %w", err)
+		return fmt.Errorf("safety: read the log: %w", err)
 	}
 	if len(page) == 0 || page[0].Entry != seen.Entries || page[0].MAC != seen.MAC {
-		return seen, cut(seen)
+		return cut(seen)
 	}
 	l.seen.follows(end, seen)
-	return seen, nil
+	return nil
 }
 
 // uncut returns [ErrLogCut] if the chains do not come after all ends that were seen.
@@ -65,7 +64,7 @@ func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead,
 		if !ok {
 			return cut(seen)
 		}
-		if _, err := l.follows(ctx, q, end); err != nil {
+		if err := l.follows(ctx, q, end, seen); err != nil {
 			return err
 		}
 	}
@@ -95,7 +94,8 @@ func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entrie
 	}
 	a.from, a.seen, a.lost = from, from, l.seen.missed(from)
 	if a.lost == nil && a.kept {
-		if a.seen, err = l.follows(ctx, tx, from); errors.Is(err, ErrLogCut) {
+		a.seen = l.seen.end(from.Lane)
+		if err = l.follows(ctx, tx, from, a.seen); errors.Is(err, ErrLogCut) {
 			a.lost, err = err, nil
 		}
 	}
@@ -145,20 +145,19 @@ func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
 	if err := l.keys.load(ctx, db); err != nil || !l.needsLog(p) {
 		return err
 	}
-	_, err := l.readUncut(ctx, db)
+	_, _, err := l.readUncut(ctx, db)
 	return err
 }
 
-// readUncut reads the ends of the chains, all of which come after what was seen.
-func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (lanes []laneRow, err error) {
-	ends, _, err := l.kept()
-	if err != nil {
-		return nil, err
+// readUncut reads the ends of the chains, all of which come after those that were seen before.
+func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []AuditHead, lanes []laneRow, err error) {
+	if ends, _, err = l.kept(); err != nil {
+		return nil, nil, err
 	}
 	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
-		return nil, fmt.Errorf("safety: read how far the log goes: %w", err)
+		return nil, nil, fmt.Errorf("safety: read how far the log goes: %w", err)
 	}
-	return lanes, l.uncut(ctx, q, ends, lanes)
+	return ends, lanes, l.uncut(ctx, q, ends, lanes)
 }
 
 // Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. What the ledger writes in a transaction of
@@ -173,7 +172,7 @@ func (l *Ledger) Remember(ctx context.Context) error {
 	if err := l.keys.load(ctx, db); err != nil {
 		return err
 	}
-	lanes, err := l.readUncut(ctx, db)
+	ends, lanes, err := l.readUncut(ctx, db)
 	if err == nil || errors.Is(err, ErrLogCut) {
 		l.seen.lose(err)
 	}
@@ -188,11 +187,7 @@ func (l *Ledger) Remember(ctx context.Context) error {
 		case fits == signedByAnotherKey || r.Entries == 0:
 			continue
 		}
-		seen, err := l.follows(ctx, db, r.AuditHead)
-		if err != nil {
-			return err
-		}
-		l.seen.reach(r.AuditHead, seen)
+		l.seen.reach(r.AuditHead, ends...)
 	}
 	_, _, err = l.kept()
 	return err

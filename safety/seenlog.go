@@ -140,18 +140,24 @@ func (s *seenState) lines() map[string]string {
 	return lines
 }
 
-// before returns the end of a chain that was seen, and whether it is known that another end is that one or comes after it.
-func (l *seenLog) before(end AuditHead) (seen AuditHead, known bool) {
+// end returns the end of a chain that was seen; none if it has no entries.
+func (l *seenLog) end(lane int) AuditHead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	seen = l.seen.ends[end.Lane]
-	return seen, seen == end || seen.Entries == 0 || l.after[end.Lane] == following{end, seen}
+	return l.seen.ends[lane]
+}
+
+// knows reports whether it is known that an end is one that was seen, or comes after it.
+func (l *seenLog) knows(end, seen AuditHead) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return seen == end || seen.Entries == 0 || l.after[end.Lane] == following{end, seen}
 }
 
 // missed returns [ErrLogCut] if it can be told without a statement that the log was cut, when this is the end of a chain to which no
 // other transaction can add.
 func (l *seenLog) missed(end AuditHead) error {
-	if seen, known := l.before(end); !known && end.Entries <= seen.Entries {
+	if seen := l.end(end.Lane); !l.knows(end, seen) && end.Entries <= seen.Entries {
 		return cut(seen)
 	}
 	l.mu.Lock()

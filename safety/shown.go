@@ -49,7 +49,7 @@ func (s *waitingRow) is(p *permitRow, r *openRow) bool {
 // shown may have been read from another state of the database: [Ledger.Approvals] and [Ledger.Waiting] return what they have checked.
 func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	var fault error
-	err := l.snapshot(ctx, func(tx dbquery.Querier) (err error) {
+	err := l.snapshot(ctx, func(tx *snapshot) (err error) {
 		if err = l.keys.load(ctx, tx); err == nil {
 			fault, err = l.checkShown(ctx, tx, actionID, nil)
 		}
