@@ -149,7 +149,7 @@ func (l *Ledger) storeRequest(ctx context.Context, tx queue.Tx, r *openRow, next
 //
 // Approve returns [ErrNotApprover], [ErrApprovalExpired], [ErrApprovalVoid], [ErrInvalidDecision] when the action cannot be
 // carried out any more (nobody carries out its kind since, or the time of a snooze has passed), or a [*StateError] when the action is no longer
-// waiting, with the answer that somebody else has given; and then writes nothing.
+// waiting, with the answer that somebody else has given, or [ErrLogCut]; and then writes nothing.
 func (l *Ledger) Approve(ctx context.Context, tx queue.Tx, actionID, approver string) (postroom.Action, error) {
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
@@ -187,7 +187,7 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if err := l.mayAnswer(approver); err != nil {
 		return postroom.Action{}, err
 	}
-	p, err := l.permit(ctx, tx, actionID)
+	p, err := l.permitAlone(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -202,7 +202,7 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 	if why != "" {
 		reason += ": " + why
 	}
-	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason, altered: altered})
+	a, err := l.move(ctx, tx, &p.actionRow, change{op: "reject", to: postroom.ActionRejected, error: reason, altered: altered, last: p.Last.rev})
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -217,7 +217,7 @@ func (l *Ledger) Reject(ctx context.Context, tx queue.Tx, actionID, approver, wh
 // same transaction, completed by itself or canceled, so that [Config.Execute] finds its key free when the person approves. An
 // action that was altered in the database is [ErrAltered], and nothing is written: a person would be asked about something else.
 func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string) (postroom.Action, error) {
-	p, err := l.permit(ctx, tx, actionID)
+	p, err := l.permitAlone(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -269,60 +269,44 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 		if err != nil {
 			return nil, err
 		}
-		whole, err := l.wholeSince(ctx, tx, p, r)
-		if err != nil || whole {
+		switch log, err := l.wholeSince(ctx, tx, p, r); {
+		case err != nil || log == logWhole:
 			return old.Reasons, err
+		case log == logAccepted:
+			return []string{logWasCut}, nil
 		}
 	case signedByAnotherKey:
-		if proven, err := l.proven(ctx, tx, p); err != nil || proven {
+		switch proven, log, err := l.provenSince(ctx, tx, p, r); {
+		case err != nil || log != logBroken:
 			return []string{"it was asked for under another key"}, err
+		case !proven:
+			return nil, unprovenError("renew the approval of", p.ID)
 		}
-		return nil, unprovenError("renew the approval of", p.ID)
 	case signedWrong:
 	}
 	return nil, alteredError("renew the approval of", p.ID)
-}
-
-// CheckRequest returns nil if the request for approval of an action that waits is what was asked, and its action and decision are what
-// they were then; otherwise [ErrApprovalVoid], or a [*StateError] if it does not wait. Show nobody a request as genuine that is not:
-// what is shown is in the database, and may have been altered there. [Ledger.Approve] checks the same.
-func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
-	db := l.cfg.DB.Reader()
-	if err := l.keys.load(ctx, db); err != nil {
-		return err
-	}
-	p, err := readPermit(ctx, db, actionID)
-	if err != nil {
-		return err
-	}
-	r, err := openRequest(ctx, db, actionID)
-	switch {
-	case err != nil:
-		return err
-	case r == nil || p.State != postroom.ActionApprovedPending:
-		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
-	}
-	return l.checkGenuine(ctx, db, &p, r)
 }
 
 // checkGenuine returns an error if the request is not the one that was made.
 func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) error {
 	switch l.requestVouched(p, r) {
 	case signedRight:
-		whole, err := l.wholeSince(ctx, q, p, r)
-		if err != nil || whole {
+		switch log, err := l.wholeSince(ctx, q, p, r); {
+		case err != nil || log == logWhole:
 			return err
+		case log == logAccepted:
+			return fmt.Errorf("safety: action %s: %w: %s: ask again, or reject it", p.ID, ErrApprovalVoid, logWasCut)
 		}
-		return fmt.Errorf("safety: action %s: %w: the log was altered since it was made, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid)
+		return fmt.Errorf("safety: action %s: %w: %w: the log is not whole since, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid, ErrAltered)
 	case signedByAnotherKey:
-		proven, err := l.proven(ctx, q, p)
-		switch {
+		switch proven, log, err := l.provenSince(ctx, q, p, r); {
 		case err != nil:
 			return err
-		case proven:
+		case log != logBroken:
 			return fmt.Errorf("safety: action %s: %w: it was made under another key: ask again, or reject it", p.ID, ErrApprovalVoid)
+		case !proven:
+			return fmt.Errorf("safety: action %s: %w: %w", p.ID, ErrApprovalVoid, unprovenError("approve", p.ID))
 		}
-		return fmt.Errorf("safety: action %s: %w: %w", p.ID, ErrApprovalVoid, unprovenError("approve", p.ID))
 	case signedWrong:
 	}
 	return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrApprovalVoid, ErrAltered)
@@ -358,7 +342,7 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r 
 
 // request reads a waiting action and the request for its approval.
 func (l *Ledger) request(ctx context.Context, tx queue.Tx, actionID, op string) (*permitRow, *openRow, error) {
-	p, err := l.permit(ctx, tx, actionID)
+	p, err := l.permitAlone(ctx, tx, actionID)
 	if err != nil {
 		return nil, nil, err
 	}

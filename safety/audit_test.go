@@ -258,6 +258,7 @@ func TestTheLogBeganLater(t *testing.T) {
 		d.exec(`DELETE FROM audit_entries`)
 		d.exec(`UPDATE audit_lanes SET entries = 0, mac = '', seal = ''`)
 		d.exec(`UPDATE actions SET rev = 0`)
+		d.restart()
 		found, err := d.ledger.VerifyAudit(t.Context(), nil)
 		require.NoError(t, err)
 		require.Equal(t, Audit{Before: 2}, found)

@@ -2,6 +2,7 @@ package safety
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,7 +46,7 @@ func (l *Ledger) addToLog(ctx context.Context, tx queue.Tx, entries []AuditEntry
 	if err := l.keys.load(ctx, tx); err != nil {
 		return err
 	}
-	if lane, known := l.lastEnd.get(); known {
+	if lane, known := l.lastEnd.get(); known && l.seen.missed(lane.AuditHead) == nil {
 		if added, err := l.follow(ctx, tx, lane, entries); added || err != nil {
 			return err
 		}
@@ -71,8 +72,53 @@ func (l *Ledger) addToLog(ctx context.Context, tx queue.Tx, entries []AuditEntry
 // errNotLogged is for an entry, or the end of a chain, that the database has not written, and has not failed.
 var errNotLogged = errors.New("the database has left it out; look for triggers on audit_entries and audit_lanes")
 
-// follow adds entries to a chain that ends with lane. It writes nothing and returns false if the chain has another end.
+// takeLane locks a chain until the transaction ends: one that no other holds, while there is one.
+func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err error) {
+	if !l.onPostgres() {
+		err = dbquery.Get(ctx, tx, &lane, selectLane+firstLane)
+	} else if err = dbquery.Get(ctx, tx, &lane, selectLane+firstLane+skipLocked); errors.Is(err, sql.ErrNoRows) {
+		err = dbquery.Get(ctx, tx, &lane, selectLane+firstLane+waitLocked)
+	}
+	if err == nil && l.onPostgres() && !lane.ends() { // another has added to it since the statement began
+		err = dbquery.Get(ctx, tx, &lane, selectLane+thisLane, lane.Lane)
+	}
+	// What has seen more than there is now, has been altered, or the rows of the chains have: what is added would not say where it belongs.
+	lane.broken = !lane.ends() || lane.Last.seen > lane.Seen || l.sealed(&lane) == signedWrong
+	return lane, err
+}
+
+// sealed returns what the seal of a chain is worth. One that was never used has none.
+func (l *Ledger) sealed(r *laneRow) signed {
+	if r.Entries == 0 && r.MAC == "" && r.Seal == "" {
+		return signedRight
+	}
+	return l.keys.checkAt(r.Lane, r.Entries, r.Seal, r.sealedParts())
+}
+
+// ends reports whether the chain ends where its row says.
+func (r *laneRow) ends() bool {
+	if r.Entries == 0 {
+		return r.MAC == "" && r.Seal == ""
+	}
+	return r.Last.entry == r.Entries && r.Last.digest == r.MAC
+}
+
+// follow adds entries to a chain that ends with lane, and remembers that. It writes nothing and returns false if the chain has another end.
 func (l *Ledger) follow(ctx context.Context, tx queue.Tx, lane laneRow, entries []AuditEntry) (added bool, err error) {
+	m, err := l.mayAdd(ctx, tx, lane.AuditHead, entries)
+	if err != nil {
+		return false, err
+	}
+	end, added, err := l.add(ctx, tx, lane, entries)
+	if added {
+		m.to = end
+		l.remember(tx, m)
+	}
+	return added, err
+}
+
+// add is follow without a look at what was seen. It returns the new end.
+func (l *Ledger) add(ctx context.Context, tx queue.Tx, lane laneRow, entries []AuditEntry) (_ AuditHead, added bool, err error) {
 	end := lane
 	at := dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 	for i := range entries {
@@ -82,21 +128,26 @@ func (l *Ledger) follow(ctx context.Context, tx queue.Tx, lane laneRow, entries 
 		e.MAC = l.keys.sign(e.signedParts(end.MAC))
 		end.MAC = e.MAC
 	}
-	set := []any{end.Entries, end.MAC, l.keys.sign(end.sealedParts()), end.Lane}
+	seal := ""
+	if !lane.broken {
+		seal = l.keys.sign(end.sealedParts())
+	}
+	set := []any{end.Entries, end.MAC, seal, end.Lane}
 	if l.onPostgres() {
-		return l.addLocked(ctx, tx, entries, set)
+		added, err = l.addLocked(ctx, tx, entries, set)
+		return end.AuditHead, added, err
 	}
 	moved, err := dbquery.Exec(ctx, tx, moveLane, append(set, lane.Entries, lane.MAC, lane.Seen)...)
 	if err != nil || moved != 1 {
-		return false, err
+		return end.AuditHead, false, err
 	}
 	for some := range slices.Chunk(entries, maxEntries) {
 		if err := addEntries(ctx, tx, some); err != nil {
-			return false, err
+			return end.AuditHead, false, err
 		}
 	}
 	l.lastEnd.set(end)
-	return true, nil
+	return end.AuditHead, true, nil
 }
 
 // addLocked adds entries to a chain that the transaction has locked, whose end is set in the round trip of the last.

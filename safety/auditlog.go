@@ -2,13 +2,11 @@ package safety
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
 	"github.com/postroom-go/postroom/queue"
 )
@@ -48,6 +46,8 @@ type AuditEntry struct {
 	MAC     string `db:"mac"        json:"mac"`            // the signature over the entry and the one before
 
 	At dbtime.Time `db:"created_at" json:"at"`
+
+	kept bool // it must be known to the programs that follow
 }
 
 // signedParts are what the MAC is over.
@@ -87,21 +87,21 @@ type laneRow struct {
 	AuditHead
 	Seal string `db:"seal"`
 	Seen int64  `db:"seen"` // the entries of all chains
+
+	Last   lastEntry `db:"last"` // the entry at the end, with its MAC for the digest
+	broken bool      // the end was altered: what is added stays without a seal
+}
+
+// entriesOf returns how many entries the chains have in all.
+func entriesOf(lanes []laneRow) (entries int64) {
+	for i := range lanes {
+		entries += lanes[i].Entries
+	}
+	return entries
 }
 
 func (r *laneRow) sealedParts() []string {
 	return []string{"end of the log", strconv.Itoa(r.Lane), strconv.FormatInt(r.Entries, 10), r.MAC}
-}
-
-// takeLane locks a chain until the transaction ends: one that no other holds, while there is one.
-func (l *Ledger) takeLane(ctx context.Context, tx queue.Tx) (lane laneRow, err error) {
-	if !l.onPostgres() {
-		return lane, dbquery.Get(ctx, tx, &lane, selectLane)
-	}
-	if err = dbquery.Get(ctx, tx, &lane, selectLane+skipLocked); errors.Is(err, sql.ErrNoRows) {
-		err = dbquery.Get(ctx, tx, &lane, selectLane+waitLocked)
-	}
-	return lane, err
 }
 
 func (l *Ledger) onPostgres() bool { return string(l.cfg.DB.Dialect()) == "postgres" }
@@ -119,6 +119,7 @@ const actionVersion = "2."
 func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
 	e := l.entry(auditAction, r.AccountID, r.ID, r.Rev, string(r.State), r.parts())
 	e.Digest = actionVersion + e.Digest
+	e.kept = l.gate.kinds.Danger(r.Type) == postroom.Dangerous
 	return e
 }
 
@@ -147,7 +148,9 @@ func signatureOf(digest string) string { return strings.TrimPrefix(digest, actio
 
 // logApproval adds the entry about a request, which has the account of its action.
 func (l *Ledger) logApproval(ctx context.Context, tx queue.Tx, r *approvalRow) error {
-	return l.log(ctx, tx, l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts()))
+	e := l.entry(auditApproval, "", r.ID, r.Rev, string(r.Outcome), r.parts())
+	e.kept = r.Outcome != OutcomeWaiting
+	return l.log(ctx, tx, e)
 }
 
 // maxParts is the room for the parts of an action or a decision.

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -67,7 +68,8 @@ type verifier struct {
 
 // VerifyAudit compares all that the ledger holds with its log: rows that were altered, removed, added, or put back as they were
 // once; entries that were altered or removed, from the end as well. What the log cannot show is a database that as a whole was put
-// back as it was once, unless heads has a later end of its chains: those of an [Audit] from before, which were kept elsewhere.
+// back as it was once, unless heads has a later end of its chains (those of an [Audit] from before, which were kept elsewhere), or the
+// ledger remembers one: see [Ledger.Remember].
 // It also finds what was altered and then went on, which makes the log say the same as the row: an action is what its decision says,
 // whose entry is the only one; its states follow each other; and the ledger logs what it finds to be altered when it ends or refuses
 // an action. An entry under a key that is not known is a fault unless all before it are, and one under a key from before if it is later
@@ -76,8 +78,11 @@ type verifier struct {
 // It reads one state of the database, and everything in it.
 func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, error) {
 	v := verifier{l: l, known: slices.Clone(heads), latest: map[[2]string]version{}}
-	err := l.snapshot(ctx, func(tx dbquery.Querier) error {
-		v.tx = tx
+	err := l.snapshot(ctx, func(tx *snapshot) error {
+		if tx.unknown != nil {
+			return tx.unknown
+		}
+		v.tx, v.known = tx, slices.Concat(v.known, tx.ends)
 		if err := l.keys.load(ctx, tx); err != nil {
 			return err
 		}
@@ -92,7 +97,7 @@ func (l *Ledger) VerifyAudit(ctx context.Context, heads []AuditHead) (Audit, err
 // EachAuditEntry calls fn for the entries of the log, chain by chain, and returns the ends of the chains. It reads one state of the
 // database, and ends with the first error of fn.
 func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) (heads []AuditHead, err error) {
-	err = l.snapshot(ctx, func(tx dbquery.Querier) error {
+	err = l.snapshot(ctx, func(tx *snapshot) error {
 		var lanes []laneRow
 		if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {
 			return err
@@ -111,15 +116,6 @@ func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) 
 		return nil, fmt.Errorf("safety: read the log: %w", err)
 	}
 	return heads, nil
-}
-
-// snapshot runs fn on one state of the database.
-func (l *Ledger) snapshot(ctx context.Context, fn func(tx dbquery.Querier) error) error {
-	tx, err := l.cfg.DB.Reader().BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(tx), tx.Rollback())
 }
 
 func eachEntry(ctx context.Context, tx dbquery.Querier, lane int, fn func(AuditEntry) error) error {
@@ -188,7 +184,10 @@ func (v *verifier) lanes(ctx context.Context) error {
 	if v.seen > v.audit.Entries {
 		v.faultf("head", "all", "there were %d entries, and there are %d: the end of a chain was removed", v.seen, v.audit.Entries)
 	}
-	for _, h := range v.known {
+	slices.SortFunc(v.known, func(a, b AuditHead) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Entries, b.Entries))
+	})
+	for _, h := range slices.Compact(v.known) {
 		v.faultf("head", h.String(), "the log does not reach to this end, which it had once")
 	}
 	return nil

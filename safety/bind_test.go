@@ -259,6 +259,7 @@ func TestAMoveDoesNotLaunder(t *testing.T) {
 				d.exec(`DELETE FROM approvals`)
 				d.exec(`DELETE FROM actions`)
 				d.exec(`DELETE FROM decisions`)
+				d.restart()
 			}
 		}
 		id := d.record(message("a@example.com"), rule(postroom.Archive, "")).ID

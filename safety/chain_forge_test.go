@@ -193,26 +193,18 @@ func TestAChainThatIsEmptiedIsMissed(t *testing.T) {
 	d := newDesk(t, dbtest.Postgres(t), keyed(1))
 	id := d.forwarded()
 	d.save()
-	holding, held := make(chan struct{}), make(chan struct{})
-	done := make(chan error, 1)
-	go func() {
-		done <- d.write(func(ctx context.Context, tx queue.Tx) error { // so that the others take another chain
-			_, err := tx.ExecContext(ctx, `SELECT 1 FROM audit_lanes WHERE lane = 1 FOR UPDATE`)
-			close(holding)
-			<-held
-			return err
-		})
-	}()
-	<-holding
-	_, err := d.start(id, "job-1")
-	require.NoError(t, err)
-	require.NoError(t, d.complete(id, postroom.UndoHint{Irreversible: true}))
-	close(held)
-	require.NoError(t, <-done)
+	d.inSecondChain(func() {
+		_, err := d.start(id, "job-1")
+		require.NoError(t, err)
+		require.NoError(t, d.complete(id, postroom.UndoHint{Irreversible: true}))
+	})
 	d.completed()
 	d.restore(id)
 	d.exec(`DELETE FROM audit_entries WHERE lane = 2`)
 	d.exec(`UPDATE audit_lanes SET entries = 0, mac = '', seal = '' WHERE lane = 2`)
+	_, err := d.start(id, "job-2")
+	require.ErrorIs(t, err, ErrLogCut)
+	d.restart()
 	a, err := d.start(id, "job-2")
 	require.NoError(t, err)
 	require.NotEqual(t, postroom.ActionExecuting, a.State)

@@ -3,26 +3,30 @@ package safety
 import (
 	"context"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/internal/dbtest"
 	"github.com/postroom-go/postroom/queue"
 )
 
-// TestNothingGoesOnFromAnOldRow: whatever columns of whatever rows are put back as they were at any time, alone or together, an action
-// is started only if it is queued, goes on only with its job while it executes, is approved only while it waits, and is undone only
+// TestNothingGoesOnFromAnOldRow: whatever columns of whatever rows are put back as they were at any time, alone or together, and whether
+// or not the end of the log goes with them, an action is started only if it is queued, goes on only with its job while it executes, is approved only while it waits, and is undone only
 // once it is completed. What it is, is what the ledger has made of it.
 func TestNothingGoesOnFromAnOldRow(t *testing.T) {
 	db := dbtest.SQLite(t)
 	require.NoError(t, Migrate(t.Context(), db))
 	rapid.Check(t, func(rt *rapid.T) {
-		d := newDesk(t, db, keyed(1))
+		d := newDesk(t, db, func(c *Config) { keyed(1)(c); c.SeenFile = filepath.Join(t.TempDir(), "log.seen") })
 		for _, table := range []string{"approvals", "action_links", "actions", "decisions", "message_turns", "audit_entries"} {
 			d.exec(`DELETE FROM ` + table)
 		}
@@ -43,16 +47,18 @@ type chainWorld struct {
 	job   map[string]string // that executes it
 	undo  map[string]string // the undo that counts, by what it undoes
 	saved []savedRows
+	ends  []laneRow // of the log, at the same times
 }
 
 func (w *chainWorld) step() {
-	w.saved = append(w.saved, w.rows())
+	w.now = w.now.Add(time.Millisecond) // or a log that is cut and goes on could become what it was
+	w.saved, w.ends = append(w.saved, w.rows()), append(w.ends, w.end())
 	if len(w.ids) == 0 {
 		w.recordOne()
 		return
 	}
 	id, job := rapid.SampledFrom(w.ids).Draw(w.rt, "action"), rapid.SampledFrom([]string{"job-1", "job-2"}).Draw(w.rt, "job")
-	switch rapid.SampledFrom([]string{"record", "start", "start", "start", "approve", "approve", "complete", "complete", "reject", "fail", "cancel", "undo", "put back", "put back", "put back"}).Draw(w.rt, "step") {
+	switch rapid.SampledFrom([]string{"record", "start", "start", "start", "approve", "approve", "complete", "complete", "reject", "fail", "cancel", "undo", "put back", "put back", "put back", "restart"}).Draw(w.rt, "step") {
 	case "record":
 		if len(w.ids) < 2 {
 			w.recordOne()
@@ -79,6 +85,10 @@ func (w *chainWorld) step() {
 		}
 	case "undo":
 		w.undoOne(id, job)
+	case "restart":
+		if w.ledger.Remember(context.Background()) == nil {
+			w.restart()
+		}
 	case "put back":
 		w.putBack()
 		w.startOne(id, job)
@@ -189,7 +199,12 @@ func (w *chainWorld) rows() savedRows {
 
 // putBack puts rows back as they were at some time: all, or some, and of these all columns or some. It may free the turns.
 func (w *chainWorld) putBack() {
-	then := rapid.SampledFrom(w.saved).Draw(w.rt, "time")
+	when := rapid.IntRange(0, len(w.saved)-1).Draw(w.rt, "time")
+	then := w.saved[when]
+	if rapid.Bool().Draw(w.rt, "cut the log") {
+		w.cut(w.ends[when], then)
+		return
+	}
 	var keys []string
 	for key := range then {
 		keys = append(keys, strings.Join(key[:], " "))
@@ -204,25 +219,47 @@ func (w *chainWorld) putBack() {
 	for _, key := range keys {
 		table, id, _ := strings.Cut(key, " ")
 		row := then[[2]string{table, id}]
-		var names []string
-		for name := range row {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(row))
 		if rapid.IntRange(0, 2).Draw(w.rt, "some columns") == 0 {
 			names = rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 4, rapid.ID[string]).Draw(w.rt, "columns")
 		}
-		var set []string
-		args := []any{id}
-		for _, name := range names {
-			args = append(args, row[name])
-			set = append(set, fmt.Sprintf("%s = $%d", name, len(args)))
-		}
-		w.try(`UPDATE `+table+` SET `+strings.Join(set, ", ")+` WHERE `+chainTables[table]+` = $1`, args...)
+		w.set([2]string{table, id}, row, names)
 	}
 	if rapid.Bool().Draw(w.rt, "free the turns") {
 		w.try(`UPDATE message_turns SET action_id = NULL`)
 	}
+}
+
+// end is the end of the log.
+func (w *chainWorld) end() (lane laneRow) {
+	require.NoError(w.rt, dbquery.Get(context.Background(), w.db.Reader(), &lane, selectLane))
+	return lane
+}
+
+// cut makes the log end where it once did, with all rows that there were.
+func (w *chainWorld) cut(lane laneRow, rows savedRows) {
+	var macs []string
+	require.NoError(w.rt, dbquery.Select(context.Background(), w.db.Reader(), &macs, `SELECT mac FROM audit_entries WHERE entry = $1`, lane.Entries))
+	if len(macs) == 0 || macs[0] != lane.MAC { // it was cut further back before
+		return
+	}
+	w.exec(`DELETE FROM audit_entries WHERE entry > $1`, lane.Entries)
+	w.exec(`UPDATE audit_lanes SET entries = $1, mac = $2, seal = $3`, lane.Entries, lane.MAC, lane.Seal)
+	for key, row := range rows {
+		w.set(key, row, slices.Sorted(maps.Keys(row)))
+	}
+	w.exec(`UPDATE message_turns SET action_id = NULL`)
+}
+
+// set writes some columns of a row.
+func (w *chainWorld) set(key [2]string, row map[string]any, names []string) {
+	var set []string
+	var args []any
+	for _, name := range names {
+		args = append(args, row[name])
+		set = append(set, fmt.Sprintf("%s = $%d", name, len(args)))
+	}
+	w.try(fmt.Sprintf(`UPDATE %s SET %s WHERE %s = $%d`, key[0], strings.Join(set, ", "), chainTables[key[0]], len(args)+1), append(args, key[1])...)
 }
 
 // try runs a statement that an index may refuse.

@@ -19,18 +19,20 @@ var columns = map[string]string{
 	"action_links": "void_at, created_at",
 }
 
-// save keeps the ledger's rows as they are now; restore puts those of an action back. The log is left alone.
+// save keeps the ledger's rows as they are now; restore puts those of some actions back. The log is left alone.
 func (d *desk) save() {
 	for table := range columns {
 		d.keep(table)
 	}
 }
 
-func (d *desk) restore(id string) {
+func (d *desk) restore(ids ...string) {
 	for table, set := range columns {
 		key := map[string]string{"actions": "id", "approvals": "id", "action_links": "cause_action_id"}[table]
 		of := map[string]string{"actions": "id", "approvals": "action_id", "action_links": "cause_action_id"}[table]
-		d.exec(`UPDATE `+table+` SET (`+set+`) = (SELECT `+set+` FROM old_`+table+` o WHERE o.`+key+` = `+table+`.`+key+`) WHERE `+of+` = $1`, id)
+		for _, id := range ids {
+			d.exec(`UPDATE `+table+` SET (`+set+`) = (SELECT `+set+` FROM old_`+table+` o WHERE o.`+key+` = `+table+`.`+key+`) WHERE `+of+` = $1`, id)
+		}
 		d.exec(`DROP TABLE old_` + table)
 	}
 	d.exec(`UPDATE message_turns SET action_id = NULL`)
@@ -413,6 +415,7 @@ func (d *desk) resign() {
 		}
 		return nil
 	}))
+	d.restart()
 }
 
 func TestALastEntryIsRead(t *testing.T) {

@@ -20,7 +20,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 	if sum, err := hex.DecodeString(sha256); err != nil || len(sum) != 32 {
 		return fmt.Errorf("safety: content of action %s: %q is not a SHA-256 in hexadecimal", actionID, sha256)
 	}
-	p, err := l.permit(ctx, tx, actionID)
+	p, err := l.permitAlone(ctx, tx, actionID)
 	switch {
 	case err != nil:
 		return err
@@ -30,7 +30,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		return fmt.Errorf("safety: action %s: %w: %s", actionID, ErrContentSet, p.Content)
 	}
 	next := p.actionRow
-	next.Content = sha256
+	next.Content, next.Rev = sha256, p.Rev+1
 	if p.State.Final() {
 		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
 		return err

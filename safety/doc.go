@@ -57,7 +57,7 @@
 // it undoes. Nothing follows but from a row that is what its last entry has signed, and whose seal fits:
 //
 //   - Start executes nothing else, and goes on with nothing else. What was altered, forged, copied from another action, or put back as
-//     it was once, has failed, with the reason. So an approval is used once, unless the end of the log is put back with the row; see The log.
+//     it was once, has failed, with the reason. So an approval is used once; see The log for what becomes of it when the log is cut.
 //   - Approve answers no request that has been answered, and that waits again because somebody wrote so.
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the log says so, and signs nothing.
 //   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice,
@@ -118,8 +118,13 @@
 // log. What is found to be altered when an action is refused, rejected, canceled or fails is logged as well, since the entry about that end
 // says the same as the row. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
 // transaction wait. Who has the key can write another log. Who has not can put the database back as it was, or the end of the log with the
-// rows that it is about, and with them an approval that had not been used then: VerifyAudit finds that by what has happened since, or by
-// an [AuditHead] that is kept elsewhere.
+// rows that it is about, and with them an approval that had not been used then. Nothing in the database tells that from a log that has never
+// gone further. So a ledger remembers how far each chain went when it was last seen, and how often each rule was put on record, in memory and
+// in [Config].SeenFile: what its own transactions have added from their commit on, and the rest at each [Ledger.Remember]. A log that does not
+// come after all that was seen is cut ([ErrLogCut]): nothing starts that a person has approved or that cannot be taken back, and nobody is
+// asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells. The answers of people, the changes
+// of rules, and what becomes of actions that cannot be taken back are in the file before anything follows from them. VerifyAudit compares the
+// log with what was seen, and with an [AuditHead] that is kept elsewhere.
 //
 // # When something fails
 //

@@ -32,6 +32,9 @@ var (
 	// ErrAltered reports that the action, its decision, its request for approval or its undo was altered in the database since the
 	// ledger has written it; [Ledger.VerifyAudit] says more. Nothing is to be done with it but to reject it.
 	ErrAltered = errors.New("the action was altered in the database")
+	// ErrLogCut reports that the log is shorter than it was: entries at its end were removed, or the database was put back to what it was
+	// once; see [Ledger.AcceptLog]. Where it keeps something from starting, errors.As finds a [*postroom.HeldError] as well.
+	ErrLogCut = errors.New("the end of the log is gone")
 	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
 )

@@ -24,7 +24,8 @@ const (
 	EventResumed       EventKind = "resumed"
 	EventBreakerOpened EventKind = "breaker_opened"
 	EventBreakerClosed EventKind = "breaker_closed"
-	EventSettings      EventKind = "settings" // Why has them, as JSON
+	EventSettings      EventKind = "settings"     // Why has them, as JSON
+	EventLogAccepted   EventKind = "log_accepted" // see [Ledger.AcceptLog]
 )
 
 // An Event is a change of what may be done: who has made it, when and why.

@@ -52,11 +52,23 @@ func (k *keyring) set(key []byte) {
 	k.id = k.mac([]string{"the name of the key"})[:8]
 }
 
-// load reads the key of the database, unless one is there, and where it began to sign.
-func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
+func (k *keyring) loaded() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.key != nil {
+	return k.key != nil
+}
+
+func (k *keyring) setOnce(key []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.key == nil {
+		k.set(key)
+	}
+}
+
+// load reads the key of the database, unless one is there, and where it began to sign.
+func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
+	if k.loaded() { // who holds a lock and waits for the database may wait for who waits for the lock
 		return k.loadEnds(ctx, q)
 	}
 	var secret string
@@ -67,7 +79,7 @@ func (k *keyring) load(ctx context.Context, q dbquery.Querier) error {
 			err = errors.New("it is too short")
 		}
 		if err == nil {
-			k.set(key)
+			k.setOnce(key)
 			return k.loadEnds(ctx, q)
 		}
 	}

@@ -2,8 +2,6 @@ package safety
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -105,15 +103,18 @@ func (k *keyring) ended(ctx context.Context, q dbquery.Querier, old *keyring, be
 // begin returns where the key began to sign. It is nil if the key has signed nothing, and empty if it has and does not say where it
 // began: it is the first, or the entry was removed.
 func (k *keyring) begin(ctx context.Context, q dbquery.Querier) (ends, error) {
-	var entry AuditEntry
-	err := dbquery.Get(ctx, q, &entry, selectKeyEntry, k.id)
-	switch {
-	case err == nil && k.check(entry.Digest, []string{auditKey, k.id, entry.Note}) == signedRight && keyOf(entry.Digest) == k.id:
-		return parseEnds(entry.Note)
-	case err == nil:
-		return ends{}, nil
-	case !errors.Is(err, sql.ErrNoRows):
+	var entries []AuditEntry
+	if err := dbquery.Select(ctx, q, &entries, selectKeyEntry, k.id); err != nil {
 		return nil, err
+	}
+	for i := range entries {
+		e := &entries[i]
+		if k.check(e.Digest, []string{auditKey, k.id, e.Note}) == signedRight && keyOf(e.Digest) == k.id {
+			return parseEnds(e.Note)
+		}
+	}
+	if len(entries) > 0 {
+		return ends{}, nil
 	}
 	var lanes []laneRow
 	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {

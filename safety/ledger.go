@@ -63,6 +63,13 @@ type Config struct {
 	// [Ledger.Stop], which stops all processes. It is looked at each time before something starts. Default empty: there is none.
 	StopFile string
 
+	// SeenFile is the path of a file in which the ledger keeps how far it has seen the log, so that a later process misses what is gone
+	// from its end: with the end of the log, what was approved and carried out can be made to look as if it still were to be. Programs on
+	// one machine share it. It grows to some megabytes at the most. It belongs where nobody can write who can write to the database, and
+	// stays when the database goes: one that is put back is shorter; see [Ledger.AcceptLog] and [Ledger.Remember]. Default empty: the
+	// ledger remembers until it ends.
+	SeenFile string
+
 	// DryRun records everything that is decided and carries out nothing. An action that would be queued, or would wait for a
 	// person, is recorded as canceled, and stays so; what was queued before waits until the dry run is over. Default false.
 	DryRun bool
@@ -144,6 +151,7 @@ type Ledger struct {
 
 	recent  recentLog
 	lastEnd lastEnd
+	seen    seenLog
 }
 
 // NewLedger makes a ledger; a bad configuration is an error that names the field. [Migrate] must have run.
@@ -153,7 +161,11 @@ func NewLedger(cfg Config) (*Ledger, error) {
 	if err := errors.Join(err, policyErr); err != nil {
 		return nil, err
 	}
-	return &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key, cfg.OldKeys...)}, nil
+	l := &Ledger{cfg: cfg, gate: gate, keys: newKeyring(cfg.Key, cfg.OldKeys...), seen: seenLog{path: cfg.SeenFile}}
+	if _, _, err := l.seen.now(); err != nil {
+		return nil, fmt.Errorf("safety: Config.SeenFile: %w", err)
+	}
+	return l, nil
 }
 
 //go:embed migrations

@@ -32,12 +32,24 @@ func (r *entryRow) value() (e Entry, err error) {
 
 // Actions lists actions and their decisions, newest first.
 func (l *Ledger) Actions(ctx context.Context, f Filter) ([]Entry, error) {
-	return list[entryRow, Entry](ctx, l, f, listActions)
+	return l.entries(ctx, f, listActions)
+}
+
+func (l *Ledger) entries(ctx context.Context, f Filter, listing string) ([]Entry, error) {
+	query, args, err := l.listing(f, listing)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := all[entryRow, Entry](ctx, l.cfg.DB.Reader(), query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("safety: list: %w", err)
+	}
+	return entries, nil
 }
 
 // Decisions lists the decisions whose actions match the filter, newest first, undos excluded.
 func (l *Ledger) Decisions(ctx context.Context, f Filter) ([]DecisionRecord, error) {
-	entries, err := list[entryRow, Entry](ctx, l, f, listDecisions)
+	entries, err := l.entries(ctx, f, listDecisions)
 	records := make([]DecisionRecord, len(entries))
 	for i, e := range entries {
 		records[i] = e.Decision
@@ -64,6 +76,9 @@ func (l *Ledger) DecidingRules(ctx context.Context) ([]DecidingRule, error) {
 type Waiting struct {
 	Entry
 	Approval Approval
+
+	// Fault is nil if this is what was asked; otherwise it is what [Ledger.CheckRequest] returns. Show it to nobody as genuine then.
+	Fault error
 }
 
 type waitingRow struct {
@@ -85,23 +100,51 @@ func (l *Ledger) Approvals(ctx context.Context, f Filter) ([]Waiting, error) {
 	if len(f.States) > 0 {
 		return nil, errors.New("safety: Filter.States must be empty: all approvals wait in state approved_pending")
 	}
-	return list[waitingRow, Waiting](ctx, l, f, listApprovals)
-}
-
-func list[R, T any, P row[R, T]](ctx context.Context, l *Ledger, f Filter, listing string) ([]T, error) {
-	f, err := f.withDefaults(l.cfg.Kinds)
+	query, args, err := l.listing(f, listApprovals)
 	if err != nil {
 		return nil, err
 	}
-	query, args, err := f.build(listing)
+	var list []Waiting
+	err = l.snapshot(ctx, func(tx *snapshot) (err error) {
+		list, err = l.readWaiting(ctx, tx, query, args)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("safety: list: %w", err)
 	}
-	values, err := all[R, T, P](ctx, l.cfg.DB.Reader(), query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("safety: list: %w", err)
+	return list, nil
+}
+
+func (l *Ledger) readWaiting(ctx context.Context, tx dbquery.Querier, query string, args []any) ([]Waiting, error) {
+	if err := l.keys.load(ctx, tx); err != nil {
+		return nil, err
 	}
-	return values, nil
+	var rows []waitingRow
+	if err := dbquery.Select(ctx, tx, &rows, query, args...); err != nil {
+		return nil, err
+	}
+	list := make([]Waiting, len(rows))
+	for i := range rows {
+		var err error
+		if list[i], err = rows[i].value(); err != nil {
+			return nil, err
+		}
+		if list[i].Fault, err = l.checkShown(ctx, tx, list[i].Action.ID, &rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// listing builds the statement of a list.
+func (l *Ledger) listing(f Filter, listing string) (query string, args []any, err error) {
+	if f, err = f.withDefaults(l.cfg.Kinds); err != nil {
+		return "", nil, err
+	}
+	if query, args, err = f.build(listing); err != nil {
+		err = fmt.Errorf("safety: list: %w", err)
+	}
+	return query, args, err
 }
 
 // Decision returns one decision, or [postroom.ErrNotFound].

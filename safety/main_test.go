@@ -67,11 +67,24 @@ func newDesk(t *testing.T, db queue.DB, change func(*Config)) *desk {
 	return d
 }
 
+// restart is a new process that remembers nothing.
+func (d *desk) restart() {
+	var err error
+	d.ledger, err = NewLedger(d.ledger.cfg)
+	require.NoError(d.t, err)
+}
+
 // write runs fn in a transaction of its own whose clock is the desk's.
 func (d *desk) write(fn func(ctx context.Context, tx queue.Tx) error) error {
-	return d.db.Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
-		return fn(ctx, driver.NewWriteTx(tx, d.db.Dialect(), d.now))
+	var w *driver.WriteTx
+	err := d.db.Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
+		w = driver.NewWriteTx(tx, d.db.Dialect(), d.now)
+		return fn(ctx, w)
 	})
+	if err == nil {
+		w.Committed()
+	}
+	return err
 }
 
 func (d *desk) record(msg *postroom.Message, dec postroom.Decision) postroom.Action {

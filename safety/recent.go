@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 
 	"github.com/postroom-go/postroom"
@@ -20,55 +21,139 @@ var errBroken = errors.New("the log is not whole")
 const (
 	firstPage  = 20 // usually enough
 	recentPage = 1000
-	// mostRemembered bounds the rows of which a process remembers the last entry.
-	mostRemembered = 200_000
+	// mostRemembered bounds the rows of which a process remembers the last entry: some 20 MB.
+	mostRemembered = 500_000
 )
 
-// needsLog reports whether an action is started, or gone on with, only if the log is whole.
+// needsLog reports whether an action is started only if the log is whole. What has begun goes on only if it is.
 func (l *Ledger) needsLog(p *permitRow) bool {
+	if p.State == postroom.ActionExecuting {
+		return true
+	}
 	kind, ok := l.cfg.Kinds.Kind(p.Type)
 	return p.ApprovalID != "" || !ok || kind.Danger == postroom.Dangerous || keyOf(signatureOf(p.Last.digest)) != l.keys.id
 }
 
-// A recentLog is the end of the log as far as this process has read and checked it.
+// A recentLog is what this process has read of the end of the log. Who finds it in use reads for itself: who uses it may wait for the
+// database, and that for the transaction of who would wait.
 type recentLog struct {
-	mu    sync.Mutex
+	mu   sync.Mutex
+	read *readLog
+}
+
+// A readLog is the end of the log as far as it was read and checked.
+type readLog struct {
 	lanes map[int]*recentLane
-	revs  map[string]int // of actions and requests, by their ids: the last revision that the log has
+	rows  map[uint64]rowEnd // of actions and requests, by their ids: what the log had last, which may have been altered since
+	seed  maphash.Seed
+}
+
+// A rowEnd is the last entry about a row.
+type rowEnd struct {
+	rev int
+	sum uint64
+}
+
+func newReadLog() *readLog {
+	return &readLog{lanes: map[int]*recentLane{}, rows: map[uint64]rowEnd{}, seed: maphash.MakeSeed()}
+}
+
+// note keeps an entry if it is the last about its row.
+func (l *readLog) note(e *AuditEntry) {
+	if e.Kind != auditAction && e.Kind != auditApproval {
+		return
+	}
+	if key := maphash.String(l.seed, e.Subject); e.Rev > l.rows[key].rev {
+		l.rows[key] = l.end(&lastEntry{e.Lane, e.Entry, e.Seen, e.Rev, e.Digest})
+	}
+}
+
+func (l *readLog) end(e *lastEntry) rowEnd { return rowEnd{e.rev, maphash.Comparable(l.seed, *e)} }
+
+// has reports whether these were the last entries about rows, by the ids of the rows.
+func (l *readLog) has(last map[string]*lastEntry) bool {
+	for id, e := range last {
+		if l.rows[maphash.String(l.seed, id)] != l.end(e) {
+			return false
+		}
+	}
+	return true
 }
 
 // A recentLane is the end of one chain.
 type recentLane struct {
 	to   int64       // the last entry that was read
 	mac  string      // of that
+	top  int64       // how many entries there were in all then
 	next *AuditEntry // the first that was read, which is checked with the one before it; nil if all were
 	seen int64       // of the first that was checked
 }
 
-// whole reports whether nothing was altered in the log, or removed from it, since the entries about some rows that are said to be the
-// last, by their ids; and whether they are.
-func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
-	l.recent.mu.Lock()
-	defer l.recent.mu.Unlock()
-	known := l.recent.lanes != nil && len(l.recent.revs) < mostRemembered
-	if !known {
-		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
-	}
-	ok, err := l.readRecent(ctx, q, last)
-	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
-		l.recent.lanes, l.recent.revs = map[int]*recentLane{}, map[string]int{}
-		ok, err = l.readRecent(ctx, q, last)
-	}
-	if !ok {
-		l.recent.lanes = nil
-	}
+// A logState is what the log is worth for some rows.
+type logState int
+
+const (
+	logBroken   logState = iota // what was done since the last entries about them cannot be told
+	logWhole                    // these are the last
+	logAccepted                 // these are the last, and all are from before the log was cut, which a person has accepted
+)
+
+// whole returns whether nothing was altered in the log, or removed from it, since the entries about some rows that are said to be the
+// last, by their ids; and whether they are. If the log is shorter than it was, that is the error. q is a transaction, or it would wait for a
+// connection that somebody has who waits for it.
+func (l *Ledger) whole(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (logState, error) {
+	ends, accepted, err := l.knownBefore(q)
 	if err != nil {
-		return false, fmt.Errorf("safety: read the log: %w", err)
+		return logBroken, err
 	}
-	return ok, nil
+	ok, err := l.wholeNow(ctx, q, ends, last)
+	switch {
+	case err != nil && !errors.Is(err, ErrLogCut):
+		return logBroken, fmt.Errorf("safety: read the log: %w", err)
+	case err != nil || !ok:
+		return logBroken, err
+	}
+	latest := int64(0)
+	for _, e := range last {
+		latest = max(latest, e.seen)
+	}
+	if latest <= accepted.entries {
+		return logAccepted, nil
+	}
+	return logWhole, nil
 }
 
-func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[string]*lastEntry) (bool, error) {
+// knownBefore returns what was seen before the state of the database that is read.
+func (l *Ledger) knownBefore(q dbquery.Querier) ([]AuditHead, acceptance, error) {
+	if s, ok := q.(*snapshot); ok {
+		return s.ends, s.accepted, s.unknown
+	}
+	return l.kept()
+}
+
+func (l *Ledger) wholeNow(ctx context.Context, q dbquery.Querier, ends []AuditHead, last map[string]*lastEntry) (bool, error) {
+	if !l.recent.mu.TryLock() {
+		return l.readRecent(ctx, q, newReadLog(), ends, last)
+	}
+	defer l.recent.mu.Unlock()
+	read := l.recent.read
+	l.recent.read = nil
+	known := read != nil && len(read.rows) < mostRemembered
+	if !known {
+		read = newReadLog()
+	}
+	ok, err := l.readRecent(ctx, q, read, ends, last)
+	if !ok && err == nil && known { // what was read may have been rolled back, or belong to another transaction
+		read = newReadLog()
+		ok, err = l.readRecent(ctx, q, read, ends, last)
+	}
+	if ok {
+		l.recent.read = read
+	}
+	return ok, err
+}
+
+func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, log *readLog, ends []AuditHead, last map[string]*lastEntry) (bool, error) {
 	back := int64(1) << 62
 	for _, e := range last {
 		back = min(back, e.seen)
@@ -77,15 +162,16 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
 		return false, err
 	}
-	entries := int64(0)
-	for i := range lanes {
-		entries += lanes[i].Entries
+	if err := l.uncut(ctx, q, ends, lanes); err != nil {
+		return false, err
 	}
+	entries, read := entriesOf(lanes), 0
 	for i := range lanes {
 		if lanes[i].Entries == 0 {
 			continue
 		}
-		r := recentReader{l: l, q: q, lane: &lanes[i], entries: entries}
+		read++
+		r := recentReader{l: l, q: q, log: log, lane: &lanes[i], entries: entries}
 		switch err := r.read(ctx, back); {
 		case errors.Is(err, errBroken):
 			return false, nil
@@ -93,18 +179,17 @@ func (l *Ledger) readRecent(ctx context.Context, q dbquery.Querier, last map[str
 			return false, err
 		}
 	}
-	for id, e := range last {
-		if l.recent.revs[id] != e.rev {
-			return false, nil
-		}
+	if read < len(log.lanes) { // one that was read is gone
+		return false, nil
 	}
-	return true, nil
+	return log.has(last), nil
 }
 
 // A recentReader reads the end of a chain.
 type recentReader struct {
 	l       *Ledger
 	q       dbquery.Querier
+	log     *readLog
 	lane    *laneRow
 	entries int64 // of all chains
 	*recentLane
@@ -116,10 +201,10 @@ func (r *recentReader) read(ctx context.Context, back int64) error {
 	if r.l.keys.checkAt(r.lane.Lane, r.lane.Entries, r.lane.Seal, r.lane.sealedParts()) != signedRight {
 		return errBroken
 	}
-	r.recentLane = r.l.recent.lanes[r.lane.Lane]
+	r.recentLane = r.log.lanes[r.lane.Lane]
 	if r.recentLane == nil {
 		r.recentLane = &recentLane{to: r.lane.Entries, mac: r.lane.MAC, seen: int64(1) << 62}
-		r.l.recent.lanes[r.lane.Lane] = r.recentLane
+		r.log.lanes[r.lane.Lane] = r.recentLane
 		if err := r.backward(ctx, r.lane.Entries, back); err != nil {
 			return err
 		}
@@ -143,18 +228,15 @@ func (r *recentReader) forward(ctx context.Context) error {
 		if len(page) == 0 {
 			return errBroken
 		}
-		for i := range page {
+		for i := 0; i < len(page) && r.to < r.lane.Entries; i++ {
 			e := &page[i]
-			if e.Entry > r.lane.Entries {
-				break
-			}
-			if e.Entry != r.to+1 || !r.checked(e, r.mac) {
+			if e.Entry != r.to+1 || e.Seen <= r.top || !r.checked(e, r.mac) {
 				return errBroken
 			}
-			r.to, r.mac = e.Entry, e.MAC
+			r.to, r.mac, r.top = e.Entry, e.MAC, e.Seen
 		}
 	}
-	if r.to != r.lane.Entries || r.mac != r.lane.MAC {
+	if r.mac != r.lane.MAC { // which is over the number as well
 		return errBroken
 	}
 	return nil
@@ -169,9 +251,10 @@ func (r *recentReader) backward(ctx context.Context, entry, back int64) error {
 		}
 		for i := range page {
 			e := &page[i]
-			if e.Entry != entry || r.next == nil && e.MAC != r.mac || r.next != nil && !r.checked(r.next, e.MAC) {
+			if e.Entry != entry || r.next == nil && e.MAC != r.mac || r.next != nil && (r.next.Seen <= e.Seen || !r.checked(r.next, e.MAC)) {
 				return errBroken
 			}
+			r.top = max(r.top, e.Seen)
 			done := r.next != nil && r.next.Seen <= back
 			if r.next != nil {
 				r.seen = r.next.Seen
@@ -200,8 +283,6 @@ func (r *recentReader) checked(e *AuditEntry, before string) bool {
 	if e.Seen > r.entries || r.l.keys.checkEntry(e, before) != signedRight {
 		return false
 	}
-	if e.Kind == auditAction || e.Kind == auditApproval {
-		r.l.recent.revs[e.Subject] = max(r.l.recent.revs[e.Subject], e.Rev)
-	}
+	r.log.note(e)
 	return true
 }

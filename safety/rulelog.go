@@ -44,14 +44,18 @@ func (l *Ledger) LogRules(ctx context.Context, tx queue.Tx, states ...postroom.R
 		if err != nil {
 			return err
 		}
-		if last != nil && l.freshlySigned(last) && l.ruleEntryFits(last, s) == signedRight {
+		cut, rev, err := l.missesRule(s, last)
+		if err != nil {
+			return err
+		}
+		if last != nil && !cut && l.freshlySigned(last) && l.ruleEntryFits(last, s) == signedRight {
 			continue
 		}
-		rev := 1
-		if last != nil {
-			rev += last.Rev
-		}
-		entries = append(entries, l.entry(string(s.Kind), s.AccountID, s.ID, rev, s.State, ruleParts(s, rev)))
+		rev++
+		l.rememberRule(tx, s, rev)
+		e := l.entry(string(s.Kind), s.AccountID, s.ID, rev, s.State, ruleParts(s, rev))
+		e.kept = true
+		entries = append(entries, e)
 	}
 	if len(entries) == 0 {
 		return nil
@@ -102,10 +106,10 @@ func (l *Ledger) CheckRule(ctx context.Context, tx queue.Tx, s postroom.RuleStat
 		return "", err
 	}
 	last, err := lastRuleEntry(ctx, tx, string(s.Kind), s.ID)
-	if err != nil || last != nil && l.ruleEntryFits(last, s) == signedRight {
+	if err != nil {
 		return "", err
 	}
-	return l.explainRule(ctx, tx, s, last)
+	return l.ruleFaultBy(ctx, tx, s, last)
 }
 
 // WasOnRecord reports whether the log has ever said that the rule is so.
@@ -135,8 +139,43 @@ const (
 	ruleOtherKey = "was signed with a key that is not known"
 	rulePutBack  = "was put back in the database to what it was before"
 	ruleAltered  = "was altered in the database"
+	ruleCut      = "was put back in the database to what it was before, and in the log as well"
 	ruleMissing  = "was removed in the database"
 )
+
+// ruleFaultBy returns why a rule is not as its last entry says; empty if it is.
+func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleState, last *AuditEntry) (string, error) {
+	cut, rev, err := l.missesRule(s, last)
+	switch {
+	case err != nil:
+		return "", err
+	case cut:
+		return ruleCut, nil
+	case last == nil || l.ruleEntryFits(last, s) != signedRight:
+		return l.explainRule(ctx, tx, s, last)
+	}
+	l.rememberRule(tx, s, rev)
+	return "", nil
+}
+
+// missesRule reports whether the log has had a later entry about the rule than its last, and how many it had.
+func (l *Ledger) missesRule(s postroom.RuleState, last *AuditEntry) (cut bool, rev int, err error) {
+	if last != nil {
+		rev = last.Rev
+	}
+	seen, err := l.seen.rev(seenRule{string(s.Kind), s.ID})
+	if err != nil {
+		err = unseen(err)
+	}
+	return rev < seen, max(rev, seen), err
+}
+
+// rememberRule notes that the rule has so many entries once the transaction is committed.
+func (l *Ledger) rememberRule(tx queue.Tx, s postroom.RuleState, rev int) {
+	if w, ok := ownTx(tx); ok && s.Kind != postroom.RuleKindVersion {
+		w.OnCommit(func() { l.seen.wrote(seenRule{string(s.Kind), s.ID}, rev) })
+	}
+}
 
 // explainRule says what is wrong with a rule that is not as its last entry says.
 func (l *Ledger) explainRule(ctx context.Context, q dbquery.Querier, s postroom.RuleState, last *AuditEntry) (string, error) {
@@ -170,12 +209,12 @@ func (l *Ledger) CheckRules(ctx context.Context, tx queue.Tx, kind postroom.Rule
 	for _, s := range stored {
 		e := last[s.ID]
 		delete(last, s.ID)
-		if e != nil && l.ruleEntryFits(e, s) == signedRight {
-			continue
-		}
-		what, err := l.explainRule(ctx, tx, s, e)
+		what, err := l.ruleFaultBy(ctx, tx, s, e)
 		if err != nil {
 			return nil, err
+		}
+		if what == "" {
+			continue
 		}
 		fault := postroom.RuleFault{Kind: kind, ID: s.ID, AccountID: s.AccountID, What: what}
 		if e != nil && e.Account != s.AccountID {

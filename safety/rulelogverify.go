@@ -50,6 +50,11 @@ func (v *verifier) rules(ctx context.Context) error {
 			return fmt.Errorf("read the stored rules: %w", err)
 		}
 	}
+	for r, rev := range v.l.seen.rules() {
+		if entries := v.ruleLog.entries[[2]string{r.kind, r.id}]; len(entries) == 0 || entries[len(entries)-1].Rev < rev {
+			v.faultf(r.kind, r.id, "the log had %d entries about it, and the last of them are gone", rev)
+		}
+	}
 	for key, entries := range v.ruleLog.entries {
 		if !listed[key] && len(v.l.cfg.RuleStores) > 0 && !v.mayBeGone(&entries[len(entries)-1]) {
 			v.faultf(key[0], key[1], "the log has the row, and it is gone")

@@ -55,6 +55,17 @@ func readPermit(ctx context.Context, tx dbquery.Querier, actionID string) (p per
 	return p, nil
 }
 
+// permitAlone is permit once no other transaction changes the action, its request or what it sends: all are read by more than one
+// statement.
+func (l *Ledger) permitAlone(ctx context.Context, tx queue.Tx, actionID string) (*permitRow, error) {
+	if l.onPostgres() {
+		if _, err := tx.ExecContext(ctx, lockAction, actionID); err != nil {
+			return nil, fmt.Errorf("safety: lock action %s: %w", actionID, err)
+		}
+	}
+	return l.permit(ctx, tx, actionID)
+}
+
 // permit is readPermit where something is signed or checked.
 func (l *Ledger) permit(ctx context.Context, tx queue.Tx, actionID string) (*permitRow, error) {
 	if err := l.keys.load(ctx, tx); err != nil {
@@ -127,24 +138,32 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 // if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
 	fits, begun := l.vouched(p), p.State == postroom.ActionExecuting
-	whole := true
+	log := logWhole
 	if fits == signedRight && l.needsLog(p) {
-		if whole, err = l.whole(ctx, tx, map[string]*lastEntry{p.ID: &p.Last}); err != nil {
+		if log, err = l.whole(ctx, tx, map[string]*lastEntry{p.ID: &p.Last}); err != nil {
 			return a, false, err
 		}
 	}
 	var waits string
 	switch {
-	case fits == signedWrong, begun && !whole:
+	case fits == signedWrong, begun && log == logBroken:
 		a, err = l.refuse(ctx, tx, p, notPermitted)
 		return a, true, err
 	case fits == signedByAnotherKey:
-		proven, err := l.proven(ctx, tx, p)
+		proven, log, err := l.provenSince(ctx, tx, p, nil)
 		if err != nil || begun || !proven {
 			return l.refuseUnproven(ctx, tx, p, err)
 		}
 		waits = "it was permitted under another key"
-	case !whole:
+		if log == logBroken {
+			waits += ", and the log does not tell whether it was carried out: look at the message first"
+		}
+	case begun && log == logAccepted:
+		a, err = l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: logWasCut})
+		return a, true, err
+	case log == logAccepted:
+		waits = logWasCut
+	case log == logBroken:
 		waits = "the log was altered since it was permitted, and does not tell whether it was carried out: look at the message first"
 	case begun:
 		return a, false, nil
@@ -162,6 +181,7 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 // The reasons for which an action is refused when it is to start.
 const (
 	notPermitted = "it is not what was permitted: the action, its decision or its approval was altered in the database"
+	logWasCut    = "the log was cut since, which was accepted, and does not tell whether it was carried out: look at the message first"
 	notProven    = "it was permitted under a key that is not known, and cannot be checked: decide again, or name the key among the old ones"
 )
 
@@ -182,5 +202,5 @@ func (l *Ledger) refuse(ctx context.Context, tx queue.Tx, p *permitRow, reason s
 	if err := l.endTurn(ctx, tx, turn); err != nil {
 		return postroom.Action{}, err
 	}
-	return l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true})
+	return l.finish(ctx, tx, &p.actionRow, change{op: "start", to: postroom.ActionFailed, error: reason, altered: true, last: p.Last.rev})
 }

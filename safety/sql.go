@@ -120,6 +120,12 @@ LEFT JOIN approvals ON approvals.id = (
     AND given.outcome = 'approved')
 WHERE actions.id = $1`
 
+	lockAction = `
+SELECT 1
+FROM actions
+WHERE id = $1
+FOR UPDATE`
+
 	selectKey = `
 SELECT secret
 FROM safety_keys

@@ -2,10 +2,19 @@ package safety
 
 const (
 	selectLane = `
-SELECT lane, entries, mac, seal, (SELECT SUM(entries) FROM audit_lanes) AS seen
-FROM audit_lanes
+SELECT lane, entries, mac, seal, (SELECT SUM(entries) FROM audit_lanes) AS seen, (
+    SELECT CAST(lane AS TEXT) || ' ' || CAST(entry AS TEXT) || ' ' || CAST(seen AS TEXT) || ' ' || CAST(rev AS TEXT) || ' ' || mac
+    FROM audit_entries
+    WHERE audit_entries.lane = audit_lanes.lane
+      AND audit_entries.entry = audit_lanes.entries) AS last
+FROM audit_lanes`
+
+	firstLane = `
 ORDER BY lane
 LIMIT 1`
+
+	thisLane = `
+WHERE lane = $1`
 
 	skipLocked = `
 FOR UPDATE SKIP LOCKED`
@@ -41,8 +50,7 @@ SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, 
 FROM audit_entries
 WHERE kind = 'key'
   AND subject_id = $1
-ORDER BY seen, lane
-LIMIT 1`
+ORDER BY seen, lane`
 
 	selectKeyEntries = `
 SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at
@@ -173,4 +181,11 @@ WHERE lane = $4
   AND entries = $5
   AND mac = $6
   AND (SELECT SUM(entries) FROM audit_lanes) = $7`
+
+	endLane = `
+UPDATE audit_lanes
+SET entries = $1,
+  mac = $2,
+  seal = $3
+WHERE lane = $4`
 )

@@ -42,6 +42,7 @@ type change struct {
 	seal  *string            // nil keeps the action's
 
 	altered bool // the row is not what was written; the entry about the change vouches for nothing
+	last    int  // of a row that was altered: the last revision that the log has
 }
 
 // move changes the row of an action, as it was read. If its state does not allow the change, or no longer, it returns a [*StateError].
@@ -68,6 +69,7 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change
 	if c.seal != nil {
 		next.Seal = sql.NullString{String: *c.seal, Valid: true}
 	}
+	next.Rev = max(row.Rev, c.last) + 1
 	if a, err := l.store(ctx, tx, row, &next, c.op, c.altered); err != nil {
 		return a, err
 	}
@@ -77,7 +79,7 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change
 // store writes an action as it is next, if it is still the row that was read, and signs that, whatever the database makes of it: if it
 // makes something else of it, nothing is written.
 func (l *Ledger) store(ctx context.Context, tx queue.Tx, row, next *actionRow, op string, altered bool) (a postroom.Action, err error) {
-	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), row.Rev+1
+	next.UpdatedAt = dbtime.Of(dbtime.Truncate(queue.Now(tx)))
 	content := sql.NullString{String: next.Content, Valid: next.Content != ""}
 	var stored actionRow
 	err = dbquery.Get(ctx, tx, &stored, updateAction, string(next.State), next.Error, next.UndoHint, next.JobID, content, next.Turn, next.ExecutedAt,
@@ -133,7 +135,7 @@ func (l *Ledger) tooLate(ctx context.Context, q dbquery.Querier, actionID, op st
 // state, without an error.
 //
 // While it may not start (see [Ledger.Stop], [Config].DryRun, [Breaker], [Quiet]) the error is a [*postroom.HeldError], also for
-// the job that has started the action before, and nothing is written: try again later.
+// the job that has started the action before: roll the transaction back, and try again later.
 func (l *Ledger) Start(ctx context.Context, tx queue.Tx, actionID, jobID string) (postroom.Action, error) {
 	if jobID == "" {
 		return postroom.Action{}, fmt.Errorf("safety: start action %s: the job's id is empty", actionID)
@@ -187,7 +189,10 @@ func (l *Ledger) HeldAction(ctx context.Context, actionID string) error {
 	if err != nil || p.State != postroom.ActionQueued && p.State != postroom.ActionExecuting {
 		return err
 	}
-	return l.mayStart(time.Now(), &p)
+	if err := l.mayStart(time.Now(), &p); err != nil {
+		return err
+	}
+	return l.heldByLog(ctx, &p)
 }
 
 // Complete makes an executing action completed and stores its hint. An undo of an undo makes the action count as not undone. One that
@@ -244,7 +249,7 @@ func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c c
 	if asStarted != nil {
 		return l.finish(ctx, tx, asStarted, c)
 	}
-	p, err := l.permit(ctx, tx, actionID)
+	p, err := l.permitAlone(ctx, tx, actionID)
 	if err != nil {
 		return postroom.Action{}, err
 	}
@@ -252,6 +257,7 @@ func (l *Ledger) endNoted(ctx context.Context, tx queue.Tx, actionID string, c c
 		if c.altered, err = l.noteSuspect(ctx, tx, p, c.op); err != nil {
 			return postroom.Action{}, err
 		}
+		c.last = p.Last.rev
 	}
 	return l.finish(ctx, tx, &p.actionRow, c)
 }

@@ -17,14 +17,20 @@ import (
 // takeTurn returns the number of the action's turn. If another action of the message has it, the error is a
 // [*postroom.BusyError], and nothing is written.
 func (l *Ledger) takeTurn(ctx context.Context, tx queue.Tx, a postroom.Action) (turn int64, err error) {
-	err = dbquery.Get(ctx, tx, &turn, takeTurn, a.AccountID, a.MessageID, a.ID)
-	if err == nil {
-		return turn, nil
-	}
-	if errors.Is(err, sql.ErrNoRows) {
-		var holder postroom.Action
-		if holder, err = get[actionRow, postroom.Action](ctx, tx, selectTurn, a.AccountID, a.MessageID); err == nil {
-			return 0, &postroom.BusyError{MessageID: a.MessageID, ActionID: holder.ID, JobID: holder.JobID}
+	const tries = 3 // who has the turn may end before it can be named
+	for range tries {
+		err = dbquery.Get(ctx, tx, &turn, takeTurn, a.AccountID, a.MessageID, a.ID)
+		if err == nil {
+			return turn, nil
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			var holder postroom.Action
+			if holder, err = get[actionRow, postroom.Action](ctx, tx, selectTurn, a.AccountID, a.MessageID); err == nil {
+				return 0, &postroom.BusyError{MessageID: a.MessageID, ActionID: holder.ID, JobID: holder.JobID}
+			}
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			break
 		}
 	}
 	return 0, fmt.Errorf("safety: start action %s: wait for the other actions of message %s: %w", a.ID, a.MessageID, err)

@@ -113,36 +113,33 @@ func (l *Ledger) sound(ctx context.Context, tx queue.Tx, p *permitRow) (r *openR
 		if r, err = openRequest(ctx, tx, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
 			return r, false, err
 		}
-		ok, err = l.wholeSince(ctx, tx, p, r)
-		return r, ok, err
-	}
-	if l.vouched(p) != signedRight {
+	} else if l.vouched(p) != signedRight {
 		return nil, false, nil
 	}
-	ok, err = l.wholeSince(ctx, tx, p, nil)
-	return nil, ok, err
+	log, err := l.wholeSince(ctx, tx, p, r)
+	return r, log != logBroken, err
 }
 
-// wholeSince reports whether the log is whole since an action was last written, and since a person was asked, if it waits. If another
+// wholeSince returns whether the log is whole since an action was last written, and since a person was asked, if it waits. If another
 // transaction has changed the action since it was read, that is the error.
-func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (bool, error) {
+func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (logState, error) {
 	last := map[string]*lastEntry{p.ID: &p.Last}
 	if r != nil {
 		last[r.ID] = &r.Last
 	}
-	whole, err := l.whole(ctx, q, last)
-	if err != nil || whole {
-		return whole, err
+	log, err := l.whole(ctx, q, last)
+	if err != nil || log != logBroken {
+		return log, err
 	}
 	var now pastRow
 	if err := dbquery.Get(ctx, q, &now, selectLogged, p.ID); err != nil {
-		return false, fmt.Errorf("safety: read action %s: %w", p.ID, err)
+		return logBroken, fmt.Errorf("safety: read action %s: %w", p.ID, err)
 	}
-	if now.Rev == p.Rev && now.State == p.State {
-		return false, nil
+	if now.Rev == p.Rev {
+		return logBroken, nil
 	}
 	_, err = l.overtaken(ctx, q, &p.actionRow, "go on with")
-	return false, err
+	return logBroken, err
 }
 
 // proven reports whether the log vouches for the decision, and the action is what was decided: then a person who is asked about
@@ -160,6 +157,16 @@ func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (b
 	}
 	e := &entries[0]
 	return l.keys.checkAt(e.Lane, e.Entry, e.Digest, append([]string{auditDecision}, p.decided.parts()...)) == signedRight, nil
+}
+
+// provenSince is proven, with whether the log is whole since the action was last written, if it is proven: a signature that nobody can
+// check may have been put there to hide what has become of the action.
+func (l *Ledger) provenSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (proven bool, log logState, err error) {
+	if proven, err = l.proven(ctx, q, p); err != nil || !proven {
+		return proven, logBroken, err
+	}
+	log, err = l.wholeSince(ctx, q, p, r)
+	return true, log, err
 }
 
 // suspect reports whether an action that has not ended is not what was permitted, or what a person was asked about.

@@ -33,19 +33,15 @@ func approvalsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			altered, err := h.alteredOf(ctx, waiting)
-			if err != nil {
-				return err
-			}
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), listed(waiting, func(w safety.Waiting) approvalView {
-					return viewApproval(w, names, altered[w.Action.ID])
+					return viewApproval(w, names, isAltered(w))
 				}))
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "ACTION", "WHY IT WAITS", "FROM", "SUBJECT", "EXPIRES")
 			for _, w := range waiting {
 				why := strings.Join(w.Approval.Reasons, "; ")
-				if altered[w.Action.ID] {
+				if isAltered(w) {
 					why = wasAltered
 				}
 				t.row(w.Action.ID, describe(w.Action, names), why, short(w.Decision.Sender, 30),

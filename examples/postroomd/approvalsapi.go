@@ -48,13 +48,9 @@ func (a approvalsAPI) list(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	altered, err := a.alteredOf(r.Context(), waiting)
-	if err != nil {
-		return nil, err
-	}
 	names, err := a.labelNames(r.Context())
 	return listed(waiting, func(w safety.Waiting) requestView {
-		return requestView{shownView{approvalView: viewApproval(w, names, altered[w.Action.ID])}, w.Approval.ID, w.Approval.Digest}
+		return requestView{shownView{approvalView: viewApproval(w, names, isAltered(w))}, w.Approval.ID, w.Approval.Digest}
 	}), err
 }
 
@@ -71,12 +67,8 @@ func (a approvalsAPI) show(r *http.Request) (any, error) {
 	if w, err = a.one(r); err != nil {
 		return nil, err
 	}
-	altered, err := a.alteredOf(r.Context(), []safety.Waiting{w})
-	if err != nil {
-		return nil, err
-	}
 	names, err := a.labelNames(r.Context())
-	return requestView{viewShown(w, message, sends, names, altered[w.Action.ID]), w.Approval.ID, w.Approval.Digest}, err
+	return requestView{viewShown(w, message, sends, names, isAltered(w)), w.Approval.ID, w.Approval.Digest}, err
 }
 
 // one returns the request about the action of the path, whose id is given whole.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,10 +40,6 @@ func approvalsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			altered, err := h.alteredOf(ctx, []safety.Waiting{w})
-			if err != nil {
-				return err
-			}
 			names, err := h.labelNames(ctx)
 			switch {
 			case err != nil:
@@ -55,9 +50,9 @@ func approvalsShow() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(message.Raw)
 				return err
 			case *asJSON:
-				return printJSON(cmd.OutOrStdout(), viewShown(w, message, sends, names, altered[w.Action.ID]))
+				return printJSON(cmd.OutOrStdout(), viewShown(w, message, sends, names, isAltered(w)))
 			}
-			return printShown(cmd.OutOrStdout(), w, message, sends, names, altered[w.Action.ID])
+			return printShown(cmd.OutOrStdout(), w, message, sends, names, isAltered(w))
 		})
 	}
 	return cmd
@@ -69,37 +64,19 @@ func (h *host) waiting(ctx context.Context, prefix string) (safety.Waiting, erro
 	if err != nil {
 		return safety.Waiting{}, err
 	}
-	a, err := h.ledger.Action(ctx, id)
-	if err != nil {
-		return safety.Waiting{}, err
+	w, err := h.ledger.Waiting(ctx, id)
+	if state, ok := errors.AsType[*safety.StateError](err); ok {
+		err = usage("action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, state.State)
 	}
-	waiting, err := h.ledger.Approvals(ctx, safety.Filter{AccountID: a.AccountID, MessageID: a.MessageID, Limit: 100})
-	if err != nil {
-		return safety.Waiting{}, err
-	}
-	i := slices.IndexFunc(waiting, func(w safety.Waiting) bool { return w.Action.ID == id })
-	if i < 0 {
-		return safety.Waiting{}, usage("action %s is %s, and does not wait for approval; 'postroomd approvals list' lists those that do", id, a.State)
-	}
-	return waiting[i], nil
+	return w, err
 }
 
 // wasAltered is said of a request that is not what was asked.
 const wasAltered = "ALTERED in the database since it was asked; it may be about another message. Reject it; 'postroomd audit verify' says more"
 
-// alteredOf reports which of the requests, or their actions or decisions, are not what was asked: what is shown of them may be a lie.
-func (h *host) alteredOf(ctx context.Context, waiting []safety.Waiting) (map[string]bool, error) {
-	altered := map[string]bool{}
-	for _, w := range waiting {
-		err := h.ledger.CheckRequest(ctx, w.Action.ID)
-		switch {
-		case errors.Is(err, safety.ErrAltered):
-			altered[w.Action.ID] = true
-		case err != nil && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState):
-			return nil, err
-		}
-	}
-	return altered, nil
+// isAltered reports whether the request, or its action or decision, is not what was asked: what is shown of it may be a lie.
+func isAltered(w safety.Waiting) bool {
+	return errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
 }
 
 func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, names labelNames, altered bool) error {

@@ -14,7 +14,7 @@ import (
 )
 
 func auditCommand() *cobra.Command {
-	return group("audit", "Examine the log of what was decided, permitted and done", auditVerify(), auditExport())
+	return group("audit", "Examine the log of what was decided, permitted and done", auditVerify(), auditExport(), auditAccept())
 }
 
 // errTampered makes the exit status that of a failure, for scripts.

@@ -74,3 +74,43 @@ func TestAWaitingDeleteIsNotTurnedOnAnotherMail(t *testing.T) {
 	require.Equal(t, exitFailed, r.status, "it is rejected, and stays on record")
 	require.Contains(t, r.stdout, "fault "+id+": it had been altered when it came to reject it")
 }
+
+// TestALogThatWasCutIsNoticed: what was approved is not done again when an earlier state of the database comes back, until a person
+// accepts that.
+func TestALogThatWasCutIsNoticed(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1))
+	runOnce(t, m.where...)
+	id := m.actions()[0].ID
+	h := m.open()
+	exec := func(statement string) {
+		require.NoError(t, h.db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+			_, err := tx.ExecContext(ctx, statement)
+			return err
+		}))
+	}
+	r := m.postroomd("audit", "accept")
+	require.Contains(t, r.stdout, "there is nothing to accept")
+	exec(`CREATE TABLE old_lanes AS SELECT lane, entries, mac, seal FROM audit_lanes`)
+	exec(`CREATE TABLE old_actions AS SELECT id, state, error, seal, rev, updated_at FROM actions`)
+	exec(`CREATE TABLE old_approvals AS SELECT id, outcome, approver, why, decided_at, rev FROM approvals`)
+	require.Equal(t, 0, m.postroomd("approvals", "reject", id).status)
+	exec(`UPDATE actions SET (state, error, seal, rev, updated_at) = (SELECT o.state, o.error, o.seal, o.rev, o.updated_at FROM old_actions o WHERE o.id = actions.id)`)
+	exec(`UPDATE approvals SET (outcome, approver, why, decided_at, rev) = (SELECT o.outcome, o.approver, o.why, o.decided_at, o.rev FROM old_approvals o WHERE o.id = approvals.id)`)
+	exec(`DELETE FROM audit_entries WHERE entry > (SELECT o.entries FROM old_lanes o WHERE o.lane = audit_entries.lane)`)
+	exec(`UPDATE audit_lanes SET (entries, mac, seal) = (SELECT o.entries, o.mac, o.seal FROM old_lanes o WHERE o.lane = audit_lanes.lane)`)
+
+	require.Contains(t, m.postroomd("status").stdout, "the end of the log is gone")
+	require.Contains(t, m.postroomd("approvals", "show", id).stdout, "ALTERED in the database")
+	r = m.postroomd("approvals", "approve", id)
+	require.NotEqual(t, 0, r.status)
+	require.Contains(t, r.stderr, "the end of the log is gone")
+	require.Equal(t, exitFailed, m.postroomd("audit", "verify").status)
+	require.Contains(t, m.postroomd("audit", "accept").stderr, "add --yes to go on")
+	r = m.postroomd("audit", "accept", "--yes", "--why", "restored")
+	require.Equal(t, 0, r.status, r.stderr)
+	require.NotContains(t, m.postroomd("status").stdout, "the end of the log is gone")
+	require.Contains(t, m.postroomd("approvals", "approve", id).stderr, "ask again, or reject it")
+	require.Equal(t, 0, m.postroomd("approvals", "renew", id).status)
+	require.Equal(t, 0, m.postroomd("approvals", "approve", id).status)
+	require.Equal(t, 0, m.postroomd("audit", "verify").status)
+}

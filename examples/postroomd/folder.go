@@ -20,6 +20,7 @@ func (f folder) database() string { return filepath.Join(string(f), "postroom.db
 func (f folder) gmail() string    { return filepath.Join(string(f), "gmail") }
 func (f folder) keyFile() string  { return filepath.Join(string(f), "approval.key") }
 func (f folder) stopFile() string { return filepath.Join(string(f), "stop") }
+func (f folder) seenFile() string { return filepath.Join(string(f), "log.seen") }
 func (f folder) lockFile() string { return filepath.Join(string(f), "lock") }
 
 // isOurs reports whether postroomd has worked in the folder.

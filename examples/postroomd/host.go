@@ -131,7 +131,7 @@ func (h *host) setUp(ctx context.Context) error {
 	h.ledger, err = safety.NewLedger(safety.Config{
 		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), DryRun: h.cfg.Safety.DryRun,
+		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), SeenFile: h.seenFile(), DryRun: h.cfg.Safety.DryRun,
 	})
 	if err != nil {
 		return err

@@ -158,6 +158,7 @@ func (d *daemon) serve(ctx context.Context, listener net.Listener) error {
 	beside.Go(func() { d.tend(ctx) })
 	beside.Go(func() { d.pull(ctx) })
 	beside.Go(func() { d.listen(ctx) })
+	beside.Go(func() { d.remember(ctx) })
 	err = dispatcher.Run(ctx)
 	d.log.Info("postroomd stops")
 	d.ready.stops()

@@ -111,6 +111,10 @@ func (h *host) stoppedBy(ctx context.Context) (string, error) {
 	if s != nil {
 		return s.String(), nil
 	}
+	held, err := h.heldByLog(ctx)
+	if err != nil || held != "" {
+		return held, err
+	}
 	return h.openBreakers(ctx)
 }
 

@@ -43,6 +43,7 @@ func (h *host) runJobs(ctx context.Context) error {
 			}
 		}
 	})
+	looking.Go(func() { h.remember(working) })
 	err = d.RunUntilIdle(working)
 	stop()
 	looking.Wait()

@@ -158,9 +158,16 @@ func (b *Bot) request(ctx context.Context, action postroom.Action, approval safe
 		return r, err
 	}
 	if approval.Outcome == safety.OutcomeWaiting {
-		err := b.cfg.Ledger.CheckRequest(ctx, action.ID)
-		if r.altered = errors.Is(err, safety.ErrAltered); err != nil && !errors.Is(err, safety.ErrApprovalVoid) && !errors.Is(err, safety.ErrState) {
+		w, err := b.cfg.Ledger.Waiting(ctx, action.ID)
+		switch {
+		case errors.Is(err, safety.ErrState):
+			r.altered = true
+		case err != nil:
 			return r, err
+		default: // what is shown is what was checked
+			r.action, r.decision, r.approval = w.Action, w.Decision, w.Approval
+			r.altered = errors.Is(w.Fault, safety.ErrAltered) || errors.Is(w.Fault, safety.ErrLogCut) || errors.Is(w.Fault, safety.ErrState)
+			r.void = w.Fault != nil
 		}
 	}
 	r.expired = approval.Outcome == safety.OutcomeWaiting && !time.Now().Before(approval.ExpiresAt)

@@ -23,6 +23,7 @@ type request struct {
 	summary  string
 	content  Content // of one that waits
 	expired  bool
+	void     bool // of one that waits: it can only be rejected, or asked again
 	altered  bool // of one that waits: it, the action or the decision is not what was asked
 }
 
@@ -113,8 +114,11 @@ func (r *request) embed() *discordgo.MessageEmbed {
 		add("Outcome", r.outcome())
 		return e
 	}
-	if r.altered {
+	switch {
+	case r.altered:
 		add("Altered", "This is not what was asked: somebody has altered it in the database, and it may be about another message. It can only be rejected.")
+	case r.void:
+		add("Asked before", "The key has been changed since, or the log was accepted as it is: it must be asked again, or be rejected.")
 	}
 	add("Waits because", code(strings.Join(r.approval.Reasons, "; "), 600))
 	add("Must not be sent", code(r.content.Refused, 400))
@@ -137,7 +141,7 @@ func (b *Bot) body(ctx context.Context, r *request, channel string) (*discordgo.
 		label string
 		style discordgo.ButtonStyle
 	}{{approve, "Approve", discordgo.SuccessButton}, {reject, "Reject", discordgo.DangerButton}, {show, "Show", discordgo.SecondaryButton}} {
-		if each.verb == approve && (r.content.Refused != "" || r.altered) {
+		if each.verb == approve && (r.content.Refused != "" || r.altered || r.void) {
 			continue
 		}
 		id, err := b.customID(ctx, each.verb, r.approval, channel)

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety"
+)
+
+// rememberInterval is how often it is kept how far the log goes.
+const rememberInterval = time.Second
+
+// remember keeps how far the log goes, until ctx is done and once more then.
+func (h *host) remember(ctx context.Context) {
+	again := time.NewTicker(rememberInterval)
+	defer again.Stop()
+	for said := ""; ; {
+		last := ctx.Err() != nil
+		err := h.ledger.Remember(context.WithoutCancel(ctx))
+		switch {
+		case err == nil:
+			said = ""
+		case err.Error() != said:
+			said = err.Error()
+			h.log.ErrorContext(ctx, "what a person has approved, and what cannot be taken back, waits; 'postroomd audit verify' says more", "error", err)
+		}
+		if last {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+	}
+}
+
+// heldByLog says for people why the log holds what a person has approved; empty if it does not.
+func (h *host) heldByLog(ctx context.Context) (string, error) {
+	err := h.ledger.Remember(ctx)
+	held, ok := errors.AsType[*postroom.HeldError](err)
+	switch {
+	case !ok:
+		return "", err
+	case errors.Is(err, safety.ErrLogCut):
+		return "stopped, but for what can be taken back: " + held.Reason + " with 'postroomd audit accept'", nil
+	}
+	return "stopped, but for what can be taken back: " + held.Reason, nil
+}
+
+func auditAccept() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "accept", Short: "Go on with a log that is shorter than it was, such as that of a database that was restored", Args: cobra.NoArgs,
+		Long: `Go on with a log that is shorter than it was. postroomd remembers how far it has seen the log. When the end of the log is gone, somebody
+has restored an earlier state of the database, or has removed what the log said; then nothing is carried out that a person has approved or
+that cannot be taken back, for it may have been done before. Find out which it is.
+
+What was approved before waits for a person again, with a word that it may have been carried out, requests that wait must be asked again,
+and what had begun has failed. On each machine that has seen the log, the command is to be given once.`,
+	}
+	place := placeFlag(cmd)
+	why := cmd.Flags().String("why", "", "the reason, for the record")
+	yes := cmd.Flags().Bool("yes", false, "do not ask before the log is accepted")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return look(cmd, place, func(ctx context.Context, h *host) error {
+			err := h.ledger.Remember(ctx)
+			switch {
+			case err == nil:
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), "the log goes as far as it was seen here; there is nothing to accept")
+				return err
+			case !errors.Is(err, safety.ErrLogCut):
+				return err
+			}
+			if !*yes {
+				q := question{text: printable(err.Error()) + ". Accept it?", refused: "nothing was accepted"}
+				if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), q); err != nil {
+					return err
+				}
+			}
+			if err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.AcceptLog(ctx, tx, me(), *why) }); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the log is accepted; 'postroomd approvals list' has what waits for a person")
+			return err
+		})
+	}
+	return cmd
+}

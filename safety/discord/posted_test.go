@@ -1,0 +1,68 @@
+package discord_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/safety/discord/discordtest"
+)
+
+// TestWhatIsPostedIsWhatWasAsked: a row that is altered while the message is posted, and put right before somebody presses, is marked,
+// or the press counts for nothing.
+func TestWhatIsPostedIsWhatWasAsked(t *testing.T) {
+	const otherState = `UPDATE actions SET state = 'queued'`
+	const otherKey = `UPDATE audit_entries SET digest = '2.0badkey0:00' WHERE kind = 'action'`
+	for name, tt := range map[string]struct{ alter, right []string }{
+		"another mail, of an action that does not wait": {
+			[]string{otherState, `UPDATE decisions SET subject = 'Lottery', sender = 'spam@example.com'`},
+			[]string{`UPDATE actions SET state = 'approved_pending'`, `UPDATE decisions SET subject = 'Hello', sender = 'a@example.com'`},
+		},
+		"other reasons, under a key that is not known": {
+			[]string{`CREATE TABLE kept AS SELECT * FROM audit_entries`, `CREATE TABLE asked AS SELECT * FROM approvals`,
+				otherKey, `UPDATE approvals SET reasons_json = '["the Lottery asks"]'`},
+			[]string{`UPDATE audit_entries SET digest = (SELECT digest FROM kept WHERE kept.lane = audit_entries.lane AND kept.entry = audit_entries.entry)`,
+				`UPDATE approvals SET reasons_json = (SELECT reasons_json FROM asked)`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, f *fixture) {
+				run := func(statements []string) {
+					f.write(time.Now(), func(ctx context.Context, tx queue.Tx) error {
+						for _, statement := range statements {
+							if _, err := tx.ExecContext(ctx, statement); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				f.run()
+				a := f.ask(time.Now(), nil)
+				run(tt.alter)
+				f.work()
+				m := f.last()
+				require.Contains(t, m.Text(), "Lottery", "what the person reads")
+				marked := !containsApprove(labels(m))
+				run(tt.right)
+				if marked {
+					return
+				}
+				said := f.press(discordtest.Press{MessageID: m.ID, Label: "Approve", User: ann})
+				require.NotContains(t, f.done(), a.ID, "the person has read something else, and was told: %s", said)
+			})
+		})
+	}
+}
+
+func containsApprove(list []string) bool {
+	for _, label := range list {
+		if label == "Approve" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,194 @@
+package safety
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/queue/driver"
+)
+
+// A chain whose end was taken away fits its signatures, and so do the rows that were put back to what they were then. Nothing in the
+// database tells that from a log that has never gone further. So a ledger remembers how far the log went when it was last seen.
+
+// A cutError says that the log is shorter than it was.
+type cutError struct{ postroom.HeldError }
+
+func (e *cutError) Error() string   { return "safety: " + e.Reason }
+func (e *cutError) Unwrap() []error { return []error{ErrLogCut, &e.HeldError} }
+
+func cut(seen AuditHead) error {
+	return cutf("chain %d had %d entries, and no longer has the last of them; somebody has removed them, or has put the database back to what it was",
+		seen.Lane, seen.Entries)
+}
+
+func cutf(format string, args ...any) error {
+	return &cutError{postroom.HeldError{Reason: fmt.Sprintf("%v: %s: find out who, and accept the log as it is", ErrLogCut, fmt.Sprintf(format, args...))}}
+}
+
+// unseen holds what needs the log while it cannot be told how far it went.
+func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
+
+// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read.
+func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen AuditHead) error {
+	if l.seen.knows(end, seen) {
+		return nil
+	}
+	if end.Entries <= seen.Entries {
+		return cut(seen)
+	}
+	var page []AuditEntry
+	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, seen.Lane, seen.Entries, 1); err != nil {
+		return fmt.Errorf("safety: read the log: %w", err)
+	}
+	if len(page) == 0 || page[0].Entry != seen.Entries || page[0].MAC != seen.MAC {
+		return cut(seen)
+	}
+	l.seen.follows(end, seen)
+	return nil
+}
+
+// uncut returns [ErrLogCut] if the chains do not come after all ends that were seen.
+func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead, lanes []laneRow) error {
+	now := make(map[int]AuditHead, len(lanes))
+	for i := range lanes {
+		now[lanes[i].Lane] = lanes[i].AuditHead
+	}
+	for _, seen := range ends {
+		end, ok := now[seen.Lane]
+		if !ok {
+			return cut(seen)
+		}
+		if err := l.follows(ctx, q, end, seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownTx returns a transaction that tells when it is committed: one that the host has begun does not.
+func ownTx(tx queue.Tx) (*driver.WriteTx, bool) {
+	w, ok := tx.(*driver.WriteTx)
+	return w, ok && !w.Joined()
+}
+
+// An addition is what entries do to a chain.
+type addition struct {
+	from, to AuditHead
+	seen     AuditHead // from comes after that
+	lost     error     // or the log was cut
+	kept     bool      // it must be in the file before the program goes on
+}
+
+// mayAdd looks at what was seen before entries are added to a chain. Nothing starts in a log that is known to be cut.
+func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entries []AuditEntry) (a addition, err error) {
+	starts := false
+	for i := range entries {
+		a.kept = a.kept || entries[i].kept
+		starts = starts || entries[i].starts()
+	}
+	a.from, a.seen, a.lost = from, from, l.seen.missed(from)
+	if a.lost == nil && a.kept {
+		a.seen = l.seen.end(from.Lane)
+		if err = l.follows(ctx, tx, from, a.seen); errors.Is(err, ErrLogCut) {
+			a.lost, err = err, nil
+		}
+	}
+	if starts {
+		err = cmp.Or(err, a.lost)
+	}
+	return a, err
+}
+
+// starts reports whether what the entry is about must not be where the log was cut: an action begins, or a person has said no to it.
+func (e *AuditEntry) starts() bool {
+	return e.Kind == auditAction && (e.Note == string(postroom.ActionExecuting) || e.Note == string(postroom.ActionRejected))
+}
+
+// remember notes how far a chain goes once the transaction is committed.
+func (l *Ledger) remember(tx queue.Tx, a addition) {
+	w, ok := ownTx(tx)
+	if !ok { // Remember will see it
+		return
+	}
+	w.OnCommit(func() {
+		if a.lost != nil {
+			l.seen.lose(a.lost)
+		} else {
+			l.seen.reach(a.to, a.from, a.seen)
+		}
+		if a.kept {
+			_ = l.seen.keep() // if that fails, nothing more starts that needs it
+		}
+	})
+}
+
+// kept returns what was seen, which the file has. If it cannot have that, what needs the log does not start.
+func (l *Ledger) kept() (ends []AuditHead, accepted acceptance, err error) {
+	if err = l.seen.keep(); err == nil {
+		ends, accepted, err = l.seen.now()
+	}
+	if err != nil {
+		err = unseen(err)
+	}
+	return ends, accepted, err
+}
+
+// heldByLog returns a [*postroom.HeldError] if the log keeps an action from starting.
+func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
+	db := l.cfg.DB.Reader()
+	if err := l.keys.load(ctx, db); err != nil || !l.needsLog(p) {
+		return err
+	}
+	_, _, err := l.readUncut(ctx, db)
+	return err
+}
+
+// readUncut reads the ends of the chains, all of which come after those that were seen before.
+func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []AuditHead, lanes []laneRow, err error) {
+	if ends, _, err = l.kept(); err != nil {
+		return nil, nil, err
+	}
+	if err := dbquery.Select(ctx, q, &lanes, selectLanes); err != nil {
+		return nil, nil, fmt.Errorf("safety: read how far the log goes: %w", err)
+	}
+	return ends, lanes, l.uncut(ctx, q, ends, lanes)
+}
+
+// Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. What the ledger writes in a transaction of
+// its own it remembers without that; what other programs write, and what is written in transactions that the host has begun, it sees
+// only now. So call it when a program begins, every second or so, and when it ends. It costs one small statement, and a write of the
+// file if there is something new.
+//
+// The error is [ErrLogCut] if the log is shorter than it was; then nothing that a person has approved, and nothing that cannot be taken
+// back, is started. See [Ledger.AcceptLog].
+func (l *Ledger) Remember(ctx context.Context) error {
+	db := l.cfg.DB.Reader()
+	if err := l.keys.load(ctx, db); err != nil {
+		return err
+	}
+	ends, lanes, err := l.readUncut(ctx, db)
+	if err == nil || errors.Is(err, ErrLogCut) {
+		l.seen.lose(err)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range lanes {
+		r := &lanes[i]
+		switch fits := l.sealed(r); {
+		case fits == signedWrong:
+			return cutf("the end of chain %d was written by somebody else", r.Lane)
+		case fits == signedByAnotherKey || r.Entries == 0:
+			continue
+		}
+		l.seen.reach(r.AuditHead, ends...)
+	}
+	_, _, err = l.kept()
+	return err
+}
