@@ -69,6 +69,18 @@ func Now(tx Tx) time.Time {
 	return dbtime.Truncate(time.Now())
 }
 
+// OnCommit has fn called once a transaction that was begun by the queue is committed, on the goroutine that commits it and before the call that
+// wrote returns; after a rollback it is not called. fn must not write to the database, nor wait for who does. It reports false, and fn is not called, for a
+// transaction of the program's own: nobody tells the queue of its end.
+func OnCommit(tx Tx, fn func()) bool {
+	w, ok := tx.(*driver.WriteTx)
+	if !ok || w.Joined() {
+		return false
+	}
+	w.OnCommit(fn)
+	return true
+}
+
 // write runs fn in a write transaction of the queue's own.
 func (q *Queue) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
 	if err := q.made(); err != nil {

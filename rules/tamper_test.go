@@ -130,7 +130,7 @@ func TestARuleThatSomethingElseHasWritten(t *testing.T) {
 				d.exec(t, keepRules)
 				d.write(t, func(ctx context.Context, tx queue.Tx) error { return d.store.Delete(ctx, tx, id) })
 			},
-			attack: []string{putBackRules, `DELETE FROM audit_entries WHERE kind = 'rule'`}, waits: true, doubt: "and in the log as well", what: "is not on record",
+			attack: []string{putBackRules, `DELETE FROM audit_entries WHERE kind = 'rule'`}, waits: true, doubt: "and in the log as well", what: "the last of them are gone",
 		},
 		"an entry forged": {
 			attack: []string{

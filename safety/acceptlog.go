@@ -20,8 +20,7 @@ import (
 // It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
 // host has begun.
 func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
-	w, ok := ownTx(tx)
-	if !ok {
+	if !queue.OnCommit(tx, func() {}) { // what is to be done then comes last
 		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
 	}
 	if strings.TrimSpace(by) == "" {
@@ -42,7 +41,7 @@ func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) err
 		return fmt.Errorf("safety: accept the log: %w", err)
 	}
 	a := acceptance{id: id, entries: entriesOf(lanes)}
-	w.OnCommit(func() {
+	queue.OnCommit(tx, func() {
 		l.seen.accept(a)
 		for i := range lanes {
 			l.seen.reach(lanes[i].AuditHead)

@@ -28,10 +28,10 @@ func (e *lastEnd) get() (lane laneRow, known bool) {
 	return e.lane, e.known
 }
 
-func (e *lastEnd) set(lane laneRow) {
+func (e *lastEnd) set(lane laneRow, known bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lane, e.known = lane, true
+	e.lane, e.known = lane, known
 }
 
 // log adds entries to a chain; those of one call have their kind, subject, rev, note, account and digest.
@@ -146,7 +146,7 @@ func (l *Ledger) add(ctx context.Context, tx queue.Tx, lane laneRow, entries []A
 			return end.AuditHead, false, err
 		}
 	}
-	l.lastEnd.set(end)
+	l.lastEnd.set(end, !lane.broken)
 	return end.AuditHead, true, nil
 }
 

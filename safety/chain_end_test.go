@@ -175,6 +175,7 @@ func TestHowFarTheLogIsReadIsSigned(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, postroom.ActionApprovedPending, a.State)
 
+	require.NoError(t, d.accept("ann"))
 	id = d.forwarded()
 	d.exec(`UPDATE audit_entries SET seen = -1 WHERE kind = 'action' AND subject_id = $1`, id)
 	a, err = d.start(id, "job-1")

@@ -172,8 +172,8 @@ func (l *Ledger) missesRule(s postroom.RuleState, last *AuditEntry) (cut bool, r
 
 // rememberRule notes that the rule has so many entries once the transaction is committed.
 func (l *Ledger) rememberRule(tx queue.Tx, s postroom.RuleState, rev int) {
-	if w, ok := ownTx(tx); ok && s.Kind != postroom.RuleKindVersion {
-		w.OnCommit(func() { l.seen.wrote(seenRule{string(s.Kind), s.ID}, rev) })
+	if s.Kind != postroom.RuleKindVersion {
+		queue.OnCommit(tx, func() { l.seen.wrote(seenRule{string(s.Kind), s.ID}, rev) })
 	}
 }
 

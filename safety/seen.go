@@ -10,7 +10,6 @@ import (
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
-	"github.com/postroom-go/postroom/queue/driver"
 )
 
 // A chain whose end was taken away fits its signatures, and so do the rows that were put back to what they were then. Nothing in the
@@ -71,12 +70,6 @@ func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead,
 	return nil
 }
 
-// ownTx returns a transaction that tells when it is committed: one that the host has begun does not.
-func ownTx(tx queue.Tx) (*driver.WriteTx, bool) {
-	w, ok := tx.(*driver.WriteTx)
-	return w, ok && !w.Joined()
-}
-
 // An addition is what entries do to a chain.
 type addition struct {
 	from, to AuditHead
@@ -112,11 +105,7 @@ func (e *AuditEntry) starts() bool {
 
 // remember notes how far a chain goes once the transaction is committed.
 func (l *Ledger) remember(tx queue.Tx, a addition) {
-	w, ok := ownTx(tx)
-	if !ok { // Remember will see it
-		return
-	}
-	w.OnCommit(func() {
+	queue.OnCommit(tx, func() { // of a transaction of the host Remember will see it
 		if a.lost != nil {
 			l.seen.lose(a.lost)
 		} else {
