@@ -39,8 +39,8 @@ func (l *Ledger) checkShown(ctx context.Context, tx dbquery.Querier, actionID st
 
 // is reports whether what was listed is what was read.
 func (s *waitingRow) is(p *permitRow, r *openRow) bool {
-	return slices.Equal(s.actionRow.parts(), p.actionRow.parts()) && slices.Equal(s.decisionRow.parts(), p.decided.parts()) &&
-		slices.Equal(s.approvalRow.parts(), r.parts())
+	action, decision, request := &s.actionRow, &s.decisionRow, &s.approvalRow
+	return slices.Equal(action.parts(), p.parts()) && slices.Equal(decision.parts(), p.decided.parts()) && slices.Equal(request.parts(), r.parts())
 }
 
 // CheckRequest returns nil if the request for approval of an action that waits is what was asked, and its action and decision are what

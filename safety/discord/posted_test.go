@@ -2,6 +2,7 @@ package discord_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func TestWhatIsPostedIsWhatWasAsked(t *testing.T) {
 				f.work()
 				m := f.last()
 				require.Contains(t, m.Text(), "Lottery", "what the person reads")
-				marked := !containsApprove(labels(m))
+				marked := !slices.Contains(labels(m), "Approve")
 				run(tt.right)
 				if marked {
 					return
@@ -56,13 +57,4 @@ func TestWhatIsPostedIsWhatWasAsked(t *testing.T) {
 			})
 		})
 	}
-}
-
-func containsApprove(list []string) bool {
-	for _, label := range list {
-		if label == "Approve" {
-			return true
-		}
-	}
-	return false
 }
