@@ -65,7 +65,10 @@ type DraftsConfig struct {
 // Drafts makes drafts, one for each key, and knows what became of them. A key is the host's: the same one after a crash finds
 // the draft that was made before. Each method first finds out what became of an earlier call that was cut off; while that is not
 // known the error is [ClassUnclear], and [Verdict] retries when it will be. Methods for one draft at once are safe: one of them
-// wins, and the other is told to look again. For an account that is paused the error is [ClassPaused]. [NewDrafts] makes one; the zero Drafts is unusable.
+// wins, and the other is told to look again. For an account that is paused the error is [ClassPaused].
+//
+// Nothing about a draft is signed: whoever writes to the database can have another draft of the mailbox sent, changed or deleted in the place
+// of one of a key. What a person is to approve is an action, which an [Outbox] sends. [NewDrafts] makes one; the zero Drafts is unusable.
 type Drafts struct{ DraftsConfig }
 
 // NewDrafts makes a Drafts; a bad configuration is an error that names the field.
