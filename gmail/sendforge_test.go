@@ -188,3 +188,52 @@ func TestASendFromBeforeThereWereAnnouncements(t *testing.T) {
 		}
 	})
 }
+
+// TestNothingIsSentFromAnotherMailbox: what signs in to which mailbox is not signed. An address of before, which is one of its own, is no other mailbox.
+func TestNothingIsSentFromAnotherMailbox(t *testing.T) {
+	w := newWorld(t)
+	bob := w.inbox("bob@example.com")
+	w.wire.after = func(r *http.Request, answer *http.Response) {
+		if strings.HasSuffix(r.URL.Path, "/profile") {
+			setBody(answer, `{"emailAddress":"other@example.com","historyId":"1"}`)
+		}
+	}
+	message, _ := w.letter(question)
+	a, _ := w.carryOut(forward(message, "bob@example.com"))
+	require.Equal(t, postroom.ActionCompleted, a.State, "it is another name of the same: %s", a.Error)
+	bob.one()
+
+	w.exec(`UPDATE accounts SET email = 'third@example.com'`)
+	message, _ = w.letter(strings.Replace(question, "q@", "q2@", 1))
+	a, _ = w.carryOut(forward(message, "bob@example.com"))
+	require.Equal(t, postroom.ActionFailed, a.State)
+	require.Contains(t, a.Error, "the account signs in to other@example.com, and was that of third@example.com")
+	require.Equal(t, 1, w.server.Counts()[gmailtest.MessagesSend])
+}
+
+// TestAnAttemptIsLookedForInItsMailbox, and waits while the account signs in to another.
+func TestAnAttemptIsLookedForInItsMailbox(t *testing.T) {
+	w := newWorld(t)
+	bob := w.inbox("bob@example.com")
+	message, _ := w.letter(question)
+	w.server.Fault(gmailtest.Fault{Method: gmailtest.MessagesSend, Cut: gmailtest.CutAfter})
+	sent, looks := false, 0
+	w.wire.failed = func(*http.Request, error) { sent = true }
+	w.wire.after = func(r *http.Request, answer *http.Response) {
+		switch {
+		case !sent || looks >= 2:
+		case strings.HasSuffix(r.URL.Path, "/profile"):
+			looks++
+			setBody(answer, `{"emailAddress":"other@example.com","historyId":"1"}`)
+		case strings.HasSuffix(r.URL.Path, "/sendAs"):
+			setBody(answer, `{"sendAs":[{"sendAsEmail":"other@example.com","isPrimary":true}]}`)
+		case strings.HasSuffix(r.URL.Path, "/messages"):
+			setBody(answer, `{}`)
+		}
+	}
+	a, _ := w.carryOut(forward(message, "bob@example.com"))
+	require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
+	require.Equal(t, 2, looks)
+	require.Equal(t, 1, w.server.Counts()[gmailtest.MessagesSend])
+	bob.one()
+}
