@@ -104,7 +104,7 @@ type Action struct {
 	Parameters Parameters
 	State      ActionState
 	Error      string
-	UndoHint   *UndoHint // nil until completed
+	UndoHint   *UndoHint // nil until completed, or until what cannot be taken back is announced
 	// ContentSHA256 is the hash, in hexadecimal, of the message that the action sends, and of the thread that it goes into: nothing
 	// else is sent. Empty for an
 	// action that sends none, and until the message is composed.

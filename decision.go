@@ -196,6 +196,10 @@ type UndoHint struct {
 	// SentMessageID is the provider's id of the message that the action has sent.
 	SentMessageID string `json:"sent_message_id,omitempty"`
 
+	// Announced is what the job of an executing action is about to do and cannot take back, in the job's own words: by it a later attempt
+	// finds out whether it was done.
+	Announced Parameters `json:"announced,omitzero"`
+
 	// Before is the message before the first attempt of the action, After the message as the action left it. Other programs
 	// and people may have changed the message in between.
 	Before *Image `json:"before,omitempty"`

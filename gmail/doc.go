@@ -83,11 +83,20 @@
 // sends these bytes or none. They have no date; Gmail adds that of the sending. Files of a forward stay at Gmail until the bytes
 // are built.
 //
-// A message is sent once. Its Message-ID is chosen and stored when it is composed, and each attempt to send is announced in the
-// database. When the outcome of an attempt is not known (no answer, a server error, the death of the process) the job looks for
+// What is sent is what the ledger has signed, whatever the tables of this package say. A message is composed of an action that the ledger
+// vouches for ([OutboxLedger.Vouched]) and of the original as Gmail has it; its hash is signed in the transaction that stores it; and a stored
+// message is sent only if its bytes have that hash. What is stored while the action has no hash was composed by nobody, and is replaced. The payload of a job names
+// the action, and says nothing else.
+//
+// A message is sent once. Its Message-ID is chosen when it is composed, and each attempt to send is announced: the ledger signs with the action,
+// before Gmail is asked, to which mailbox, with which Message-ID and from when on a later attempt is to look ([OutboxLedger.Announce]). When the outcome of
+// an attempt is not known (no answer, a server error, the death of the process) the job looks for
 // the message by its Message-ID, in Gmail's search and in the history since before the attempt, and sends again only when both
 // have not got it after the time that Gmail may take ([OutboxConfig.Settle]). Looking spends no attempts of the job. A message
-// that was sent is never marked as failed.
+// that was sent is never marked as failed, unless somebody has altered its action since.
+//
+// What is not signed: how much a recipient has got, and what was sent before about a message. Who deletes that has the limits begin anew, for actions
+// that are permitted otherwise. Nor is anything about drafts: see [Drafts].
 //
 // What was sent belongs to the mailbox, not to the id of an account. [Store.RemoveAccount] keeps hashes of what the account had sent,
 // about which of Gmail's messages, to whom and when. When the mailbox comes back, as another account, what it has sent of an action is

@@ -69,7 +69,10 @@ type DraftsConfig struct {
 //
 // A draft with Answers that was sent, by Send or by a person, is a reply to that message, from when Send or Check has found that out: a
 // rule that would send a reply to the same people is refused, or a person is asked; see [Store.SentBefore]. Drafts themselves are never
-// refused for what was sent before: whoever sends one has decided to. [NewDrafts] makes a Drafts; the zero Drafts is unusable.
+// refused for what was sent before: whoever sends one has decided to.
+//
+// Nothing about a draft is signed: whoever writes to the database can have another draft of the mailbox sent, changed or deleted in the place
+// of one of a key. What a person is to approve is an action, which an [Outbox] sends. [NewDrafts] makes one; the zero Drafts is unusable.
 type Drafts struct{ DraftsConfig }
 
 // NewDrafts makes a Drafts; a bad configuration is an error that names the field.

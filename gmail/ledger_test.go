@@ -112,6 +112,24 @@ func (l *testLedger) Action(ctx context.Context, id string) (postroom.Action, er
 	return readAction(ctx, l.db.Reader(), id)
 }
 
+func (l *testLedger) ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom.Action, error) {
+	return readAction(ctx, tx, id)
+}
+
+func (l *testLedger) Vouched(ctx context.Context, id string) (postroom.Action, bool, error) {
+	a, err := l.Action(ctx, id)
+	return a, err == nil, err
+}
+
+func (l *testLedger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
+	return l.change(ctx, tx, a.ID, postroom.ActionExecuting, func(is *postroom.Action) {
+		is.UndoHint = nil
+		if announced != nil {
+			is.UndoHint = &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Announced: announced}
+		}
+	})
+}
+
 func (l *testLedger) SetContent(ctx context.Context, tx queue.Tx, id, sha256 string) error {
 	a, err := readAction(ctx, tx, id)
 	switch {

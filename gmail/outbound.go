@@ -33,9 +33,8 @@ const (
 // from the original, which is fetched when they are built. Addresses have the form of a header: ann@example.com, or
 // Ann <ann@example.com>.
 //
-// With an empty MessageType only AccountID and ActionID count: the message is composed from the parameters of the action when
-// the job runs. What has been composed once for an action, such as by [Outbox.Preview], stays: a job with another payload is
-// refused.
+// Of the payload of a job only AccountID and ActionID count; the rest is for people who look at the job. What is sent is composed from the
+// parameters of the action, or was given by [Outbox.Fix], and what was first stays.
 type OutboundPayload struct {
 	AccountID   string       `json:"account_id"`
 	ActionID    string       `json:"action_id"`

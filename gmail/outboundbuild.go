@@ -13,10 +13,11 @@ import (
 	"github.com/postroom-go/postroom/mime"
 )
 
-// An original is the message that a forward includes, as it came.
+// An original is the message that another is about, as it came.
 type original struct {
-	raw    []byte
-	parsed *mime.Message
+	raw     []byte
+	parsed  *mime.Message
+	message *postroom.Message // as a sync would store it
 }
 
 // needsOriginal reports whether the bytes of the original are part of the message.

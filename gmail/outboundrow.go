@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,12 +25,13 @@ type outboundMessage struct {
 	SHA256       string      `db:"sha256"`
 	Size         int64       `db:"size"`
 	HistoryID    int64       `db:"history_id"` // from before the first attempt to send; 0 before
-	Attempts     int         `db:"attempts"`
 	OpenUntil    dbtime.Time `db:"open_until"`
 	SentID       string      `db:"sent_message_id"`
 	SentThreadID string      `db:"sent_thread_id"`
 
-	payload OutboundPayload
+	payload  OutboundPayload
+	original *original // if it was read
+	mailbox  string    // whose address is in the bytes
 }
 
 // storedPayload returns the payload as text, and as it will be read again.
@@ -66,31 +68,27 @@ func readOutbound(ctx context.Context, q dbquery.Querier, actionID string) (*out
 	return &m, nil
 }
 
-// insertOutbound stores the message, unless the action has one, and returns what is stored.
-func (s *Store) insertOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage) (*outboundMessage, error) {
+// putOutbound stores the message by one of two statements: where there is none, or in the place of what is there.
+func (s *Store) putOutbound(ctx context.Context, tx queue.Tx, m *outboundMessage, statement string) error {
 	now := dbtime.Of(queue.Now(tx))
-	_, err := exec(ctx, tx, "message of action "+m.ActionID, sqlInsertOutbound,
+	_, err := exec(ctx, tx, "message of action "+m.ActionID, statement,
 		m.ActionID, m.AccountID, string(m.payload.MessageType), m.MessageID, m.Payload, m.SHA256, m.Size, now, now, m.payload.OriginalMessageID)
-	if err != nil {
-		return nil, err
-	}
-	return readOutbound(ctx, tx, m.ActionID)
+	return err
 }
 
-// fits refuses a message that is not that of the action, or of the payload of a job.
-func (m *outboundMessage) fits(a postroom.Action, given OutboundPayload) error {
+// fits refuses a message that is not that of the action, or not the one that is given.
+func (m *outboundMessage) fits(a postroom.Action, given *OutboundPayload) error {
 	if err := m.payload.validFor(a); err != nil {
 		return err
 	}
-	if given.MessageType == "" {
+	if given == nil {
 		return nil
 	}
-	if given.MessageID == "" {
-		given.MessageID = m.MessageID
-	}
-	text, _, err := storedPayload(given)
+	want := *given
+	want.MessageID = cmp.Or(want.MessageID, m.payload.MessageID)
+	text, _, err := storedPayload(want)
 	if err == nil && text != m.Payload {
-		err = refused(a.ID, "the payload of the job is not the message that was composed for the action")
+		err = refused(a.ID, "what is given is not the message that was composed for the action")
 	}
 	return err
 }
@@ -116,9 +114,9 @@ func (p *OutboundPayload) validFor(a postroom.Action) error {
 
 var errSendBegun = errors.New("gmail: another job has sent the message")
 
-// beginSend notes durably that the message is about to be sent, and by whom it would be counted. It refuses what the limits of a
-// recipient do not allow.
-func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage, historyID uint64, until dbtime.Time) error {
+// beginSend notes that the message is about to be sent, and by whom it would be counted. It refuses what the limits of a
+// recipient do not allow, unless an earlier attempt may have sent it.
+func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage, n *announcement, again bool) error {
 	var mailbox string
 	if err := get(ctx, tx, &mailbox, "account "+m.AccountID, sqlLockSending, m.AccountID); err != nil {
 		return err
@@ -127,7 +125,7 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	if err != nil {
 		return refused(m.ActionID, "a recipient: %w", err)
 	}
-	if m.Attempts == 0 {
+	if !again {
 		if err := o.checkSentBefore(ctx, tx, m, mailbox); err != nil {
 			return err
 		}
@@ -135,7 +133,7 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 	now := queue.Now(tx)
 	for _, email := range recipients {
 		email = mailboxKey(email) // tags and dots make nobody another person
-		if m.Attempts == 0 {
+		if !again {
 			if err := o.checkRecipient(ctx, tx, m, mailbox, email); err != nil {
 				return err
 			}
@@ -146,7 +144,7 @@ func (o *Outbox) beginSend(ctx context.Context, tx queue.Tx, m *outboundMessage,
 			return err
 		}
 	}
-	changed, err := exec(ctx, tx, "begin to send the message of action "+m.ActionID, sqlBeginSend, int64(historyID), until, dbtime.Of(now), m.ActionID)
+	changed, err := exec(ctx, tx, "begin to send the message of action "+m.ActionID, sqlBeginSend, int64(n.historyID), dbtime.Of(n.until), dbtime.Of(now), m.ActionID)
 	if err == nil && changed == 0 {
 		err = errSendBegun
 	}
@@ -210,8 +208,10 @@ func (s *Store) setOpenUntil(ctx context.Context, tx queue.Tx, actionID string, 
 	return err
 }
 
+// markSent notes that the message was sent, which is so even if somebody has removed its row.
 func (s *Store) markSent(ctx context.Context, tx queue.Tx, actionID string, sent MessageRef) error {
-	return mustExec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
+	_, err := exec(ctx, tx, "message of action "+actionID, sqlMarkSent, sent.ID, sent.ThreadID, dbtime.Of(queue.Now(tx)), actionID)
+	return err
 }
 
 // forgetRecipients takes a message that was never sent out of the count of its recipients.

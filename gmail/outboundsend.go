@@ -1,9 +1,11 @@
 package gmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/postroom-go/postroom"
@@ -27,8 +29,11 @@ func (j *jobs) handToOutbox(ctx context.Context, w *queue.Work[ActionPayload]) (
 	if err != nil || !isOutbound(a.Type) || a.State != postroom.ActionQueued || a.AccountID != w.Payload.AccountID {
 		return false, notMissing(err) // whatever is wrong with it, the usual way finds it
 	}
-	m, _, err := j.Outbox.prepare(ctx, a, OutboundPayload{}, w.Write)
-	if err != nil {
+	m, _, err := j.Outbox.prepare(ctx, a, nil, w.Write)
+	switch {
+	case errors.Is(err, errNotVouched):
+		return false, nil
+	case err != nil:
 		return true, j.failQueued(ctx, w, err)
 	}
 	return true, w.Complete(ctx, func(ctx context.Context, tx queue.Tx) error {
@@ -127,36 +132,56 @@ func (j *jobs) deliver(ctx context.Context, w *queue.Work[OutboundPayload], a po
 	if err != nil {
 		return MessageRef{}, err
 	}
-	if m, err := j.Store.outbound(ctx, a.ID); err == nil {
-		sent, found, err := j.lookForSent(ctx, w, client, m)
-		if found || err != nil {
-			return sent, err
-		}
-	} else if !errors.Is(err, postroom.ErrNotFound) {
-		return MessageRef{}, err
+	row, err := j.Store.outbound(ctx, a.ID)
+	if unread := ClassOf(err) == ClassRefused; errors.Is(err, postroom.ErrNotFound) || unread && a.UndoHint != nil {
+		row, err = nil, nil // what was announced says enough
 	}
-	m, raw, err := j.Outbox.prepare(ctx, a, w.Payload, w.Write)
 	if err != nil {
 		return MessageRef{}, err
 	}
-	return j.attempt(ctx, w, client, m, raw)
+	before, again, err := begun(a, row)
+	if err != nil {
+		return MessageRef{}, err
+	}
+	if again || row != nil && row.SentID != "" && a.ContentSHA256 != "" {
+		sent, found, err := j.lookForSent(ctx, w, client, before, row)
+		if found || err != nil {
+			return sent, err
+		}
+	}
+	m, raw, err := j.Outbox.prepare(ctx, a, nil, w.Write)
+	if err != nil {
+		return MessageRef{}, err
+	}
+	a.ContentSHA256 = m.SHA256
+	s := sending{jobs: j, client: client, action: a, message: m, raw: raw, known: before, again: again}
+	return s.attempt(ctx, w)
 }
 
 // lookForSent finds out what became of an earlier attempt whose outcome is not known. If the message was sent, found is true; if
-// it certainly was not, there is no error, and the message may be sent.
-func (j *jobs) lookForSent(ctx context.Context, w *queue.Work[OutboundPayload], client *Client, m *outboundMessage) (sent MessageRef, found bool, err error) {
-	switch {
-	case m.SentID != "":
-		return MessageRef{ID: m.SentID, ThreadID: m.SentThreadID}, true, nil
-	case m.OpenUntil.IsZero():
-		return MessageRef{}, false, nil
+// it certainly was not, there is no error, and the message may be sent. That it was sent is in the row when the ledger could not note it; a row
+// that says so of a message whose sending nobody has announced must be right.
+func (j *jobs) lookForSent(
+	ctx context.Context, w *queue.Work[OutboundPayload], client *Client, n announcement, m *outboundMessage,
+) (sent MessageRef, found bool, err error) {
+	if m != nil && m.SentID != "" {
+		sent = MessageRef{ID: m.SentID, ThreadID: m.SentThreadID}
+		if n.messageID == "" {
+			err = m.checkSent(ctx, client)
+		}
+		return sent, err == nil, err
 	}
 	var now time.Time // of the database, as that of the attempt was
 	if err := w.Write(ctx, func(_ context.Context, tx queue.Tx) error { now = queue.Now(tx); return nil }); err != nil {
 		return MessageRef{}, false, err
 	}
-	sent, found, err = client.FindSent(ctx, m.MessageID, uint64(m.HistoryID))
-	wait := m.OpenUntil.Sub(now)
+	if n.mailbox != "" {
+		_, err = profileOf(ctx, client, n.mailbox)
+	}
+	if err == nil {
+		sent, found, err = client.FindSent(ctx, n.messageID, n.historyID)
+	}
+	wait := n.until.Sub(now)
 	switch {
 	case err != nil:
 		return sent, false, &unclearError{err: err, wait: j.Outbox.waitFor(err)}
@@ -170,46 +195,91 @@ func (j *jobs) lookForSent(ctx context.Context, w *queue.Work[OutboundPayload], 
 	return sent, false, nil
 }
 
-// attempt sends the message. That it is about to do so is stored before.
-func (j *jobs) attempt(ctx context.Context, w *queue.Work[OutboundPayload], client *Client, m *outboundMessage, raw []byte) (MessageRef, error) {
-	before := uint64(m.HistoryID)
-	if before == 0 {
-		profile, err := client.Profile(ctx)
-		if err != nil {
-			return MessageRef{}, err
-		}
-		before = profile.HistoryID
+// checkSent returns an error unless the message that the row says was sent is there, and is this one.
+func (m *outboundMessage) checkSent(ctx context.Context, client *Client) error {
+	header, err := client.getHeader(ctx, m.SentID)
+	if err != nil && !errors.Is(err, postroom.ErrMessageGone) {
+		return &unclearError{err: err, wait: retrySoon}
 	}
-	bound := client.uploadTimeout(len(raw))
+	if err != nil || header.messageID != m.payload.MessageID || !slices.Contains(header.labelIDs, postroom.LabelSent) {
+		return refused(m.ActionID, "the database says that it was sent as %s, which it is not, and nobody has announced it; look among the sent mail", m.SentID)
+	}
+	return nil
+}
+
+// A sending is one attempt to send a message.
+type sending struct {
+	*jobs
+	client  *Client
+	action  postroom.Action // as the ledger has it
+	message *outboundMessage
+	raw     []byte
+	known   announcement // of an earlier attempt
+	again   bool         // there was one, and it is not certain that it has sent nothing
+}
+
+// attempt sends the message. That it is about to do so is signed before.
+func (s *sending) attempt(ctx context.Context, w *queue.Work[OutboundPayload]) (MessageRef, error) {
+	m := s.message
+	profile, err := profileOf(ctx, s.client, m.mailbox)
+	if err != nil {
+		return MessageRef{}, err
+	}
+	next := announcement{mailbox: profile.Email, messageID: m.payload.MessageID, historyID: cmp.Or(s.known.historyID, profile.HistoryID)}
+	bound := s.client.uploadTimeout(len(s.raw))
 	ctx, cancel := context.WithTimeout(ctx, bound) // whoever takes over knows that no attempt is later than that
 	defer cancel()
-	err := w.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		return j.Outbox.beginSend(ctx, tx, m, before, dbtime.Of(queue.Now(tx).Add(bound+j.Outbox.Settle)))
+	err = s.announce(ctx, w.Write, func(ctx context.Context, tx queue.Tx) (*announcement, error) {
+		next.until = queue.Now(tx).Add(bound + s.Outbox.Settle)
+		return &next, s.Outbox.beginSend(ctx, tx, m, &next, s.again)
 	})
 	if err != nil {
 		return MessageRef{}, err
 	}
-	sent, err := client.Send(ctx, raw, m.payload.ThreadID)
+	sent, err := s.client.Send(ctx, s.raw, m.payload.ThreadID)
 	if err == nil && sent.ID == "" {
 		err = &Error{Op: "send message", Class: ClassAnswer, Err: errors.New("the answer names no message")}
 	}
 	if err == nil {
 		return sent, nil
 	}
-	return sent, j.closeAttempt(ctx, w, m, err, isUnclear(err, len(raw)))
+	return sent, s.close(ctx, w, next, err)
 }
 
-// closeAttempt notes the end of an attempt that failed. What is not known then is known after Settle.
-func (j *jobs) closeAttempt(ctx context.Context, w *queue.Work[OutboundPayload], m *outboundMessage, cause error, unclear bool) error {
-	note := w.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx queue.Tx) error {
-		if !unclear {
-			return j.Store.forgetAttempt(ctx, tx, m.ActionID)
+// announce signs what is about to be done, or nil if nothing was, in the transaction in which fn stores what follows from it.
+func (s *sending) announce(ctx context.Context, write writer, fn func(ctx context.Context, tx queue.Tx) (*announcement, error)) error {
+	var next postroom.Action
+	err := write(ctx, func(ctx context.Context, tx queue.Tx) error {
+		n, err := fn(ctx, tx)
+		if err != nil {
+			return err
 		}
-		return j.Store.setOpenUntil(ctx, tx, m.ActionID, dbtime.Of(queue.Now(tx).Add(j.Outbox.Settle)))
+		var parameters postroom.Parameters
+		if n != nil {
+			parameters = n.parameters()
+		}
+		next, err = s.Outbox.Ledger.Announce(ctx, tx, s.action, parameters)
+		return err
+	})
+	if err == nil {
+		s.action = next
+	}
+	return err
+}
+
+// close notes the end of an attempt that failed. What is not known then is known after Settle.
+func (s *sending) close(ctx context.Context, w *queue.Work[OutboundPayload], n announcement, cause error) error {
+	unclear := isUnclear(cause, len(s.raw))
+	note := s.announce(context.WithoutCancel(ctx), w.Write, func(ctx context.Context, tx queue.Tx) (*announcement, error) {
+		if !unclear {
+			return nil, s.Store.forgetAttempt(ctx, tx, s.action.ID)
+		}
+		n.until = queue.Now(tx).Add(s.Outbox.Settle)
+		return &n, s.Store.setOpenUntil(ctx, tx, s.action.ID, dbtime.Of(n.until))
 	})
 	switch {
 	case unclear:
-		return &unclearError{err: errors.Join(cause, note), wait: j.Outbox.firstLook(), tried: true}
+		return &unclearError{err: errors.Join(cause, note), wait: s.Outbox.firstLook(), tried: true}
 	case note != nil: // the attempt stays open, and is looked after
 		return &unclearError{err: errors.Join(cause, note), wait: retrySoon, tried: true}
 	}

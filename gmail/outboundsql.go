@@ -8,8 +8,29 @@ INSERT INTO outbound_messages (
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (action_id) DO NOTHING`
 
+	// What is there was composed by nobody, or the action would name it.
+	sqlReplaceOutbound = `
+INSERT INTO outbound_messages (
+  action_id, account_id, message_type, rfc_message_id, payload_json, sha256, size, created_at, updated_at, original_message_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (action_id) DO UPDATE
+SET account_id = excluded.account_id,
+  message_type = excluded.message_type,
+  rfc_message_id = excluded.rfc_message_id,
+  payload_json = excluded.payload_json,
+  sha256 = excluded.sha256,
+  size = excluded.size,
+  created_at = excluded.created_at,
+  updated_at = excluded.updated_at,
+  original_message_id = excluded.original_message_id,
+  history_id = 0,
+  attempts = 0,
+  open_until = NULL,
+  sent_message_id = '',
+  sent_thread_id = ''`
+
 	sqlOutbound = `
-SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, history_id, attempts, open_until,
+SELECT action_id, account_id, rfc_message_id, payload_json, sha256, size, history_id, open_until,
   sent_message_id, sent_thread_id
 FROM outbound_messages
 WHERE action_id = $1`
@@ -77,7 +98,7 @@ RETURNING email`
 	sqlBeginSend = `
 UPDATE outbound_messages
 SET attempts = attempts + 1,
-  history_id = CASE WHEN history_id = 0 THEN $1 ELSE history_id END,
+  history_id = $1,
   open_until = $2,
   updated_at = $3
 WHERE action_id = $4 AND sent_message_id = ''`

@@ -18,11 +18,20 @@ import (
 type OutboxLedger interface {
 	// Action returns an action, or an error that matches [postroom.ErrNotFound].
 	Action(ctx context.Context, id string) (postroom.Action, error)
+	// ActionTx is Action in the caller's transaction.
+	ActionTx(ctx context.Context, tx queue.Tx, id string) (postroom.Action, error)
+	// Vouched is Action, with whether the action is what was permitted, or what a person is asked about: something may have altered it
+	// where it is stored.
+	Vouched(ctx context.Context, id string) (a postroom.Action, ok bool, err error)
 	// SetContent records the hash of what an action sends, in the caller's transaction. An action that has another one
 	// already, or is final, is an error.
 	SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 string) error
 	// Approver returns who has approved the action, in the caller's transaction; empty if nobody has, and none was needed.
 	Approver(ctx context.Context, tx queue.Tx, actionID string) (string, error)
+	// Announce records what is about to be sent, or nil if nothing was, with the executing action, in the caller's transaction, and
+	// returns the action as it is then. Start returns it with that ([postroom.UndoHint].Announced). An action whose content, job or
+	// announcement is another than that of a is an error.
+	Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error)
 }
 
 // OutboxConfig configures an [Outbox]. It is copied and checked once, by [NewOutbox].
@@ -126,7 +135,22 @@ type Preview struct {
 // A message that must not be sent is an error of [ClassRefused], with the reason; see the documentation of the package. If the
 // original has gone or can no longer be read as it was, Preview fails, and so does the job.
 func (o *Outbox) Preview(ctx context.Context, a postroom.Action) (Preview, error) {
-	m, raw, err := o.prepare(ctx, a, OutboundPayload{}, o.Store.db.Write)
+	return o.preview(ctx, a, nil)
+}
+
+// Fix is Preview for an action whose message the host composes itself: it is what p says, within what the action may send. If another
+// message has been composed for the action already, nothing is fixed, and the error is of [ClassRefused]. Fix is the only way to give a message: what the payload of a job says
+// is not sent, since nothing signs it.
+func (o *Outbox) Fix(ctx context.Context, p OutboundPayload) (Preview, error) {
+	a, err := o.Ledger.Action(ctx, p.ActionID)
+	if err != nil {
+		return Preview{}, err
+	}
+	return o.preview(ctx, a, &p)
+}
+
+func (o *Outbox) preview(ctx context.Context, a postroom.Action, given *OutboundPayload) (Preview, error) {
+	m, raw, err := o.prepare(ctx, a, given, o.Store.db.Write)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -137,9 +161,14 @@ func (o *Outbox) Preview(ctx context.Context, a postroom.Action) (Preview, error
 // writer runs fn in a write transaction.
 type writer = func(ctx context.Context, fn func(ctx context.Context, tx queue.Tx) error) error
 
-// prepare returns the message of the action and its bytes. It composes the message if nobody has: as the payload says, or from
-// the parameters of the action. What was composed first stays.
-func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given OutboundPayload, write writer) (*outboundMessage, []byte, error) {
+// errNotVouched is that of an action that may not be composed.
+var errNotVouched = errors.New("it is not what was permitted, or what a person was asked about: it was altered in the database, or signed with another key; " +
+	"if it waits, ask again or reject it")
+
+// prepare returns the message of the action and its bytes, which have the hash that the action names. It composes the message if nobody
+// has: from the parameters of the action, or as the host has given it. What was composed first stays. What is stored while the action names
+// no hash was composed by nobody.
+func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given *OutboundPayload, write writer) (*outboundMessage, []byte, error) {
 	if !isOutbound(a.Type) {
 		return nil, nil, refused(a.ID, "%s sends no message; %s and %s do", a.Type, postroom.Forward, postroom.AutoReply)
 	}
@@ -147,87 +176,107 @@ func (o *Outbox) prepare(ctx context.Context, a postroom.Action, given OutboundP
 	if err != nil {
 		return nil, nil, fmt.Errorf("gmail: client of account %s: %w", a.AccountID, err)
 	}
-	m, err := o.Store.outbound(ctx, a.ID)
-	if errors.Is(err, postroom.ErrNotFound) {
-		m, err = o.compose(ctx, client, a, given, write)
+	var included *original
+	if a.ContentSHA256 == "" {
+		if a, included, err = o.compose(ctx, client, a.ID, given, write); err != nil {
+			return nil, nil, err
+		}
 	}
-	if err != nil {
+	m, err := o.Store.outbound(ctx, a.ID)
+	switch {
+	case errors.Is(err, postroom.ErrNotFound):
+		return nil, nil, refused(a.ID, "its message %s was composed, and is no longer stored", a.ContentSHA256)
+	case err != nil:
 		return nil, nil, err
 	}
+	m.original = included
 	if err := m.fits(a, given); err != nil {
 		return nil, nil, err
 	}
-	raw, err := o.bytes(ctx, client, m.payload)
+	raw, err := o.bytes(ctx, client, a, m)
 	if err != nil {
 		return nil, nil, err
 	}
-	if sum := contentSum(m.payload.ThreadID, raw); sum != m.SHA256 || a.ContentSHA256 != "" && sum != a.ContentSHA256 {
+	if sum := contentSum(m.payload.ThreadID, raw); sum != m.SHA256 || sum != a.ContentSHA256 {
 		return nil, nil, refused(a.ID, "its message can no longer be made as it was composed: the original, the stored message or this program "+
 			"has changed since. It would be %s; composed was %s, and recorded with the action %q", sum, m.SHA256, a.ContentSHA256)
 	}
 	return m, raw, nil
 }
 
-// compose makes the message and stores it, unless another has done so meanwhile. It returns what is stored.
-func (o *Outbox) compose(ctx context.Context, client *Client, a postroom.Action, p OutboundPayload, write writer) (*outboundMessage, error) {
-	if a.ContentSHA256 != "" {
-		return nil, refused(a.ID, "its message %s was composed, and is no longer stored", a.ContentSHA256)
+// compose makes the message and stores it, unless another has done so meanwhile. It returns the action as it is then, and the original, which
+// it reads anew: to whom a reply goes is not left to what is stored.
+func (o *Outbox) compose(
+	ctx context.Context, client *Client, id string, given *OutboundPayload, write writer,
+) (a postroom.Action, included *original, err error) {
+	a, ok, err := o.Ledger.Vouched(ctx, id)
+	switch {
+	case err != nil:
+		return a, nil, err
+	case !ok:
+		return a, nil, refused(id, "%w", errNotVouched)
+	case a.ContentSHA256 != "":
+		return a, nil, nil
 	}
-	msg, err := o.Store.Message(ctx, a.AccountID, a.MessageID)
-	if errors.Is(err, postroom.ErrNotFound) {
-		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
-	}
-	if err == nil {
-		err = sameMessage(msg.ProviderID, a)
-	}
-	if err != nil {
-		return nil, err
+	if included, err = o.fetch(ctx, client, a); err != nil {
+		return a, nil, err
 	}
 	own, err := ownAddresses(ctx, o.Store, client, a.AccountID)
 	if err != nil {
-		return nil, err
+		return a, nil, err
 	}
-	if p.MessageType == "" {
-		if p, err = compose(a, msg, own); err != nil {
-			return nil, refused(a.ID, "%w", err)
-		}
-	}
-	if err := p.validFor(a); err != nil {
-		return nil, err
-	}
-	if err := p.guard(msg, own, &o.OutboxConfig); err != nil {
-		return nil, err
-	}
-	if p.MessageID == "" {
-		if p.MessageID, err = newMessageID(p.From); err != nil {
-			return nil, err
-		}
-	}
-	text, p, err := storedPayload(p)
+	p, err := o.payload(a, given, included.message, own)
 	if err != nil {
-		return nil, err
+		return a, nil, err
 	}
-	raw, err := o.bytes(ctx, client, p)
+	m := &outboundMessage{ActionID: a.ID, AccountID: a.AccountID, MessageID: p.MessageID, original: included}
+	if m.Payload, m.payload, err = storedPayload(p); err != nil {
+		return a, nil, err
+	}
+	raw, err := o.bytes(ctx, client, a, m)
 	if err != nil {
-		return nil, err
+		return a, nil, err
 	}
-	m := &outboundMessage{
-		ActionID: a.ID, AccountID: a.AccountID, MessageID: p.MessageID, Payload: text, SHA256: contentSum(p.ThreadID, raw),
-		Size: int64(len(raw)), payload: p,
-	}
-	return o.fix(ctx, m, write)
+	m.SHA256, m.Size = contentSum(p.ThreadID, raw), int64(len(raw))
+	a, err = o.fix(ctx, m, write)
+	return a, included, err
 }
 
-// fix stores the message, and its hash with the action.
-func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (*outboundMessage, error) {
-	stored := m
-	err := write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
-		if stored, err = o.Store.insertOutbound(ctx, tx, m); err != nil {
+// payload is the message of an action, as the host has given it or as its parameters say.
+func (o *Outbox) payload(a postroom.Action, given *OutboundPayload, msg *postroom.Message, own []SendAs) (p OutboundPayload, err error) {
+	if given != nil {
+		p = *given
+	} else if p, err = compose(a, msg, own); err != nil {
+		return p, refused(a.ID, "%w", err)
+	}
+	if err := p.validFor(a); err != nil {
+		return p, err
+	}
+	if err := p.guard(msg, own, &o.OutboxConfig); err != nil {
+		return p, err
+	}
+	if p.MessageID == "" {
+		p.MessageID, err = newMessageID(p.From)
+	}
+	return p, err
+}
+
+// fix stores the message, and its hash with the action, which says what is ours: the first that is composed. It returns the action.
+func (o *Outbox) fix(ctx context.Context, m *outboundMessage, write writer) (a postroom.Action, err error) {
+	err = write(ctx, func(ctx context.Context, tx queue.Tx) (err error) {
+		if err := o.Store.putOutbound(ctx, tx, m, sqlInsertOutbound); err != nil { // it waits for another that does the same
 			return err
 		}
-		return o.Ledger.SetContent(ctx, tx, m.ActionID, stored.SHA256)
+		if a, err = o.Ledger.ActionTx(ctx, tx, m.ActionID); err != nil || a.ContentSHA256 != "" {
+			return err
+		}
+		if err := o.Store.putOutbound(ctx, tx, m, sqlReplaceOutbound); err != nil {
+			return err
+		}
+		a.ContentSHA256 = m.SHA256
+		return o.Ledger.SetContent(ctx, tx, m.ActionID, m.SHA256)
 	})
-	return stored, err
+	return a, err
 }
 
 // ownAddresses returns what the mailbox may send from. Where the grant does not let us ask, that is its own address.
@@ -250,30 +299,36 @@ func ownAddresses(ctx context.Context, store *Store, client *Client, accountID s
 }
 
 // bytes builds the message.
-func (o *Outbox) bytes(ctx context.Context, client *Client, p OutboundPayload) ([]byte, error) {
-	account, err := o.Store.Account(ctx, p.AccountID)
+func (o *Outbox) bytes(ctx context.Context, client *Client, a postroom.Action, m *outboundMessage) ([]byte, error) {
+	account, err := o.Store.Account(ctx, a.AccountID)
 	if err != nil {
 		return nil, err
 	}
-	var included *original
-	if p.needsOriginal() {
-		if included, err = o.fetch(ctx, client, p); err != nil {
+	m.mailbox = account.Email
+	if m.original == nil && m.payload.needsOriginal() {
+		if m.original, err = o.fetch(ctx, client, a); err != nil {
 			return nil, err
 		}
 	}
-	raw, err := p.build(account.Email, included)
+	raw, err := m.payload.build(account.Email, m.original)
 	switch {
 	case err != nil:
-		return nil, refused(p.ActionID, "its message cannot be built: %w", err)
+		return nil, refused(a.ID, "its message cannot be built: %w", err)
 	case int64(len(raw)) > o.MaxSize:
-		return nil, refused(p.ActionID, "its message has %d bytes; at most %d are allowed (%s)", len(raw), o.MaxSize, o.name("MaxSize"))
+		return nil, refused(a.ID, "its message has %d bytes; at most %d are allowed (%s)", len(raw), o.MaxSize, o.name("MaxSize"))
 	}
 	return raw, nil
 }
 
-// fetch reads the original from Gmail.
-func (o *Outbox) fetch(ctx context.Context, client *Client, p OutboundPayload) (*original, error) {
-	id, err := o.Store.providerID(ctx, p.AccountID, p.OriginalMessageID)
+// fetch reads the original from Gmail: the message that was decided about.
+func (o *Outbox) fetch(ctx context.Context, client *Client, a postroom.Action) (*original, error) {
+	id, err := o.Store.providerID(ctx, a.AccountID, a.MessageID)
+	if errors.Is(err, postroom.ErrNotFound) {
+		err = &Error{Op: "find message", Class: ClassNotFound, Err: err}
+	}
+	if err == nil {
+		err = sameMessage(id, a)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -286,5 +341,11 @@ func (o *Outbox) fetch(ctx context.Context, client *Client, p OutboundPayload) (
 		return nil, &Error{Op: "read the original " + id, Class: ClassAnswer, Err: err}
 	}
 	parsed, err := mime.ParseBytes(raw, o.MailLimits)
-	return &original{raw: raw, parsed: parsed}, err
+	if err != nil {
+		return nil, err
+	}
+	m.ID = id
+	msg := messageOf(a.AccountID, m, parsed)
+	msg.ID = a.MessageID
+	return &original{raw: raw, parsed: parsed, message: msg}, nil
 }

@@ -136,8 +136,8 @@ func TestForwardOfAMessageThatHasGone(t *testing.T) {
 	require.Nil(t, job)
 }
 
-// A host may make the payload itself, in the form of the job.
-func TestPayloadOfTheHost(t *testing.T) {
+// A host may make the message itself.
+func TestMessageOfTheHost(t *testing.T) {
 	w := newWorld(t)
 	ann := w.inbox("ann@example.com")
 	message, m := w.letter(question)
@@ -147,7 +147,10 @@ func TestPayloadOfTheHost(t *testing.T) {
 		OriginalMessageID: message, ThreadID: m.ThreadID, InReplyTo: "q@example.com", References: []string{"q@example.com"},
 		Attachments: []OutboundAttachment{{Filename: "a.txt", MimeType: "text/plain", Data: []byte("hello")}},
 	}
-	w.run(payload.job())
+	preview, err := w.cfg.Outbox.Fix(t.Context(), payload)
+	require.NoError(t, err)
+	require.Equal(t, preview.SHA256, w.action(payload.ActionID).ContentSHA256)
+	w.run(NewActionJob(w.account, payload.ActionID))
 	a := w.action(payload.ActionID)
 	require.Equal(t, postroom.ActionCompleted, a.State, a.Error)
 	got := ann.one()
@@ -169,17 +172,16 @@ func TestPayloadOfTheHost(t *testing.T) {
 			p.Attachments = append([]OutboundAttachment(nil), payload.Attachments...)
 			p.ActionID = w.queued(reply(message, ""))
 			change(&p)
-			job := w.job(w.run(p.job()))
-			require.Equal(t, queue.StateFailed, job.State)
-			require.Equal(t, 1, job.Attempt)
-			require.Equal(t, postroom.ActionFailed, w.action(p.ActionID).State)
+			_, err := w.cfg.Outbox.Fix(t.Context(), p)
+			require.Equal(t, ClassRefused, ClassOf(err), "%v", err)
+			require.Empty(t, w.action(p.ActionID).ContentSHA256)
 		})
 	}
 	require.Equal(t, 1, w.server.Counts()[gmailtest.MessagesSend])
 }
 
-// A payload that is not the one that was composed is refused: the action is sent as it was shown.
-func TestPayloadBesideThePreview(t *testing.T) {
+// A message that is not the one that was composed is refused: the action is sent as it was shown.
+func TestMessageOfTheHostBesideThePreview(t *testing.T) {
 	w := newWorld(t)
 	message, _ := w.letter(question)
 	id := w.queued(reply(message, "Yes."))
@@ -189,9 +191,12 @@ func TestPayloadBesideThePreview(t *testing.T) {
 	require.NoError(t, err)
 	p := m.payload
 	p.BodyPlain = "No."
-	w.run(p.job())
-	require.Contains(t, w.action(id).Error, "is not the message that was composed")
-	require.Zero(t, w.server.Counts()[gmailtest.MessagesSend])
+	_, err = w.cfg.Outbox.Fix(t.Context(), p)
+	require.ErrorContains(t, err, "is not the message that was composed")
+	require.Equal(t, ClassRefused, ClassOf(err))
+	p.BodyPlain, p.MessageID = "Yes.", ""
+	_, err = w.cfg.Outbox.Fix(t.Context(), p)
+	require.NoError(t, err, "it is the same")
 }
 
 func TestOutboxConfigIsChecked(t *testing.T) {
@@ -252,8 +257,6 @@ func TestMessageIDThatCannotBeLookedFor(t *testing.T) {
 		To: []string{"ann@example.com"}, Subject: "Re: Tea?", BodyPlain: "Here.", OriginalMessageID: message, ThreadID: m.ThreadID,
 		MessageID: "a(b)@example.com",
 	}
-	w.run(payload.job())
-	a := w.action(payload.ActionID)
-	require.Equal(t, postroom.ActionFailed, a.State)
-	require.Contains(t, a.Error, "cannot be looked for at Gmail")
+	_, err := w.cfg.Outbox.Fix(t.Context(), payload)
+	require.ErrorContains(t, err, "cannot be looked for at Gmail")
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // TestNothingGoesOnFromAnOldRow: whatever columns of whatever rows are put back as they were at any time, alone or together, and whether
-// or not the end of the log goes with them, an action is started only if it is queued, goes on only with its job while it executes, is approved only while it waits, and is undone only
+// or not the end of the log goes with them, an action is started only if it is queued, goes on only with its job and with what was announced while it executes, is approved only while it waits, and is undone only
 // once it is completed. What it is, is what the ledger has made of it.
 func TestNothingGoesOnFromAnOldRow(t *testing.T) {
 	db := dbtest.SQLite(t)
@@ -31,7 +31,7 @@ func TestNothingGoesOnFromAnOldRow(t *testing.T) {
 			d.exec(`DELETE FROM ` + table)
 		}
 		d.exec(`UPDATE audit_lanes SET entries = 0, mac = '', seal = ''`)
-		w := &chainWorld{desk: d, rt: rt, is: map[string]postroom.ActionState{}, job: map[string]string{}, undo: map[string]string{}}
+		w := &chainWorld{desk: d, rt: rt, is: map[string]postroom.ActionState{}, job: map[string]string{}, undo: map[string]string{}, said: map[string]bool{}}
 		for range 25 {
 			w.step()
 		}
@@ -46,6 +46,7 @@ type chainWorld struct {
 	is    map[string]postroom.ActionState
 	job   map[string]string // that executes it
 	undo  map[string]string // the undo that counts, by what it undoes
+	said  map[string]bool   // what was announced, and not taken back
 	saved []savedRows
 	ends  []laneRow // of the log, at the same times
 }
@@ -58,7 +59,7 @@ func (w *chainWorld) step() {
 		return
 	}
 	id, job := rapid.SampledFrom(w.ids).Draw(w.rt, "action"), rapid.SampledFrom([]string{"job-1", "job-2"}).Draw(w.rt, "job")
-	switch rapid.SampledFrom([]string{"record", "start", "start", "start", "approve", "approve", "complete", "complete", "reject", "fail", "cancel", "undo", "put back", "put back", "put back", "restart"}).Draw(w.rt, "step") {
+	switch rapid.SampledFrom([]string{"record", "start", "start", "start", "approve", "approve", "complete", "complete", "reject", "fail", "cancel", "undo", "announce", "announce", "put back", "put back", "put back", "restart"}).Draw(w.rt, "step") {
 	case "record":
 		if len(w.ids) < 2 {
 			w.recordOne()
@@ -85,6 +86,8 @@ func (w *chainWorld) step() {
 		}
 	case "undo":
 		w.undoOne(id, job)
+	case "announce":
+		w.announceOne(id, rapid.Bool().Draw(w.rt, "something"))
 	case "restart":
 		if w.ledger.Remember(context.Background()) == nil {
 			w.restart()
@@ -150,6 +153,7 @@ func (w *chainWorld) startOne(id, job string) {
 	case err != nil:
 	case a.State == postroom.ActionExecuting && w.is[id] == postroom.ActionExecuting:
 		require.Equal(w.rt, w.job[id], job)
+		require.Equal(w.rt, w.said[id], a.UndoHint != nil, "what was announced is not forgotten")
 	case a.State == postroom.ActionExecuting:
 		w.was(id, "started", postroom.ActionQueued)
 		w.is[id], w.job[id] = a.State, job
@@ -158,6 +162,19 @@ func (w *chainWorld) startOne(id, job string) {
 		w.is[id] = a.State
 	default:
 		w.ended(id, a.State)
+	}
+}
+
+func (w *chainWorld) announceOne(id string, something bool) {
+	a := w.get(id)
+	var announced postroom.Parameters
+	if something {
+		announced = aSend
+	}
+	if _, err := w.announce(a, announced); err == nil {
+		w.was(id, "announced", postroom.ActionExecuting)
+		require.Equal(w.rt, w.said[id], a.UndoHint != nil)
+		w.said[id] = something
 	}
 }
 

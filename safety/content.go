@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -30,7 +31,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		return fmt.Errorf("safety: action %s: %w: %s", actionID, ErrContentSet, p.Content)
 	}
 	next := p.actionRow
-	next.Content, next.Rev = sha256, p.Rev+1
+	next.Content = sha256
 	if p.State.Final() {
 		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
 		return err
@@ -48,6 +49,24 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		return err
 	}
 	return l.nameContent(ctx, tx, p, r)
+}
+
+// Vouched returns an action, and whether the log vouches for it: that it is what was permitted, or what a person is asked about. What is
+// composed for an action is composed of what Vouched returns, since [Ledger.SetContent] signs the hash whatever it is of.
+func (l *Ledger) Vouched(ctx context.Context, actionID string) (a postroom.Action, ok bool, err error) {
+	db := l.cfg.DB.Reader()
+	if err := l.keys.load(ctx, db); err != nil {
+		return a, false, err
+	}
+	p, err := readPermit(ctx, db, actionID)
+	if err != nil {
+		return a, false, err
+	}
+	if _, ok, err = l.sound(ctx, db, &p); err != nil || !ok {
+		return a, false, err
+	}
+	a, err = p.value()
+	return a, err == nil, err
 }
 
 // sealWith is the seal of an action with what it sends.

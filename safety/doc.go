@@ -62,6 +62,8 @@
 //   - Complete cannot refuse what its job has done. If the row was altered meanwhile, the log says so, and signs nothing.
 //   - StartUndo undoes, and History goes by, what the log says was done, in the order in which it was done; and nothing is undone twice,
 //     unless the entries about the undo are altered as well, which VerifyAudit finds.
+//   - Announce signs, with the action and before it is done, what a job cannot take back. The next attempt gets it from Start, and so does not
+//     do it again. It is refused to a job that has another content than the action.
 //   - Hold and Renew refuse what was altered, which a new request would sign.
 //   - Entries can be removed, or altered so that they seem to be about something else. Before a request is shown as genuine, answered
 //     or renewed, before something is composed, and before what a person has approved or what cannot be taken back starts or goes on, the
@@ -100,8 +102,8 @@
 //     job that runs again after a crash records nothing twice.
 //   - Approve, Reject and Renew belong to people. Each request is answered once, before its expiry, by someone on the list
 //     of approvers if there is one, and only if the action is still what the request was made for.
-//   - SetContent belongs to whoever composes what an action sends: an approval then names the hash of the bytes.
-//   - Start, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same job
+//   - SetContent belongs to whoever composes what an action sends, of what Vouched returns: an approval then names the hash of the bytes.
+//   - Start, Announce, Complete, Fail and SetReport belong to the job that executes. Start ties the action to the job: the same job
 //     may start it again, no other can.
 //   - Cancel belongs to the host.
 //

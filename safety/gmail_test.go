@@ -39,7 +39,9 @@ func newMailbox(t *testing.T, db queue.DB) *mailbox {
 	require.NoError(t, err)
 	m.queue, err = queue.New(db, nil)
 	require.NoError(t, err)
-	m.ledger, err = safety.NewLedger(safety.Config{DB: db, Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: gmail.OutboundKinds()})
+	require.NoError(t, err)
+	m.ledger, err = safety.NewLedger(safety.Config{DB: db, Kinds: kinds, Execute: func(ctx context.Context, tx queue.Tx, a postroom.Action) error {
 		_, err := m.queue.EnqueueTx(ctx, tx, gmail.NewActionJob(a.AccountID, a.ID))
 		return err
 	}})
@@ -55,6 +57,8 @@ func newMailbox(t *testing.T, db queue.DB) *mailbox {
 		Store: store, Ledger: m.ledger,
 		Clients: gmail.ClientsFunc(func(context.Context, string) (*gmail.Client, error) { return client, nil }),
 	}
+	m.gmail.Outbox, err = gmail.NewOutbox(gmail.OutboxConfig{Store: store, Clients: m.gmail.Clients, Ledger: m.ledger, Settle: time.Millisecond})
+	require.NoError(t, err)
 	var account string
 	m.write(func(ctx context.Context, tx queue.Tx) (err error) {
 		account, err = store.EnsureAccount(ctx, tx, m.server.Email())

@@ -69,7 +69,7 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change
 	if c.seal != nil {
 		next.Seal = sql.NullString{String: *c.seal, Valid: true}
 	}
-	next.Rev = max(row.Rev, c.last) + 1
+	next.Rev = max(row.Rev, c.last)
 	if a, err := l.store(ctx, tx, row, &next, c.op, c.altered); err != nil {
 		return a, err
 	}
@@ -79,7 +79,7 @@ func (l *Ledger) move(ctx context.Context, tx queue.Tx, row *actionRow, c change
 // store writes an action as it is next, if it is still the row that was read, and signs that, whatever the database makes of it: if it
 // makes something else of it, nothing is written.
 func (l *Ledger) store(ctx context.Context, tx queue.Tx, row, next *actionRow, op string, altered bool) (a postroom.Action, err error) {
-	next.UpdatedAt = dbtime.Of(dbtime.Truncate(queue.Now(tx)))
+	next.UpdatedAt, next.Rev = dbtime.Of(dbtime.Truncate(queue.Now(tx))), next.Rev+1
 	content := sql.NullString{String: next.Content, Valid: next.Content != ""}
 	var stored actionRow
 	err = dbquery.Get(ctx, tx, &stored, updateAction, string(next.State), next.Error, next.UndoHint, next.JobID, content, next.Turn, next.ExecutedAt,

@@ -108,15 +108,15 @@ func (l *Ledger) requestVouched(p *permitRow, r *openRow) signed {
 
 // sound reports whether an action that has not ended is what was permitted, or what a person was asked about, and the log is whole
 // since: what is signed about it next stands for what was before. It returns the request that waits, if the action does.
-func (l *Ledger) sound(ctx context.Context, tx queue.Tx, p *permitRow) (r *openRow, ok bool, err error) {
+func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow) (r *openRow, ok bool, err error) {
 	if p.State == postroom.ActionApprovedPending {
-		if r, err = openRequest(ctx, tx, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
+		if r, err = openRequest(ctx, q, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
 			return r, false, err
 		}
 	} else if l.vouched(p) != signedRight {
 		return nil, false, nil
 	}
-	log, err := l.wholeSince(ctx, tx, p, r)
+	log, err := l.wholeSince(ctx, q, p, r)
 	return r, log != logBroken, err
 }
 

@@ -1,0 +1,78 @@
+package gmail
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom-go/postroom"
+)
+
+// An announcement is what is signed, by the ledger, before a message is sent: what a later attempt needs to find out whether it was. The
+// rows of what is sent are not signed, and say less than it does: what somebody has done to them sends nothing twice.
+type announcement struct {
+	mailbox   string // as Gmail names it
+	messageID string // the Message-ID
+	historyID uint64 // from before the first attempt
+	until     time.Time
+}
+
+// The parameters of an announcement.
+const (
+	announcedMailbox   = "mailbox"
+	announcedMessageID = "rfc_message_id"
+	announcedHistoryID = "history_id"
+	announcedUntil     = "until"
+)
+
+func (n announcement) parameters() postroom.Parameters {
+	return postroom.Parameters{
+		announcedMailbox: n.mailbox, announcedMessageID: n.messageID, announcedHistoryID: strconv.FormatUint(n.historyID, 10),
+		announcedUntil: n.until.UTC().Format(time.RFC3339Nano),
+	}
+}
+
+// announced returns what an earlier attempt has announced for the action; ok is false if none has, or if it has sent nothing.
+func announced(a postroom.Action) (n announcement, ok bool, err error) {
+	if a.UndoHint == nil || a.UndoHint.Announced == nil {
+		return n, false, nil
+	}
+	p := a.UndoHint.Announced
+	n.mailbox, _ = p.Text(announcedMailbox)
+	n.messageID, _ = p.Text(announcedMessageID)
+	historyID, _ := p.Text(announcedHistoryID)
+	until, _ := p.Text(announcedUntil)
+	n.historyID, err = strconv.ParseUint(historyID, 10, 64)
+	if err == nil {
+		n.until, err = time.Parse(time.RFC3339Nano, until)
+	}
+	if err != nil {
+		return n, true, refused(a.ID, "what was announced of an earlier attempt cannot be read; look among the sent mail: %w", err)
+	}
+	return n, true, nil
+}
+
+// begun returns what is known of an earlier attempt whose outcome is not. One that was begun before attempts were announced is in its row
+// alone.
+func begun(a postroom.Action, m *outboundMessage) (n announcement, ok bool, err error) {
+	if n, ok, err = announced(a); ok || err != nil || m == nil || a.ContentSHA256 == "" || m.OpenUntil.IsZero() {
+		return n, ok, err
+	}
+	return announcement{messageID: m.MessageID, historyID: uint64(m.HistoryID), until: m.OpenUntil.Time}, true, nil
+}
+
+// profileOf reads the profile of a mailbox, which must be the one with the address, or have it as another address of its own. What signs
+// the program in to which mailbox is in a row as well.
+func profileOf(ctx context.Context, client *Client, email string) (Profile, error) {
+	profile, err := client.Profile(ctx)
+	if err != nil || email == "" || strings.EqualFold(profile.Email, email) {
+		return profile, err
+	}
+	own, err := client.ListSendAs(ctx)
+	if err == nil && !isOwn(own, email) {
+		err = &Error{Op: "find the mailbox", Class: ClassRefused, Err: fmt.Errorf("the account signs in to %s, and was that of %s", profile.Email, email)}
+	}
+	return profile, err
+}

@@ -1,0 +1,54 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+)
+
+// Announce signs that the job of an executing action is about to do what cannot be taken back, before it does it. What is announced is for
+// the job itself: by it a later attempt, which finds it in the [postroom.UndoHint] of the action that Start returns, finds out whether
+// that was done, and does not do it again. Nil takes an announcement back: nothing was done.
+//
+// a is the action as the job goes by it. If it is not what the log says, by its content, its job, or what is announced already, the error is [ErrAltered] or
+// says that another attempt was first, and nothing is written. Announce returns the action as it is then.
+func (l *Ledger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
+	const op = "announce what is done by"
+	p, err := l.permit(ctx, tx, a.ID)
+	if err != nil {
+		return a, err
+	}
+	if p.State != postroom.ActionExecuting || p.JobID != a.JobID {
+		return l.tooLate(ctx, tx, a.ID, op)
+	}
+	known, err := encodeHint(a.UndoHint)
+	if err != nil {
+		return a, err
+	}
+	_, sound, err := l.sound(ctx, tx, p)
+	switch {
+	case err != nil:
+		return a, err
+	case !sound || p.Content != a.ContentSHA256:
+		return a, fmt.Errorf("safety: %s action %s: %w", op, a.ID, ErrAltered)
+	case p.UndoHint != known:
+		return a, fmt.Errorf("safety: %s action %s: another attempt has announced it since: look what became of that", op, a.ID)
+	}
+	next := p.actionRow
+	if next.UndoHint, err = encodeHint(announcement(announced)); err != nil {
+		return a, err
+	}
+	if a, err := l.store(ctx, tx, &p.actionRow, &next, op, false); err != nil {
+		return a, err
+	}
+	return p.value()
+}
+
+func announcement(announced postroom.Parameters) *postroom.UndoHint {
+	if announced == nil {
+		return nil
+	}
+	return &postroom.UndoHint{InverseAction: postroom.None, Irreversible: true, Announced: announced}
+}

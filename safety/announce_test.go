@@ -1,0 +1,143 @@
+package safety
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
+)
+
+func (d *desk) announce(a postroom.Action, announced postroom.Parameters) (postroom.Action, error) {
+	return d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		return d.ledger.Announce(ctx, tx, a, announced)
+	})
+}
+
+// sending is an action that a person has approved, that is composed, and that a job executes.
+func (d *desk) sending() postroom.Action {
+	id := d.forwarded()
+	a, err := d.start(id, "job-1")
+	require.NoError(d.t, err)
+	require.Equal(d.t, postroom.ActionExecuting, a.State, a.Error)
+	return a
+}
+
+var aSend = postroom.Parameters{"rfc_message_id": "1@example.com"}
+
+// TestWhatIsAnnouncedIsKnownToTheNextAttempt.
+func TestWhatIsAnnouncedIsKnownToTheNextAttempt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		a := d.sending()
+		require.Nil(t, a.UndoHint)
+		begun, err := d.announce(a, aSend)
+		require.NoError(t, err)
+		require.Equal(t, aSend, begun.UndoHint.Announced)
+		require.False(t, begun.UndoHint.Undoable())
+		_, err = d.announce(a, aSend)
+		require.ErrorContains(t, err, "another attempt has announced it since")
+
+		d.restart()
+		a, err = d.start(a.ID, "job-1")
+		require.NoError(t, err)
+		require.Equal(t, begun, a)
+		a, err = d.announce(a, nil)
+		require.NoError(t, err)
+		require.Nil(t, a.UndoHint)
+		again, err := d.start(a.ID, "job-1")
+		require.NoError(t, err)
+		require.Nil(t, again.UndoHint)
+		_, err = d.announce(a, aSend)
+		require.NoError(t, err)
+		require.NoError(t, d.complete(a.ID, postroom.UndoHint{Irreversible: true, SentMessageID: "18f0"}))
+		require.Nil(t, d.get(a.ID).UndoHint.Announced)
+		require.Empty(t, d.faults(t))
+		_, err = d.announce(d.get(a.ID), nil)
+		require.ErrorIs(t, err, ErrState)
+	})
+}
+
+// TestWhatIsAnnouncedIsNotForgotten: whoever takes it out of the row, or puts back the row, or cuts the log, has nothing done again.
+func TestWhatIsAnnouncedIsNotForgotten(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, remembering(filepath.Join(t.TempDir(), "log.seen")))
+		for name, forget := range map[string]func(id string){
+			"the column is emptied": func(id string) { d.exec(`UPDATE actions SET undo_hint_json = NULL WHERE id = $1`, id) },
+			"it is put back":        func(id string) { d.putBack(id) },
+			"and its entry hidden":  func(id string) { d.putBack(id); d.exec(hide, id) },
+		} {
+			a := d.sending()
+			d.save()
+			_, err := d.announce(a, aSend)
+			require.NoError(t, err)
+			forget(a.ID)
+			for table := range columns {
+				d.exec(`DROP TABLE IF EXISTS old_` + table)
+			}
+			_, err = d.announce(a, aSend)
+			require.ErrorIs(t, err, ErrAltered, name)
+			got, err := d.start(a.ID, "job-1")
+			require.NoError(t, err, name)
+			require.Equal(t, postroom.ActionFailed, got.State, name)
+		}
+	})
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, remembering(filepath.Join(t.TempDir(), "log.seen")))
+		a := d.sending()
+		d.saveAll()
+		_, err := d.announce(a, aSend)
+		require.NoError(t, err)
+		d.cutBack(a.ID)
+		d.restart()
+		_, err = d.announce(a, aSend)
+		require.ErrorIs(t, err, ErrLogCut)
+		_, err = d.start(a.ID, "job-1")
+		require.ErrorIs(t, err, ErrLogCut)
+	})
+}
+
+// TestOnlyWhatTheActionSaysIsAnnounced: another content, another job, and what was altered meanwhile are not.
+func TestOnlyWhatTheActionSaysIsAnnounced(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		a := d.sending()
+		other := a
+		other.ContentSHA256 = otherHash
+		_, err := d.announce(other, aSend)
+		require.ErrorIs(t, err, ErrAltered)
+		other = a
+		other.JobID = "job-2"
+		_, err = d.announce(other, aSend)
+		require.ErrorIs(t, err, ErrState)
+		d.exec(`UPDATE actions SET content_sha256 = $1 WHERE id = $2`, otherHash, a.ID)
+		other = a
+		other.ContentSHA256 = otherHash
+		_, err = d.announce(other, aSend)
+		require.ErrorIs(t, err, ErrAltered)
+	})
+}
+
+// TestOnlyWhatIsVouchedForIsComposed: parameters that are put back once something was composed of others have done nothing.
+func TestOnlyWhatIsVouchedForIsComposed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		waits := d.record(message("a@example.com"), model(postroom.Forward, 1, "to", "boss@example.com")).ID
+		for _, id := range []string{waits, d.forwarded(), d.sending().ID} {
+			a, ok, err := d.ledger.Vouched(t.Context(), id)
+			require.NoError(t, err)
+			require.True(t, ok)
+			require.Equal(t, d.get(id), a)
+			d.exec(`UPDATE actions SET parameters_json = '{"to":"mallory@example.com"}' WHERE id = $1`, id)
+			_, ok, err = d.ledger.Vouched(t.Context(), id)
+			require.NoError(t, err)
+			require.False(t, ok)
+		}
+		_, _, err := d.ledger.Vouched(t.Context(), "nothing")
+		require.ErrorIs(t, err, postroom.ErrNotFound)
+	})
+}
