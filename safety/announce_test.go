@@ -68,8 +68,8 @@ func TestWhatIsAnnouncedIsNotForgotten(t *testing.T) {
 		d := newDesk(t, db, remembering(filepath.Join(t.TempDir(), "log.seen")))
 		for name, forget := range map[string]func(id string){
 			"the column is emptied": func(id string) { d.exec(`UPDATE actions SET undo_hint_json = NULL WHERE id = $1`, id) },
-			"it is put back":        func(id string) { d.putBack(id) },
-			"and its entry hidden":  func(id string) { d.putBack(id); d.exec(hide, id) },
+			"it is put back":        func(id string) { d.restore(id) },
+			"and its entry hidden":  func(id string) { d.restore(id); d.exec(hide, id) },
 		} {
 			a := d.sending()
 			d.save()
