@@ -115,11 +115,7 @@ func (l *Ledger) EachAuditEntry(ctx context.Context, fn func(AuditEntry) error) 
 
 // snapshot runs fn on one state of the database.
 func (l *Ledger) snapshot(ctx context.Context, fn func(tx dbquery.Querier) error) error {
-	tx, err := l.cfg.DB.Reader().BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(tx), tx.Rollback())
+	return dbquery.Snapshot(ctx, l.cfg.DB.Reader(), func(tx dbquery.Tx) error { return fn(tx) })
 }
 
 func eachEntry(ctx context.Context, tx dbquery.Querier, lane int, fn func(AuditEntry) error) error {
