@@ -222,7 +222,7 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 		return postroom.Action{}, err
 	}
 	if p.State == postroom.ActionQueued {
-		if _, sound, err := l.sound(ctx, tx, p); err != nil || !sound {
+		if _, sound, err := l.sound(ctx, tx, p, "hold"); err != nil || !sound {
 			return postroom.Action{}, cmp.Or(err, alteredError("hold", actionID))
 		}
 	}
@@ -269,7 +269,7 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 		if err != nil {
 			return nil, err
 		}
-		whole, err := l.wholeSince(ctx, tx, p, r)
+		whole, err := l.wholeSince(ctx, tx, p, r, "renew the approval of")
 		if err != nil || whole {
 			return old.Reasons, err
 		}
@@ -302,14 +302,14 @@ func (l *Ledger) CheckRequest(ctx context.Context, actionID string) error {
 	case r == nil || p.State != postroom.ActionApprovedPending:
 		return &StateError{Op: "check the request about", ActionID: actionID, State: p.State, JobID: p.JobID}
 	}
-	return l.checkGenuine(ctx, db, &p, r)
+	return l.checkGenuine(ctx, db, &p, r, "check the request about")
 }
 
 // checkGenuine returns an error if the request is not the one that was made.
-func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) error {
+func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) error {
 	switch l.requestVouched(p, r) {
 	case signedRight:
-		whole, err := l.wholeSince(ctx, q, p, r)
+		whole, err := l.wholeSince(ctx, q, p, r, op)
 		if err != nil || whole {
 			return err
 		}
@@ -343,7 +343,7 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r 
 	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
 	}
-	if err := l.checkGenuine(ctx, tx, p, r); err != nil {
+	if err := l.checkGenuine(ctx, tx, p, r, "approve"); err != nil {
 		return err
 	}
 	a, err := p.value()

@@ -35,7 +35,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
 		return err
 	}
-	r, sound, err := l.sound(ctx, tx, p)
+	r, sound, err := l.sound(ctx, tx, p, "set the content of")
 	switch {
 	case err != nil:
 		return err

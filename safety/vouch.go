@@ -108,24 +108,24 @@ func (l *Ledger) requestVouched(p *permitRow, r *openRow) signed {
 
 // sound reports whether an action that has not ended is what was permitted, or what a person was asked about, and the log is whole
 // since: what is signed about it next stands for what was before. It returns the request that waits, if the action does.
-func (l *Ledger) sound(ctx context.Context, tx queue.Tx, p *permitRow) (r *openRow, ok bool, err error) {
+func (l *Ledger) sound(ctx context.Context, tx queue.Tx, p *permitRow, op string) (r *openRow, ok bool, err error) {
 	if p.State == postroom.ActionApprovedPending {
 		if r, err = openRequest(ctx, tx, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
 			return r, false, err
 		}
-		ok, err = l.wholeSince(ctx, tx, p, r)
+		ok, err = l.wholeSince(ctx, tx, p, r, op)
 		return r, ok, err
 	}
 	if l.vouched(p) != signedRight {
 		return nil, false, nil
 	}
-	ok, err = l.wholeSince(ctx, tx, p, nil)
+	ok, err = l.wholeSince(ctx, tx, p, nil, op)
 	return nil, ok, err
 }
 
 // wholeSince reports whether the log is whole since an action was last written, and since a person was asked, if it waits. If another
 // transaction has changed the action since it was read, that is the error.
-func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (bool, error) {
+func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) (bool, error) {
 	last := map[string]*lastEntry{p.ID: &p.Last}
 	if r != nil {
 		last[r.ID] = &r.Last
@@ -141,7 +141,7 @@ func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow
 	if now.Rev == p.Rev && now.State == p.State {
 		return false, nil
 	}
-	_, err = l.overtaken(ctx, q, &p.actionRow, "go on with")
+	_, err = l.overtaken(ctx, q, &p.actionRow, op)
 	return false, err
 }
 
