@@ -92,8 +92,16 @@ func (s *GuidanceStore) EachRuleState(ctx context.Context, tx queue.Tx, fn func(
 // Faults returns which directions and rules are not as they are on record in the log of [GuidanceStoreConfig], also those that
 // something else has removed. Until somebody confirms or corrects them, a person is asked about what models decide. Without a
 // log there are none.
-func (s *GuidanceStore) Faults(ctx context.Context) ([]postroom.RuleFault, error) {
-	return s.faults(ctx, s.db.Reader())
+func (s *GuidanceStore) Faults(ctx context.Context) (faults []postroom.RuleFault, err error) {
+	if s.log == nil {
+		return nil, nil
+	}
+	// What somebody changes between the tables and the log would be taken for altered.
+	err = dbquery.Snapshot(ctx, s.db.Reader(), func(tx dbquery.Tx) (err error) {
+		faults, err = s.faults(ctx, tx)
+		return err
+	})
+	return faults, err
 }
 
 func (s *GuidanceStore) faults(ctx context.Context, tx queue.Tx) ([]postroom.RuleFault, error) {

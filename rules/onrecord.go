@@ -145,8 +145,16 @@ func (s *Store) faults(ctx context.Context, tx queue.Tx) ([]postroom.RuleFault, 
 // Faults returns which stored rules are not as they are on record in the log of [StoreConfig], also those that something else has
 // removed. Until somebody confirms or corrects them, rules decide nothing for their account without a person. Without a log
 // there are none.
-func (s *Store) Faults(ctx context.Context) ([]postroom.RuleFault, error) {
-	return s.faults(ctx, s.db.Reader())
+func (s *Store) Faults(ctx context.Context) (faults []postroom.RuleFault, err error) {
+	if s.log == nil {
+		return nil, nil
+	}
+	// A rule that somebody changes between the rules and the log would be taken for one that was altered.
+	err = dbquery.Snapshot(ctx, s.db.Reader(), func(tx dbquery.Tx) (err error) {
+		faults, err = s.faults(ctx, tx)
+		return err
+	})
+	return faults, err
 }
 
 // Confirm puts a rule on record as it is stored now, whoever has written it: a person has looked at it. One that something else has

@@ -27,7 +27,7 @@ func (l *Ledger) Announce(ctx context.Context, tx queue.Tx, a postroom.Action, a
 	if err != nil {
 		return a, err
 	}
-	_, sound, err := l.sound(ctx, tx, p)
+	_, sound, err := l.sound(ctx, tx, p, op)
 	switch {
 	case err != nil:
 		return a, err

@@ -222,7 +222,7 @@ func (l *Ledger) Hold(ctx context.Context, tx queue.Tx, actionID, reason string)
 		return postroom.Action{}, err
 	}
 	if p.State == postroom.ActionQueued {
-		if _, sound, err := l.sound(ctx, tx, p); err != nil || !sound {
+		if _, sound, err := l.sound(ctx, tx, p, "hold"); err != nil || !sound {
 			return postroom.Action{}, cmp.Or(err, alteredError("hold", actionID))
 		}
 	}
@@ -269,14 +269,14 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 		if err != nil {
 			return nil, err
 		}
-		switch log, err := l.wholeSince(ctx, tx, p, r); {
+		switch log, err := l.wholeSince(ctx, tx, p, r, "renew the approval of"); {
 		case err != nil || log == logWhole:
 			return old.Reasons, err
 		case log == logAccepted:
 			return []string{logWasCut}, nil
 		}
 	case signedByAnotherKey:
-		switch proven, log, err := l.provenSince(ctx, tx, p, r); {
+		switch proven, log, err := l.provenSince(ctx, tx, p, r, "renew the approval of"); {
 		case err != nil || log != logBroken:
 			return []string{"it was asked for under another key"}, err
 		case !proven:
@@ -288,10 +288,10 @@ func (l *Ledger) askedFor(ctx context.Context, tx queue.Tx, p *permitRow, r *ope
 }
 
 // checkGenuine returns an error if the request is not the one that was made.
-func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) error {
+func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) error {
 	switch l.requestVouched(p, r) {
 	case signedRight:
-		switch log, err := l.wholeSince(ctx, q, p, r); {
+		switch log, err := l.wholeSince(ctx, q, p, r, op); {
 		case err != nil || log == logWhole:
 			return err
 		case log == logAccepted:
@@ -299,7 +299,7 @@ func (l *Ledger) checkGenuine(ctx context.Context, q dbquery.Querier, p *permitR
 		}
 		return fmt.Errorf("safety: action %s: %w: %w: the log is not whole since, and does not tell whether it was answered: reject it", p.ID, ErrApprovalVoid, ErrAltered)
 	case signedByAnotherKey:
-		switch proven, log, err := l.provenSince(ctx, q, p, r); {
+		switch proven, log, err := l.provenSince(ctx, q, p, r, op); {
 		case err != nil:
 			return err
 		case log != logBroken:
@@ -327,7 +327,7 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r 
 	if !queue.Now(tx).Before(r.ExpiresAt.Time) {
 		return fmt.Errorf("safety: action %s: %w on %s: reject it, or ask again", p.ID, ErrApprovalExpired, r.ExpiresAt.Format(time.RFC3339))
 	}
-	if err := l.checkGenuine(ctx, tx, p, r); err != nil {
+	if err := l.checkGenuine(ctx, tx, p, r, "approve"); err != nil {
 		return err
 	}
 	a, err := p.value()

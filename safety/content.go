@@ -36,7 +36,7 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 		_, err := l.tooLate(ctx, tx, actionID, "set the content of")
 		return err
 	}
-	r, sound, err := l.sound(ctx, tx, p)
+	r, sound, err := l.sound(ctx, tx, p, "set the content of")
 	switch {
 	case err != nil:
 		return err
@@ -54,19 +54,20 @@ func (l *Ledger) SetContent(ctx context.Context, tx queue.Tx, actionID, sha256 s
 // Vouched returns an action, and whether the log vouches for it: that it is what was permitted, or what a person is asked about. What is
 // composed for an action is composed of what Vouched returns, since [Ledger.SetContent] signs the hash whatever it is of.
 func (l *Ledger) Vouched(ctx context.Context, actionID string) (a postroom.Action, ok bool, err error) {
-	db := l.cfg.DB.Reader()
-	if err := l.keys.load(ctx, db); err != nil {
-		return a, false, err
-	}
-	p, err := readPermit(ctx, db, actionID)
-	if err != nil {
-		return a, false, err
-	}
-	if _, ok, err = l.sound(ctx, db, &p); err != nil || !ok {
-		return a, false, err
-	}
-	a, err = p.value()
-	return a, err == nil, err
+	err = l.snapshot(ctx, func(tx *snapshot) error {
+		if err := l.keys.load(ctx, tx); err != nil {
+			return err
+		}
+		p, err := readPermit(ctx, tx, actionID)
+		if err != nil {
+			return err
+		}
+		if _, ok, err = l.sound(ctx, tx, &p, "compose"); err == nil && ok {
+			a, err = p.value()
+		}
+		return err
+	})
+	return a, ok && err == nil, err
 }
 
 // sealWith is the seal of an action with what it sends.

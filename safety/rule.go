@@ -27,24 +27,36 @@ func (l *Ledger) evidence(ctx context.Context, tx queue.Tx, msg *postroom.Messag
 	if d.Source != postroom.SourceDeterministic || d.RuleID == "" || l.cfg.Rules == nil {
 		return Evidence{}, nil
 	}
-	rule, err := l.cfg.Rules.StoredRule(ctx, tx, d.RuleID)
-	if err != nil && !errors.Is(err, postroom.ErrNotFound) {
-		return Evidence{}, fmt.Errorf("safety: look up rule %s: %w", d.RuleID, err)
-	}
+	rule, check, fault, err := l.standsBehind(ctx, tx, d)
 	if err != nil {
-		rule = postroom.StoredRule{}
-	}
-	check, fault := OverrideRule, l.ruleFault(rule, d)
-	if fault == "" && rule.State.Kind != "" {
-		check = OverrideUnsigned
-		if fault, err = l.CheckRule(ctx, tx, rule.State); err != nil {
-			return Evidence{}, err
-		}
+		return Evidence{}, err
 	}
 	if fault != "" {
 		return Evidence{Doubts: []Doubt{{check, fmt.Sprintf("rule '%s' decided, and %s", d.RuleName, fault)}}}, nil
 	}
 	return Evidence{SafeMode: rule.SafeMode}, nil
+}
+
+// standsBehind looks up the rule of a decision, and says by which check it does not stand behind it and why; empty if it does. On
+// PostgreSQL somebody may change the rule after it was looked up, and before the log is asked: then the log does not fit what was looked
+// up, and both are asked again.
+func (l *Ledger) standsBehind(ctx context.Context, tx queue.Tx, d postroom.Decision) (rule postroom.StoredRule, check Override, fault string, err error) {
+	for before := (postroom.RuleState{}); ; before = rule.State {
+		rule, err = l.cfg.Rules.StoredRule(ctx, tx, d.RuleID)
+		switch {
+		case errors.Is(err, postroom.ErrNotFound):
+			rule = postroom.StoredRule{}
+		case err != nil:
+			return rule, "", "", fmt.Errorf("safety: look up rule %s: %w", d.RuleID, err)
+		}
+		if fault = l.ruleFault(rule, d); fault != "" || rule.State.Kind == "" {
+			return rule, OverrideRule, fault, nil
+		}
+		fault, err = l.CheckRule(ctx, tx, rule.State)
+		if err != nil || fault == "" || rule.State == before {
+			return rule, OverrideUnsigned, fault, err
+		}
+	}
 }
 
 // ruleFault says why the stored rule does not stand behind the decision; empty if it does.

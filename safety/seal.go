@@ -150,7 +150,7 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 		a, err = l.refuse(ctx, tx, p, notPermitted)
 		return a, true, err
 	case fits == signedByAnotherKey:
-		proven, log, err := l.provenSince(ctx, tx, p, nil)
+		proven, log, err := l.provenSince(ctx, tx, p, nil, "start")
 		if err != nil || begun || !proven {
 			return l.refuseUnproven(ctx, tx, p, err)
 		}

@@ -30,7 +30,7 @@ func (l *Ledger) checkShown(ctx context.Context, tx dbquery.Querier, actionID st
 	if shown != nil && !shown.is(&p, r) {
 		return fmt.Errorf("safety: action %s: %w: %w: reject it", actionID, ErrApprovalVoid, ErrAltered), nil
 	}
-	err = l.checkGenuine(ctx, tx, &p, r)
+	err = l.checkGenuine(ctx, tx, &p, r, "check the request about")
 	if errors.Is(err, ErrApprovalVoid) || errors.Is(err, postroom.ErrHeld) || errors.Is(err, ErrState) {
 		return err, nil
 	}

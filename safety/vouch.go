@@ -108,7 +108,7 @@ func (l *Ledger) requestVouched(p *permitRow, r *openRow) signed {
 
 // sound reports whether an action that has not ended is what was permitted, or what a person was asked about, and the log is whole
 // since: what is signed about it next stands for what was before. It returns the request that waits, if the action does.
-func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow) (r *openRow, ok bool, err error) {
+func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow, op string) (r *openRow, ok bool, err error) {
 	if p.State == postroom.ActionApprovedPending {
 		if r, err = openRequest(ctx, q, p.ID); err != nil || r == nil || l.requestVouched(p, r) != signedRight {
 			return r, false, err
@@ -116,13 +116,13 @@ func (l *Ledger) sound(ctx context.Context, q dbquery.Querier, p *permitRow) (r 
 	} else if l.vouched(p) != signedRight {
 		return nil, false, nil
 	}
-	log, err := l.wholeSince(ctx, q, p, r)
+	log, err := l.wholeSince(ctx, q, p, r, op)
 	return r, log != logBroken, err
 }
 
 // wholeSince returns whether the log is whole since an action was last written, and since a person was asked, if it waits. If another
 // transaction has changed the action since it was read, that is the error.
-func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (logState, error) {
+func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) (logState, error) {
 	last := map[string]*lastEntry{p.ID: &p.Last}
 	if r != nil {
 		last[r.ID] = &r.Last
@@ -138,7 +138,7 @@ func (l *Ledger) wholeSince(ctx context.Context, q dbquery.Querier, p *permitRow
 	if now.Rev == p.Rev {
 		return logBroken, nil
 	}
-	_, err = l.overtaken(ctx, q, &p.actionRow, "go on with")
+	_, err = l.overtaken(ctx, q, &p.actionRow, op)
 	return logBroken, err
 }
 
@@ -161,11 +161,11 @@ func (l *Ledger) proven(ctx context.Context, q dbquery.Querier, p *permitRow) (b
 
 // provenSince is proven, with whether the log is whole since the action was last written, if it is proven: a signature that nobody can
 // check may have been put there to hide what has become of the action.
-func (l *Ledger) provenSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow) (proven bool, log logState, err error) {
+func (l *Ledger) provenSince(ctx context.Context, q dbquery.Querier, p *permitRow, r *openRow, op string) (proven bool, log logState, err error) {
 	if proven, err = l.proven(ctx, q, p); err != nil || !proven {
 		return proven, logBroken, err
 	}
-	log, err = l.wholeSince(ctx, q, p, r)
+	log, err = l.wholeSince(ctx, q, p, r, op)
 	return true, log, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -44,8 +43,7 @@ func (s *site) keptTokens(ctx context.Context) (*tokenstore.Store, error) {
 }
 
 func (s *site) tokenPlace() tokenstore.Config {
-	dir := filepath.Join(string(s.cfg.Paths.Data), "tokens")
-	return tokenstore.Config{Kind: tokenstore.Kind(s.cfg.Gmail.Tokens), Dir: dir, Passphrase: s.passphrase}
+	return tokenstore.Config{Kind: tokenstore.Kind(s.cfg.Gmail.Tokens), Dir: s.folder.tokens(), Passphrase: s.passphrase}
 }
 
 // passphrase is configured, or asked for where a person can type it.

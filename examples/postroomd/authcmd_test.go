@@ -19,8 +19,10 @@ import (
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
-// signIn runs auth login as a person does who answers the page in a browser.
-func signIn(t *testing.T, where ...string) {
+func signIn(t *testing.T, where ...string) { signInAs(t, sample.Owner, where...) }
+
+// signInAs runs auth login as the owner of a mailbox does who answers the page in a browser.
+func signInAs(t *testing.T, email string, where ...string) {
 	t.Helper()
 	said, writer := io.Pipe()
 	var stdout bytes.Buffer
@@ -33,17 +35,17 @@ func signIn(t *testing.T, where ...string) {
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		text.WriteString(lines.Text() + "\n")
 		if strings.HasPrefix(lines.Text(), "http") {
-			consent(t, lines.Text())
+			consent(t, lines.Text(), email)
 		}
 	}
 	require.Equal(t, 0, <-status, text.String())
-	require.Contains(t, stdout.String(), "signed in to "+sample.Owner+"; the grant is kept in encrypted files")
+	require.Contains(t, stdout.String(), "signed in to "+email+"; the grant is kept in encrypted files")
 }
 
-func consent(t *testing.T, address string) {
+func consent(t *testing.T, address, email string) {
 	t.Helper()
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := browser.PostForm(address, url.Values{"answer": {"allow"}, "account": {sample.Owner}, "allowed": {auth.ScopeModify}})
+	answer, err := browser.PostForm(address, url.Values{"answer": {"allow"}, "account": {email}, "allowed": {auth.ScopeModify}})
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusFound, answer.StatusCode)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
 )
@@ -22,6 +23,7 @@ func (f folder) keyFile() string  { return filepath.Join(string(f), "approval.ke
 func (f folder) stopFile() string { return filepath.Join(string(f), "stop") }
 func (f folder) seenFile() string { return filepath.Join(string(f), "log.seen") }
 func (f folder) lockFile() string { return filepath.Join(string(f), "lock") }
+func (f folder) tokens() string   { return filepath.Join(string(f), "tokens") }
 
 // isOurs reports whether postroomd has worked in the folder.
 func (f folder) isOurs() bool {
@@ -53,7 +55,20 @@ func (f folder) checkRun() error {
 	if f.isDemo() {
 		return usage("--data %s holds a demo; name another folder", string(f))
 	}
+	if f.isBeside() {
+		return nil
+	}
 	return f.checkEmpty()
+}
+
+// isBeside reports whether the folder holds what is kept in one beside a PostgreSQL database, and nothing else: grants that are in
+// files, and what stops everything here.
+func (f folder) isBeside() bool {
+	entries, err := os.ReadDir(string(f))
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		path := filepath.Join(string(f), e.Name())
+		return path != f.tokens() && path != f.stopFile()
+	})
 }
 
 // createRun makes the folder that run keeps a mailbox in.

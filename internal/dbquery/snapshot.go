@@ -1,0 +1,24 @@
+package dbquery
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// A Tx is a queue.Tx.
+type Tx interface {
+	Querier
+	Execer
+}
+
+// Snapshot runs fn on one state of the database: what others commit meanwhile is not seen. fn writes nothing.
+func Snapshot(ctx context.Context, db *sqlx.DB, fn func(tx Tx) error) error {
+	tx, err := db.BeginTxx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(tx), tx.Rollback())
+}
