@@ -44,7 +44,7 @@ func (l *Ledger) LogRules(ctx context.Context, tx queue.Tx, states ...postroom.R
 		if err != nil {
 			return err
 		}
-		cut, rev, err := l.missesRule(s, last)
+		cut, rev, err := l.missesRule(ctx, s, last)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ const (
 
 // ruleFaultBy returns why a rule is not as its last entry says; empty if it is.
 func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleState, last *AuditEntry) (string, error) {
-	cut, rev, err := l.missesRule(s, last)
+	cut, rev, err := l.missesRule(ctx, s, last)
 	switch {
 	case err != nil:
 		return "", err
@@ -158,16 +158,21 @@ func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleSt
 	return "", nil
 }
 
-// missesRule reports whether the log has had a later entry about the rule than its last, and how many it had.
-func (l *Ledger) missesRule(s postroom.RuleState, last *AuditEntry) (cut bool, rev int, err error) {
+// missesRule reports whether the log has had a later entry about the rule than its last, and how many it had. What the transaction does
+// not see yet is there for another.
+func (l *Ledger) missesRule(ctx context.Context, s postroom.RuleState, last *AuditEntry) (cut bool, rev int, err error) {
+	seen, err := l.seen.rev(seenRule{string(s.Kind), s.ID})
+	if err != nil {
+		return false, 0, unseen(err)
+	}
 	if last != nil {
 		rev = last.Rev
 	}
-	seen, err := l.seen.rev(seenRule{string(s.Kind), s.ID})
-	if err != nil {
-		err = unseen(err)
+	if rev >= seen {
+		return false, rev, nil
 	}
-	return rev < seen, max(rev, seen), err
+	now, err := lastRuleEntry(ctx, l.cfg.DB.Reader(), string(s.Kind), s.ID)
+	return err == nil && (now == nil || now.Rev < seen), seen, err
 }
 
 // rememberRule notes that the rule has so many entries once the transaction is committed.
