@@ -70,7 +70,7 @@ func Now(tx Tx) time.Time {
 }
 
 // OnCommit has fn called once a transaction that was begun by the queue is committed, on the goroutine that commits it and before the call that
-// wrote returns; after a rollback it is not called. fn must not write to the database, nor wait for who does. It reports false, and fn is not called, for a
+// wrote returns; after a rollback it is not called, but it is after that of a savepoint: see [AtEnd]. fn must not write to the database, nor wait for who does. It reports false, and fn is not called, for a
 // transaction of the program's own: nobody tells the queue of its end.
 func OnCommit(tx Tx, fn func()) bool {
 	w, ok := tx.(*driver.WriteTx)
@@ -78,6 +78,18 @@ func OnCommit(tx Tx, fn func()) bool {
 		return false
 	}
 	w.OnCommit(fn)
+	return true
+}
+
+// AtEnd has fn called before a transaction that was begun by the queue is committed, once the function that writes has returned without an error:
+// what fn reads in it is what will be there, whatever savepoints were undone. An error of fn undoes all. It reports false, and fn is not called,
+// for a transaction of the program's own.
+func AtEnd(tx Tx, fn func(ctx context.Context) error) bool {
+	w, ok := tx.(*driver.WriteTx)
+	if !ok || w.Joined() {
+		return false
+	}
+	w.AtEnd(fn)
 	return true
 }
 

@@ -26,6 +26,9 @@ func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) err
 	if strings.TrimSpace(by) == "" {
 		return errors.New("safety: accept the log: the name of who does it is blank, and it goes on record")
 	}
+	if err := l.lockEnds(ctx, tx); err != nil {
+		return err
+	}
 	if err := l.event(ctx, tx, Event{Kind: EventLogAccepted, By: dbvalue.Clean(by), Why: dbvalue.Clean(why)}); err != nil {
 		return err
 	}
@@ -48,6 +51,17 @@ func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) err
 		}
 		_ = l.seen.keep() // Remember says why it fails
 	})
+	return nil
+}
+
+// lockEnds keeps others from adding to the log.
+func (l *Ledger) lockEnds(ctx context.Context, tx queue.Tx) error {
+	if !l.onPostgres() {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, lockEnds); err != nil {
+		return fmt.Errorf("safety: accept the log: %w", err)
+	}
 	return nil
 }
 

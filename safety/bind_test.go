@@ -358,6 +358,7 @@ func TestAReplayNeedsTheWholeLog(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, d.complete(id, postroom.UndoHint{Irreversible: true}))
 			d.record(message("a@example.com"), rule(postroom.Archive, ""))
+			require.NoError(t, d.ledger.Remember(t.Context()))
 			d.exec(`UPDATE actions SET (state, seal, job_id, executed_at, undo_hint_json, turn, rev, updated_at) =
 			  (SELECT state, seal, job_id, executed_at, undo_hint_json, turn, rev, updated_at FROM saved WHERE saved.id = actions.id) WHERE id = $1`, id)
 			d.exec(`DROP TABLE saved`)

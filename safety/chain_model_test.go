@@ -93,6 +93,7 @@ func (w *chainWorld) step() {
 			w.restart()
 		}
 	case "put back":
+		_ = w.ledger.Remember(context.Background()) // as hosts do all the time
 		w.putBack()
 		w.startOne(id, job)
 		w.approveOne(id)

@@ -79,7 +79,10 @@ func (d *desk) write(fn func(ctx context.Context, tx queue.Tx) error) error {
 	var w *driver.WriteTx
 	err := d.db.Write(context.Background(), func(ctx context.Context, tx queue.Tx) error {
 		w = driver.NewWriteTx(tx, d.db.Dialect(), d.now)
-		return fn(ctx, w)
+		if err := fn(ctx, w); err != nil {
+			return err
+		}
+		return w.Ending(ctx)
 	})
 	if err == nil {
 		w.Committed()

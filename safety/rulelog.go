@@ -52,7 +52,6 @@ func (l *Ledger) LogRules(ctx context.Context, tx queue.Tx, states ...postroom.R
 			continue
 		}
 		rev++
-		l.rememberRule(tx, s, rev)
 		e := l.entry(string(s.Kind), s.AccountID, s.ID, rev, s.State, ruleParts(s, rev))
 		e.kept = true
 		entries = append(entries, e)
@@ -145,7 +144,7 @@ const (
 
 // ruleFaultBy returns why a rule is not as its last entry says; empty if it is.
 func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleState, last *AuditEntry) (string, error) {
-	cut, rev, err := l.missesRule(ctx, s, last)
+	cut, _, err := l.missesRule(ctx, s, last)
 	switch {
 	case err != nil:
 		return "", err
@@ -154,7 +153,6 @@ func (l *Ledger) ruleFaultBy(ctx context.Context, tx queue.Tx, s postroom.RuleSt
 	case last == nil || l.ruleEntryFits(last, s) != signedRight:
 		return l.explainRule(ctx, tx, s, last)
 	}
-	l.rememberRule(tx, s, rev)
 	return "", nil
 }
 
@@ -173,13 +171,6 @@ func (l *Ledger) missesRule(ctx context.Context, s postroom.RuleState, last *Aud
 	}
 	now, err := lastRuleEntry(ctx, l.cfg.DB.Reader(), string(s.Kind), s.ID)
 	return err == nil && (now == nil || now.Rev < seen), seen, err
-}
-
-// rememberRule notes that the rule has so many entries once the transaction is committed.
-func (l *Ledger) rememberRule(tx queue.Tx, s postroom.RuleState, rev int) {
-	if s.Kind != postroom.RuleKindVersion {
-		queue.OnCommit(tx, func() { l.seen.wrote(seenRule{string(s.Kind), s.ID}, rev) })
-	}
 }
 
 // explainRule says what is wrong with a rule that is not as its last entry says.

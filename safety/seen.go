@@ -41,12 +41,8 @@ func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen Audit
 	if end.Entries <= seen.Entries {
 		return cut(seen)
 	}
-	var page []AuditEntry
-	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, seen.Lane, seen.Entries, 1); err != nil {
-		return fmt.Errorf("safety: read the log: %w", err)
-	}
-	if len(page) == 0 || page[0].Entry != seen.Entries || page[0].MAC != seen.MAC {
-		return cut(seen)
+	if there, err := l.has(ctx, q, seen); err != nil || !there {
+		return cmp.Or(err, cut(seen))
 	}
 	l.seen.follows(end, seen)
 	return nil
@@ -76,13 +72,25 @@ type addition struct {
 	seen     AuditHead // from comes after that
 	lost     error     // or the log was cut
 	kept     bool      // it must be in the file before the program goes on
+	rules    map[seenRule]int
+}
+
+// note notes what is to be kept of an entry.
+func (a *addition) note(e *AuditEntry) {
+	a.kept = a.kept || e.kept
+	if aboutRule(e.Kind) && e.Kind != string(postroom.RuleKindVersion) && e.Kind != auditAdoption {
+		if a.rules == nil {
+			a.rules = map[seenRule]int{}
+		}
+		a.rules[seenRule{e.Kind, e.Subject}] = e.Rev
+	}
 }
 
 // mayAdd looks at what was seen before entries are added to a chain. Nothing starts in a log that is known to be cut.
 func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entries []AuditEntry) (a addition, err error) {
 	starts := false
 	for i := range entries {
-		a.kept = a.kept || entries[i].kept
+		a.note(&entries[i])
 		starts = starts || entries[i].starts()
 	}
 	a.from, a.seen, a.lost = from, from, l.seen.missed(from)
@@ -103,18 +111,40 @@ func (e *AuditEntry) starts() bool {
 	return e.Kind == auditAction && (e.Note == string(postroom.ActionExecuting) || e.Note == string(postroom.ActionRejected))
 }
 
-// remember notes how far a chain goes once the transaction is committed.
+// remember notes how far a chain goes once the transaction is committed, if that is to be in the file: the rest is for Remember.
 func (l *Ledger) remember(tx queue.Tx, a addition) {
-	queue.OnCommit(tx, func() { // of a transaction of the host Remember will see it
-		if a.lost != nil {
-			l.seen.lose(a.lost)
-		} else {
+	if a.lost != nil {
+		queue.OnCommit(tx, func() { l.seen.lose(a.lost) })
+	}
+	if !a.kept {
+		return
+	}
+	there := false // and not undone with a savepoint
+	queue.AtEnd(tx, func(ctx context.Context) (err error) {
+		there, err = l.has(ctx, tx, a.to)
+		return err
+	})
+	queue.OnCommit(tx, func() {
+		if !there {
+			return
+		}
+		if a.lost == nil {
 			l.seen.reach(a.to, a.from, a.seen)
 		}
-		if a.kept {
-			_ = l.seen.keep() // if that fails, nothing more starts that needs it
+		for rule, rev := range a.rules {
+			l.seen.wrote(rule, rev)
 		}
+		_ = l.seen.keep() // if that fails, nothing more starts that needs it
 	})
+}
+
+// has reports whether the log has an entry.
+func (l *Ledger) has(ctx context.Context, q dbquery.Querier, at AuditHead) (bool, error) {
+	var page []AuditEntry
+	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, at.Lane, at.Entries, 1); err != nil {
+		return false, fmt.Errorf("safety: read the log: %w", err)
+	}
+	return len(page) == 1 && page[0].Entry == at.Entries && page[0].MAC == at.MAC, nil
 }
 
 // kept returns what was seen, which the file has. If it cannot have that, what needs the log does not start.

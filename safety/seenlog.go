@@ -313,8 +313,8 @@ func (l *seenLog) keep() error {
 	if err := l.readFile(); err != nil || len(l.unkept) == 0 {
 		return err
 	}
-	if l.file != nil && l.file.Size() > longSeen {
-		return l.rewrite()
+	if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // or it is added to: it may be mounted by itself
+		return nil
 	}
 	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {

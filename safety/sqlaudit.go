@@ -182,6 +182,12 @@ WHERE lane = $4
   AND mac = $6
   AND (SELECT SUM(entries) FROM audit_lanes) = $7`
 
+	lockEnds = `
+SELECT 1
+FROM audit_lanes
+ORDER BY lane
+FOR UPDATE`
+
 	endLane = `
 UPDATE audit_lanes
 SET entries = $1,

@@ -62,12 +62,13 @@ type WriteTx struct {
 	joined  bool
 
 	mu         sync.Mutex
+	atEnd      []func(ctx context.Context) error
 	onCommit   []func()
 	onRollback []func()
 }
 
 // NewWriteTx makes a WriteTx of the statements of a transaction. Its clock stands at now. Whoever ends the transaction calls
-// [WriteTx.Committed] after the commit, or [WriteTx.RolledBack] before the rollback.
+// [WriteTx.Ending] before the commit and [WriteTx.Committed] after it, or [WriteTx.RolledBack] before the rollback.
 func NewWriteTx(tx Tx, dialect Dialect, now time.Time) *WriteTx {
 	return &WriteTx{Tx: tx, dialect: dialect, now: dbtime.Truncate(now)}
 }
@@ -87,6 +88,28 @@ func (tx *WriteTx) Dialect() Dialect { return tx.dialect }
 
 // Now returns the instant of the transaction: the same for all it writes.
 func (tx *WriteTx) Now() time.Time { return tx.now }
+
+// AtEnd registers fn to run before the commit, after all else that is written: what it reads is what will be there. Its error undoes all. It
+// does not run when nobody calls [WriteTx.Ending], as for a transaction of the program's own.
+func (tx *WriteTx) AtEnd(fn func(ctx context.Context) error) {
+	tx.mu.Lock()
+	defer tx.mu.Unlock()
+	tx.atEnd = append(tx.atEnd, fn)
+}
+
+// Ending runs what [WriteTx.AtEnd] has registered, once, until the first error. Whoever ends the transaction calls it before the commit.
+func (tx *WriteTx) Ending(ctx context.Context) error {
+	tx.mu.Lock()
+	fns := tx.atEnd
+	tx.atEnd = nil
+	tx.mu.Unlock()
+	for _, fn := range fns {
+		if err := fn(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // OnCommit registers fn to run after the commit. It does not run when nobody calls [WriteTx.Committed], as for a
 // transaction of the program's own.

@@ -153,6 +153,13 @@ func deadlocked(err error) error {
 	return err
 }
 
+func write(ctx context.Context, tx *driver.WriteTx, fn func(ctx context.Context, tx *driver.WriteTx) error) error {
+	if err := fn(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Ending(ctx)
+}
+
 func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *driver.WriteTx) error) (err error) {
 	if ctx == nil {
 		return driver.ErrNilContext
@@ -183,7 +190,7 @@ func (db *engine) write(ctx context.Context, fn func(ctx context.Context, tx *dr
 			err = deadlocked(errors.Join(err, t.rollback(ctx)))
 		}
 	}()
-	if err := db.run(t, func() error { return fn(context.WithValue(ctx, writeKey{}, true), tx) }); err != nil {
+	if err := db.run(t, func() error { return write(context.WithValue(ctx, writeKey{}, true), tx, fn) }); err != nil {
 		if t.failed != nil && !errors.Is(err, t.failed) {
 			err = errors.Join(err, t.failed)
 		}

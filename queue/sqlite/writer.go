@@ -216,7 +216,11 @@ func (r *request) call(ctx context.Context, l *lookout, fn func(context.Context,
 		close(r.ran)
 		<-r.done
 	}()
-	l.run(r, func() { r.err = fn(ctx, r.tx) })
+	l.run(r, func() {
+		if r.err = fn(ctx, r.tx); r.err == nil {
+			r.err = r.tx.Ending(ctx)
+		}
+	})
 }
 
 func (w *writer) loop() {
