@@ -122,10 +122,10 @@
 // transaction wait. Who has the key can write another log. Who has not can put the database back as it was, or the end of the log with the
 // rows that it is about, and with them an approval that had not been used then. Nothing in the database tells that from a log that has never
 // gone further. So a ledger remembers how far each chain went when it was last seen, and how often each rule was put on record, in memory and
-// in [Config].SeenFile: what its own transactions have added from their commit on, and the rest at each [Ledger.Remember]. A log that does not
+// in [Config].SeenFile: what people have answered, what becomes of an action that cannot be taken back and how rules are changed, from the commit of its
+// own transaction on, and the rest at each [Ledger.Remember]. A log that does not
 // come after all that was seen is cut ([ErrLogCut]): nothing starts that a person has approved or that cannot be taken back, and nobody is
-// asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells. The answers of people, the changes
-// of rules, and what becomes of actions that cannot be taken back are in the file before anything follows from them. VerifyAudit compares the
+// asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells. VerifyAudit compares the
 // log with what was seen, and with an [AuditHead] that is kept elsewhere.
 //
 // # When something fails

@@ -179,13 +179,13 @@ func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []Audit
 	return ends, lanes, l.uncut(ctx, q, ends, lanes)
 }
 
-// Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. What the ledger writes in a transaction of
-// its own it remembers without that; what other programs write, and what is written in transactions that the host has begun, it sees
-// only now. So call it when a program begins, every second or so, and when it ends. It costs one small statement, and a write of the
-// file if there is something new.
+// Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. The answers of people, what becomes of an
+// action that cannot be taken back, and changes of rules, which the ledger writes in a transaction of the queue's, it remembers without that. All
+// else, what other programs write, and what is written in transactions that the host has begun, it sees only now. So call it when a program
+// begins, every second or so, and when it ends. It costs one small statement, and a write of the file if there is something new.
 //
 // The error is [ErrLogCut] if the log is shorter than it was; then nothing that a person has approved, and nothing that cannot be taken
-// back, is started. See [Ledger.AcceptLog].
+// back, is started. See [Ledger.AcceptLog]. It is a [*postroom.HeldError] if the file cannot be used, which holds the same.
 func (l *Ledger) Remember(ctx context.Context) error {
 	db := l.cfg.DB.Reader()
 	if err := l.keys.load(ctx, db); err != nil {
