@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	_ "github.com/postroom-go/postroom/queue/sqlite" // the driver of the lock's file
 )
@@ -62,12 +63,12 @@ func (f folder) checkRun() error {
 }
 
 // isBeside reports whether the folder holds what is kept in one beside a PostgreSQL database, and nothing else: grants that are in
-// files, and what stops everything here.
+// files, what stops everything here, and how far the log was seen.
 func (f folder) isBeside() bool {
 	entries, err := os.ReadDir(string(f))
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		path := filepath.Join(string(f), e.Name())
-		return path != f.tokens() && path != f.stopFile()
+		return path != f.tokens() && path != f.stopFile() && !strings.HasPrefix(path, f.seenFile())
 	})
 }
 

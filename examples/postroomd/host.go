@@ -128,6 +128,11 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if h.folder != "" { // beside PostgreSQL nothing may have been kept there yet
+		if err := h.folder.create(); err != nil {
+			return err
+		}
+	}
 	h.ledger, err = safety.NewLedger(safety.Config{
 		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
