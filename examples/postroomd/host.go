@@ -128,6 +128,10 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	seenFile, err := h.seenFile()
+	if err != nil {
+		return err
+	}
 	if h.folder != "" { // beside PostgreSQL nothing may have been kept there yet
 		if err := h.folder.create(); err != nil {
 			return err
@@ -136,7 +140,7 @@ func (h *host) setUp(ctx context.Context) error {
 	h.ledger, err = safety.NewLedger(safety.Config{
 		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
-		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), SeenFile: h.seenFile(), DryRun: h.cfg.Safety.DryRun,
+		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), SeenFile: seenFile, DryRun: h.cfg.Safety.DryRun,
 	})
 	if err != nil {
 		return err

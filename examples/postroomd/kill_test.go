@@ -33,7 +33,22 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
-	os.Exit(m.Run())
+	os.Exit(atHome(m))
+}
+
+// atHome runs the tests with a home folder of their own: what a person keeps in theirs is not touched, nor what other runs have kept.
+func atHome(m *testing.M) int {
+	home, err := os.MkdirTemp("", "postroomd-test")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(home)
+	for name, folder := range map[string]string{"HOME": "", "XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"} {
+		if err := os.Setenv(name, filepath.Join(home, folder)); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
 }
 
 // noonHere sets the time zone, of this process and those that it starts, to one where it is noon: no test runs into the next day.

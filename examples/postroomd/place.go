@@ -86,14 +86,6 @@ func (s *site) stopFile() string {
 	return s.folder.stopFile()
 }
 
-// seenFile is the path of the file that keeps how far the log was seen; empty where there is neither a setting nor a folder.
-func (s *site) seenFile() string {
-	if s.cfg.Safety.SeenFile != "" || s.folder == "" {
-		return string(s.cfg.Safety.SeenFile)
-	}
-	return s.folder.seenFile()
-}
-
 // lock keeps other processes off an SQLite database: a folder has its lock, and a file elsewhere has one beside it.
 // PostgreSQL is for many, and has none.
 func (s *site) lock(ctx context.Context) (release func() error, err error) {

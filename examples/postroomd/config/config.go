@@ -107,7 +107,7 @@ type Policy struct {
 // Safety is the section [safety]: what stops and bounds what is carried out.
 type Safety struct {
 	StopFile Path // empty: the file stop in the folder of the data
-	SeenFile Path // empty: the file log.seen there
+	SeenFile Path // empty: the file log.seen there, or one for a database elsewhere
 	DryRun   bool
 
 	Recipients []string // addresses, and domains as @example.org
