@@ -45,6 +45,8 @@ type Store struct {
 	kinds  *postroom.Kinds
 	log    Log // nil: none
 	author Author
+
+	understood *rowsUnderstood
 }
 
 // giveDB says where a database comes from.
@@ -71,7 +73,7 @@ func NewStore(cfg StoreConfig) (*Store, error) {
 	if err := fields.Optional("rules: StoreConfig.Log", cfg.Log); err != nil {
 		return nil, err
 	}
-	return &Store{db: cfg.DB, kinds: cfg.Kinds, log: cfg.Log}, nil
+	return &Store{db: cfg.DB, kinds: cfg.Kinds, log: cfg.Log, understood: new(rowsUnderstood)}, nil
 }
 
 // List returns all rules in the order in which they are tried, disabled ones included.

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"sync"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtime"
@@ -31,20 +32,57 @@ func (r *Rule) Version() string {
 }
 
 // StoredRule returns the rule as it is stored now, or [postroom.ErrNotFound]. The safety gate asks it about the rule of each
-// decision, in the transaction that records the decision.
+// decision, in the transaction that records the decision. The result must not be modified.
 func (s *Store) StoredRule(ctx context.Context, tx queue.Tx, id string) (postroom.StoredRule, error) {
 	found, err := getRow(ctx, tx, id)
 	if err != nil {
 		return postroom.StoredRule{}, err
 	}
-	r := found.rule()
-	r.normalize()
-	stored := postroom.StoredRule{ID: r.ID, Name: r.Name, Version: r.Version(), Enabled: r.Enabled, SafeMode: r.SafeMode}
-	for _, a := range r.actions() {
+	return s.understood.rule(found, s.log != nil)
+}
+
+// rowsUnderstood has what rows that were read say, by the ids of the rules. A rule decides about many messages, and what its row says takes longer
+// to work out than to read; a row that is not the same in every column is worked out anew.
+type rowsUnderstood struct {
+	mu   sync.Mutex
+	rows map[string]rowUnderstood
+}
+
+type rowUnderstood struct {
+	row    row
+	stored postroom.StoredRule
+}
+
+// mostUnderstood bounds the rules that are kept: about 2 MB.
+const mostUnderstood = 1000
+
+func (u *rowsUnderstood) rule(r *row, logged bool) (postroom.StoredRule, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if before, ok := u.rows[r.ID]; ok && before.row == *r {
+		return before.stored, nil
+	}
+	stored, err := r.stored(logged)
+	if err != nil {
+		return stored, err
+	}
+	if u.rows == nil || len(u.rows) >= mostUnderstood {
+		u.rows = map[string]rowUnderstood{}
+	}
+	u.rows[r.ID] = rowUnderstood{*r, stored}
+	return stored, nil
+}
+
+// stored is the rule as the gate sees it.
+func (r *row) stored(logged bool) (stored postroom.StoredRule, err error) {
+	rule := r.rule()
+	rule.normalize()
+	stored = postroom.StoredRule{ID: rule.ID, Name: rule.Name, Version: rule.Version(), Enabled: rule.Enabled, SafeMode: rule.SafeMode}
+	for _, a := range rule.actions() {
 		stored.Actions = append(stored.Actions, postroom.RuleAction(a))
 	}
-	if s.log != nil {
-		stored.State, err = found.state()
+	if logged {
+		stored.State, err = r.state()
 	}
 	return stored, err
 }

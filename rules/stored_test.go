@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -179,5 +180,37 @@ func TestTheVersionFollowsTheDefinition(t *testing.T) {
 			require.ErrorIs(t, err, postroom.ErrNotFound)
 			return nil
 		})
+	})
+}
+
+// TestAnAlteredColumnIsSeen, whichever it is, though the rule was read before.
+func TestAnAlteredColumnIsSeen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db)
+		stored := d.create(t, fromAmy(postroom.Archive, nil, postroom.SafeDefault))
+		read := func(ctx context.Context, tx queue.Tx) postroom.StoredRule {
+			rule, err := d.store.StoredRule(ctx, tx, stored.ID)
+			require.NoError(t, err)
+			return rule
+		}
+		var before postroom.StoredRule
+		d.write(t, func(ctx context.Context, tx queue.Tx) error { before = read(ctx, tx); return nil })
+		for _, set := range []string{
+			`name = 'Amy 2'`, `description = 'x'`, `scope = 'sender'`, `scope_ref = 'amy@example.com'`, `priority = 7`, `conditions = '{}'`, `action = 'trash'`,
+			`parameters = '{"x":1}'`, `safe_mode = 'dangerous_override'`, `further_actions = '[{"type":"star"}]'`, `continues = 1`, `authentication = 'none'`,
+		} {
+			undone := errors.New("undone")
+			err := db.Write(t.Context(), func(ctx context.Context, tx queue.Tx) error {
+				_, err := tx.ExecContext(ctx, "UPDATE deterministic_rules SET "+set+" WHERE id = $1", stored.ID)
+				require.NoError(t, err, set)
+				require.NotEqual(t, before, read(ctx, tx), set)
+				return undone
+			})
+			require.ErrorIs(t, err, undone)
+			d.write(t, func(ctx context.Context, tx queue.Tx) error {
+				require.Equal(t, before, read(ctx, tx), "after %s was undone", set)
+				return nil
+			})
+		}
 	})
 }

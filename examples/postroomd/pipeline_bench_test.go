@@ -120,6 +120,7 @@ func sizeOf(b *testing.B, file string) int64 {
 // BenchmarkPipeline takes in b.N messages that have arrived, and does with each what the rules of the demo decide. The Gmail
 // is another process; its time is reported beside ours.
 func BenchmarkPipeline(b *testing.B) {
+	collectLess()
 	dir := folder(b.TempDir())
 	url, stop := startGmail(b, dir.gmail())
 	h := benchHost(b, dir, url, 0)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -56,10 +58,19 @@ func (o *runOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	collectLess()
 	if o.once {
 		return o.runOnce(cmd, s)
 	}
 	return runDaemon(cmd, s)
+}
+
+// collectLess lets the heap grow to five times of what is in use before garbage is collected, unless the environment says when to: what is
+// in use are some 20 MB, and collecting at twice as much takes 5 % of the time of a message.
+func collectLess() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // site checks everything before anything is written.
