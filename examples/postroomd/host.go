@@ -128,7 +128,7 @@ func (h *host) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	seenFile, err := h.seenFile()
+	seenFile, err := h.seenFile(ctx, h.db)
 	if err != nil {
 		return err
 	}

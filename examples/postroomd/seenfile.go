@@ -1,41 +1,46 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/postroom-go/postroom/internal/dbquery"
+	"github.com/postroom-go/postroom/queue"
 )
 
-// seenFile is the path of the file that keeps how far the log was seen; empty where there is neither a setting nor a place for one.
-// Each database has its own: to what was seen in another, a log would always seem to be cut.
-func (s *site) seenFile() (string, error) {
+// seenFile returns the path of the file in which the ledger keeps how far it has seen the log; empty if there is neither a setting nor a
+// folder. Each database has its own file: compared with another database's log, this one would always seem to be cut.
+func (s *site) seenFile(ctx context.Context, db queue.DB) (string, error) {
 	database := s.cfg.Paths.Database
 	switch {
 	case s.cfg.Safety.SeenFile != "":
 		return string(s.cfg.Safety.SeenFile), nil
-	case database.Postgres() && s.folder != "":
-		which, err := whichPostgres(string(database))
-		return s.folder.seenFile() + "-" + which, err
-	case database.Postgres():
+	case s.folder == "" && (database == "" || database.Postgres()):
 		return "", nil
+	case database.Postgres():
+		id, err := postgresID(ctx, string(database), db)
+		return s.folder.seenFile() + "-" + id, err
 	case database != "":
 		return string(database) + ".seen", nil
-	case s.folder == "":
-		return "", nil
 	}
 	return s.folder.seenFile(), nil
 }
 
-// whichPostgres tells databases apart, and their schemas, whatever password a URL has and however it is written.
-func whichPostgres(dsn string) (string, error) {
+// postgresID identifies a schema of a database on a server. The user and the password may change.
+func postgresID(ctx context.Context, dsn string, db queue.DB) (string, error) {
 	c, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return "", usage("paths.database: %w", err)
 	}
-	about := fmt.Sprintf("%q", []string{c.Host, strconv.Itoa(int(c.Port)), c.Database, c.User, c.RuntimeParams["search_path"], c.RuntimeParams["options"]})
-	sum := sha256.Sum256([]byte(about))
+	var schema string
+	if err := dbquery.Get(ctx, db.Reader(), &schema, "SELECT COALESCE(current_schema(), '')"); err != nil {
+		return "", fmt.Errorf("read the schema of the database: %w", err)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{c.Host, strconv.Itoa(int(c.Port)), c.Database, schema}))
 	return hex.EncodeToString(sum[:6]), nil
 }
