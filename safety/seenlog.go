@@ -23,7 +23,7 @@ type seenLog struct {
 
 	mu     sync.Mutex
 	seen   seenState
-	unkept map[string]string // lines that the file does not have yet, by what they are about
+	unkept map[string]string // lines of what was seen that were not read in the file, by what they are about
 	file   fs.FileInfo       // the file that was read; nil if none was
 	read   int64             // how much of it
 
@@ -94,34 +94,37 @@ func (s *seenState) accept(a acceptance) bool {
 	return true
 }
 
-// add notes what a line of the file says.
-func (s *seenState) add(line string) error {
+// add notes what a line of the file says, and returns what it is about, and whether that was not known.
+func (s *seenState) add(line string) (about string, added bool, err error) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
 	case "accepted":
 		number, id, _ := strings.Cut(rest, " ")
 		entries, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || id == "" {
-			return errors.New("it does not say what was accepted")
+			return "", false, errors.New("it does not say what was accepted")
 		}
-		s.accept(acceptance{entries, id})
+		a := acceptance{entries, id}
+		about, _ = a.line()
+		return about, s.accept(a), nil
 	case "rule":
-		number, about, _ := strings.Cut(rest, " ")
-		kind, quoted, _ := strings.Cut(about, " ")
+		number, named, _ := strings.Cut(rest, " ")
+		kind, quoted, _ := strings.Cut(named, " ")
 		rev, badRev := strconv.Atoi(number)
 		id, badID := strconv.Unquote(quoted)
 		if badRev != nil || badID != nil {
-			return errors.New("it does not say which rule was seen")
+			return "", false, errors.New("it does not say which rule was seen")
 		}
-		s.wrote(seenRule{kind, id}, rev)
-	default:
-		h, err := ParseAuditHead(line)
-		if err != nil {
-			return err
-		}
-		s.reach(h)
+		r := seenRule{kind, id}
+		about, _ = r.line(rev)
+		return about, s.wrote(r, rev), nil
 	}
-	return nil
+	h, err := ParseAuditHead(line)
+	if err != nil {
+		return "", false, err
+	}
+	about, _ = h.line()
+	return about, s.reach(h), nil
 }
 
 // lines are all that was seen.
@@ -248,24 +251,21 @@ func (l *seenLog) rev(r seenRule) (int, error) {
 	return l.seen.revs[r], err
 }
 
-// readFile reads what the file has that was not read yet. One that is new, or was replaced, is read from its beginning.
+// readFile reads what the file has that was not read yet. One that was removed, replaced or cut may lack what it had.
 func (l *seenLog) readFile() error {
 	if l.path == "" {
 		return nil
 	}
 	info, err := os.Stat(l.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if l.file != nil { // somebody has removed it
-			l.file, l.read, l.unkept = nil, 0, l.seen.lines()
-		}
-		return nil
-	case err != nil:
+	gone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !gone {
 		return l.fault(err)
-	case l.file != nil && os.SameFile(l.file, info) && info.Size() == l.read:
+	}
+	if l.file != nil && (gone || !os.SameFile(l.file, info) || info.Size() < l.read) {
+		l.file, l.read, l.unkept = nil, 0, l.seen.lines()
+	}
+	if gone || l.file != nil && info.Size() == l.read {
 		return nil
-	case l.file == nil || !os.SameFile(l.file, info) || info.Size() < l.read:
-		l.read = 0
 	}
 	l.file = info
 	return l.readLines()
@@ -287,12 +287,14 @@ func (l *seenLog) readLines() error {
 		if !whole { // a comment, or what a process that was killed has left
 			continue
 		}
-		accepted := l.seen.accepted
-		if err := l.seen.add(line); err != nil {
+		about, added, err := l.seen.add(line)
+		switch {
+		case err != nil:
 			return l.fault(fmt.Errorf("%q: %w; remove it if you stand by the log as it is", line, err))
-		}
-		if l.seen.accepted != accepted {
+		case added && about == "":
 			l.unkept, l.lost = nil, nil
+		case added || l.unkept[about] == line:
+			delete(l.unkept, about)
 		}
 	}
 	l.read += int64(len(text))
@@ -306,43 +308,67 @@ func (l *seenLog) fault(err error) error {
 // longSeen is the size from which the file is written anew with what counts.
 const longSeen = 1 << 20
 
-// keep writes what was seen into the file.
+// maxKeeps is how often it is tried to write into a file that others replace at the same time.
+const maxKeeps = 10
+
+// keep writes what was seen into the file, until it is read there.
 func (l *seenLog) keep() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.readFile(); err != nil || len(l.unkept) == 0 {
-		return err
+	for range maxKeeps {
+		if err := l.readFile(); err != nil || len(l.unkept) == 0 {
+			return err
+		}
+		if _, accepts := l.unkept[""]; accepts { // which forgets what comes before
+			l.unkept = l.seen.lines()
+		}
+		if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // or it is added to: it may be mounted by itself
+			continue
+		}
+		if err := l.append(textOf(l.unkept)); err != nil {
+			return l.fault(err)
+		}
 	}
-	if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // or it is added to: it may be mounted by itself
-		return nil
-	}
-	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err == nil {
-		_, err = file.WriteString("\n" + textOf(l.unkept)) // what is there may not have been finished
-		err = errors.Join(err, file.Sync(), file.Close())
-	}
-	if err != nil {
-		return l.fault(err)
-	}
-	l.unkept = nil
-	return l.readFile()
+	return l.fault(errors.New("what is written into it is not there: it was replaced again and again"))
 }
 
-// rewrite replaces the file with one that has each thing once.
+// append adds to the file, whose last line may not have been finished.
+func (l *seenLog) append(text string) error {
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("\n" + text)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// rewrite replaces the file with one that has each thing once, if no other process has written into it since it was read. One that does so
+// at this very moment finds that out when it reads what it has written.
 func (l *seenLog) rewrite() error {
 	file, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".*") // for its owner only
 	if err != nil {
-		return l.fault(err)
+		return err
 	}
 	_, err = file.WriteString(textOf(l.seen.lines()))
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = l.unwritten()
+	}
+	if err == nil {
 		err = os.Rename(file.Name(), l.path)
 	}
 	if err != nil {
-		return l.fault(errors.Join(err, os.Remove(file.Name())))
+		return errors.Join(err, os.Remove(file.Name()))
 	}
-	l.file, l.read, l.unkept = nil, 0, nil
-	return l.readFile()
+	return nil
+}
+
+// unwritten returns an error if another process has written into the file since it was read.
+func (l *seenLog) unwritten() error {
+	info, err := os.Stat(l.path)
+	if err == nil && (!os.SameFile(l.file, info) || info.Size() != l.file.Size()) {
+		err = errors.New("another process writes it")
+	}
+	return err
 }
 
 // lineEnd ends each line that was written to its end.
