@@ -116,6 +116,7 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 	if a.lost != nil {
 		queue.OnCommit(tx, func() { l.seen.lose(a.lost) })
 	}
+	l.seen.step(a.from, a.to)
 	if !a.kept {
 		return
 	}

@@ -27,9 +27,13 @@ type seenLog struct {
 	file   fs.FileInfo       // the file that was read; nil if none was
 	read   int64             // how much of it
 
-	after map[int]following // of the chains
-	lost  error             // the log was found to be cut, and then went on
+	after map[int]following       // of the chains
+	steps map[AuditHead]AuditHead // what this process has added beyond what was seen, by the new ends: the ends that it was added to
+	lost  error                   // the log was found to be cut, and then went on
 }
+
+// maxSteps bounds what is known of what this process has added: some megabytes.
+const maxSteps = 10_000
 
 // A following is the end of a chain that is known to come after one that was seen.
 type following struct{ end, seen AuditHead }
@@ -185,17 +189,40 @@ func (l *seenLog) follows(end, seen AuditHead) {
 	l.after[end.Lane] = following{end, seen}
 }
 
-// reach notes that a chain reaches to an end, which is committed and comes after some others. If none of them was the last that was
-// seen, it is not known whether the chain has that, and [Ledger.Remember] finds out.
+// step notes that this process has added to a chain, committed or not.
+func (l *seenLog) step(from, to AuditHead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.steps == nil || len(l.steps) == maxSteps { // most of them were rolled back
+		l.steps = map[AuditHead]AuditHead{}
+	}
+	l.steps[to] = from
+}
+
+// reach notes that a chain reaches to an end, which is committed and comes after some others. If neither they nor what this process has
+// added leads back to the last that was seen, it is not known whether the chain has that, and [Ledger.Remember] finds out.
 func (l *seenLog) reach(end AuditHead, after ...AuditHead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if seen := l.seen.ends[end.Lane]; seen.Entries != 0 && !slices.Contains(after, seen) {
+	seen := l.seen.ends[end.Lane]
+	if seen.Entries != 0 && !slices.Contains(after, seen) && !l.leads(end, seen) {
 		return
 	}
 	if l.seen.reach(end) {
 		l.keepLater(end.line())
 	}
+	for from, ok := l.steps[end]; ok; from, ok = l.steps[end] {
+		delete(l.steps, end)
+		end = from
+	}
+}
+
+// leads reports whether what this process has added leads from one end to another.
+func (l *seenLog) leads(end, seen AuditHead) bool {
+	for ok := true; ok && end.Entries > seen.Entries; {
+		end, ok = l.steps[end]
+	}
+	return end == seen
 }
 
 // wrote notes that a rule was seen to be on record so often.
