@@ -43,3 +43,19 @@ func TestTheLastApprovalCounts(t *testing.T) {
 		d.carriedOut(id)
 	})
 }
+
+// TestASwitchIsAsTheLastEventLeftIt, whatever the clock said then.
+func TestASwitchIsAsTheLastEventLeftIt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db queue.DB) {
+		d := newDesk(t, db, keyed(1))
+		require.NoError(t, d.stop("ann", StopOptions{Why: "odd"}))
+		d.now = d.now.Add(-time.Second)
+		require.NoError(t, d.resume("bob"))
+		require.Empty(t, d.faults(t))
+		d.now = d.now.Add(-time.Second)
+		require.NoError(t, d.stop("ann", StopOptions{Why: "odd again"}))
+		require.Empty(t, d.faults(t))
+		d.exec(`UPDATE safety_switch SET stopped = 0`)
+		d.requireFault(t, "1", "not as the last event left it")
+	})
+}
