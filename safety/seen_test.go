@@ -334,7 +334,7 @@ func TestTheFileOfWhatWasSeen(t *testing.T) {
 		require.Equal(t, acceptance{7, "once"}, accepted)
 	})
 	t.Run("it is no such file", func(t *testing.T) {
-		for _, text := range []string{"rubbish .\n", "accepted x y .\n", "accepted 3 .\n", "rule x rule \"a\" .\n", "rule 3 rule a .\n", "1:x:y .\n"} {
+		for _, text := range []string{"rubbish .\n", "accepted x y .\n", "accepted 3 .\n", "rule x rule \"a\" .\n", "rule 3 rule a .\n", "no 7 .\n", "1:x:y .\n"} {
 			file := path(t)
 			require.NoError(t, appendTo(file, text))
 			_, err := NewLedger(Config{SeenFile: file, DB: dbtest.SQLite(t), Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil }})

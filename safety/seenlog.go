@@ -30,7 +30,12 @@ type seenLog struct {
 	after map[int]following       // of the chains
 	steps map[AuditHead]AuditHead // what this process has added beyond what was seen, by the new ends: the ends that it was added to
 	lost  error                   // the log was found to be cut, and then went on
+
+	searched map[int]int64 // up to which entry rejections were looked for in the chains
 }
+
+// maxSearched is how far back they are looked for.
+const maxSearched = 10_000
 
 // maxSteps bounds what is known of what this process has added: some megabytes.
 const maxSteps = 10_000
@@ -42,8 +47,12 @@ type following struct{ end, seen AuditHead }
 type seenState struct {
 	ends     map[int]AuditHead
 	revs     map[seenRule]int // how often a rule was put on record
+	refused  []string         // the ids of actions that a person has rejected, in order
 	accepted acceptance
 }
+
+// maxRefused is how many rejected actions are remembered: the newest.
+const maxRefused = 10_000
 
 type seenRule struct{ kind, id string }
 
@@ -53,13 +62,18 @@ type acceptance struct {
 	id      string
 }
 
-// line is the text of the end of a chain, of a rule or of an acceptance; about tells what a later one takes the place of, and is the
+// line is the text of the end of a chain, of a rule, of a rejected action or of an acceptance; about tells what a later one takes the place of, and is the
 // first of all for an acceptance, which forgets what comes before.
 func (h AuditHead) line() (about, line string) { return "end " + strconv.Itoa(h.Lane), h.String() }
 
 func (r seenRule) line(rev int) (about, line string) {
 	about = "rule " + r.kind + " " + strconv.Quote(r.id)
 	return about, "rule " + strconv.Itoa(rev) + " " + r.kind + " " + strconv.Quote(r.id)
+}
+
+func refusalLine(actionID string) (about, line string) {
+	line = "no " + strconv.Quote(actionID)
+	return line, line
 }
 
 func (a acceptance) line() (about, line string) {
@@ -86,6 +100,19 @@ func (s *seenState) wrote(r seenRule, rev int) bool {
 		s.revs = map[seenRule]int{}
 	}
 	s.revs[r] = rev
+	return true
+}
+
+// refuse notes that a person has rejected an action.
+func (s *seenState) refuse(actionID string) bool {
+	i, found := slices.BinarySearch(s.refused, actionID)
+	if found || i == 0 && len(s.refused) == maxRefused {
+		return false
+	}
+	s.refused = slices.Insert(s.refused, i, actionID)
+	if len(s.refused) > maxRefused {
+		s.refused = slices.Delete(s.refused, 0, 1)
+	}
 	return true
 }
 
@@ -122,6 +149,13 @@ func (s *seenState) add(line string) (about string, added bool, err error) {
 		r := seenRule{kind, id}
 		about, _ = r.line(rev)
 		return about, s.wrote(r, rev), nil
+	case "no":
+		id, err := strconv.Unquote(rest)
+		if err != nil {
+			return "", false, errors.New("it does not say which action was rejected")
+		}
+		about, _ = refusalLine(id)
+		return about, s.refuse(id), nil
 	}
 	h, err := ParseAuditHead(line)
 	if err != nil {
@@ -143,6 +177,9 @@ func (s *seenState) lines() map[string]string {
 	}
 	for r, rev := range s.revs {
 		put(r.line(rev))
+	}
+	for _, id := range s.refused {
+		put(refusalLine(id))
 	}
 	return lines
 }
@@ -234,16 +271,54 @@ func (l *seenLog) wrote(r seenRule, rev int) {
 	}
 }
 
+// refuse notes that a person has rejected an action.
+func (l *seenLog) refuse(actionID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen.refuse(actionID) {
+		l.keepLater(refusalLine(actionID))
+	}
+}
+
+// refused reports whether a person was seen to reject an action.
+func (l *seenLog) refused(actionID string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.readFile() // what others have seen; if it cannot be read, what needs the log does not start
+	_, found := slices.BinarySearch(l.seen.refused, actionID)
+	return found
+}
+
+// unsearched returns the entry of a chain after which rejections were not looked for yet.
+func (l *seenLog) unsearched(end AuditHead) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.searched[end.Lane], end.Entries-maxSearched)
+}
+
+// search notes that rejections were looked for up to the end of a chain.
+func (l *seenLog) search(end AuditHead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.searched == nil {
+		l.searched = map[int]int64{}
+	}
+	l.searched[end.Lane] = end.Entries
+}
+
 // accept forgets what was seen before a person has accepted the log, by others as well.
 func (l *seenLog) accept(a acceptance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.readFile() // a file that cannot be read cannot be written either, which says so
 	if l.seen.accept(a) {
-		l.unkept, l.lost = nil, nil
+		l.forget()
 		l.keepLater(a.line())
 	}
 }
+
+// forget forgets, with what was seen, what follows from it.
+func (l *seenLog) forget() { l.unkept, l.lost, l.searched = nil, nil, nil }
 
 func (l *seenLog) keepLater(about, line string) {
 	if l.path == "" {
@@ -319,7 +394,7 @@ func (l *seenLog) readLines() error {
 		case err != nil:
 			return l.fault(fmt.Errorf("%q: %w; remove it if you stand by the log as it is", line, err))
 		case added && about == "":
-			l.unkept, l.lost = nil, nil
+			l.forget()
 		case added || l.unkept[about] == line:
 			delete(l.unkept, about)
 		}
