@@ -20,7 +20,7 @@ import (
 // It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
 // host has begun.
 func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
-	if !queue.OnCommit(tx, func() {}) { // what is to be done then comes last
+	if !isOwn(tx) { // what is to be done when it is committed comes last
 		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
 	}
 	if strings.TrimSpace(by) == "" {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
@@ -33,22 +35,48 @@ func cutf(format string, args ...any) error {
 // unseen holds what needs the log while it cannot be told how far it went.
 func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
 
-// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read.
+// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read, and [ErrOldState] if only the
+// transaction does not see that it does.
 func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen AuditHead) error {
 	if l.seen.knows(end, seen) {
 		return nil
 	}
 	if end.Entries <= seen.Entries {
-		return cut(seen)
+		return l.missing(ctx, q, seen)
 	}
 	if there, err := l.has(ctx, q, seen); err != nil || !there {
-		return cmp.Or(err, cut(seen))
+		return cmp.Or(err, l.missing(ctx, q, seen))
 	}
 	l.seen.follows(end, seen)
 	return nil
 }
 
-// uncut returns [ErrLogCut] if the chains do not come after all ends that were seen.
+// missing returns why a chain does not have an end that was seen: it is gone, or q is a transaction of the host's own that reads an older
+// state of the database, as at REPEATABLE READ.
+func (l *Ledger) missing(ctx context.Context, q dbquery.Querier, seen AuditHead) error {
+	switch tx := q.(type) {
+	case *snapshot, *sqlx.DB:
+		return cut(seen)
+	case queue.Tx:
+		if isOwn(tx) {
+			return cut(seen)
+		}
+	}
+	db := l.cfg.DB.Reader()
+	var lanes []laneRow
+	if err := dbquery.Select(ctx, db, &lanes, selectLanes); err != nil {
+		return fmt.Errorf("safety: read how far the log goes: %w", err)
+	}
+	if err := l.uncut(ctx, db, []AuditHead{seen}, lanes); err != nil {
+		return err
+	}
+	return fmt.Errorf("safety: %w", ErrOldState)
+}
+
+// isOwn reports whether a transaction is one of the queue's own, whose end is known, and which reads what was committed last.
+func isOwn(tx queue.Tx) bool { return queue.OnCommit(tx, func() {}) }
+
+// uncut returns an error as follows does if the chains do not come after all ends that were seen.
 func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead, lanes []laneRow) error {
 	now := make(map[int]AuditHead, len(lanes))
 	for i := range lanes {
@@ -57,7 +85,7 @@ func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead,
 	for _, seen := range ends {
 		end, ok := now[seen.Lane]
 		if !ok {
-			return cut(seen)
+			return l.missing(ctx, q, seen)
 		}
 		if err := l.follows(ctx, q, end, seen); err != nil {
 			return err
