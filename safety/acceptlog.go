@@ -15,12 +15,12 @@ import (
 // AcceptLog accepts the log as it is where it is shorter than it was ([ErrLogCut]): somebody has put the database back to what it was
 // once, and stands by it. by names the person, and must not be blank. The log does not tell what has happened after its end. So what a
 // person had approved before and what cannot be taken back waits for a person again, requests that wait must be asked again
-// ([Ledger.Renew]), and what had begun has failed.
+// ([Ledger.Renew]), and what had begun has failed. What people had rejected after its end is forgotten: it is again as it was before.
 //
 // It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
 // host has begun.
 func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
-	if !queue.OnCommit(tx, func() {}) { // what is to be done then comes last
+	if !isOwn(tx) { // what is to be done when it is committed comes last
 		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
 	}
 	if strings.TrimSpace(by) == "" {

@@ -119,7 +119,7 @@ const actionVersion = "2."
 func (l *Ledger) entryOfAction(r *actionRow) AuditEntry {
 	e := l.entry(auditAction, r.AccountID, r.ID, r.Rev, string(r.State), r.parts())
 	e.Digest = actionVersion + e.Digest
-	e.kept = l.gate.kinds.Danger(r.Type) == postroom.Dangerous
+	e.kept = e.refuses() || l.gate.kinds.Danger(r.Type) == postroom.Dangerous
 	return e
 }
 

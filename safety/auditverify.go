@@ -45,6 +45,7 @@ const (
 type version struct {
 	lane   int
 	entry  int64
+	seen   int64 // of the entry
 	rev    int
 	digest string
 	states []byte // of an action, by rev: the number of the state, and 0 for a rev that is missing
@@ -61,7 +62,8 @@ type verifier struct {
 	linked time.Time             // the first entry about a link
 	seen   int64                 // how many entries there were at least
 
-	switched *eventRow // the last stop or resumption
+	switched   *eventRow // the last stop or resumption
+	switchedAt int64     // the seen of its entry: a clock may be set back
 
 	ruleLog ruleLog
 }
@@ -261,7 +263,7 @@ func (v *verifier) entry(e *AuditEntry) {
 	key := [2]string{e.Kind, e.Subject}
 	has, ok := v.latest[key]
 	if !ok || has.rev < e.Rev {
-		has.lane, has.entry, has.rev, has.digest = e.Lane, e.Entry, e.Rev, e.Digest
+		has.lane, has.entry, has.seen, has.rev, has.digest = e.Lane, e.Entry, e.Seen, e.Rev, e.Digest
 	}
 	if e.Kind == auditAction {
 		has.follow(e.Rev, postroom.ActionState(e.Note))
@@ -331,9 +333,10 @@ func (v *verifier) row(kind, id string, rev int, created dbtime.Time, parts []st
 }
 
 func (v *verifier) event(r *eventRow) {
+	at := v.latest[[2]string{auditEvent, r.ID}].seen
 	v.row(auditEvent, r.ID, 1, r.At, r.parts())
-	if (r.Kind == EventStopped || r.Kind == EventResumed) && (v.switched == nil || !r.At.Before(v.switched.At.Time)) {
-		v.switched = r
+	if (r.Kind == EventStopped || r.Kind == EventResumed) && (v.switched == nil || at >= v.switchedAt) {
+		v.switched, v.switchedAt = r, at
 	}
 }
 

@@ -121,9 +121,10 @@
 // says the same as the row. On PostgreSQL there are several chains, of which a transaction takes one that no other holds, so that the log makes no
 // transaction wait. Who has the key can write another log. Who has not can put the database back as it was, or the end of the log with the
 // rows that it is about, and with them an approval that had not been used then. Nothing in the database tells that from a log that has never
-// gone further. So a ledger remembers how far each chain went when it was last seen, and how often each rule was put on record, in memory and
-// in [Config].SeenFile: what people have answered, what becomes of an action that cannot be taken back and how rules are changed, from the commit of its
-// own transaction on, and the rest at each [Ledger.Remember]. A log that does not
+// gone further. So a ledger remembers how far each chain went when it was last seen, how often each rule was put on record, and which actions
+// people have rejected, the newest 10,000 of them, in memory and in [Config].SeenFile: what people have answered, what becomes of an action
+// that cannot be taken back and how rules are changed, from the commit of its own transaction on, and the rest at each [Ledger.Remember]. What a
+// person was seen to reject does not start, whatever the rows and the log say then. A log that does not
 // come after all that was seen is cut ([ErrLogCut]): nothing starts that a person has approved or that cannot be taken back, and nobody is
 // asked, until [Ledger.AcceptLog]; what else there is waits as well where a look at the chain that it adds to tells. VerifyAudit compares the
 // log with what was seen, and with an [AuditHead] that is kept elsewhere.

@@ -35,6 +35,9 @@ var (
 	// ErrLogCut reports that the log is shorter than it was: entries at its end were removed, or the database was put back to what it was
 	// once; see [Ledger.AcceptLog]. Where it keeps something from starting, errors.As finds a [*postroom.HeldError] as well.
 	ErrLogCut = errors.New("the end of the log is gone")
+	// ErrOldState reports that a transaction that the host has begun reads a state of the database from before what the ledger has seen,
+	// as it may at REPEATABLE READ: roll it back, and do all of it again in a new one.
+	ErrOldState = errors.New("the transaction reads an older state of the database: begin it again")
 	// ErrAmbiguous reports that several ids begin with the prefix.
 	ErrAmbiguous = errors.New("ambiguous id")
 )

@@ -132,14 +132,14 @@ func (l *Ledger) checkSeal(p *permitRow) signed {
 	return fits
 }
 
-// withhold refuses to start or to go on with an action that is not what the log and its seal say, or whose approval is too old or of
-// somebody who may no longer approve. What was altered, or put back, has failed, and so has what was begun and can no longer be
-// checked; what can no longer be checked waits for a person again, if the log vouches for what that person is shown. It returns false
-// if nothing is wrong.
+// withhold refuses to start or to go on with an action that is not what the log and its seal say, that a person was seen to reject, or
+// whose approval is too old or of somebody who may no longer approve. What was altered, or put back, has failed, and so has what was begun
+// and can no longer be checked; what can no longer be checked waits for a person again, if the log vouches for what that person is shown.
+// It returns false if nothing is wrong.
 func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a postroom.Action, withheld bool, err error) {
 	fits, begun := l.vouched(p), p.State == postroom.ActionExecuting
-	log := logWhole
-	if fits == signedRight && l.needsLog(p) {
+	refused, log := l.seen.refused(p.ID), logWhole
+	if fits == signedRight && (refused || l.needsLog(p)) {
 		if log, err = l.whole(ctx, tx, map[string]*lastEntry{p.ID: &p.Last}); err != nil {
 			return a, false, err
 		}
@@ -148,6 +148,9 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 	switch {
 	case fits == signedWrong, begun && log == logBroken:
 		a, err = l.refuse(ctx, tx, p, notPermitted)
+		return a, true, err
+	case refused:
+		a, err = l.refuse(ctx, tx, p, wasRejected)
 		return a, true, err
 	case fits == signedByAnotherKey:
 		proven, log, err := l.provenSince(ctx, tx, p, nil, "start")
@@ -181,6 +184,7 @@ func (l *Ledger) withhold(ctx context.Context, tx queue.Tx, p *permitRow) (a pos
 // The reasons for which an action is refused when it is to start.
 const (
 	notPermitted = "it is not what was permitted: the action, its decision or its approval was altered in the database"
+	wasRejected  = "a person has rejected it, and it is not what the database says: the action was altered there"
 	logWasCut    = "the log was cut since, which was accepted, and does not tell whether it was carried out: look at the message first"
 	notProven    = "it was permitted under a key that is not known, and cannot be checked: decide again, or name the key among the old ones"
 )

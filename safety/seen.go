@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbquery"
 	"github.com/postroom-go/postroom/queue"
@@ -33,22 +35,48 @@ func cutf(format string, args ...any) error {
 // unseen holds what needs the log while it cannot be told how far it went.
 func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
 
-// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read.
+// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read, and [ErrOldState] if only the
+// transaction does not see that it does.
 func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen AuditHead) error {
 	if l.seen.knows(end, seen) {
 		return nil
 	}
 	if end.Entries <= seen.Entries {
-		return cut(seen)
+		return l.missing(ctx, q, seen)
 	}
 	if there, err := l.has(ctx, q, seen); err != nil || !there {
-		return cmp.Or(err, cut(seen))
+		return cmp.Or(err, l.missing(ctx, q, seen))
 	}
 	l.seen.follows(end, seen)
 	return nil
 }
 
-// uncut returns [ErrLogCut] if the chains do not come after all ends that were seen.
+// missing returns why a chain does not have an end that was seen: it is gone, or q is a transaction of the host's own that reads an older
+// state of the database, as at REPEATABLE READ.
+func (l *Ledger) missing(ctx context.Context, q dbquery.Querier, seen AuditHead) error {
+	switch tx := q.(type) {
+	case *snapshot, *sqlx.DB:
+		return cut(seen)
+	case queue.Tx:
+		if isOwn(tx) {
+			return cut(seen)
+		}
+	}
+	db := l.cfg.DB.Reader()
+	var lanes []laneRow
+	if err := dbquery.Select(ctx, db, &lanes, selectLanes); err != nil {
+		return fmt.Errorf("safety: read how far the log goes: %w", err)
+	}
+	if err := l.uncut(ctx, db, []AuditHead{seen}, lanes); err != nil {
+		return err
+	}
+	return fmt.Errorf("safety: %w", ErrOldState)
+}
+
+// isOwn reports whether a transaction is one of the queue's own, whose end is known, and which reads what was committed last.
+func isOwn(tx queue.Tx) bool { return queue.OnCommit(tx, func() {}) }
+
+// uncut returns an error as follows does if the chains do not come after all ends that were seen.
 func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead, lanes []laneRow) error {
 	now := make(map[int]AuditHead, len(lanes))
 	for i := range lanes {
@@ -57,7 +85,7 @@ func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead,
 	for _, seen := range ends {
 		end, ok := now[seen.Lane]
 		if !ok {
-			return cut(seen)
+			return l.missing(ctx, q, seen)
 		}
 		if err := l.follows(ctx, q, end, seen); err != nil {
 			return err
@@ -73,11 +101,15 @@ type addition struct {
 	lost     error     // or the log was cut
 	kept     bool      // it must be in the file before the program goes on
 	rules    map[seenRule]int
+	refused  []string // the ids of actions that a person has rejected
 }
 
 // note notes what is to be kept of an entry.
 func (a *addition) note(e *AuditEntry) {
 	a.kept = a.kept || e.kept
+	if e.refuses() {
+		a.refused = append(a.refused, e.Subject)
+	}
 	if aboutRule(e.Kind) && e.Kind != string(postroom.RuleKindVersion) && e.Kind != auditAdoption {
 		if a.rules == nil {
 			a.rules = map[seenRule]int{}
@@ -108,7 +140,12 @@ func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entrie
 
 // starts reports whether what the entry is about must not be where the log was cut: an action begins, or a person has said no to it.
 func (e *AuditEntry) starts() bool {
-	return e.Kind == auditAction && (e.Note == string(postroom.ActionExecuting) || e.Note == string(postroom.ActionRejected))
+	return e.refuses() || e.Kind == auditAction && e.Note == string(postroom.ActionExecuting)
+}
+
+// refuses reports whether the entry says that a person has rejected an action.
+func (e *AuditEntry) refuses() bool {
+	return e.Kind == auditAction && e.Note == string(postroom.ActionRejected)
 }
 
 // remember notes how far a chain goes once the transaction is committed, if that is to be in the file: the rest is for Remember.
@@ -116,6 +153,7 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 	if a.lost != nil {
 		queue.OnCommit(tx, func() { l.seen.lose(a.lost) })
 	}
+	l.seen.step(a.from, a.to)
 	if !a.kept {
 		return
 	}
@@ -133,6 +171,9 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 		}
 		for rule, rev := range a.rules {
 			l.seen.wrote(rule, rev)
+		}
+		for _, id := range a.refused {
+			l.seen.refuse(id)
 		}
 		_ = l.seen.keep() // if that fails, nothing more starts that needs it
 	})
@@ -179,10 +220,11 @@ func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []Audit
 	return ends, lanes, l.uncut(ctx, q, ends, lanes)
 }
 
-// Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. The answers of people, what becomes of an
-// action that cannot be taken back, and changes of rules, which the ledger writes in a transaction of the queue's, it remembers without that. All
-// else, what other programs write, and what is written in transactions that the host has begun, it sees only now. So call it when a program
-// begins, every second or so, and when it ends. It costs one small statement, and a write of the file if there is something new.
+// Remember reads how far the log goes, and which actions people have rejected, and keeps that in [Config].SeenFile, if there is one. The
+// answers of people, what becomes of an action that cannot be taken back, and changes of rules, which the ledger writes in a transaction of
+// the queue's, it remembers without that. All else, what other programs write, and what is written in transactions that the host has begun,
+// it sees only now. So call it when a program begins, every second or so, and when it ends. It costs one small statement, another for each
+// chain that has grown, and a write of the file if there is something new.
 //
 // The error is [ErrLogCut] if the log is shorter than it was; then nothing that a person has approved, and nothing that cannot be taken
 // back, is started. See [Ledger.AcceptLog]. It is a [*postroom.HeldError] if the file cannot be used, which holds the same.
@@ -206,8 +248,36 @@ func (l *Ledger) Remember(ctx context.Context) error {
 		case fits == signedByAnotherKey || r.Entries == 0:
 			continue
 		}
+		if err := l.seeRefusals(ctx, db, r.AuditHead); err != nil {
+			return err
+		}
 		l.seen.reach(r.AuditHead, ends...)
 	}
 	_, _, err = l.kept()
 	return err
+}
+
+// seeRefusals remembers which actions were rejected, by other programs as well, since that was last looked for in a chain.
+func (l *Ledger) seeRefusals(ctx context.Context, q dbquery.Querier, end AuditHead) error {
+	after := l.seen.unsearched(end)
+	if after >= end.Entries {
+		return nil
+	}
+	var entries []refusalRow
+	if err := dbquery.Select(ctx, q, &entries, selectRefusals, end.Lane, after, end.Entries); err != nil {
+		return fmt.Errorf("safety: look for rejections in the log: %w", err)
+	}
+	for i := range entries {
+		if e := &entries[i]; l.keys.checkEntry(&e.AuditEntry, e.Before) == signedRight {
+			l.seen.refuse(e.Subject)
+		}
+	}
+	l.seen.search(end)
+	return nil
+}
+
+// A refusalRow is an entry that says that a person has rejected an action, and the signature over the entry before.
+type refusalRow struct {
+	AuditEntry
+	Before string `db:"before_mac"`
 }

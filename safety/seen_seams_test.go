@@ -5,8 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
@@ -60,6 +62,32 @@ func TestNobodyWritesWhileTheLogIsAccepted(t *testing.T) {
 	}))
 	daemon.carriedOut(<-done)
 	require.Empty(t, d.faults(t))
+}
+
+// TestProcessesShareALongFile: when one replaces it, what the others add to the old one at that moment is not lost.
+func TestProcessesShareALongFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.seen")
+	long := strings.Repeat("1:1:aa:bb .\n", longSeen/12+1)
+	const keeps = 200
+	head := func(lane int, n int64) AuditHead { return AuditHead{Lane: lane, Entries: n, MAC: "aa:bb"} }
+	var processes sync.WaitGroup
+	for lane := range 3 {
+		processes.Go(func() {
+			l := &seenLog{path: path}
+			for n := range int64(keeps) {
+				l.reach(head(lane, n+1), head(lane, n))
+				assert.NoError(t, l.keep())
+				if lane == 0 && n%10 == 0 {
+					assert.NoError(t, appendTo(path, long))
+				}
+			}
+		})
+	}
+	processes.Wait()
+	again := &seenLog{path: path}
+	ends, _, err := again.now()
+	require.NoError(t, err)
+	require.Subset(t, ends, []AuditHead{head(0, keeps), head(1, keeps), head(2, keeps)})
 }
 
 // TestALongFileThatCannotBeReplaced: it is added to: its directory may be read-only, or it is mounted by itself.

@@ -283,6 +283,34 @@ func TestTheFileOfWhatWasSeen(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3, rev)
 	})
+	t.Run("somebody truncates it", func(t *testing.T) {
+		file := path(t)
+		l := open(t, file)
+		l.accept(acceptance{7, "once"})
+		l.reach(head(5))
+		require.NoError(t, l.keep())
+		require.NoError(t, os.Truncate(file, 0))
+		other := open(t, file)
+		other.reach(AuditHead{Lane: 2, Entries: 9, MAC: "aa:cc"})
+		require.NoError(t, other.keep(), "it has not seen what was accepted")
+		require.NoError(t, l.keep())
+		again := open(t, file)
+		require.ElementsMatch(t, []AuditHead{head(5), {Lane: 2, Entries: 9, MAC: "aa:cc"}}, ends(again))
+		_, accepted, err := again.now()
+		require.NoError(t, err)
+		require.Equal(t, acceptance{7, "once"}, accepted)
+	})
+	t.Run("another replaces it, which has seen less", func(t *testing.T) {
+		file := path(t)
+		l := open(t, file)
+		l.reach(head(5))
+		l.reach(AuditHead{Lane: 2, Entries: 3, MAC: "aa:cc"})
+		require.NoError(t, l.keep())
+		require.NoError(t, appendTo(file+".new", "1:4:aa:bb .\n2:8:aa:cc .\n"))
+		require.NoError(t, os.Rename(file+".new", file))
+		require.NoError(t, l.keep())
+		require.ElementsMatch(t, []AuditHead{head(5), {Lane: 2, Entries: 8, MAC: "aa:cc"}}, ends(open(t, file)))
+	})
 	t.Run("it has grown", func(t *testing.T) {
 		file := path(t)
 		l := open(t, file)
@@ -306,7 +334,7 @@ func TestTheFileOfWhatWasSeen(t *testing.T) {
 		require.Equal(t, acceptance{7, "once"}, accepted)
 	})
 	t.Run("it is no such file", func(t *testing.T) {
-		for _, text := range []string{"rubbish .\n", "accepted x y .\n", "accepted 3 .\n", "rule x rule \"a\" .\n", "rule 3 rule a .\n", "1:x:y .\n"} {
+		for _, text := range []string{"rubbish .\n", "accepted x y .\n", "accepted 3 .\n", "rule x rule \"a\" .\n", "rule 3 rule a .\n", "no 7 .\n", "1:x:y .\n"} {
 			file := path(t)
 			require.NoError(t, appendTo(file, text))
 			_, err := NewLedger(Config{SeenFile: file, DB: dbtest.SQLite(t), Execute: func(context.Context, queue.Tx, postroom.Action) error { return nil }})

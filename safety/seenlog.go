@@ -23,13 +23,22 @@ type seenLog struct {
 
 	mu     sync.Mutex
 	seen   seenState
-	unkept map[string]string // lines that the file does not have yet, by what they are about
+	unkept map[string]string // lines of what was seen that were not read in the file, by what they are about
 	file   fs.FileInfo       // the file that was read; nil if none was
 	read   int64             // how much of it
 
-	after map[int]following // of the chains
-	lost  error             // the log was found to be cut, and then went on
+	after map[int]following       // of the chains
+	steps map[AuditHead]AuditHead // what this process has added beyond what was seen, by the new ends: the ends that it was added to
+	lost  error                   // the log was found to be cut, and then went on
+
+	searched map[int]int64 // up to which entry rejections were looked for in the chains
 }
+
+// maxSearched is how far back they are looked for.
+const maxSearched = 10_000
+
+// maxSteps bounds what is known of what this process has added: some megabytes.
+const maxSteps = 10_000
 
 // A following is the end of a chain that is known to come after one that was seen.
 type following struct{ end, seen AuditHead }
@@ -38,8 +47,12 @@ type following struct{ end, seen AuditHead }
 type seenState struct {
 	ends     map[int]AuditHead
 	revs     map[seenRule]int // how often a rule was put on record
+	refused  []string         // the ids of actions that a person has rejected, in order
 	accepted acceptance
 }
+
+// maxRefused is how many rejected actions are remembered: the newest.
+const maxRefused = 10_000
 
 type seenRule struct{ kind, id string }
 
@@ -49,13 +62,18 @@ type acceptance struct {
 	id      string
 }
 
-// line is the text of the end of a chain, of a rule or of an acceptance; about tells what a later one takes the place of, and is the
+// line is the text of the end of a chain, of a rule, of a rejected action or of an acceptance; about tells what a later one takes the place of, and is the
 // first of all for an acceptance, which forgets what comes before.
 func (h AuditHead) line() (about, line string) { return "end " + strconv.Itoa(h.Lane), h.String() }
 
 func (r seenRule) line(rev int) (about, line string) {
 	about = "rule " + r.kind + " " + strconv.Quote(r.id)
 	return about, "rule " + strconv.Itoa(rev) + " " + r.kind + " " + strconv.Quote(r.id)
+}
+
+func refusalLine(actionID string) (about, line string) {
+	line = "no " + strconv.Quote(actionID)
+	return line, line
 }
 
 func (a acceptance) line() (about, line string) {
@@ -85,6 +103,19 @@ func (s *seenState) wrote(r seenRule, rev int) bool {
 	return true
 }
 
+// refuse notes that a person has rejected an action.
+func (s *seenState) refuse(actionID string) bool {
+	i, found := slices.BinarySearch(s.refused, actionID)
+	if found || i == 0 && len(s.refused) == maxRefused {
+		return false
+	}
+	s.refused = slices.Insert(s.refused, i, actionID)
+	if len(s.refused) > maxRefused {
+		s.refused = slices.Delete(s.refused, 0, 1)
+	}
+	return true
+}
+
 // accept forgets all that was seen before.
 func (s *seenState) accept(a acceptance) bool {
 	if a == s.accepted {
@@ -94,34 +125,44 @@ func (s *seenState) accept(a acceptance) bool {
 	return true
 }
 
-// add notes what a line of the file says.
-func (s *seenState) add(line string) error {
+// add notes what a line of the file says, and returns what it is about, and whether that was not known.
+func (s *seenState) add(line string) (about string, added bool, err error) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
 	case "accepted":
 		number, id, _ := strings.Cut(rest, " ")
 		entries, err := strconv.ParseInt(number, 10, 64)
 		if err != nil || id == "" {
-			return errors.New("it does not say what was accepted")
+			return "", false, errors.New("it does not say what was accepted")
 		}
-		s.accept(acceptance{entries, id})
+		a := acceptance{entries, id}
+		about, _ = a.line()
+		return about, s.accept(a), nil
 	case "rule":
-		number, about, _ := strings.Cut(rest, " ")
-		kind, quoted, _ := strings.Cut(about, " ")
+		number, named, _ := strings.Cut(rest, " ")
+		kind, quoted, _ := strings.Cut(named, " ")
 		rev, badRev := strconv.Atoi(number)
 		id, badID := strconv.Unquote(quoted)
 		if badRev != nil || badID != nil {
-			return errors.New("it does not say which rule was seen")
+			return "", false, errors.New("it does not say which rule was seen")
 		}
-		s.wrote(seenRule{kind, id}, rev)
-	default:
-		h, err := ParseAuditHead(line)
+		r := seenRule{kind, id}
+		about, _ = r.line(rev)
+		return about, s.wrote(r, rev), nil
+	case "no":
+		id, err := strconv.Unquote(rest)
 		if err != nil {
-			return err
+			return "", false, errors.New("it does not say which action was rejected")
 		}
-		s.reach(h)
+		about, _ = refusalLine(id)
+		return about, s.refuse(id), nil
 	}
-	return nil
+	h, err := ParseAuditHead(line)
+	if err != nil {
+		return "", false, err
+	}
+	about, _ = h.line()
+	return about, s.reach(h), nil
 }
 
 // lines are all that was seen.
@@ -136,6 +177,9 @@ func (s *seenState) lines() map[string]string {
 	}
 	for r, rev := range s.revs {
 		put(r.line(rev))
+	}
+	for _, id := range s.refused {
+		put(refusalLine(id))
 	}
 	return lines
 }
@@ -182,17 +226,40 @@ func (l *seenLog) follows(end, seen AuditHead) {
 	l.after[end.Lane] = following{end, seen}
 }
 
-// reach notes that a chain reaches to an end, which is committed and comes after some others. If none of them was the last that was
-// seen, it is not known whether the chain has that, and [Ledger.Remember] finds out.
+// step notes that this process has added to a chain, committed or not.
+func (l *seenLog) step(from, to AuditHead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.steps == nil || len(l.steps) == maxSteps { // most of them were rolled back
+		l.steps = map[AuditHead]AuditHead{}
+	}
+	l.steps[to] = from
+}
+
+// reach notes that a chain reaches to an end, which is committed and comes after some others. If neither they nor what this process has
+// added leads back to the last that was seen, it is not known whether the chain has that, and [Ledger.Remember] finds out.
 func (l *seenLog) reach(end AuditHead, after ...AuditHead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if seen := l.seen.ends[end.Lane]; seen.Entries != 0 && !slices.Contains(after, seen) {
+	seen := l.seen.ends[end.Lane]
+	if seen.Entries != 0 && !slices.Contains(after, seen) && !l.leads(end, seen) {
 		return
 	}
 	if l.seen.reach(end) {
 		l.keepLater(end.line())
 	}
+	for from, ok := l.steps[end]; ok; from, ok = l.steps[end] {
+		delete(l.steps, end)
+		end = from
+	}
+}
+
+// leads reports whether what this process has added leads from one end to another.
+func (l *seenLog) leads(end, seen AuditHead) bool {
+	for ok := true; ok && end.Entries > seen.Entries; {
+		end, ok = l.steps[end]
+	}
+	return end == seen
 }
 
 // wrote notes that a rule was seen to be on record so often.
@@ -204,16 +271,54 @@ func (l *seenLog) wrote(r seenRule, rev int) {
 	}
 }
 
+// refuse notes that a person has rejected an action.
+func (l *seenLog) refuse(actionID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen.refuse(actionID) {
+		l.keepLater(refusalLine(actionID))
+	}
+}
+
+// refused reports whether a person was seen to reject an action.
+func (l *seenLog) refused(actionID string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.readFile() // what others have seen; if it cannot be read, what needs the log does not start
+	_, found := slices.BinarySearch(l.seen.refused, actionID)
+	return found
+}
+
+// unsearched returns the entry of a chain after which rejections were not looked for yet.
+func (l *seenLog) unsearched(end AuditHead) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.searched[end.Lane], end.Entries-maxSearched)
+}
+
+// search notes that rejections were looked for up to the end of a chain.
+func (l *seenLog) search(end AuditHead) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.searched == nil {
+		l.searched = map[int]int64{}
+	}
+	l.searched[end.Lane] = end.Entries
+}
+
 // accept forgets what was seen before a person has accepted the log, by others as well.
 func (l *seenLog) accept(a acceptance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.readFile() // a file that cannot be read cannot be written either, which says so
 	if l.seen.accept(a) {
-		l.unkept, l.lost = nil, nil
+		l.forget()
 		l.keepLater(a.line())
 	}
 }
+
+// forget forgets, with what was seen, what follows from it.
+func (l *seenLog) forget() { l.unkept, l.lost, l.searched = nil, nil, nil }
 
 func (l *seenLog) keepLater(about, line string) {
 	if l.path == "" {
@@ -248,24 +353,21 @@ func (l *seenLog) rev(r seenRule) (int, error) {
 	return l.seen.revs[r], err
 }
 
-// readFile reads what the file has that was not read yet. One that is new, or was replaced, is read from its beginning.
+// readFile reads what the file has that was not read yet. One that was removed, replaced or cut may lack what it had.
 func (l *seenLog) readFile() error {
 	if l.path == "" {
 		return nil
 	}
 	info, err := os.Stat(l.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if l.file != nil { // somebody has removed it
-			l.file, l.read, l.unkept = nil, 0, l.seen.lines()
-		}
-		return nil
-	case err != nil:
+	gone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !gone {
 		return l.fault(err)
-	case l.file != nil && os.SameFile(l.file, info) && info.Size() == l.read:
+	}
+	if l.file != nil && (gone || !os.SameFile(l.file, info) || info.Size() < l.read) {
+		l.file, l.read, l.unkept = nil, 0, l.seen.lines()
+	}
+	if gone || l.file != nil && info.Size() == l.read {
 		return nil
-	case l.file == nil || !os.SameFile(l.file, info) || info.Size() < l.read:
-		l.read = 0
 	}
 	l.file = info
 	return l.readLines()
@@ -287,12 +389,14 @@ func (l *seenLog) readLines() error {
 		if !whole { // a comment, or what a process that was killed has left
 			continue
 		}
-		accepted := l.seen.accepted
-		if err := l.seen.add(line); err != nil {
+		about, added, err := l.seen.add(line)
+		switch {
+		case err != nil:
 			return l.fault(fmt.Errorf("%q: %w; remove it if you stand by the log as it is", line, err))
-		}
-		if l.seen.accepted != accepted {
-			l.unkept, l.lost = nil, nil
+		case added && about == "":
+			l.forget()
+		case added || l.unkept[about] == line:
+			delete(l.unkept, about)
 		}
 	}
 	l.read += int64(len(text))
@@ -306,43 +410,67 @@ func (l *seenLog) fault(err error) error {
 // longSeen is the size from which the file is written anew with what counts.
 const longSeen = 1 << 20
 
-// keep writes what was seen into the file.
+// maxKeeps is how often it is tried to write into a file that others replace at the same time.
+const maxKeeps = 10
+
+// keep writes what was seen into the file, until it is read there.
 func (l *seenLog) keep() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.readFile(); err != nil || len(l.unkept) == 0 {
-		return err
+	for range maxKeeps {
+		if err := l.readFile(); err != nil || len(l.unkept) == 0 {
+			return err
+		}
+		if _, accepts := l.unkept[""]; accepts { // which forgets what comes before
+			l.unkept = l.seen.lines()
+		}
+		if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // or it is added to: it may be mounted by itself
+			continue
+		}
+		if err := l.append(textOf(l.unkept)); err != nil {
+			return l.fault(err)
+		}
 	}
-	if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // or it is added to: it may be mounted by itself
-		return nil
-	}
-	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err == nil {
-		_, err = file.WriteString("\n" + textOf(l.unkept)) // what is there may not have been finished
-		err = errors.Join(err, file.Sync(), file.Close())
-	}
-	if err != nil {
-		return l.fault(err)
-	}
-	l.unkept = nil
-	return l.readFile()
+	return l.fault(errors.New("what is written into it is not there: it was replaced again and again"))
 }
 
-// rewrite replaces the file with one that has each thing once.
+// append adds to the file, whose last line may not have been finished.
+func (l *seenLog) append(text string) error {
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString("\n" + text)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// rewrite replaces the file with one that has each thing once, if no other process has written into it since it was read. One that does so
+// at this very moment finds that out when it reads what it has written.
 func (l *seenLog) rewrite() error {
 	file, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".*") // for its owner only
 	if err != nil {
-		return l.fault(err)
+		return err
 	}
 	_, err = file.WriteString(textOf(l.seen.lines()))
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = l.unwritten()
+	}
+	if err == nil {
 		err = os.Rename(file.Name(), l.path)
 	}
 	if err != nil {
-		return l.fault(errors.Join(err, os.Remove(file.Name())))
+		return errors.Join(err, os.Remove(file.Name()))
 	}
-	l.file, l.read, l.unkept = nil, 0, nil
-	return l.readFile()
+	return nil
+}
+
+// unwritten returns an error if another process has written into the file since it was read.
+func (l *seenLog) unwritten() error {
+	info, err := os.Stat(l.path)
+	if err == nil && (!os.SameFile(l.file, info) || info.Size() != l.file.Size()) {
+		err = errors.New("another process writes it")
+	}
+	return err
 }
 
 // lineEnd ends each line that was written to its end.

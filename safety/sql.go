@@ -100,7 +100,7 @@ WHERE id = $11
   AND rev = $13
 RETURNING ` + actionColumns
 
-	// An action with all that its seal is over. Of several approvals the last counts.
+	// An action with all that its seal is over. Of several approvals the last in the log counts: ids follow clocks, which may be set back.
 	selectPermit = `
 SELECT ` + actionColumns + `, ` + lastOfAction + `, ` + decisionColumns + `,
   COALESCE(approvals.id, '') AS "approval.id", COALESCE(approvals.approver, '') AS "approval.approver",
@@ -114,10 +114,12 @@ JOIN decisions ON decisions.id = actions.decision_id
 LEFT JOIN safety_switch ON safety_switch.id = 1
 LEFT JOIN safety_breakers ON safety_breakers.account_id = actions.account_id AND safety_breakers.source = decisions.source
 LEFT JOIN approvals ON approvals.id = (
-  SELECT MAX(given.id)
+  SELECT given.id
   FROM approvals given
   WHERE given.action_id = actions.id
-    AND given.outcome = 'approved')
+    AND given.outcome = 'approved'
+  ORDER BY COALESCE((SELECT MAX(seen) FROM audit_entries WHERE kind = 'approval' AND subject_id = given.id), 0) DESC, given.id DESC
+  LIMIT 1)
 WHERE actions.id = $1`
 
 	lockAction = `
@@ -255,13 +257,13 @@ FROM approvals
 WHERE action_id = $1
   AND outcome = 'waiting'`
 
-	// The last answer that a person gave.
+	// The last answer that a person gave, by the log.
 	selectAnswer = `
 SELECT ` + approvalColumns + `
 FROM approvals
 WHERE action_id = $1
   AND outcome IN ('approved', 'rejected')
-ORDER BY id DESC
+ORDER BY COALESCE((SELECT MAX(seen) FROM audit_entries WHERE kind = 'approval' AND subject_id = approvals.id), 0) DESC, id DESC
 LIMIT 1`
 
 	insertApproval = `

@@ -44,6 +44,20 @@ WHERE lane = $1
 ORDER BY entry DESC
 LIMIT $3`
 
+	// The rejections among some entries of a chain, each with the signature over the entry before.
+	selectRefusals = `
+SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at, COALESCE((
+    SELECT mac
+    FROM audit_entries previous
+    WHERE previous.lane = audit_entries.lane
+      AND previous.entry = audit_entries.entry - 1), '') AS before_mac
+FROM audit_entries
+WHERE lane = $1
+  AND entry > $2
+  AND entry <= $3
+  AND kind = 'action'
+  AND note = 'rejected'`
+
 	// Of two that have begun at once, each names ends that are right.
 	selectKeyEntry = `
 SELECT lane, entry, seen, account_id, kind, subject_id, rev, note, digest, mac, created_at

@@ -85,6 +85,9 @@ and what had begun has failed. On each machine that has seen the log, the comman
 			if err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.ledger.AcceptLog(ctx, tx, me(), *why) }); err != nil {
 				return err
 			}
+			if err := h.ledger.Remember(ctx); err != nil {
+				return fmt.Errorf("no other program knows that the log is accepted; accept it again when that is mended: %w", err)
+			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the log is accepted; 'postroomd approvals list' has what waits for a person")
 			return err
 		})
