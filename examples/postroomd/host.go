@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -68,7 +72,30 @@ func openDatabase(ctx context.Context, s *site) (database, error) {
 	if s.cfg.Paths.Database.Postgres() {
 		return postgres.Open(ctx, string(s.cfg.Paths.Database), nil)
 	}
-	return sqlite.Open(ctx, s.database(), nil)
+	db, err := sqlite.Open(ctx, s.database(), nil)
+	if err != nil {
+		if fault := tryWrite(s.database()); fault != nil {
+			return nil, fmt.Errorf("%s cannot be opened: postroomd has to write there, and cannot: %w (%w)", s.database(), fault, err)
+		}
+		return nil, err
+	}
+	return db, nil
+}
+
+// tryWrite returns why a file cannot be written, or none made beside it; SQLite does not say.
+func tryWrite(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	beside, err := os.CreateTemp(filepath.Dir(path), ".postroomd")
+	if err != nil {
+		return err
+	}
+	return errors.Join(beside.Close(), os.Remove(beside.Name()))
 }
 
 // open opens a host for reading.
