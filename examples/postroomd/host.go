@@ -38,7 +38,7 @@ var silent = slog.New(slog.DiscardHandler)
 type host struct {
 	*site
 	log     *slog.Logger
-	tracers trace.TracerProvider // nil: OpenTelemetry's global one, which does nothing here
+	tracers trace.TracerProvider // nil: unrecorded, where jobs run
 	meters  metric.MeterProvider
 
 	db     database
@@ -186,6 +186,9 @@ func work(ctx context.Context, s *site) (*host, error) {
 }
 
 func (h *host) work(ctx context.Context) (err error) {
+	if h.tracers == nil {
+		h.tracers = unrecorded()
+	}
 	if h.release, err = h.lock(ctx); err != nil {
 		return err
 	}
