@@ -218,6 +218,14 @@ func short(s string, n int) string {
 	return head + "…"
 }
 
+// count is a number and what it counts, in the words for one or for any other number.
+func count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // unless is text where cond does not hold.
 func unless(cond bool, text string) string {
 	if cond {

@@ -76,3 +76,9 @@ func TestTablesCountColumns(t *testing.T) {
 	require.Equal(t, "id       1\nsubject\n  請求書のお知らせ\nstate    done\n\nid       2\nsubject  cafe\u0301 🎉 plan\n         nine\nstate    done\n", table(23))
 	require.Equal(t, "請求書…", short("請求書のお知らせ", 8))
 }
+
+func TestCount(t *testing.T) {
+	require.Equal(t, "0 actions wait", count(0, "action waits", "actions wait"))
+	require.Equal(t, "1 action waits", count(1, "action waits", "actions wait"))
+	require.Equal(t, "2 actions wait", count(int64(2), "action waits", "actions wait"))
+}

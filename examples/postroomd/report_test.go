@@ -134,6 +134,11 @@ func TestWrapLosesNothing(t *testing.T) {
 	})
 }
 
+func TestGroups(t *testing.T) {
+	require.Equal(t, "1 call", groups(1, "call"))
+	require.Equal(t, "1,000 calls", groups(1000, "call"))
+}
+
 func TestGrouped(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1000: "-1,000", -999: "-999", 1234567: "1,234,567"} {
 		require.Equal(t, want, grouped(n))

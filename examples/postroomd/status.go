@@ -204,14 +204,14 @@ func (s *statusView) print(w io.Writer) error {
 		f.add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
 	}
 	if d := s.Discord; d != nil {
-		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %d people to answer", d.Posted, d.Channel, d.People))
+		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, count(d.People, "person", "people")))
 	}
 	f.add("models", strings.Join(s.Models, ", "))
 	for _, o := range s.Outages {
 		f.add("  not asked", o.String())
 	}
 	if s.Undecided > 0 {
-		f.add("  undecided", fmt.Sprintf("%d messages wait for a model", s.Undecided))
+		f.add("  undecided", count(s.Undecided, "message waits", "messages wait")+" for a model")
 	}
 	return f.flush()
 }

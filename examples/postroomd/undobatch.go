@@ -44,7 +44,7 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 		return err
 	}
 	if !all && !c.asJSON {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d actions are to be taken back%s; --report says later what came of it\n", len(batch.Requested), rest)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s to be taken back%s; --report says later what came of it\n", count(len(batch.Requested), "action is", "actions are"), rest)
 		return err
 	}
 	ids := slices.Concat(batch.Requested, slices.Sorted(maps.Keys(batch.Refused)))
