@@ -20,12 +20,13 @@ type history struct {
 
 // A layer is one change of the labels.
 type layer struct {
-	actionID string // empty: of somebody else
+	actionID string // empty: of somebody else, or of an end
+	end      bool   // what an action had scheduled has reversed it
 	change   postroom.LabelChange
 }
 
 // replay makes the history of a message from its past actions, in the order in which they were executed. An action has ended by
-// itself if the job that it had scheduled has reversed it: that is a change by somebody else.
+// itself if the job that it had scheduled has reversed it: that is a change like one by somebody else, and stays, but nobody else made it.
 func replay(past []safety.Past, ended map[string]bool) *history {
 	h := &history{begun: make(map[string]int), undoes: make(map[string]string), out: make(map[string]bool)}
 	for i := range past {
@@ -36,7 +37,7 @@ func replay(past []safety.Past, ended map[string]bool) *history {
 			h.repeat(p)
 			h.observe(*hint.After)
 			if ended[p.ID] {
-				h.add(layer{change: postroom.LabelChange{Add: hint.Own().Remove, Remove: hint.Own().Add}})
+				h.add(layer{end: true, change: postroom.LabelChange{Add: hint.Own().Remove, Remove: hint.Own().Add}})
 			}
 		}
 	}
@@ -109,7 +110,7 @@ func (h *history) image(n int, selected func(i int, l layer) bool) postroom.Imag
 func (h *history) plan(actionID string, now postroom.Image) Report {
 	h.observe(now)
 	begun := h.begun[actionID]
-	ours := func(i int, l layer) bool { return l.actionID != "" || i < begun }
+	ours := func(i int, l layer) bool { return l.actionID != "" || l.end || i < begun }
 	r := Report{LeftAlone: []Since{}}
 	r.leave(now.ChangeFrom(h.image(len(h.layers), ours)))
 

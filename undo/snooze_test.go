@@ -76,6 +76,29 @@ func TestUndoOfASnoozeThatIsOver(t *testing.T) {
 	}
 }
 
+// TestTheWakeUpIsOurOwn: of a snooze that is over nothing is to restore, and nobody but us has woken the message.
+func TestTheWakeUpIsOurOwn(t *testing.T) {
+	for name, after := range map[string]func(h *house){"at once": func(*house) {}, "after the retention": (*house).forgetJobs} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			id, msg := h.letter("woken")
+			snooze := h.decide(msg, postroom.Snooze, "")
+			h.run()
+			h.morning()
+			require.NoError(t, h.server.Person().Star(t.Context(), id))
+			after(h)
+			planned, err := h.undoer.Plan(t.Context(), snooze)
+			require.NoError(t, err)
+			h.undoAll(snooze)
+			report, err := h.undoer.Report(t.Context(), snooze)
+			require.NoError(t, err)
+			want := undo.Report{LeftAlone: []undo.Since{{LabelID: postroom.LabelStarred, Added: true}}}
+			require.Equal(t, want, report)
+			require.Equal(t, want, planned)
+		})
+	}
+}
+
 // forgetJobs deletes the finished jobs.
 func (h *house) forgetJobs() {
 	q, err := queue.New(h.queue.DB(), &queue.Config{Retention: queue.Retention{Keep: queue.Keep{Completed: 1, Failed: 1, Canceled: 1}}})

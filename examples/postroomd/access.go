@@ -14,6 +14,7 @@ import (
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/auth"
+	"github.com/postroom-go/postroom/gmail/auth/agefile"
 	"github.com/postroom-go/postroom/gmail/auth/tokenstore"
 )
 
@@ -32,14 +33,88 @@ func (s *site) app() (auth.App, error) {
 
 // tokens opens the place where grants are kept.
 func (s *site) tokens(ctx context.Context) (*tokenstore.Store, error) {
-	return tokenstore.Open(ctx, s.tokenPlace())
+	return s.openTokens(ctx, s.tokenPlace())
 }
 
 // keptTokens is tokens for who only looks: where nobody has signed in yet, it asks for no passphrase and returns [auth.ErrNoGrant].
 func (s *site) keptTokens(ctx context.Context) (*tokenstore.Store, error) {
 	place := s.tokenPlace()
 	place.Existing = true
-	return tokenstore.Open(ctx, place)
+	return s.openTokens(ctx, place)
+}
+
+// openTokens says of what keeps a place from being opened what to do.
+func (s *site) openTokens(ctx context.Context, place tokenstore.Config) (*tokenstore.Store, error) {
+	store, err := tokenstore.Open(ctx, place)
+	switch {
+	case errors.Is(err, agefile.ErrWrongKey):
+		return nil, fmt.Errorf("the passphrase is not the one that the grants in %s were written with; set gmail.passphrase to that one, "+
+			"or, if it is lost, remove that folder and sign in again with 'postroomd auth login'", s.folder.tokens())
+	case err != nil && place.Kind == tokenstore.Keychain:
+		return nil, fmt.Errorf("gmail.tokens is \"keychain\", and this machine has none that can be used: start or unlock its keychain, "+
+			"or set gmail.tokens to \"file\" and gmail.passphrase, to keep the grants in encrypted files (%w)", err)
+	}
+	return store, err
+}
+
+// errAsks is the passphrase where it is asked for.
+var errAsks = errors.New("the passphrase is asked for")
+
+// quietTokens is keptTokens without a question: where the passphrase would be asked for, the error is errAsks.
+func (s *site) quietTokens(ctx context.Context) (*tokenstore.Store, error) {
+	place := s.tokenPlace()
+	place.Existing, place.Passphrase = true, s.quietPassphrase
+	return s.openTokens(ctx, place)
+}
+
+func (s *site) quietPassphrase(ctx context.Context) (string, error) {
+	if s.cfg.Gmail.Passphrase == "" && term.IsTerminal(int(os.Stdin.Fd())) {
+		return "", errAsks
+	}
+	return s.passphrase(ctx)
+}
+
+// checkTokens returns an error if what run opens for the grants cannot be opened. It makes nothing, and asks nobody.
+func (s *site) checkTokens(ctx context.Context) error {
+	if s.cfg.Gmail.ClientID == "" {
+		return nil
+	}
+	_, err := s.quietTokens(ctx)
+	if errors.Is(err, auth.ErrNoGrant) { // run begins the files
+		_, err = s.quietPassphrase(ctx)
+	}
+	if err != nil && !errors.Is(err, errAsks) {
+		return usageError{err}
+	}
+	return nil
+}
+
+// lostGrant reports whether nobody is signed in to a mailbox any more, as far as can be said without a question.
+func (s *site) lostGrant(ctx context.Context, a gmail.Account) bool {
+	if s.byToken(a) || s.cfg.Gmail.ClientID == "" {
+		return false
+	}
+	if a.State == gmail.AccountReauthorize {
+		return true
+	}
+	tokens, err := s.quietTokens(ctx)
+	if err == nil {
+		_, err = tokens.Load(ctx, a.Email)
+	}
+	return errors.Is(err, auth.ErrNoGrant)
+}
+
+// byToken reports whether a mailbox is worked on by the configured token.
+func (s *site) byToken(a gmail.Account) bool {
+	return s.cfg.Gmail.Token != "" && strings.EqualFold(a.Email, s.cfg.Gmail.Address)
+}
+
+// signIn is what to do about a mailbox whose grant is gone.
+func (s *site) signIn(a gmail.Account) string {
+	if s.byToken(a) {
+		return "set gmail.token to a token that is valid, start 'postroomd run' anew, and 'postroomd accounts resume " + a.Email + "'"
+	}
+	return "sign in again with 'postroomd auth login " + a.Email + "'"
 }
 
 func (s *site) tokenPlace() tokenstore.Config {
@@ -81,7 +156,7 @@ func (h *host) newClients(ctx context.Context) (gmail.Clients, error) {
 		Timeout:  time.Minute,
 		Limits:   gmail.Limits{UnitsPerMinute: h.cfg.Gmail.UnitsPerMinute, Unlimited: h.cfg.Gmail.UnitsPerMinute == 0},
 		HTTPClient: func(_ context.Context, a gmail.Account) (*http.Client, error) {
-			if h.cfg.Gmail.Token != "" && strings.EqualFold(a.Email, h.cfg.Gmail.Address) {
+			if h.byToken(a) {
 				return &http.Client{Transport: &oauth2.Transport{Source: token, Base: base}}, nil
 			}
 			return granted(a)

@@ -29,45 +29,51 @@ func accountsList() *cobra.Command {
 			}
 			t := newTable(cmd.OutOrStdout(), "MAILBOX", "STATE", "WHY", "MESSAGES", "SYNCED")
 			for _, a := range s.Accounts {
-				t.row(a.Email, a.State, a.Reason, a.Messages, clock(a.LastSyncAt))
+				t.row(a.Email, a.State, a.why(), a.Messages, clock(a.LastSyncAt))
 			}
-			return t.flush("no mailboxes")
+			return t.flush("no mailboxes: " + h.noMailboxYet())
 		})
 	}
 	return cmd
 }
 
 func accountsPause() *cobra.Command {
-	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed", func(ctx context.Context, h *host, a gmail.Account, cmd *cobra.Command) error {
+	cmd := accountCommand("pause", "Stop the jobs of a mailbox until it is resumed", func(ctx context.Context, h *host, a gmail.Account, cmd *cobra.Command) (string, error) {
 		why, err := cmd.Flags().GetString("why")
 		if err != nil {
-			return err
+			return "", err
 		}
-		return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Pause(ctx, tx, h.queue, a.ID, why) })
-	}, "is paused")
+		return "is paused", h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Pause(ctx, tx, h.queue, a.ID, why) })
+	})
 	cmd.Flags().String("why", "", "the reason, for the record")
 	return cmd
 }
 
 func accountsResume() *cobra.Command {
-	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) error {
-		return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Resume(ctx, tx, h.queue, a.ID) })
-	}, "is active")
+	return accountCommand("resume", "Let the jobs of a mailbox run again", func(ctx context.Context, h *host, a gmail.Account, _ *cobra.Command) (string, error) {
+		now := "is active"
+		if h.lostGrant(ctx, a) {
+			now = "is resumed, but its grant is gone: " + h.signIn(a)
+		}
+		return now, h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error { return h.mail.Resume(ctx, tx, h.queue, a.ID) })
+	})
 }
 
-// accountCommand is a command that changes the mailbox of an address.
-func accountCommand(name, short string, change func(context.Context, *host, gmail.Account, *cobra.Command) error, then string) *cobra.Command {
+// accountCommand is a command that changes the mailbox of an address, and says what the mailbox is then.
+func accountCommand(name, short string, change func(context.Context, *host, gmail.Account, *cobra.Command) (string, error)) *cobra.Command {
 	cmd := &cobra.Command{Use: name + " ADDRESS", Short: short, Args: cobra.ExactArgs(1)}
 	place := placeFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
 			a, err := h.account(ctx, args[0])
-			if err == nil {
-				err = change(ctx, h, a, cmd)
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", a.Email, then)
+			now, err := change(ctx, h, a, cmd)
+			if err != nil {
+				return err
 			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", a.Email, now)
 			return err
 		})
 	}

@@ -66,7 +66,7 @@ func (b *batch) run(ctx context.Context, cmd *cobra.Command, h *host, ids []stri
 			return err
 		}
 		if err := confirm(cmd.InOrStdin(), cmd.OutOrStdout(), question{
-			text: fmt.Sprintf("%s these %d actions?", b.verb, len(chosen)), instead: ", or --dry-run to look only", refused: "nothing was answered",
+			text: b.verb + " " + count(len(chosen), "action", "actions") + "?", instead: ", or --dry-run to look only", refused: "nothing was answered",
 		}); err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func printShown(out io.Writer, w safety.Waiting, p gmail.Preview, sends bool, na
 	if !sends {
 		return f.flush()
 	}
-	f.add("sends", fmt.Sprintf("a message of %d bytes, SHA-256 %s", len(p.Raw), p.SHA256))
+	f.add("sends", fmt.Sprintf("a message of %s, SHA-256 %s", count(len(p.Raw), "byte", "bytes"), p.SHA256))
 	if err := f.flush(); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func printOutgoing(out io.Writer, m *mime.Message) error {
 		f.add(field.Name+":", field.Value)
 	}
 	for _, file := range m.Attachments {
-		f.add("attachment", fmt.Sprintf("%s (%s, %d bytes)", file.Filename, file.ContentType, len(file.Content)))
+		f.add("attachment", fmt.Sprintf("%s (%s, %s)", file.Filename, file.ContentType, count(len(file.Content), "byte", "bytes")))
 	}
 	if err := f.flush(); err != nil {
 		return err

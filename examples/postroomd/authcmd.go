@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/mail"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +30,9 @@ func authLogin() *cobra.Command {
 	place.register(cmd)
 	quiet := cmd.Flags().Bool("no-browser", false, "print the address of the page instead of opening it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 && !isAddress(args[0]) {
+			return usage("%q is no address of a mailbox, such as ada@example.org", args[0])
+		}
 		s, err := place.configured(cmd)
 		if err != nil {
 			return err
@@ -45,6 +50,11 @@ func authLogin() *cobra.Command {
 		return s.login(cmd, login)
 	}
 	return cmd
+}
+
+func isAddress(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == strings.TrimSpace(text)
 }
 
 func (s *site) login(cmd *cobra.Command, login auth.LoginConfig) (err error) {

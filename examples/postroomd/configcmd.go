@@ -101,6 +101,9 @@ func configCheck() *cobra.Command {
 			if err := s.check(); err != nil {
 				return err
 			}
+			if err := s.checkTokens(cmd.Context()); err != nil {
+				return err
+			}
 			said := "no faults"
 			if err := s.checkAccess(); err != nil {
 				said += ", but nothing to work on: " + err.Error()

@@ -82,3 +82,35 @@ func TestConfigCheckSaysWhatARunWouldRefuse(t *testing.T) {
 		require.Empty(t, r.stdout)
 	}
 }
+
+// Grants that run could not open are a fault, and nothing is made to find that out.
+func TestConfigCheckOpensTheGrants(t *testing.T) {
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path="+filepath.Join(t.TempDir(), "none")) // a machine without a keychain
+	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
+	data := filepath.Join(t.TempDir(), "data")
+	check := func(settings ...string) result {
+		args := []string{"config", "check", "--set", "gmail.client_id=me", "--set", "paths.data=" + data}
+		for _, s := range settings {
+			args = append(args, "--set", s)
+		}
+		r := postroomd(t, args...)
+		require.NoDirExists(t, data)
+		return r
+	}
+	const unset = "gmail.passphrase is not set"
+	for says, settings := range map[string][]string{
+		"":                                     {"gmail.tokens=file", "gmail.passphrase=env:POSTROOM_PASSPHRASE"},
+		"are in encrypted files, and " + unset: {"gmail.tokens=file"},
+		unset + "; name the variable":          {},
+		`or set gmail.tokens to "file" and gmail.passphrase, to keep the grants in en`: {"gmail.tokens=keychain"},
+	} {
+		r := check(settings...)
+		if says == "" {
+			require.Equal(t, result{0, "no faults\n", ""}, r)
+			continue
+		}
+		require.Equal(t, exitUsage, r.status, settings)
+		require.Contains(t, r.stderr, says)
+		require.Empty(t, r.stdout)
+	}
+}

@@ -46,7 +46,7 @@ func TestRulesThatSomethingElseHasWritten(t *testing.T) {
 	require.NotContains(t, m.postroomd("status", "--json").stdout, "altered")
 	m.exec(`UPDATE deterministic_rules SET safe_mode = 'always_safe'`)
 	id, _, _ := strings.Cut(m.postroomd("rules", "confirm").stdout, " ")
-	require.Contains(t, m.postroomd("rules", "confirm", id).stdout, "1 rules are confirmed")
+	require.Contains(t, m.postroomd("rules", "confirm", id).stdout, "1 rule is confirmed")
 	require.Equal(t, 0, m.postroomd("audit", "verify").status)
 }
 

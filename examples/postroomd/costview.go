@@ -47,7 +47,7 @@ func (p *periodView) print(r *report, title string) {
 
 // String is for people.
 func (s spentView) String() string {
-	text := fmt.Sprintf("%s, %s tokens, %s calls", amount(s.Dollars), grouped(s.Tokens), grouped(s.Calls))
+	text := fmt.Sprintf("%s, %s, %s", amount(s.Dollars), groups(s.Tokens, "token"), groups(s.Calls, "call"))
 	if s.Cached > 0 {
 		text += fmt.Sprintf(", %s more answered from what is kept", grouped(s.Cached))
 	}
@@ -72,7 +72,7 @@ func (b *budgetView) String() string {
 func (f *forecastView) print(r *report) {
 	text := "no forecast before the first whole day"
 	if f.Days > 0 {
-		text = fmt.Sprintf("%s, %s tokens, %s calls, by the last %s", amount(f.Dollars), grouped(f.Tokens), grouped(f.Calls), days(f.Days))
+		text = fmt.Sprintf("%s, %s, %s, by the last %s", amount(f.Dollars), groups(f.Tokens, "token"), groups(f.Calls, "call"), days(f.Days))
 	}
 	r.add(cmp.Or(f.Mailbox, "all together"), text)
 }
@@ -90,6 +90,14 @@ func amount(d float64) string {
 		return fmt.Sprintf("$%.4f", d)
 	}
 	return fmt.Sprintf("$%.2f", d)
+}
+
+// groups is a number with thousands apart, and what it counts.
+func groups(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
 }
 
 // grouped writes thousands apart.

@@ -94,9 +94,9 @@ func (v *modelView) compared() string {
 func (c *callView) print(r *report) {
 	took := (time.Duration(c.LatencyMS) * time.Millisecond).String()
 	said := map[llm.Outcome]string{
-		llm.Answered: fmt.Sprintf("answered in %s, %d tokens, %s", took, c.Tokens, c.Cost),
+		llm.Answered: fmt.Sprintf("answered in %s, %s, %s", took, count(c.Tokens, "token", "tokens"), c.Cost),
 		llm.Failed:   "failed after " + took, llm.Cached: "gave the answer that was kept, for nothing",
-		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %d tokens, %s", c.Tokens, c.Cost),
+		llm.Calling: fmt.Sprintf("has not answered, or its process died; at most %s, %s", count(c.Tokens, "token", "tokens"), c.Cost),
 	}[c.Outcome]
 	r.add("asked", clock(c.At)+" "+c.Model)
 	r.add("", said)

@@ -65,7 +65,7 @@ func (f folder) checkRun() error {
 // isBeside reports whether the folder holds what is kept in one beside a PostgreSQL database, and nothing else: grants that are in
 // files, what stops everything here, and how far the log was seen.
 func (f folder) isBeside() bool {
-	entries, err := os.ReadDir(string(f))
+	entries, err := f.entries()
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		path := filepath.Join(string(f), e.Name())
 		return path != f.tokens() && path != f.stopFile() && !strings.HasPrefix(path, f.seenFile())
@@ -80,9 +80,15 @@ func (f folder) createRun() error {
 	return os.WriteFile(f.runFile(), nil, 0o600)
 }
 
+// entries are what is in the folder, but for lost+found, which stands in the first folder of a file system: that of a volume.
+func (f folder) entries() ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(string(f))
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lost+found" && e.IsDir() }), err
+}
+
 // checkEmpty returns an error if the folder holds what is not postroomd's.
 func (f folder) checkEmpty() error {
-	entries, err := os.ReadDir(string(f))
+	entries, err := f.entries()
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && (len(entries) == 0 || f.isOurs() || f.isRun()):
 		return nil

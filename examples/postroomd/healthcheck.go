@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,21 +23,34 @@ func healthcheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			address := fmt.Sprintf("http://127.0.0.1:%d/healthz", l.Config.App.Port)
+			port := l.Config.App.Port
+			if port == 0 {
+				return usage("app.port is 0: postroomd listens on a port that the system chooses, which nobody else knows; set app.port")
+			}
+			address := fmt.Sprintf("http://127.0.0.1:%d/healthz", port)
 			request, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, address, nil)
 			if err != nil {
 				return err
 			}
 			answer, err := (&http.Client{Timeout: 2 * probePatience, Transport: &http.Transport{Proxy: nil, IdleConnTimeout: time.Second}}).Do(request)
 			if err != nil {
-				return fmt.Errorf("%w; no postroomd runs with app.port %d", err, l.Config.App.Port)
+				return fmt.Errorf("%w; no postroomd runs with app.port %d", err, port)
 			}
-			_, err = io.Copy(cmd.OutOrStdout(), io.LimitReader(answer.Body, 1<<16))
-			err = errors.Join(err, answer.Body.Close())
-			if err == nil && answer.StatusCode != http.StatusOK {
-				err = fmt.Errorf("it is not healthy: %s", answer.Status)
+			body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<16))
+			if err := errors.Join(err, answer.Body.Close()); err != nil {
+				return err
 			}
-			return err
+			var said health
+			if json.Unmarshal(body, &said) != nil || said.Status == "" || said.Database == "" {
+				return fmt.Errorf("what listens on app.port %d is no postroomd: it answers %s; stop it, or set another port", port, answer.Status)
+			}
+			if _, err := cmd.OutOrStdout().Write(body); err != nil {
+				return err
+			}
+			if answer.StatusCode != http.StatusOK {
+				return fmt.Errorf("it is not healthy: %s", answer.Status)
+			}
+			return nil
 		},
 	}
 	from.register(cmd)

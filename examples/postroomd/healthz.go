@@ -3,15 +3,29 @@ package main
 import (
 	"cmp"
 	"context"
+	"embed"
 	"net/http"
 	"net/http/pprof"
 	"strings"
 	"time"
 
 	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/internal/migrate"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/queue/queueui"
 )
+
+//go:embed migrations
+var migrations embed.FS
+
+// migrateProbe makes the table of the row that a health check writes.
+func migrateProbe(ctx context.Context, db queue.DB) error {
+	return migrate.Up(ctx, db, string(db.Dialect()), "postroomd", migrations)
+}
+
+const writeProbe = `
+INSERT INTO postroomd_probes (id, written) VALUES (1, 1)
+ON CONFLICT (id) DO UPDATE SET written = postroomd_probes.written + 1`
 
 // probePatience is how long a health check waits for the database.
 const probePatience = 3 * time.Second
@@ -108,14 +122,14 @@ func (h *host) answer(w http.ResponseWriter, r *http.Request, good, bad string, 
 	}
 }
 
-// probe writes nothing in a write transaction: a database that can be read and not be written is of no use.
+// probe writes a row: a database that can be read and not be written, such as one on a full disk, is of no use.
 func (h *host) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
 	probed := make(chan error, 1)
 	go func() {
 		probed <- h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-			_, err := tx.ExecContext(ctx, "UPDATE jobs SET state = state WHERE id = ''")
+			_, err := tx.ExecContext(ctx, writeProbe)
 			return err
 		})
 	}()

@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
@@ -34,7 +38,7 @@ var silent = slog.New(slog.DiscardHandler)
 type host struct {
 	*site
 	log     *slog.Logger
-	tracers trace.TracerProvider // nil: OpenTelemetry's global one, which does nothing here
+	tracers trace.TracerProvider // nil: unrecorded, where jobs run
 	meters  metric.MeterProvider
 
 	db     database
@@ -68,7 +72,30 @@ func openDatabase(ctx context.Context, s *site) (database, error) {
 	if s.cfg.Paths.Database.Postgres() {
 		return postgres.Open(ctx, string(s.cfg.Paths.Database), nil)
 	}
-	return sqlite.Open(ctx, s.database(), nil)
+	db, err := sqlite.Open(ctx, s.database(), nil)
+	if err != nil {
+		if fault := tryWrite(s.database()); fault != nil {
+			return nil, fmt.Errorf("%s cannot be opened: postroomd has to write there, and cannot: %w (%w)", s.database(), fault, err)
+		}
+		return nil, err
+	}
+	return db, nil
+}
+
+// tryWrite returns why a file cannot be written, or none made beside it; SQLite does not say.
+func tryWrite(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	beside, err := os.CreateTemp(filepath.Dir(path), ".postroomd")
+	if err != nil {
+		return err
+	}
+	return errors.Join(beside.Close(), os.Remove(beside.Name()))
 }
 
 // open opens a host for reading.
@@ -91,7 +118,7 @@ func (h *host) open(ctx context.Context) (err error) {
 }
 
 func (h *host) setUp(ctx context.Context) error {
-	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, ruleschat.Migrate, discord.Migrate} {
+	for _, migrate := range []func(context.Context, queue.DB) error{queue.Migrate, gmail.Migrate, rules.Migrate, safety.Migrate, llm.Migrate, ruleschat.Migrate, discord.Migrate, migrateProbe} {
 		if err := migrate(ctx, h.db); err != nil {
 			return err
 		}
@@ -159,6 +186,9 @@ func work(ctx context.Context, s *site) (*host, error) {
 }
 
 func (h *host) work(ctx context.Context) (err error) {
+	if h.tracers == nil {
+		h.tracers = unrecorded()
+	}
 	if h.release, err = h.lock(ctx); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func jobsList() *cobra.Command {
 			}
 			t := newTable(cmd.OutOrStdout(), "ID", "TYPE", "STATE", "ATTEMPT", "CREATED", "ERROR")
 			for _, j := range jobs {
-				t.row(j.ID, j.Type, j.State, j.Attempt, clock(j.CreatedAt), short(j.LastError, 60))
+				t.row(j.ID, j.Type, j.State, j.Attempt, clock(j.CreatedAt), j.LastError)
 			}
 			return t.flush("no jobs")
 		})

@@ -32,6 +32,8 @@ func (h *host) mailbox(ctx context.Context, address string) (gmail.Account, erro
 	switch {
 	case err != nil:
 		return gmail.Account{}, err
+	case len(accounts) == 0:
+		return gmail.Account{}, usage("there is no mailbox yet; %s", h.noMailboxYet())
 	case len(accounts) != 1:
 		return gmail.Account{}, usage("there are %d mailboxes; name one with --mailbox, see 'postroomd accounts list'", len(accounts))
 	}

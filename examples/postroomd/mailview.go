@@ -96,10 +96,10 @@ func (v wholeMailView) print(w io.Writer) error {
 	f.add("received", clock(v.ReceivedAt))
 	f.add("labels", strings.Join(v.Labels, ", "))
 	for _, a := range v.Files {
-		f.add("attachment", fmt.Sprintf("%s (%s, %d bytes)", a.Filename, a.ContentType, a.Size))
+		f.add("attachment", fmt.Sprintf("%s (%s, %s)", a.Filename, a.ContentType, count(a.Size, "byte", "bytes")))
 	}
 	if n := len(v.Hidden); n > 0 {
-		f.add("hidden", fmt.Sprintf("%d pieces of text that a person does not see; --json has them", n))
+		f.add("hidden", count(n, "piece", "pieces")+" of text that a person does not see; --json has all")
 	}
 	for _, a := range v.Actions {
 		f.add("action", strings.Join([]string{a.ID, strings.TrimSpace(string(a.Action) + " " + a.Label), string(a.State)}, "  "))

@@ -92,6 +92,7 @@ func rootCommand(args []string) *cobra.Command {
 		return flagFault(cmd, err)
 	})
 	namesArguments(root)
+	completes(root)
 	return root
 }
 

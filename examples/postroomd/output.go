@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/term"
+	"golang.org/x/text/width"
 
 	"github.com/postroom-go/postroom/queue"
 )
@@ -56,34 +56,40 @@ func (t *table) flush(empty string) error {
 		_, err := fmt.Fprintln(t.out, empty)
 		return err
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, row := range slices.Insert(slices.Clone(t.rows), 0, t.columns) {
-		_, _ = fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), " "))
+	text := t.lines()
+	if t.width > 0 && widest(text) > t.width {
+		text = t.blocks()
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if t.width > 0 && widest(b.String()) > t.width {
-		return t.blocks()
-	}
-	_, err := io.WriteString(t.out, b.String())
+	_, err := io.WriteString(t.out, text)
 	return err
 }
 
-func widest(text string) int {
-	most := 0
-	for line := range strings.Lines(text) {
-		most = max(most, utf8.RuneCountInString(strings.TrimRight(line, "\n")))
+// lines is the table as columns.
+func (t *table) lines() string {
+	rows := slices.Insert(slices.Clone(t.rows), 0, t.columns)
+	widths := make([]int, len(t.columns))
+	for _, row := range rows {
+		for c, value := range row {
+			widths[c] = max(widths[c], columns(value))
+		}
 	}
-	return most
+	var b strings.Builder
+	for _, row := range rows {
+		cells := slices.Clone(row)
+		for c, value := range row {
+			cells[c] = padded(value, widths[c])
+		}
+		b.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
+	}
+	return b.String()
 }
 
-// blocks prints each row as lines of names and values, cut to the terminal.
-func (t *table) blocks() error {
+// blocks is each row as lines of names and values, wrapped to the terminal. The first value of a row is its name, such as an id, which
+// people copy: it is never broken.
+func (t *table) blocks() string {
 	name := 0
 	for _, c := range t.columns {
-		name = max(name, len(c))
+		name = max(name, columns(c))
 	}
 	var b strings.Builder
 	for i, row := range t.rows {
@@ -91,13 +97,74 @@ func (t *table) blocks() error {
 			b.WriteByte('\n')
 		}
 		for c, value := range row {
-			if value != "" {
-				fmt.Fprintf(&b, "%-*s  %s\n", name, strings.ToLower(t.columns[c]), short(value, max(t.width-name-2, 8)))
+			if value == "" {
+				continue
+			}
+			head, room := padded(strings.ToLower(t.columns[c]), name+2), t.width-name-2
+			if longestWord(value) > room { // below its name there is room for more
+				b.WriteString(strings.TrimRight(head, " ") + "\n")
+				head, room = "  ", t.width-2
+			}
+			if c == 0 {
+				room = max(room, columns(value))
+			}
+			for _, line := range wrap(value, room) {
+				b.WriteString(head + line + "\n")
+				head = strings.Repeat(" ", len(head))
 			}
 		}
 	}
-	_, err := io.WriteString(t.out, b.String())
-	return err
+	return b.String()
+}
+
+func longestWord(text string) int {
+	longest := 0
+	for word := range strings.FieldsSeq(text) {
+		longest = max(longest, columns(word))
+	}
+	return longest
+}
+
+func widest(text string) int {
+	most := 0
+	for line := range strings.Lines(text) {
+		most = max(most, columns(strings.TrimRight(line, "\n")))
+	}
+	return most
+}
+
+// columns is how many columns of a terminal the text takes.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+// columnsOf returns 2 for wide characters, such as those of East Asia, and 0 for accents that are set above the one before.
+func columnsOf(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	default:
+		return 1
+	}
+}
+
+func padded(text string, n int) string { return text + strings.Repeat(" ", max(n-columns(text), 0)) }
+
+// fit splits text after as many characters as fit into n columns, and at least one.
+func fit(text string, n int) (head, rest string) {
+	for i, r := range text {
+		if n -= columnsOf(r); n < 0 && i > 0 {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
 }
 
 // fields are names and values, one a line; empty ones are left out.
@@ -142,13 +209,21 @@ func printableLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// short cuts s to at most n characters.
+// short cuts s to at most n columns.
 func short(s string, n int) string {
-	runes := []rune(s)
-	if len(runes) <= n {
+	if columns(s) <= n {
 		return s
 	}
-	return string(runes[:n-1]) + "…"
+	head, _ := fit(s, n-1)
+	return head + "…"
+}
+
+// count is a number and what it counts, in the words for one or for any other number.
+func count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // unless is text where cond does not hold.

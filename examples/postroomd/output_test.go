@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,11 +28,57 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	require.Equal(t, table(0), table(200))
 	require.Equal(t, `id            01a2027b-5a72-74ae-a057-8fe2478a73ad
 action        delete
-why it waits  action is classified as dangerous; confidence…
+why it waits  action is classified as dangerous; confidence
+              0.45 is below threshold
 subject       Größe[31m
 
 id            01a2027b-5b05-759a-948b-26e5e08e812d
 action        forward
 subject       two
 `, table(60))
+	require.Equal(t, `id
+  01a2027b-5a72-74ae-a057-8fe2478a73ad
+action        delete
+why it waits  action is classified as
+              dangerous; confidence 0.45
+              is below threshold
+subject       Größe[31m
+
+id
+  01a2027b-5b05-759a-948b-26e5e08e812d
+action        forward
+subject       two
+`, table(40))
+}
+
+// A name that is wider than the terminal is not broken: people copy it.
+func TestNamesAreNotBrokenOnANarrowTerminal(t *testing.T) {
+	var out bytes.Buffer
+	l := newTable(&out, "ID", "ERROR")
+	l.width = 20
+	l.row("01a2027b-5a72-74ae-a057-8fe2478a73ad", "no grant of "+strings.Repeat("x", 20))
+	require.NoError(t, l.flush(""))
+	require.Equal(t, "id\n  01a2027b-5a72-74ae-a057-8fe2478a73ad\nerror\n  no grant of\n  xxxxxxxxxxxxxxxxxx\n  xx\n", out.String())
+}
+
+// Wide characters take two columns, and accents that are set above another none.
+func TestTablesCountColumns(t *testing.T) {
+	table := func(width int) string {
+		var out bytes.Buffer
+		l := newTable(&out, "ID", "SUBJECT", "STATE")
+		l.width = width
+		l.row("1", "請求書のお知らせ", "done")
+		l.row("2", "cafe\u0301 🎉 plan nine", "done")
+		require.NoError(t, l.flush(""))
+		return out.String()
+	}
+	require.Equal(t, "ID  SUBJECT            STATE\n1   請求書のお知らせ   done\n2   cafe\u0301 🎉 plan nine  done\n", table(28))
+	require.Equal(t, "id       1\nsubject\n  請求書のお知らせ\nstate    done\n\nid       2\nsubject  cafe\u0301 🎉 plan\n         nine\nstate    done\n", table(23))
+	require.Equal(t, "請求書…", short("請求書のお知らせ", 8))
+}
+
+func TestCount(t *testing.T) {
+	require.Equal(t, "0 actions wait", count(0, "action waits", "actions wait"))
+	require.Equal(t, "1 action waits", count(1, "action waits", "actions wait"))
+	require.Equal(t, "2 actions wait", count(int64(2), "action waits", "actions wait"))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,11 @@ func (p *placeFlags) existing(cmd *cobra.Command) (*site, error) {
 	if s.cfg.Paths.Database.Postgres() {
 		return s, nil
 	}
-	if _, err := os.Stat(s.database()); err != nil {
+	_, err = os.Stat(s.database())
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, usage("what is kept in %s cannot be read: %w; run this as the user who runs postroomd, or name another folder with --data DIR", s.database(), err)
+	case err != nil:
 		return nil, usage("nothing is kept in %s yet (%w); name the folder of a demo with --data DIR, or start 'postroomd run' first", s.database(), err)
 	}
 	return s, nil
@@ -154,6 +159,17 @@ func (s *site) checkAccess() error {
 		return usage("there is no access to any mailbox: set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token")
 	}
 	return nil
+}
+
+// noMailboxYet says where there is no mailbox what adds one.
+func (s *site) noMailboxYet() string {
+	switch {
+	case s.cfg.Gmail.Token != "":
+		return "'postroomd run' makes the one of gmail.address"
+	case s.cfg.Gmail.ClientID != "":
+		return "'postroomd auth login' signs in to one"
+	}
+	return "set gmail.client_id and sign in with 'postroomd auth login', or set gmail.address and gmail.token"
 }
 
 // check returns an error for settings that do not go together, and for rules that cannot be read.

@@ -133,7 +133,7 @@ func TestTakeBackMany(t *testing.T) {
 	require.Equal(t, 0, r.status, r.stderr)
 	require.Contains(t, r.stdout, "taken off: INBOX")
 	r = postroomd(t, "undo", "--type", "archive", "--data", dir)
-	require.Contains(t, r.stdout, "1 actions taken back, 0 not", "its undo has been taken back")
+	require.Contains(t, r.stdout, "1 action taken back, 0 not", "its undo has been taken back")
 }
 
 // failedJob makes a job that fails whenever it is tried: its payload cannot be read.

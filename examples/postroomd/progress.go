@@ -65,10 +65,10 @@ func (b *bar) set(count int) {
 
 func (b *bar) line() {
 	if b.total > 0 {
-		b.p.sayf("%s: %d of %d messages", b.name, b.count, b.total)
+		b.p.sayf("%s: %d of %s", b.name, b.count, count(b.total, "message", "messages"))
 		return
 	}
-	b.p.sayf("%s: %d messages", b.name, b.count)
+	b.p.sayf("%s: %s", b.name, count(b.count, "message", "messages"))
 }
 
 func (b *bar) done() {

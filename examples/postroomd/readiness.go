@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/queue"
 )
 
@@ -43,6 +44,9 @@ func (r *readiness) awaitsJob(id string) {
 // notReady says what is not set up yet and why, empty when all is.
 func (h *host) notReady(ctx context.Context, r *readiness) string {
 	now := r.missing()
+	if lost := h.signedOut(ctx, now.what); lost != "" {
+		return lost
+	}
 	if now.jobID == "" {
 		return now.what
 	}
@@ -51,6 +55,23 @@ func (h *host) notReady(ctx context.Context, r *readiness) string {
 		return now.what
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%s: job %s (%s) is %s: %s", now.what, job.ID, job.Type, job.State, lastWords(job)), ": ")
+}
+
+// signedOut says of the mailbox that is waited for that its grant is gone, if so: nothing else brings it further.
+func (h *host) signedOut(ctx context.Context, what string) string {
+	if what == "" {
+		return ""
+	}
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, a := range accounts {
+		if a.State == gmail.AccountReauthorize && strings.HasPrefix(what, a.Email) {
+			return a.Email + " has lost its grant: " + h.signIn(a)
+		}
+	}
+	return ""
 }
 
 func lastWords(job *queue.Job) string {

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
-// The width of a report: that of the terminal, and at most this many characters, which are easy to read.
+// The width of a report: that of the terminal, and at most this many columns, which are easy to read.
 const (
 	widestReport   = 80
 	narrowestValue = 24
@@ -48,7 +47,7 @@ func (r *report) column(name string, column int, value any) {
 	if narrow {
 		column = 2
 	}
-	if name = printable(name); narrow && strings.TrimSpace(name) != "" || utf8.RuneCountInString(name) > column+1 {
+	if name = printable(name); narrow && strings.TrimSpace(name) != "" || columns(name) > column+1 {
 		r.line(strings.TrimSpace(name))
 		name = ""
 	}
@@ -56,7 +55,7 @@ func (r *report) column(name string, column int, value any) {
 		if i > 0 {
 			name = ""
 		}
-		r.b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s %s", column+1, name, line), " ") + "\n")
+		r.b.WriteString(strings.TrimRight(padded(name, column+1)+" "+line, " ") + "\n")
 	}
 }
 
@@ -85,7 +84,7 @@ func (r *report) flush() error {
 	return err
 }
 
-// wrap breaks text into lines of at most width characters, between words where it can.
+// wrap breaks text into lines of at most width columns, between words where it can.
 func wrap(text string, width int) []string {
 	width = max(width, 1)
 	var lines []string
@@ -93,16 +92,16 @@ func wrap(text string, width int) []string {
 		line := ""
 		for word := range strings.FieldsSeq(printable(paragraph)) {
 			for {
-				switch room := width - utf8.RuneCountInString(line) - 1; {
-				case line != "" && utf8.RuneCountInString(word) <= room:
+				switch room := width - columns(line) - 1; {
+				case line != "" && columns(word) <= room:
 					line += " " + word
 				case line != "":
 					lines, line = append(lines, line), ""
 					continue
-				case utf8.RuneCountInString(word) > width:
-					runes := []rune(word)
-					lines = append(lines, string(runes[:width]))
-					word = string(runes[width:])
+				case columns(word) > width:
+					var head string
+					head, word = fit(word, width)
+					lines = append(lines, head)
 					continue
 				default:
 					line = word

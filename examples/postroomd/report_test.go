@@ -127,11 +127,16 @@ func TestWrapLosesNothing(t *testing.T) {
 		width := rapid.IntRange(1, 100).Draw(t, "width")
 		lines := wrap(text, width)
 		for _, line := range lines {
-			require.LessOrEqual(t, len([]rune(line)), width)
+			require.LessOrEqual(t, columns(line), max(width, 2), "a wide character takes two columns")
 		}
 		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		require.Equal(t, squeeze(text), squeeze(strings.Join(lines, " ")))
 	})
+}
+
+func TestGroups(t *testing.T) {
+	require.Equal(t, "1 call", groups(1, "call"))
+	require.Equal(t, "1,000 calls", groups(1000, "call"))
 }
 
 func TestGrouped(t *testing.T) {

@@ -53,7 +53,7 @@ func rulesCheck() *cobra.Command {
 			for _, w := range file.Warnings {
 				cmd.PrintErrln("warning:", printableLines(w.String()))
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rules, no faults\n", args[0], len(file.Rules))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, no faults\n", args[0], count(len(file.Rules), "rule", "rules"))
 			return err
 		},
 	}

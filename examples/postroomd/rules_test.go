@@ -27,7 +27,7 @@ func TestRulesAreFormatted(t *testing.T) {
 	r := postroomd(t, "rules", "fmt", "--check", path)
 	require.Equal(t, exitFailed, r.status)
 	require.Equal(t, path+"\n", r.stdout)
-	require.Contains(t, r.stderr, "1 of 1 files are not in their canonical form")
+	require.Contains(t, r.stderr, "1 of 1 file is not in canonical form")
 
 	r = postroomd(t, "rules", "fmt", path)
 	require.Equal(t, 0, r.status, r.stderr)
@@ -77,7 +77,7 @@ func TestRulesAreTested(t *testing.T) {
 	require.Contains(t, r.stdout, "expected archive, got nothing")
 	require.Contains(t, r.stdout, "'one' no match: it fails: starred")
 	require.Contains(t, r.stdout, "0 passed, 1 failed\n")
-	require.Contains(t, r.stderr, "1 of 1 tests failed")
+	require.Contains(t, r.stderr, "1 of 1 test failed")
 
 	r = postroomd(t, "rules", "test", "--json", path)
 	require.Equal(t, exitFailed, r.status)
@@ -220,7 +220,7 @@ func TestFiltersOfOthersBecomeRulesAndBack(t *testing.T) {
 	made := writeFile(t, "rules.yaml", r.stdout)
 	r = postroomd(t, "rules", "check", made)
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, "1 rules, no faults")
+	require.Contains(t, r.stdout, "1 rule, no faults")
 
 	r = postroomd(t, "rules", "export", "gmail", "rules.yaml")
 	require.Equal(t, 0, r.status, r.stderr)

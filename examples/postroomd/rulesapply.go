@@ -125,7 +125,7 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 	if !a.dry {
 		out.add("batch", a.batch)
 	}
-	out.add("mail", fmt.Sprintf("%d messages, %d of them matched", done.Messages, done.Matched))
+	out.add("mail", fmt.Sprintf("%s, %d of them matched", count(done.Messages, "message", "messages"), done.Matched))
 	what := map[bool]string{true: "would do", false: "does"}[a.dry]
 	for _, action := range slices.Sorted(maps.Keys(done.Actions)) {
 		out.add(what, fmt.Sprintf("%s to %d", action, done.Actions[action]))
@@ -135,10 +135,10 @@ func (a *applyCommand) print(cmd *cobra.Command, done rules.Applied, finished bo
 	}
 	out.add("already so", done.AlreadySo)
 	if done.Refused > 0 {
-		out.add("refused", fmt.Sprintf("%d name a label that is not there", done.Refused))
+		out.add("refused", count(done.Refused, "names", "name")+" a label that is not there")
 	}
 	if done.Waiting > 0 {
-		out.add("waiting", fmt.Sprintf("%d wait for a person; see 'postroomd approvals list'", done.Waiting))
+		out.add("waiting", count(done.Waiting, "waits", "wait")+" for a person; see 'postroomd approvals list'")
 	}
 	if err := out.flush(); err != nil || a.dry {
 		return err

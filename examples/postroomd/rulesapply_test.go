@@ -30,7 +30,7 @@ func TestABatchSaysWhatOfItCanBeTakenBack(t *testing.T) {
 		apply("--rule", "Star", "--rule", "Bill", "--batch", "rest"))
 	require.NotContains(t, apply("--rule", "Star", "--batch", "again"), "undo", "nothing was done")
 	require.Equal(t, exitUsage, m.postroomd("undo", "--batch", "tea").status)
-	require.Contains(t, m.postroomd("undo", "--batch", "rest").stdout, "1 actions taken back, 1 not\n")
+	require.Contains(t, m.postroomd("undo", "--batch", "rest").stdout, "1 action taken back, 1 not\n")
 	require.Regexp(t, `(?m)^'postroomd undo --batch star' takes it back$`, apply("--rule", "Star", "--batch", "star"))
 
 	var v appliedView

@@ -233,7 +233,7 @@ func (v *saidView) print(r *report) {
 	}
 	if v.Tried != nil {
 		r.heading("Tried on stored mail")
-		r.line(fmt.Sprintf("Of %d messages, %d would have been decided about differently.", v.Tried.Messages, v.Tried.Changed))
+		r.line(fmt.Sprintf("Of %s, %d would have been decided about differently.", count(v.Tried.Messages, "message", "messages"), v.Tried.Changed))
 		for _, c := range v.Tried.Changes {
 			r.line(fmt.Sprintf("%d: %s instead of %s", c.Count, actionsOr(c.After), actionsOr(c.Before)))
 		}

@@ -65,7 +65,7 @@ func TestRulesAreWrittenInAChat(t *testing.T) {
 
 	r = chat("accept", said.Session, "4")
 	require.Equal(t, 0, r.status, r.stderr)
-	require.Contains(t, r.stdout, path+" is written\n1 rules are added, 0 changed, 0 removed")
+	require.Contains(t, r.stdout, path+" is written\n1 rule is added, 0 changed, 0 removed")
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(string(written), "# Mine.\n"), string(written))

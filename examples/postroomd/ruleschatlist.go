@@ -193,6 +193,6 @@ func (h *host) acceptProposal(ctx context.Context, out io.Writer, s ruleschat.Se
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%d rules are added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", done.Added, done.Changed, done.Removed)
+	_, err = fmt.Fprintf(out, "%s added, %d changed, %d removed; 'postroomd rules history' lists the versions\n", count(done.Added, "rule is", "rules are"), done.Changed, done.Removed)
 	return err
 }

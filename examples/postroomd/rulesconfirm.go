@@ -118,5 +118,5 @@ func (h *host) confirmAll(ctx context.Context, c confirmable, ids []string) (str
 		}
 		return nil
 	})
-	return fmt.Sprintf("%d %s are confirmed\n", len(ids), c.what), err
+	return count(len(ids), strings.TrimSuffix(c.what, "s")+" is", c.what+" are") + " confirmed\n", err
 }

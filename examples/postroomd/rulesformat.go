@@ -38,7 +38,7 @@ func rulesFormat() *cobra.Command {
 			}
 		}
 		if *check && different > 0 {
-			return fmt.Errorf("%d of %d files are not in their canonical form; 'postroomd rules fmt' brings them into it", different, len(args))
+			return fmt.Errorf("%d of %s not in canonical form; 'postroomd rules fmt' brings files into it", different, count(len(args), "file is", "files are"))
 		}
 		return nil
 	}

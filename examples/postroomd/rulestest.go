@@ -52,7 +52,7 @@ func rulesTest() *cobra.Command {
 			err = printTests(cmd.OutOrStdout(), results)
 		}
 		if failed := failedTests(results); err == nil && failed > 0 {
-			return fmt.Errorf("%d of %d tests failed", failed, len(results))
+			return fmt.Errorf("%d of %s failed", failed, count(len(results), "test", "tests"))
 		}
 		return err
 	}

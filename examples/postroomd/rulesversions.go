@@ -166,7 +166,7 @@ func (h *host) versionsToCompare(ctx context.Context, address string, args []str
 	case err != nil:
 		return nil, nil, err
 	case len(newest) == 0 || before == nil && len(newest) < 2:
-		return nil, nil, usage("there are %d versions of the rules of this mailbox: nothing to compare", len(newest))
+		return nil, nil, usage("there %s of the rules of this mailbox: nothing to compare", map[bool]string{true: "is one version", false: "are no versions"}[len(newest) == 1])
 	}
 	if before == nil {
 		if before, err = h.rules.Version(ctx, newest[1].Number); err != nil {

@@ -32,6 +32,8 @@ type statusView struct {
 	Models    []string            `json:"models"`    // that are configured
 	Outages   []outageView        `json:"outages"`   // why models are not asked
 	Undecided int                 `json:"undecided"` // messages that wait for a model
+
+	noMailbox string // what makes the first
 }
 
 // A discordStatus says how requests are asked at Discord; it is left out where they are not.
@@ -56,6 +58,8 @@ type accountStatus struct {
 	Listed     int                 `json:"backfill_listed"`   // messages so far
 	Estimate   int                 `json:"backfill_estimate"` // of all there are to list
 	Wanted     []string            `json:"labels_to_make,omitempty"`
+
+	signIn string // what to do where the grant is gone
 }
 
 func statusCommand() *cobra.Command {
@@ -82,7 +86,7 @@ func statusCommand() *cobra.Command {
 }
 
 func (h *host) status(ctx context.Context) (*statusView, error) {
-	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.cfg.Safety.DryRun}
+	s := &statusView{Version: version(), Database: h.databaseName(), Accounts: []accountStatus{}, Models: []string{}, DryRun: h.cfg.Safety.DryRun, noMailbox: h.noMailboxYet()}
 	accounts, err := h.mail.Accounts(ctx)
 	if err != nil {
 		return nil, err
@@ -153,6 +157,9 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 		Backfill: a.Backfill.State, Failure: a.Backfill.Error, Query: a.Backfill.Query,
 		Listed: a.Backfill.Messages, Estimate: a.Backfill.Estimate,
 	}
+	if a.State == gmail.AccountReauthorize {
+		of.signIn = h.signIn(a)
+	}
 	if !a.LastSyncAt.IsZero() {
 		of.SyncAge = max(time.Since(a.LastSyncAt), time.Millisecond).Seconds()
 	}
@@ -162,13 +169,18 @@ func (h *host) accountStatus(ctx context.Context, a gmail.Account) (accountStatu
 	return of, err
 }
 
+// why is the reason of the state, and what to do about it.
+func (a accountStatus) why() string {
+	return strings.Join(slices.DeleteFunc([]string{a.Reason, a.signIn}, func(s string) bool { return s == "" }), "; ")
+}
+
 func (s *statusView) print(w io.Writer) error {
 	f := newFields(w)
 	f.add("version", s.Version)
 	f.add("database", s.Database)
 	for _, a := range s.Accounts {
 		f.add("account", a.Email)
-		f.add("  state", strings.TrimRight(string(a.State)+" "+a.Reason, " "))
+		f.add("  state", strings.TrimRight(string(a.State)+" "+a.why(), " "))
 		synced := "never"
 		if !a.LastSyncAt.IsZero() {
 			synced = time.Duration(a.SyncAge*float64(time.Second)).Round(time.Second).String() + " ago"
@@ -182,7 +194,7 @@ func (s *statusView) print(w io.Writer) error {
 		f.add("  labels", unless(len(a.Wanted) == 0, "to be made: "+strings.Join(a.Wanted, ", ")))
 	}
 	if len(s.Accounts) == 0 {
-		f.add("accounts", "none; 'postroomd run' makes the one of gmail.address")
+		f.add("accounts", "none; "+s.noMailbox)
 	}
 	f.add("jobs", fmt.Sprintf("%d waiting, %d running, %d failed", s.Jobs[queue.StateQueued], s.Jobs[queue.StateRunning], s.Jobs[queue.StateFailed]))
 	f.add("actions", s.Stopped)
@@ -192,14 +204,14 @@ func (s *statusView) print(w io.Writer) error {
 		f.add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
 	}
 	if d := s.Discord; d != nil {
-		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %d people to answer", d.Posted, d.Channel, d.People))
+		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, count(d.People, "person", "people")))
 	}
 	f.add("models", strings.Join(s.Models, ", "))
 	for _, o := range s.Outages {
 		f.add("  not asked", o.String())
 	}
 	if s.Undecided > 0 {
-		f.add("  undecided", fmt.Sprintf("%d messages wait for a model", s.Undecided))
+		f.add("  undecided", count(s.Undecided, "message waits", "messages wait")+" for a model")
 	}
 	return f.flush()
 }

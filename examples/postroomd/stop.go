@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ When no command can be given, make the file of safety.stop_file: each postroomd 
 			if err := h.stop(ctx, me(), safety.StopOptions{Why: *why, Undos: *undos}); err != nil {
 				return err
 			}
-			return h.tellStopped(ctx, cmd)
+			return h.tellStopped(ctx, cmd, "")
 		})
 	}
 	return cmd
@@ -47,10 +48,14 @@ func resumeCommand() *cobra.Command {
 	why := cmd.Flags().String("why", "", "the reason, for the record")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return look(cmd, place, func(ctx context.Context, h *host) error {
+			before, err := h.stoppedBy(ctx)
+			if err != nil {
+				return err
+			}
 			if err := h.resume(ctx, me(), *why); err != nil {
 				return err
 			}
-			return h.tellStopped(ctx, cmd)
+			return h.tellStopped(ctx, cmd, unless(before == "", "what was stopped goes on"))
 		})
 	}
 	return cmd
@@ -90,15 +95,13 @@ func (h *host) resume(ctx context.Context, by, why string) error {
 	})
 }
 
-func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command) error {
+// tellStopped says what is stopped; else what has been resumed, if anything was.
+func (h *host) tellStopped(ctx context.Context, cmd *cobra.Command, resumed string) error {
 	text, err := h.stoppedBy(ctx)
 	if err != nil {
 		return err
 	}
-	if text == "" {
-		text = "nothing is stopped"
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLines(text))
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), printableLines(cmp.Or(text, resumed, "nothing is stopped")))
 	return err
 }
 

@@ -42,6 +42,7 @@ func TestStopAndResume(t *testing.T) {
 	require.Contains(t, status.Stopped, "stopped by ")
 	require.Contains(t, says("actions", "--state", string(postroom.ActionQueued)), "Offer")
 
+	require.Equal(t, "what was stopped goes on\n", says("resume"))
 	require.Equal(t, "nothing is stopped\n", says("resume"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "stop"), nil, 0o600))
 	runOnce(t, where...)

@@ -116,30 +116,30 @@ func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused i
 // print writes the summary for a person; program is the command by which they call this program, and flags name the data.
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
-	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
+	t.linef("Sorted %s, %d of them new, in %.1f s.", count(s.Messages, "message", "messages"), s.New, s.Seconds)
 	counted(t, "Actions", s.Actions)
 	counted(t, "Rules", s.Rules)
 	counted(t, "Models", s.Models)
 	t.linef("")
-	t.linef("%d messages matched no rule; %d actions wait for approval.", s.Unmatched, s.Approvals)
+	t.linef("%s matched no rule; %s for approval.", count(s.Unmatched, "message", "messages"), count(s.Approvals, "action waits", "actions wait"))
 	if s.Undecided > 0 {
-		t.linef("%d messages wait for a model to decide about them; they stay in the queue.", s.Undecided)
+		t.linef("%s for a model to decide, and stay in the queue.", count(s.Undecided, "message waits", "messages wait"))
 		for _, o := range s.Outages {
 			t.linef("  %s", printable(o.String()))
 		}
 	}
 	if len(s.Wanted) > 0 {
-		t.linef("%d labels that the rules name are missing, and not made now: %s.", len(s.Wanted), printable(strings.Join(s.Wanted, ", ")))
+		t.linef("%s missing, and not made now: %s.", count(len(s.Wanted), "label that the rules name is", "labels that the rules name are"), printable(strings.Join(s.Wanted, ", ")))
 	}
 	if left := s.leftAlone(); left > 0 {
-		t.linef("%d messages are sent mail, drafts, spam or trash, about which nothing is decided.", left)
+		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.", count(left, "message is", "messages are"))
 	}
 	if s.Failed > 0 {
-		t.linef("%d actions failed; to see why: %s actions --state failed --json %s", s.Failed, program, flags)
+		t.linef("%s failed; to see why: %s actions --state failed --json %s", count(s.Failed, "action", "actions"), program, flags)
 	}
 	if len(s.Broken) > 0 {
 		t.linef("")
-		t.linef("%d messages could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", len(s.Broken))
+		t.linef("%s could not be read. What arrived is kept as it came; what Gmail itself refuses stays in your file:", count(len(s.Broken), "message", "messages"))
 		for _, b := range s.Broken {
 			t.linef("  message %s%s: %s", cmp.Or(number(b.Index), b.GmailID), quoted(b.Subject), printable(b.Reason))
 			if b.JobID != "" {

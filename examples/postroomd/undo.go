@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/safety"
 	"github.com/postroom-go/postroom/undo"
 )
@@ -88,7 +89,13 @@ func (c *undoFlags) undo(ctx context.Context, h *host, cmd *cobra.Command, prefi
 	if err != nil {
 		return refused(err)
 	}
-	done, rest, err := h.carryOutUndos(ctx, h.finished(requested.ID))
+	done, rest, err := h.carryOutUndos(ctx, h.finished(requested.ID), func(ctx context.Context) ([]queue.Job, error) {
+		job, err := h.queue.Job(ctx, requested.ID)
+		if err != nil {
+			return nil, err
+		}
+		return []queue.Job{*job}, nil
+	})
 	if err != nil {
 		return err
 	}
@@ -167,7 +174,7 @@ func undone(r undo.Report, name func(id string) string) string {
 		line(what, []string{s.LabelID})
 	}
 	if b.Len() == 0 {
-		return "  there was nothing to restore: the action had changed nothing\n"
+		return "  there was nothing to restore: the message is as without the action\n"
 	}
 	return b.String()
 }

@@ -37,12 +37,14 @@ func (c *undoFlags) undoBatch(ctx context.Context, h *host, cmd *cobra.Command, 
 	if err != nil {
 		return err
 	}
-	all, rest, err := h.carryOutUndos(ctx, h.noneUndoing)
+	all, rest, err := h.carryOutUndos(ctx, h.noneUndoing, func(ctx context.Context) ([]queue.Job, error) {
+		return h.unfinishedUndos(ctx, 100)
+	})
 	if err != nil {
 		return err
 	}
 	if !all && !c.asJSON {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d actions are to be taken back%s; --report says later what came of it\n", len(batch.Requested), rest)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s to be taken back%s; --report says later what came of it\n", count(len(batch.Requested), "action is", "actions are"), rest)
 		return err
 	}
 	ids := slices.Concat(batch.Requested, slices.Sorted(maps.Keys(batch.Refused)))
@@ -97,8 +99,11 @@ func (c *undoFlags) print(ctx context.Context, h *host, cmd *cobra.Command, t *u
 	return t.fault()
 }
 
-// carryOutUndos is carryOut for undos; rest says why they are not done yet. While they are held nobody carries them out.
-func (h *host) carryOutUndos(ctx context.Context, done func(context.Context) (bool, error)) (all bool, rest string, err error) {
+// carryOutUndos is carryOut for undos; rest says why they are not done yet, after what has become of the jobs. While they are held
+// nobody carries them out.
+func (h *host) carryOutUndos(
+	ctx context.Context, done func(context.Context) (bool, error), jobs func(context.Context) ([]queue.Job, error),
+) (all bool, rest string, err error) {
 	s, err := h.ledger.Stopped(ctx)
 	switch {
 	case err != nil:
@@ -108,8 +113,20 @@ func (h *host) carryOutUndos(ctx context.Context, done func(context.Context) (bo
 	case h.cfg.Safety.DryRun:
 		return false, "; it waits: this is a dry run", nil
 	}
-	all, err = h.carryOut(ctx, done)
-	return all, waits, err
+	if all, err = h.carryOut(ctx, done); all || err != nil {
+		return all, "", err
+	}
+	left, err := jobs(ctx)
+	return false, waits + failing(left), err
+}
+
+// failing says of jobs that are not done why, if one has been tried in vain.
+func failing(jobs []queue.Job) string {
+	i := slices.IndexFunc(jobs, func(j queue.Job) bool { return j.LastError != "" })
+	if i < 0 {
+		return ""
+	}
+	return printable(fmt.Sprintf("; %s; job %s is tried again at %s", lastWords(&jobs[i]), jobs[i].ID, clock(jobs[i].NotBefore)))
 }
 
 // tellBreakers says which rules or models are stopped for what they did, or had undone.
@@ -124,8 +141,12 @@ func (h *host) tellBreakers(ctx context.Context, cmd *cobra.Command) error {
 
 // noneUndoing reports whether no undo is left to do.
 func (h *host) noneUndoing(ctx context.Context) (bool, error) {
-	jobs, err := h.queue.Jobs(ctx, queue.Filter{
-		Types: []string{string(undo.JobAction)}, States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: 1,
-	})
+	jobs, err := h.unfinishedUndos(ctx, 1)
 	return len(jobs) == 0, err
+}
+
+func (h *host) unfinishedUndos(ctx context.Context, limit int) ([]queue.Job, error) {
+	return h.queue.Jobs(ctx, queue.Filter{
+		Types: []string{string(undo.JobAction)}, States: []queue.State{queue.StateQueued, queue.StateRunning}, Limit: limit,
+	})
 }

@@ -92,11 +92,11 @@ func (t *undoTally) fault() error {
 	failed, refused := t.count(is(undo.EndingFailed)), t.count(is(undo.EndingRefused))
 	switch {
 	case failed > 0 && t.planned:
-		return fmt.Errorf("%d undos would fail", failed)
+		return fmt.Errorf("%s would fail", count(failed, "undo", "undos"))
 	case failed > 0:
-		return fmt.Errorf("%d undos failed; they can be asked for again", failed)
+		return fmt.Errorf("%s failed; they can be asked for again", count(failed, "undo", "undos"))
 	case refused > 0 && refused == t.count(func(undo.Ending) bool { return true }):
-		return usage("none of the %d actions can be taken back", refused)
+		return usage("none of the %s can be taken back", count(refused, "action", "actions"))
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (t *undoTally) print(w io.Writer) error {
 	what := map[bool]string{true: "would be taken back", false: "taken back"}[t.planned]
 	undone := t.count(undo.Ending.Undone)
 	all := t.count(func(undo.Ending) bool { return true })
-	if _, err := fmt.Fprintf(w, "%d actions %s, %d not\n", undone, what, all-undone); err != nil {
+	if _, err := fmt.Fprintf(w, "%s %s, %d not\n", count(undone, "action", "actions"), what, all-undone); err != nil {
 		return err
 	}
 	slices.SortStableFunc(t.groups, func(a, b *undoGroup) int { return slices.Index(endings, a.ending) - slices.Index(endings, b.ending) })
