@@ -101,6 +101,7 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if err != nil {
 		return nil, err
 	}
+	h.gate = newRulesGate()
 	d = &demoRun{pipeline: &pipeline{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {

@@ -42,7 +42,8 @@ type host struct {
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
-	record *record // of what rules there are: the ledger
+	record *record    // of what rules there are: the ledger
+	gate   *rulesGate // nil where no file of rules is to be stored first
 
 	records *llm.Records       // of the models
 	guide   *llm.GuidanceStore // what they are told
@@ -227,6 +228,7 @@ func (h *host) engine() (*rules.Engine, error) {
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
 		Workers: h.cfg.App.Workers, Drain: h.cfg.App.Drain, Exclusive: !h.cfg.Paths.Database.Postgres(), Logger: h.log,
+		Middleware: []queue.Middleware{h.holdDecisions},
 	})
 	if err != nil {
 		return nil, err
@@ -256,7 +258,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 		asks,
 		gmail.Register(d, gmail.Config{
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox,
-			Decide: classifier.Decide, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+			Decide: h.decideAtOnce(classifier), OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
 		rules.Register(d, classify),

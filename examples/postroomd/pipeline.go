@@ -117,6 +117,9 @@ func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, qu
 			return err
 		}
 		err := p.importRules(ctx)
+		if err == nil {
+			return p.letDecide(ctx, p.accountID)
+		}
 		if !errors.Is(err, errOtherRules) {
 			return err
 		}

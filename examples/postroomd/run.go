@@ -96,7 +96,7 @@ func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 
 func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 	began := time.Now()
-	h := &host{site: s, log: newLogger(cmd.ErrOrStderr(), s.cfg.App)}
+	h := &host{site: s, log: newLogger(cmd.ErrOrStderr(), s.cfg.App), gate: s.rulesGate()}
 	file, err := s.readRules()
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func runDaemon(cmd *cobra.Command, s *site) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters}, wants: map[string]bool{}}
+	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: s.rulesGate()}, wants: map[string]bool{}}
 	if err := d.work(cmd.Context()); err != nil {
 		return errors.Join(err, listener.Close(), exports.close())
 	}

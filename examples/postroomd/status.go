@@ -29,9 +29,10 @@ type statusView struct {
 	Altered   map[string]int      `json:"altered,omitempty"` // rules and directions that something else has written
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
-	Models    []string            `json:"models"`    // that are configured
-	Outages   []outageView        `json:"outages"`   // why models are not asked
-	Undecided int                 `json:"undecided"` // messages that wait for a model
+	Models    []string            `json:"models"`                      // that are configured
+	Outages   []outageView        `json:"outages"`                     // why models are not asked
+	Undecided int                 `json:"undecided"`                   // messages that wait for a model
+	Held      int                 `json:"waiting_for_rules,omitempty"` // messages about which nothing is decided until the rules of the file are stored
 }
 
 // A discordStatus says how requests are asked at Discord; it is left out where they are not.
@@ -115,7 +116,8 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	if s.Outages, err = h.outages(ctx); err != nil {
 		return nil, err
 	}
-	s.Undecided, err = h.countUndecided(ctx)
+	waiting, err := h.countUndecided(ctx)
+	s.Undecided, s.Held = waiting.model, waiting.rules
 	return s, err
 }
 
@@ -200,6 +202,9 @@ func (s *statusView) print(w io.Writer) error {
 	}
 	if s.Undecided > 0 {
 		f.add("  undecided", fmt.Sprintf("%d messages wait for a model", s.Undecided))
+	}
+	if s.Held > 0 {
+		f.add("waiting", fmt.Sprintf("%d messages, until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for", s.Held))
 	}
 	return f.flush()
 }

@@ -24,8 +24,9 @@ type summary struct {
 	Failed    int                         `json:"failed"`    // of the actions
 	Approvals int                         `json:"approvals"` // waiting
 	Unmatched int                         `json:"unmatched"`
-	Undecided int                         `json:"undecided,omitempty"` // about which a model is to decide later
-	Outages   []outageView                `json:"outages,omitempty"`   // why
+	Undecided int                         `json:"undecided,omitempty"`         // about which a model is to decide later
+	Held      int                         `json:"waiting_for_rules,omitempty"` // about which nothing is decided until the rules of the file are stored
+	Outages   []outageView                `json:"outages,omitempty"`           // why
 	Wanted    []string                    `json:"labels_to_make,omitempty"`
 	Broken    []brokenMessage             `json:"broken"`
 	Jobs      map[queue.State]int         `json:"jobs"`
@@ -74,7 +75,9 @@ func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*
 	if s.Wanted, err = p.mail.WantedLabels(ctx, p.accountID); err != nil {
 		return nil, err
 	}
-	if s.Undecided, err = p.countUndecided(ctx); err != nil || s.Undecided == 0 {
+	waiting, err := p.countUndecided(ctx)
+	s.Undecided, s.Held = waiting.model, waiting.rules
+	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
 	s.Outages, err = p.outages(ctx)
@@ -128,6 +131,9 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 			t.linef("  %s", printable(o.String()))
 		}
 	}
+	if s.Held > 0 {
+		t.linef("%d messages wait until the rules of the file are stored; they stay in the queue.", s.Held)
+	}
 	if len(s.Wanted) > 0 {
 		t.linef("%d labels that the rules name are missing, and not made now: %s.", len(s.Wanted), printable(strings.Join(s.Wanted, ", ")))
 	}
@@ -156,7 +162,7 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 
 // leftAlone counts the messages with a label that excludes them from decisions.
 func (s *summary) leftAlone() int {
-	decided := s.Unmatched + s.Undecided
+	decided := s.Unmatched + s.Undecided + s.Held
 	for _, n := range s.Rules {
 		decided += n
 	}

@@ -52,7 +52,7 @@ func (h *host) runJobs(ctx context.Context) error {
 }
 
 // onlyLater reports whether there are jobs of the types, and all of them were enqueued for a time to come, may not start now, or
-// wait for a model that is not asked. Any other one that is tried again is not for later.
+// wait for a model that is not asked or for rules that are not stored. Any other one that is tried again is not for later.
 func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
 	// While jobs run there is no need to go through those that wait, which are many then.
 	counts, err := h.queue.Counts(ctx, queue.Filter{Types: types, States: []queue.State{queue.StateRunning}})
@@ -100,6 +100,9 @@ var tells = []string{string(discord.JobNotify), string(discord.JobExpire), strin
 func isLater(j *queue.Job, now time.Time) bool {
 	if slices.Contains(tells, j.Type) {
 		return j.State == queue.StateQueued && j.NotBefore.After(now)
+	}
+	if waitsForRules(j, now) {
+		return true // what stores them lets these go on
 	}
 	if waitsForModel(j, now) {
 		return j.NotBefore.Sub(now) > modelPatience
