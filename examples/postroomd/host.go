@@ -213,12 +213,6 @@ func (h *host) execute(ctx context.Context, tx queue.Tx, a postroom.Action) erro
 	return err
 }
 
-// disableRules follows the end of a label.
-func (h *host) disableRules(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
-	_, err := h.rules.DisableUsingLabel(ctx, tx, accountID, label)
-	return err
-}
-
 // engine decides by the stored rules. It disables those that it cannot evaluate, so all that decide or explain have this one.
 func (h *host) engine() (*rules.Engine, error) {
 	return rules.NewEngine(rules.EngineConfig{Store: h.rules, Senders: h.mail, Logger: h.log})

@@ -27,6 +27,7 @@ type statusView struct {
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
 	Altered   map[string]int      `json:"altered,omitempty"` // rules and directions that something else has written
+	Disabled  []disabledRule      `json:"disabled_rules,omitempty"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
 	Models    []string            `json:"models"`                      // that are configured
@@ -104,6 +105,9 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 		s.Approvals += counts.Approvals
 	}
 	if s.Altered, err = h.countAltered(ctx); err != nil {
+		return nil, err
+	}
+	if s.Disabled, err = h.disabledRules(ctx); err != nil {
 		return nil, err
 	}
 	if s.Discord, err = h.discordStatus(ctx); err != nil {
@@ -192,6 +196,9 @@ func (s *statusView) print(w io.Writer) error {
 	f.add("approvals", fmt.Sprintf("%d waiting", s.Approvals))
 	for _, what := range slices.Sorted(maps.Keys(s.Altered)) {
 		f.add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
+	}
+	for _, d := range s.Disabled {
+		f.add("rule disabled", d.String()+"; it decides nothing until it is changed")
 	}
 	if d := s.Discord; d != nil {
 		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %d people to answer", d.Posted, d.Channel, d.People))

@@ -28,6 +28,7 @@ type summary struct {
 	Held      int                         `json:"waiting_for_rules,omitempty"` // about which nothing is decided until the rules of the file are stored
 	Outages   []outageView                `json:"outages,omitempty"`           // why
 	Wanted    []string                    `json:"labels_to_make,omitempty"`
+	Disabled  []disabledRule              `json:"disabled_rules,omitempty"`
 	Broken    []brokenMessage             `json:"broken"`
 	Jobs      map[queue.State]int         `json:"jobs"`
 	Seconds   float64                     `json:"seconds"`
@@ -73,6 +74,9 @@ func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*
 		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
 	}
 	if s.Wanted, err = p.mail.WantedLabels(ctx, p.accountID); err != nil {
+		return nil, err
+	}
+	if s.Disabled, err = p.disabledRules(ctx); err != nil {
 		return nil, err
 	}
 	waiting, err := p.countUndecided(ctx)
@@ -136,6 +140,9 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 	}
 	if len(s.Wanted) > 0 {
 		t.linef("%d labels that the rules name are missing, and not made now: %s.", len(s.Wanted), printable(strings.Join(s.Wanted, ", ")))
+	}
+	for _, d := range s.Disabled {
+		t.linef("A rule is disabled, and decides nothing until it is changed: %s.", printable(d.String()))
 	}
 	if left := s.leftAlone(); left > 0 {
 		t.linef("%d messages are sent mail, drafts, spam or trash, about which nothing is decided.", left)
