@@ -28,10 +28,7 @@ func (p *pipeline) once(ctx context.Context, cutShort error) (*summary, error) {
 	if p.accountID, err = p.onlyAccount(ctx); err != nil {
 		return nil, err
 	}
-	before, err := p.known(ctx)
-	if err != nil {
-		return nil, err
-	}
+	began := time.Now()
 	stop, err := p.watch(ctx)
 	if err != nil {
 		return nil, err
@@ -41,7 +38,7 @@ func (p *pipeline) once(ctx context.Context, cutShort error) (*summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.summarize(ctx, before, cutShort)
+	return p.summarize(ctx, began, cutShort)
 }
 
 // onlyAccount returns the configured account, or the one that is signed in to.

@@ -138,7 +138,7 @@ func BenchmarkPipeline(b *testing.B) {
 	b.StopTimer()
 
 	after := used(b)
-	s, err := p.summarize(b.Context(), 0, nil)
+	s, err := p.summarize(b.Context(), time.Now(), nil)
 	require.NoError(b, err)
 	require.Equal(b, b.N, s.Messages)
 	require.Zero(b, s.Failed+s.Jobs[queue.StateFailed])

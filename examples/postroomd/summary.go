@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -16,8 +17,8 @@ import (
 
 // A summary is the output of the demo and of run --once; scripts rely on its JSON.
 type summary struct {
-	Messages  int                         `json:"messages"` // taken in, broken ones too
-	New       int                         `json:"new"`      // of these, by this run
+	Messages  int                         `json:"messages"` // that are stored now, broken ones too
+	New       int                         `json:"new"`      // taken in by this run, also what it has deleted since
 	Actions   map[postroom.ActionType]int `json:"actions"`
 	Rules     map[string]int              `json:"rules"`
 	Models    map[string]int              `json:"models,omitempty"`
@@ -42,8 +43,8 @@ type brokenMessage struct {
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-// summarize counts what was done; cutShort is why the mailbox could not be read to its end, if so.
-func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*summary, error) {
+// summarize counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end, if so.
+func (p *pipeline) summarize(ctx context.Context, began time.Time, cutShort error) (*summary, error) {
 	counts, err := p.ledger.Summary(ctx, p.accountID)
 	if err != nil {
 		return nil, err
@@ -53,6 +54,10 @@ func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*
 		return nil, err
 	}
 	now, err := p.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken, err := p.mail.CountStoredSince(ctx, p.accountID, began)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +74,7 @@ func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*
 		broken = append(broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
 	}
 	s := &summary{
-		Messages: now + refused, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Models: counts.Models, Approvals: counts.Approvals,
+		Messages: now + refused, New: taken, Actions: counts.Actions, Rules: counts.Rules, Models: counts.Models, Approvals: counts.Approvals,
 		Failed:    counts.States[postroom.ActionFailed],
 		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
 	}
@@ -123,7 +128,7 @@ func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused i
 // print writes the summary for a person; program is the command by which they call this program, and flags name the data.
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
-	t.linef("Sorted %d messages, %d of them new, in %.1f s.", s.Messages, s.New, s.Seconds)
+	t.linef("Took in %d new messages in %.1f s; %d are stored.", s.New, s.Seconds, s.Messages)
 	counted(t, "Actions", s.Actions)
 	counted(t, "Rules", s.Rules)
 	counted(t, "Models", s.Models)
