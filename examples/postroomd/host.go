@@ -58,6 +58,9 @@ type host struct {
 	bot     *discord.Bot    // nil: nobody is asked at Discord
 	sender  *webhook.Sender // nil: no address is told of requests
 	release func() error
+
+	// givenUp are the limit keys of accounts that a run which is to end waits for no longer.
+	givenUp map[string]bool
 }
 
 type database interface {

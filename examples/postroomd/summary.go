@@ -19,6 +19,7 @@ import (
 type summary struct {
 	Messages  int                         `json:"messages"` // that are stored now, broken ones too
 	New       int                         `json:"new"`      // taken in by this run, also what it has deleted since
+	Mailboxes []mailboxRun                `json:"mailboxes"`
 	Actions   map[postroom.ActionType]int `json:"actions"`
 	Rules     map[string]int              `json:"rules"`
 	Models    map[string]int              `json:"models,omitempty"`
@@ -43,82 +44,109 @@ type brokenMessage struct {
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-// summarize counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end, if so.
-func (p *pipeline) summarize(ctx context.Context, began time.Time, cutShort error) (*summary, error) {
-	counts, err := p.ledger.Summary(ctx, p.accountID)
-	if err != nil {
-		return nil, err
+// summarize counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end,
+// if so.
+func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error) (*summary, error) {
+	s := &summary{Actions: map[postroom.ActionType]int{}, Rules: map[string]int{}, Models: map[string]int{}, Broken: []brokenMessage{}}
+	for _, p := range o.mailboxes {
+		if err := o.addMailbox(ctx, s, p, began); err != nil {
+			return nil, err
+		}
 	}
-	jobs, err := p.queue.Counts(ctx, queue.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	now, err := p.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	taken, err := p.mail.CountStoredSince(ctx, p.accountID, began)
-	if err != nil {
-		return nil, err
-	}
-	broken, refused, err := p.broken(ctx)
-	if err != nil {
-		return nil, err
-	}
+	slices.SortStableFunc(s.Broken, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
 	if cutShort != nil {
-		total, err := p.server.Count(ctx)
+		total, err := o.server.Count(ctx)
 		if err != nil {
 			return nil, err
 		}
-		refused++
-		broken = append(broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
+		s.Messages++
+		s.Broken = append(s.Broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
 	}
-	s := &summary{
-		Messages: now + refused, New: taken, Actions: counts.Actions, Rules: counts.Rules, Models: counts.Models, Approvals: counts.Approvals,
-		Failed:    counts.States[postroom.ActionFailed],
-		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
-	}
-	if s.Wanted, err = p.mail.WantedLabels(ctx, p.accountID); err != nil {
+	var err error
+	if s.Mailboxes, err = o.mailboxRuns(ctx); err != nil {
 		return nil, err
 	}
-	if s.Disabled, err = p.disabledRules(ctx); err != nil {
+	if s.Jobs, err = o.queue.Counts(ctx, queue.Filter{}); err != nil {
 		return nil, err
 	}
-	waiting, err := p.countUndecided(ctx)
+	if s.Disabled, err = o.disabledRules(ctx); err != nil {
+		return nil, err
+	}
+	waiting, err := o.countUndecided(ctx)
 	s.Undecided, s.Held = waiting.model, waiting.rules
 	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
-	s.Outages, err = p.outages(ctx)
+	s.Outages, err = o.outages(ctx)
 	return s, err
 }
 
+// addMailbox adds the numbers of one mailbox.
+func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began time.Time) error {
+	counts, err := o.ledger.Summary(ctx, p.accountID)
+	if err != nil {
+		return err
+	}
+	add(s.Actions, counts.Actions)
+	add(s.Rules, counts.Rules)
+	add(s.Models, counts.Models)
+	s.Approvals += counts.Approvals
+	s.Failed += counts.States[postroom.ActionFailed]
+	s.Unmatched += counts.Unmatched
+	taken, err := o.mail.CountStoredSince(ctx, p.accountID, began)
+	if err != nil {
+		return err
+	}
+	known, err := p.known(ctx)
+	if err != nil {
+		return err
+	}
+	broken, refused, err := o.broken(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.New += taken
+	s.Messages += known + refused
+	s.Broken = append(s.Broken, broken...)
+	wanted, err := o.mail.WantedLabels(ctx, p.accountID)
+	for _, name := range wanted {
+		if !slices.Contains(s.Wanted, name) {
+			s.Wanted = append(s.Wanted, name)
+		}
+	}
+	return err
+}
+
+func add[K comparable](sums, counts map[K]int) {
+	for key, n := range counts {
+		sums[key] += n
+	}
+}
+
 // broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
-func (p *pipeline) broken(ctx context.Context) (list []brokenMessage, refused int, err error) {
-	list = []brokenMessage{}
-	kept, err := p.mail.Broken(ctx, p.accountID)
+func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage, refused int, err error) {
+	kept, err := o.mail.Broken(ctx, p.accountID)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, b := range kept {
 		list = append(list, brokenMessage{GmailID: b.ProviderID, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
 	}
-	if p.server != nil {
-		refused, err = p.number(ctx, &list)
+	if o.server != nil {
+		refused, err = o.number(ctx, &list)
 	}
-	slices.SortStableFunc(list, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
 	return list, refused, err
 }
 
 // number asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
-func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
+func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
-		if b.Index, err = p.server.Position(ctx, b.GmailID); err != nil {
+		if b.Index, err = o.server.Position(ctx, b.GmailID); err != nil {
 			return 0, err
 		}
 	}
-	problems, err := p.server.Refused(ctx)
+	problems, err := o.server.Refused(ctx)
 	for _, r := range problems {
 		*list = append(*list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
 	}
@@ -129,6 +157,9 @@ func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused i
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
 	t.linef("Took in %d new messages in %.1f s; %d are stored.", s.New, s.Seconds, s.Messages)
+	for i := range s.Mailboxes {
+		s.Mailboxes[i].print(t, len(s.Mailboxes) > 1)
+	}
 	counted(t, "Actions", s.Actions)
 	counted(t, "Rules", s.Rules)
 	counted(t, "Models", s.Models)

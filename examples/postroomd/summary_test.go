@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -16,6 +17,11 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestSummaryReads(t *testing.T) {
 	s := &summary{
 		Messages: 120, New: 100,
+		Mailboxes: []mailboxRun{
+			{Email: "you@example.com", State: gmail.AccountActive, Messages: 120},
+			{Email: "ann@example.com", State: gmail.AccountPaused, Reason: "holiday"},
+			{Email: "bob@example.com", State: gmail.AccountActive, Failure: "its labels could not be read: forbidden"},
+		},
 		Actions:   map[postroom.ActionType]int{"move": 40, "apply_label": 12, "none": 40, "delete": 3},
 		Rules:     map[string]int{"Newsletters": 40, "Receipts": 12, "Junk\x1b[31m": 3},
 		Approvals: 3, Unmatched: 40, Failed: 2, Seconds: 1.26, Wanted: []string{"Postroom/News", "Trips"},
