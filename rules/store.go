@@ -139,28 +139,28 @@ func (s *Store) Disable(ctx context.Context, tx queue.Tx, id, reason string) err
 }
 
 // DisableUsingLabel disables the rules of the account whose condition or action names the label, by its exact id or its
-// name, and returns their number. Rules of no account and of other accounts stay enabled: an id means nothing in another
+// name, and returns them. Rules of no account and of other accounts stay enabled: an id means nothing in another
 // mailbox, and the name may exist there. A decision of theirs that names the missing label is refused.
-func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (int, error) {
+func (s *Store) DisableUsingLabel(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) (disabled []Rule, err error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	reason := fmt.Sprintf("Label '%s' was deleted from Gmail", label.Name)
 	e.by(OriginProgram, reason)
 	all, err := selectRules(ctx, tx, sqlEnabled)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	disabled := 0
 	for _, r := range all {
 		if !r.belongsTo(accountID) || !r.usesLabel(s.kinds, label) {
 			continue
 		}
 		if err := e.disable(ctx, &r, reason); err != nil {
-			return 0, err
+			return nil, err
 		}
-		disabled++
+		r.Enabled, r.DisabledReason = false, reason
+		disabled = append(disabled, r)
 	}
 	return disabled, e.end(ctx)
 }

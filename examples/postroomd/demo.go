@@ -66,7 +66,7 @@ func demo(cmd *cobra.Command, o demoOptions) error {
 	if err == nil && d.shown != nil {
 		err = d.stay(cmd.Context())
 	}
-	return errors.Join(err, d.close())
+	return errors.Join(err, d.close(), s.failed())
 }
 
 // prepare opens the host, and the dashboard if one is asked for. It checks all flags before it writes anything.
@@ -101,7 +101,8 @@ func (o *demoOptions) prepare(cmd *cobra.Command) (d *demoRun, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &demoRun{pipeline: &pipeline{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}, from: from}
+	h.gate = newRulesGate()
+	d = &demoRun{oneRun: &oneRun{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}, from: from}
 	if listener != nil {
 		if d.shown, err = h.show(listener, o.ui.public); err != nil {
 			return nil, errors.Join(err, h.close())
@@ -124,7 +125,7 @@ func prepareFolder(f folder) (folder, error) {
 
 // A demoRun is one run of the demo.
 type demoRun struct {
-	*pipeline
+	*oneRun
 	from *origin
 
 	shown *web // nil without a dashboard

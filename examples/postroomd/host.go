@@ -46,7 +46,8 @@ type host struct {
 	mail   *gmail.Store
 	rules  *rules.Store
 	ledger *safety.Ledger
-	record *record // of what rules there are: the ledger
+	record *record    // of what rules there are: the ledger
+	gate   *rulesGate // nil where no file of rules is to be stored first
 
 	records *llm.Records       // of the models
 	guide   *llm.GuidanceStore // what they are told
@@ -61,6 +62,9 @@ type host struct {
 	bot     *discord.Bot    // nil: nobody is asked at Discord
 	sender  *webhook.Sender // nil: no address is told of requests
 	release func() error
+
+	// givenUp are the limit keys of accounts that a run which is to end waits for no longer.
+	givenUp map[string]bool
 }
 
 type database interface {
@@ -242,12 +246,6 @@ func (h *host) execute(ctx context.Context, tx queue.Tx, a postroom.Action) erro
 	return err
 }
 
-// disableRules follows the end of a label.
-func (h *host) disableRules(ctx context.Context, tx queue.Tx, accountID string, label postroom.Label) error {
-	_, err := h.rules.DisableUsingLabel(ctx, tx, accountID, label)
-	return err
-}
-
 // engine decides by the stored rules. It disables those that it cannot evaluate, so all that decide or explain have this one.
 func (h *host) engine() (*rules.Engine, error) {
 	return rules.NewEngine(rules.EngineConfig{Store: h.rules, Senders: h.mail, Logger: h.log})
@@ -257,6 +255,7 @@ func (h *host) engine() (*rules.Engine, error) {
 func (h *host) dispatcher() (*queue.Dispatcher, error) {
 	d, err := queue.NewDispatcher(h.queue, &queue.DispatcherConfig{
 		Workers: h.cfg.App.Workers, Drain: h.cfg.App.Drain, Exclusive: !h.cfg.Paths.Database.Postgres(), Logger: h.log,
+		Middleware: []queue.Middleware{h.holdDecisions},
 	})
 	if err != nil {
 		return nil, err
@@ -286,7 +285,7 @@ func (h *host) dispatcher() (*queue.Dispatcher, error) {
 		asks,
 		gmail.Register(d, gmail.Config{
 			Store: h.mail, Clients: h.clients, Ledger: h.ledger, Kinds: kinds, Outbox: h.outbox,
-			Decide: classifier.Decide, OnMessage: h.classify, OnLabelDeleted: h.disableRules,
+			Decide: h.decideAtOnce(classifier), OnMessage: h.classify, OnLabelDeleted: h.disableRules,
 			SpamAndTrash: h.cfg.Gmail.SpamAndTrash, SnoozeLabel: h.cfg.Gmail.SnoozeLabel, Topic: h.cfg.Gmail.Topic, Logger: h.log,
 		}),
 		rules.Register(d, classify),

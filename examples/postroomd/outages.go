@@ -66,22 +66,33 @@ func viewOutage(o llm.Outage, email string) outageView {
 	return outageView{Model: o.Model, Mailbox: email, Reason: o.Reason, Failure: o.Failure, Since: o.Since, Calls: o.Calls, Until: o.Until}
 }
 
-// countUndecided counts the messages about which a model could not decide yet.
-func (h *host) countUndecided(ctx context.Context) (int, error) {
-	ids, err := h.undecided(ctx)
-	return len(ids), err
+// An undecided counts the messages about which nothing is decided yet, by what they wait for.
+type undecided struct{ model, rules int }
+
+func (h *host) countUndecided(ctx context.Context) (n undecided, err error) {
+	now := time.Now()
+	_, err = h.deferred(ctx, func(j *queue.Job) bool {
+		switch {
+		case waitsForRules(j, now):
+			n.rules++
+		case waitsForModel(j, now):
+			n.model++
+		}
+		return false
+	})
+	return n, err
 }
 
-// undecided lists the jobs that wait for a model.
-func (h *host) undecided(ctx context.Context) (ids []string, err error) {
+// deferred lists the queued jobs that decide about a message, of those that are wanted.
+func (h *host) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids []string, err error) {
 	filter := queue.Filter{Types: []string{string(rules.JobClassify)}, States: []queue.State{queue.StateQueued}, Limit: laterPage}
-	for now := time.Now(); ; {
+	for {
 		jobs, err := h.queue.Jobs(ctx, filter)
 		if err != nil {
-			return nil, fmt.Errorf("list what waits for a model: %w", err)
+			return nil, fmt.Errorf("list what is to be decided: %w", err)
 		}
 		for i := range jobs {
-			if waitsForModel(&jobs[i], now) {
+			if wanted(&jobs[i]) {
 				ids = append(ids, jobs[i].ID)
 			}
 		}
@@ -92,12 +103,18 @@ func (h *host) undecided(ctx context.Context) (ids []string, err error) {
 	}
 }
 
-// askAgain makes the jobs due that wait for a model: who has set a key right starts the program anew.
+// askAgain makes the jobs due that decide and were given back: who has set a key right, or rules, starts the program anew.
 func (h *host) askAgain(ctx context.Context) error {
-	ids, err := h.undecided(ctx)
+	now := time.Now()
+	ids, err := h.deferred(ctx, func(j *queue.Job) bool { return isDeferred(j, now) })
 	if err != nil {
 		return err
 	}
+	return h.makeDue(ctx, ids)
+}
+
+// makeDue lets queued jobs run now that were to run later.
+func (h *host) makeDue(ctx context.Context, ids []string) error {
 	for batch := range slices.Chunk(ids, laterPage) {
 		err := h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
 			for _, id := range batch {
@@ -115,14 +132,18 @@ func (h *host) askAgain(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("ask the model again: %w", err)
+			return fmt.Errorf("make jobs due: %w", err)
 		}
 	}
 	return nil
 }
 
-// waitsForModel reports whether a job has been deferred: only a model defers one that decides about a message. One that was
-// interrupted otherwise is due at once.
-func waitsForModel(j *queue.Job, now time.Time) bool {
+// isDeferred reports whether a job that decides about a message has been given back. One that was interrupted otherwise is due at once.
+func isDeferred(j *queue.Job, now time.Time) bool {
 	return j.Type == string(rules.JobClassify) && j.State == queue.StateQueued && j.Interruptions > 0 && j.NotBefore.After(now)
+}
+
+// waitsForModel reports whether a job has been given back by a model: but for the rules, nothing else does that.
+func waitsForModel(j *queue.Job, now time.Time) bool {
+	return isDeferred(j, now) && !waitsForRules(j, now)
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/gmail"
@@ -18,48 +17,7 @@ import (
 type pipeline struct {
 	*host
 	rules     *rules.File // nil: the stored rules stay
-	out       *progress
 	accountID string
-}
-
-// once sorts the mailbox until nothing is left to do.
-func (p *pipeline) once(ctx context.Context, cutShort error) (*summary, error) {
-	var err error
-	if p.accountID, err = p.onlyAccount(ctx); err != nil {
-		return nil, err
-	}
-	before, err := p.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stop, err := p.watch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = p.sort(ctx, p.process, p.process)
-	stop()
-	if err != nil {
-		return nil, err
-	}
-	return p.summarize(ctx, before, cutShort)
-}
-
-// onlyAccount returns the configured account, or the one that is signed in to.
-func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
-	if h.cfg.Gmail.Address != "" {
-		return h.openAccount(ctx)
-	}
-	accounts, err := h.mail.Accounts(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(accounts) == 0 {
-		return "", usage("there is no mailbox here yet; 'postroomd auth login' adds one")
-	}
-	if len(accounts) != 1 {
-		return "", usage("there are %d mailboxes; name the one to work on by gmail.address, as in --set gmail.address=ada@example.org", len(accounts))
-	}
-	return accounts[0].ID, nil
 }
 
 // openAccount makes the configured account, or returns the one that is there.
@@ -77,6 +35,11 @@ func (p *pipeline) sort(ctx context.Context, await, start func(context.Context, 
 	if err := p.takeRules(ctx, await); err != nil {
 		return err
 	}
+	return p.begin(ctx, start)
+}
+
+// begin starts what takes in mail.
+func (p *pipeline) begin(ctx context.Context, start func(context.Context, queue.NewJob) error) error {
 	account, err := p.mail.Account(ctx, p.accountID)
 	if err != nil {
 		return err
@@ -117,6 +80,9 @@ func (p *pipeline) takeRules(ctx context.Context, await func(context.Context, qu
 			return err
 		}
 		err := p.importRules(ctx)
+		if err == nil {
+			return p.letDecide(ctx, p.accountID)
+		}
 		if !errors.Is(err, errOtherRules) {
 			return err
 		}
@@ -165,43 +131,6 @@ func (h *host) labelIDs(ctx context.Context, accountID string) (id func(name str
 			return "", false
 		}
 		return labels[i].ID, true
-	}, nil
-}
-
-// watch shows the progress of the pipeline until stopped.
-func (p *pipeline) watch(ctx context.Context) (stop func(), err error) {
-	total := 0
-	if p.server != nil {
-		if total, err = p.server.Count(ctx); err != nil {
-			return nil, err
-		}
-	}
-	bar := p.out.start("Sorting", total)
-	look := func(ctx context.Context) {
-		if n, err := p.known(ctx); err == nil {
-			bar.set(n)
-		}
-	}
-	watching, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(250 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			look(watching)
-			select {
-			case <-watching.Done():
-				return
-			case <-ticker.C:
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-ended
-		look(ctx)
-		bar.done()
 	}, nil
 }
 

@@ -126,7 +126,7 @@ func BenchmarkPipeline(b *testing.B) {
 	h := benchHost(b, dir, url, 0)
 	file, err := rules.ParseFile("rules.yaml", rules.WithKinds(kinds))
 	require.NoError(b, err)
-	p := &pipeline{host: h, rules: file, out: newProgress(io.Discard)}
+	p := &pipeline{host: h, rules: file}
 	p.accountID, err = p.onlyAccount(b.Context())
 	require.NoError(b, err)
 	require.NoError(b, p.sort(b.Context(), p.process, p.process))
@@ -138,7 +138,7 @@ func BenchmarkPipeline(b *testing.B) {
 	b.StopTimer()
 
 	after := used(b)
-	s, err := p.summarize(b.Context(), 0, nil)
+	s, err := (&oneRun{host: h, mailboxes: []*pipeline{p}}).summarize(b.Context(), time.Now(), nil)
 	require.NoError(b, err)
 	require.Equal(b, b.N, s.Messages)
 	require.Zero(b, s.Failed+s.Jobs[queue.StateFailed])

@@ -221,6 +221,14 @@ func (s *site) readRules() (*rules.File, error) {
 	return readRules(string(s.cfg.Paths.Rules))
 }
 
+// rulesGate is that of a process which stores the configured rules; nil when there are none.
+func (s *site) rulesGate() *rulesGate {
+	if s.cfg.Paths.Rules == "" {
+		return nil
+	}
+	return newRulesGate()
+}
+
 // flags are those by which other commands find the site.
 func (s *site) flags(configFile string) string {
 	text := "--data " + string(s.folder)

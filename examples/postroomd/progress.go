@@ -35,12 +35,13 @@ type bar struct {
 
 	count int
 	said  time.Time
+	told  int // the count of the last line; -1 before the first
 }
 
 const lineInterval = 2 * time.Second
 
 func (p *progress) start(name string, total int) *bar {
-	b := &bar{p: p, name: name, total: total, said: time.Now()}
+	b := &bar{p: p, name: name, total: total, said: time.Now(), told: -1}
 	if p.terminal {
 		limit := total
 		if limit == 0 {
@@ -57,13 +58,14 @@ func (b *bar) set(count int) {
 	switch {
 	case b.bar != nil:
 		_ = b.bar.Set(count)
-	case time.Since(b.said) >= lineInterval:
+	case count != max(b.told, 0) && time.Since(b.said) >= lineInterval:
 		b.said = time.Now()
 		b.line()
 	}
 }
 
 func (b *bar) line() {
+	b.told = b.count
 	if b.total > 0 {
 		b.p.sayf("%s: %d of %s", b.name, b.count, count(b.total, "message", "messages"))
 		return
@@ -75,5 +77,7 @@ func (b *bar) done() {
 	if b.bar != nil {
 		_ = b.bar.Finish()
 	}
-	b.line()
+	if b.count != b.told {
+		b.line()
+	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ func BenchmarkBackfillWithinQuota(b *testing.B) {
 	h := benchHost(b, dir, server.URL(), perMinute)
 	file, err := rules.ParseFile("rules.yaml", rules.WithKinds(kinds))
 	require.NoError(b, err)
-	p := &pipeline{host: h, rules: file, out: newProgress(io.Discard)}
+	p := &pipeline{host: h, rules: file}
 	p.accountID, err = p.onlyAccount(b.Context())
 	require.NoError(b, err)
 

@@ -2,13 +2,17 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	api "google.golang.org/api/gmail/v1"
 
 	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
 )
 
 // Rules name labels that nobody has listed: they are made for every kind of action that takes one.
@@ -54,4 +58,33 @@ func TestLabelsThatARuleOfTheAPINamesAreMade(t *testing.T) {
 	require.True(t, has("Tea"))
 	c.call("PATCH", "rules/"+made.ID, `{"parameters": {"label": "Kettle"}}`, http.StatusOK)
 	require.True(t, has("Kettle"))
+}
+
+// Who deletes a label by hand is told which rules do nothing any more, once and wherever they look; a rule that is changed decides again.
+func TestADeletedLabelIsSaidToDisableRules(t *testing.T) {
+	m := newTeatime(t, "{action: apply_label, parameters: {label: Leaves}}", "[schedules]\nlabels_sync = \"1s\"\n", letterNamed(1))
+	r := start(t, m.where...)
+	r.ready()
+	r.eventually("the label is there", func() bool { return m.states()[postroom.ActionCompleted] == 1 })
+	require.NotContains(t, m.postroomd("status").stdout, "rule disabled")
+
+	service, err := m.server.Service(t.Context())
+	require.NoError(t, err)
+	labels, err := service.Users.Labels.List("me").Do()
+	require.NoError(t, err)
+	i := slices.IndexFunc(labels.Labels, func(l *api.Label) bool { return l.Name == "Leaves" })
+	require.NoError(t, service.Users.Labels.Delete("me", labels.Labels[i].Id).Do())
+	disabled := []disabledRule{{Rule: "Tea", Mailbox: sample.Owner, Reason: "Label 'Leaves' was deleted from Gmail"}}
+	r.eventually("status says so", func() bool { return slices.Equal(disabled, statusOf(t, m.where...).Disabled) })
+	require.Regexp(t, `(?m)^rule disabled +"Tea" of `+sample.Owner+`: Label 'Leaves' was deleted from Gmail; it decides nothing until it is changed$`, m.postroomd("status").stdout)
+	r.stop()
+	require.Equal(t, 1, strings.Count(r.log(), "rules are disabled, since a label"), r.log())
+	require.Regexp(t, `level=WARN.*rules are disabled, since a label .*label=Leaves rules=\[Tea\]`, r.log())
+
+	require.Equal(t, disabled, runOnce(t, m.where...).Disabled)
+	path := m.where[len(m.where)-1][len("paths.rules="):]
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "label: Leaves", "label: Cups", 1)), 0o600))
+	require.Empty(t, runOnce(t, m.where...).Disabled)
 }

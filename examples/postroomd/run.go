@@ -37,7 +37,7 @@ It keeps everything in --data, or in the PostgreSQL database of paths.database, 
 While it runs, /healthz, /readyz and a dashboard are at 127.0.0.1, port 17800 unless app.port says otherwise.
 
 With --once it ends when nothing is left to do now, and prints the summary that the demo prints. What is for later, such as the
-wake-up of a snoozed message, waits for the next run.`,
+wake-up of a snoozed message, waits for the next run. If a mailbox cannot be worked on, the summary says why, and the exit status is 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
@@ -96,7 +96,7 @@ func (o *runOptions) site(cmd *cobra.Command) (*site, error) {
 
 func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 	began := time.Now()
-	h := &host{site: s, log: newLogger(cmd.ErrOrStderr(), s.cfg.App)}
+	h := &host{site: s, log: newLogger(cmd.ErrOrStderr(), s.cfg.App), gate: s.rulesGate()}
 	file, err := s.readRules()
 	if err != nil {
 		return err
@@ -104,16 +104,18 @@ func (o *runOptions) runOnce(cmd *cobra.Command, s *site) error {
 	if err := h.work(cmd.Context()); err != nil {
 		return err
 	}
-	p := &pipeline{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}
-	sum, err := p.once(cmd.Context(), nil)
+	once := &oneRun{host: h, rules: file, out: newProgress(cmd.ErrOrStderr())}
+	sum, err := once.once(cmd.Context(), nil)
 	if err := errors.Join(err, h.close()); err != nil {
 		return err
 	}
 	sum.Seconds = time.Since(began).Seconds()
 	if o.json {
-		return printJSON(cmd.OutOrStdout(), sum)
+		err = printJSON(cmd.OutOrStdout(), sum)
+	} else {
+		err = sum.print(cmd.OutOrStdout(), programName(), s.flags(o.place.from.file))
 	}
-	return sum.print(cmd.OutOrStdout(), programName(), s.flags(o.place.from.file))
+	return errors.Join(err, sum.failed())
 }
 
 // A daemon is what runs until it is stopped.
@@ -137,7 +139,7 @@ func runDaemon(cmd *cobra.Command, s *site) (err error) {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters}, wants: map[string]bool{}}
+	d := &daemon{host: &host{site: s, log: log, tracers: exports.tracers, meters: exports.meters, gate: s.rulesGate()}, wants: map[string]bool{}}
 	if err := d.work(cmd.Context()); err != nil {
 		return errors.Join(err, listener.Close(), exports.close())
 	}

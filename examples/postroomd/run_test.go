@@ -94,7 +94,9 @@ func TestRunGoesOnWithABackfillThatHasFailed(t *testing.T) {
 	server := newGmail(t)
 	server.Fault(gmailtest.Fault{Method: gmailtest.MessagesList, Status: http.StatusForbidden, Reason: "domainPolicy"})
 	where := []string{"--config", configure(t, server, ""), "--data", filepath.Join(t.TempDir(), "data")}
-	require.Zero(t, runOnce(t, where...).Messages)
+	first := failedRun(t, where...)
+	require.Zero(t, first.Messages)
+	require.Contains(t, first.Mailboxes[0].Failure, "its mail could not be listed to the end: gmail: list messages: forbidden")
 	require.Equal(t, "failed", string(statusOf(t, where...).Accounts[0].Backfill))
 	require.Contains(t, postroomd(t, append([]string{"status"}, where...)...).stdout, "the administrator of the domain has disabled")
 

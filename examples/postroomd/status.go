@@ -27,11 +27,13 @@ type statusView struct {
 	Approvals int                 `json:"approvals"`         // waiting
 	Stopped   string              `json:"stopped,omitempty"` // who has stopped everything, when and why
 	Altered   map[string]int      `json:"altered,omitempty"` // rules and directions that something else has written
+	Disabled  []disabledRule      `json:"disabled_rules,omitempty"`
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Discord   *discordStatus      `json:"discord,omitempty"`
-	Models    []string            `json:"models"`    // that are configured
-	Outages   []outageView        `json:"outages"`   // why models are not asked
-	Undecided int                 `json:"undecided"` // messages that wait for a model
+	Models    []string            `json:"models"`                      // that are configured
+	Outages   []outageView        `json:"outages"`                     // why models are not asked
+	Undecided int                 `json:"undecided"`                   // messages that wait for a model
+	Held      int                 `json:"waiting_for_rules,omitempty"` // messages about which nothing is decided until the rules of the file are stored
 
 	noMailbox string // what makes the first
 }
@@ -109,6 +111,9 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	if s.Altered, err = h.countAltered(ctx); err != nil {
 		return nil, err
 	}
+	if s.Disabled, err = h.disabledRules(ctx); err != nil {
+		return nil, err
+	}
 	if s.Discord, err = h.discordStatus(ctx); err != nil {
 		return nil, err
 	}
@@ -119,7 +124,8 @@ func (h *host) status(ctx context.Context) (*statusView, error) {
 	if s.Outages, err = h.outages(ctx); err != nil {
 		return nil, err
 	}
-	s.Undecided, err = h.countUndecided(ctx)
+	waiting, err := h.countUndecided(ctx)
+	s.Undecided, s.Held = waiting.model, waiting.rules
 	return s, err
 }
 
@@ -203,6 +209,9 @@ func (s *statusView) print(w io.Writer) error {
 	for _, what := range slices.Sorted(maps.Keys(s.Altered)) {
 		f.add(what, fmt.Sprintf("%d altered in the database, so that a person is asked; 'postroomd %s confirm' lists them", s.Altered[what], what))
 	}
+	for _, d := range s.Disabled {
+		f.add("rule disabled", d.String()+"; it decides nothing until it is changed")
+	}
 	if d := s.Discord; d != nil {
 		f.add("discord", fmt.Sprintf("%d posted to channel %s, for %s to answer", d.Posted, d.Channel, count(d.People, "person", "people")))
 	}
@@ -212,6 +221,9 @@ func (s *statusView) print(w io.Writer) error {
 	}
 	if s.Undecided > 0 {
 		f.add("  undecided", count(s.Undecided, "message waits", "messages wait")+" for a model")
+	}
+	if s.Held > 0 {
+		f.add("waiting", fmt.Sprintf("%s, until the rules of the file are stored; /readyz and 'postroomd jobs list --type labels.sync.gmail' say what that waits for", count(s.Held, "message", "messages")))
 	}
 	return f.flush()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/queue"
@@ -16,17 +17,20 @@ import (
 
 // A summary is the output of the demo and of run --once; scripts rely on its JSON.
 type summary struct {
-	Messages  int                         `json:"messages"` // taken in, broken ones too
-	New       int                         `json:"new"`      // of these, by this run
+	Messages  int                         `json:"messages"` // that are stored now, broken ones too
+	New       int                         `json:"new"`      // taken in by this run, also what it has deleted since
+	Mailboxes []mailboxRun                `json:"mailboxes"`
 	Actions   map[postroom.ActionType]int `json:"actions"`
 	Rules     map[string]int              `json:"rules"`
 	Models    map[string]int              `json:"models,omitempty"`
 	Failed    int                         `json:"failed"`    // of the actions
 	Approvals int                         `json:"approvals"` // waiting
 	Unmatched int                         `json:"unmatched"`
-	Undecided int                         `json:"undecided,omitempty"` // about which a model is to decide later
-	Outages   []outageView                `json:"outages,omitempty"`   // why
+	Undecided int                         `json:"undecided,omitempty"`         // about which a model is to decide later
+	Held      int                         `json:"waiting_for_rules,omitempty"` // about which nothing is decided until the rules of the file are stored
+	Outages   []outageView                `json:"outages,omitempty"`           // why
 	Wanted    []string                    `json:"labels_to_make,omitempty"`
+	Disabled  []disabledRule              `json:"disabled_rules,omitempty"`
 	Broken    []brokenMessage             `json:"broken"`
 	Jobs      map[queue.State]int         `json:"jobs"`
 	Seconds   float64                     `json:"seconds"`
@@ -40,73 +44,109 @@ type brokenMessage struct {
 	JobID   string `json:"job_id,omitempty"` // the job that can be retried; none for what Gmail itself refuses
 }
 
-// summarize counts what was done; cutShort is why the mailbox could not be read to its end, if so.
-func (p *pipeline) summarize(ctx context.Context, before int, cutShort error) (*summary, error) {
-	counts, err := p.ledger.Summary(ctx, p.accountID)
-	if err != nil {
-		return nil, err
+// summarize counts what was done, and what was taken in since the run began; cutShort is why the mailbox could not be read to its end,
+// if so.
+func (o *oneRun) summarize(ctx context.Context, began time.Time, cutShort error) (*summary, error) {
+	s := &summary{Actions: map[postroom.ActionType]int{}, Rules: map[string]int{}, Models: map[string]int{}, Broken: []brokenMessage{}}
+	for _, p := range o.mailboxes {
+		if err := o.addMailbox(ctx, s, p, began); err != nil {
+			return nil, err
+		}
 	}
-	jobs, err := p.queue.Counts(ctx, queue.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	now, err := p.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	broken, refused, err := p.broken(ctx)
-	if err != nil {
-		return nil, err
-	}
+	slices.SortStableFunc(s.Broken, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
 	if cutShort != nil {
-		total, err := p.server.Count(ctx)
+		total, err := o.server.Count(ctx)
 		if err != nil {
 			return nil, err
 		}
-		refused++
-		broken = append(broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
+		s.Messages++
+		s.Broken = append(s.Broken, brokenMessage{Index: total + 1, Reason: cutShort.Error()})
 	}
-	s := &summary{
-		Messages: now + refused, New: now - before, Actions: counts.Actions, Rules: counts.Rules, Models: counts.Models, Approvals: counts.Approvals,
-		Failed:    counts.States[postroom.ActionFailed],
-		Unmatched: counts.Unmatched, Broken: broken, Jobs: jobs,
-	}
-	if s.Wanted, err = p.mail.WantedLabels(ctx, p.accountID); err != nil {
+	var err error
+	if s.Mailboxes, err = o.mailboxRuns(ctx); err != nil {
 		return nil, err
 	}
-	if s.Undecided, err = p.countUndecided(ctx); err != nil || s.Undecided == 0 {
+	if s.Jobs, err = o.queue.Counts(ctx, queue.Filter{}); err != nil {
+		return nil, err
+	}
+	if s.Disabled, err = o.disabledRules(ctx); err != nil {
+		return nil, err
+	}
+	waiting, err := o.countUndecided(ctx)
+	s.Undecided, s.Held = waiting.model, waiting.rules
+	if err != nil || s.Undecided == 0 {
 		return s, err
 	}
-	s.Outages, err = p.outages(ctx)
+	s.Outages, err = o.outages(ctx)
 	return s, err
 }
 
+// addMailbox adds the numbers of one mailbox.
+func (o *oneRun) addMailbox(ctx context.Context, s *summary, p *pipeline, began time.Time) error {
+	counts, err := o.ledger.Summary(ctx, p.accountID)
+	if err != nil {
+		return err
+	}
+	add(s.Actions, counts.Actions)
+	add(s.Rules, counts.Rules)
+	add(s.Models, counts.Models)
+	s.Approvals += counts.Approvals
+	s.Failed += counts.States[postroom.ActionFailed]
+	s.Unmatched += counts.Unmatched
+	taken, err := o.mail.CountStoredSince(ctx, p.accountID, began)
+	if err != nil {
+		return err
+	}
+	known, err := p.known(ctx)
+	if err != nil {
+		return err
+	}
+	broken, refused, err := o.broken(ctx, p)
+	if err != nil {
+		return err
+	}
+	s.New += taken
+	s.Messages += known + refused
+	s.Broken = append(s.Broken, broken...)
+	wanted, err := o.mail.WantedLabels(ctx, p.accountID)
+	for _, name := range wanted {
+		if !slices.Contains(s.Wanted, name) {
+			s.Wanted = append(s.Wanted, name)
+		}
+	}
+	return err
+}
+
+func add[K comparable](sums, counts map[K]int) {
+	for key, n := range counts {
+		sums[key] += n
+	}
+}
+
 // broken lists the messages that could not be read, and counts those that the demo's Gmail has refused.
-func (p *pipeline) broken(ctx context.Context) (list []brokenMessage, refused int, err error) {
-	list = []brokenMessage{}
-	kept, err := p.mail.Broken(ctx, p.accountID)
+func (o *oneRun) broken(ctx context.Context, p *pipeline) (list []brokenMessage, refused int, err error) {
+	kept, err := o.mail.Broken(ctx, p.accountID)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, b := range kept {
 		list = append(list, brokenMessage{GmailID: b.ProviderID, Subject: b.Subject, Reason: b.Reason, JobID: b.JobID})
 	}
-	if p.server != nil {
-		refused, err = p.number(ctx, &list)
+	if o.server != nil {
+		refused, err = o.number(ctx, &list)
 	}
-	slices.SortStableFunc(list, func(a, b brokenMessage) int { return cmp.Compare(a.Index, b.Index) })
 	return list, refused, err
 }
 
 // number asks the demo's Gmail for the places of messages in the mailbox, and for those that it has refused.
-func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
+func (o *oneRun) number(ctx context.Context, list *[]brokenMessage) (refused int, err error) {
 	for i := range *list {
 		b := &(*list)[i]
-		if b.Index, err = p.server.Position(ctx, b.GmailID); err != nil {
+		if b.Index, err = o.server.Position(ctx, b.GmailID); err != nil {
 			return 0, err
 		}
 	}
-	problems, err := p.server.Refused(ctx)
+	problems, err := o.server.Refused(ctx)
 	for _, r := range problems {
 		*list = append(*list, brokenMessage{Index: r.Position, Subject: r.Subject, Reason: r.Problem})
 	}
@@ -116,7 +156,10 @@ func (p *pipeline) number(ctx context.Context, list *[]brokenMessage) (refused i
 // print writes the summary for a person; program is the command by which they call this program, and flags name the data.
 func (s *summary) print(w io.Writer, program, flags string) error {
 	t := &tally{w: w}
-	t.linef("Sorted %s, %d of them new, in %.1f s.", count(s.Messages, "message", "messages"), s.New, s.Seconds)
+	t.linef("Took in %s in %.1f s; %d are stored.", count(s.New, "new message", "new messages"), s.Seconds, s.Messages)
+	for i := range s.Mailboxes {
+		s.Mailboxes[i].print(t, len(s.Mailboxes) > 1)
+	}
 	counted(t, "Actions", s.Actions)
 	counted(t, "Rules", s.Rules)
 	counted(t, "Models", s.Models)
@@ -128,8 +171,14 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 			t.linef("  %s", printable(o.String()))
 		}
 	}
+	if s.Held > 0 {
+		t.linef("%s until the rules of the file are stored.", count(s.Held, "message waits", "messages wait"))
+	}
 	if len(s.Wanted) > 0 {
 		t.linef("%s missing, and not made now: %s.", count(len(s.Wanted), "label that the rules name is", "labels that the rules name are"), printable(strings.Join(s.Wanted, ", ")))
+	}
+	for _, d := range s.Disabled {
+		t.linef("A rule is disabled, and decides nothing until it is changed: %s.", printable(d.String()))
 	}
 	if left := s.leftAlone(); left > 0 {
 		t.linef("%s sent mail, drafts, spam or trash, about which nothing is decided.", count(left, "message is", "messages are"))
@@ -156,7 +205,7 @@ func (s *summary) print(w io.Writer, program, flags string) error {
 
 // leftAlone counts the messages with a label that excludes them from decisions.
 func (s *summary) leftAlone() int {
-	decided := s.Unmatched + s.Undecided
+	decided := s.Unmatched + s.Undecided + s.Held
 	for _, n := range s.Rules {
 		decided += n
 	}

@@ -52,11 +52,10 @@ func (h *host) runJobs(ctx context.Context) error {
 }
 
 // onlyLater reports whether there are jobs of the types, and all of them were enqueued for a time to come, may not start now, or
-// wait for a model that is not asked. Any other one that is tried again is not for later.
+// wait for a model that is not asked or for rules that are not stored. Any other one that is tried again is not for later.
 func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
 	// While jobs run there is no need to go through those that wait, which are many then.
-	counts, err := h.queue.Counts(ctx, queue.Filter{Types: types, States: []queue.State{queue.StateRunning}})
-	if err != nil || counts[queue.StateRunning] > 0 {
+	if busy, err := h.busy(ctx, types); busy || err != nil {
 		return false, err
 	}
 	limits, err := h.queue.Limits(ctx)
@@ -70,13 +69,24 @@ func (h *host) onlyLater(ctx context.Context, types []string) (bool, error) {
 		switch {
 		case err != nil:
 			return false, err
-		case slices.ContainsFunc(jobs, func(j queue.Job) bool { return !isPaused(&j, limits) && !isLater(&j, now) }):
+		case slices.ContainsFunc(jobs, func(j queue.Job) bool { return !h.givenUp[j.LimitKey] && !isPaused(&j, limits) && !isLater(&j, now) }):
 			return false, nil
 		case len(jobs) < laterPage:
 			return found || len(jobs) > 0, nil
 		}
 		filter.Before = jobs[len(jobs)-1].ID
 	}
+}
+
+// busy reports whether jobs run, but for those of accounts that are given up.
+func (h *host) busy(ctx context.Context, types []string) (bool, error) {
+	filter := queue.Filter{Types: types, States: []queue.State{queue.StateRunning}, Limit: laterPage}
+	if len(h.givenUp) == 0 {
+		counts, err := h.queue.Counts(ctx, filter)
+		return counts[queue.StateRunning] > 0, err
+	}
+	jobs, err := h.queue.Jobs(ctx, filter)
+	return slices.ContainsFunc(jobs, func(j queue.Job) bool { return !h.givenUp[j.LimitKey] }), err
 }
 
 // isPaused reports whether nobody may start the job until somebody resumes what it is of.
@@ -100,6 +110,9 @@ var tells = []string{string(discord.JobNotify), string(discord.JobExpire), strin
 func isLater(j *queue.Job, now time.Time) bool {
 	if slices.Contains(tells, j.Type) {
 		return j.State == queue.StateQueued && j.NotBefore.After(now)
+	}
+	if waitsForRules(j, now) {
+		return true // what stores them lets these go on
 	}
 	if waitsForModel(j, now) {
 		return j.NotBefore.Sub(now) > modelPatience

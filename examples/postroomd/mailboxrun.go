@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/gmail"
+)
+
+// A mailboxRun is what a run that ends says of one mailbox.
+type mailboxRun struct {
+	Email    string             `json:"email"`
+	State    gmail.AccountState `json:"state"`
+	Reason   string             `json:"reason,omitempty"`  // of the state
+	Messages int                `json:"messages"`          // that are stored now, broken ones too
+	Failure  string             `json:"failure,omitempty"` // why it could not be worked on, and what to do
+}
+
+// mailboxRuns says what became of each mailbox.
+func (o *oneRun) mailboxRuns(ctx context.Context) ([]mailboxRun, error) {
+	runs := []mailboxRun{}
+	for _, p := range o.mailboxes {
+		account, err := o.mail.Account(ctx, p.accountID)
+		if errors.Is(err, postroom.ErrNotFound) {
+			continue // somebody has removed it
+		}
+		if err != nil {
+			return nil, err
+		}
+		run := mailboxRun{Email: account.Email, State: account.State, Reason: account.Reason, Failure: failureOf(account, o.faults[p.accountID])}
+		if run.Messages, err = p.known(ctx); err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// failureOf says why a mailbox could not be worked on, if it could not; fault is why it could not be set up. One that a person has
+// paused has not failed.
+func failureOf(a gmail.Account, fault error) string {
+	switch {
+	case a.State == gmail.AccountReauthorize:
+		return fmt.Sprintf("access to it was taken away (%s): sign in again with 'postroomd auth login', or give another gmail.token and then "+
+			"'postroomd accounts resume %s'", cmp.Or(a.Reason, "no reason is known"), a.Email)
+	case a.State == gmail.AccountPaused:
+		return ""
+	case fault != nil:
+		return fault.Error()
+	case a.Backfill.State == gmail.BackfillFailed:
+		return fmt.Sprintf("its mail could not be listed to the end: %s; run this again, and it goes on", a.Backfill.Error)
+	}
+	return ""
+}
+
+// print says what a person must know of the mailbox; of one that was worked on only where there are several.
+func (m *mailboxRun) print(t *tally, several bool) {
+	email := printable(m.Email)
+	switch {
+	case m.Failure != "":
+		t.linef("%s could not be worked on: %s", email, printable(m.Failure))
+	case m.State == gmail.AccountPaused:
+		t.linef("%s is paused%s, and nothing is done there until 'postroomd accounts resume %s'.", email, unless(m.Reason == "", " ("+printable(m.Reason)+")"), email)
+	case several:
+		t.linef("%s: %d messages are stored.", email, m.Messages)
+	}
+}
+
+// failed is the error of a run in which mailboxes could not be worked on; nil when all could.
+func (s *summary) failed() error {
+	n := 0
+	for _, m := range s.Mailboxes {
+		if m.Failure != "" {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil
+	case len(s.Mailboxes) == 1:
+		return errors.New("the mailbox could not be worked on; the summary says why")
+	}
+	return fmt.Errorf("%d of %d mailboxes could not be worked on; the summary says why", n, len(s.Mailboxes))
+}

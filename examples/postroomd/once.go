@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A oneRun sorts the mailboxes until nothing is left to do: it is what the demo does, and run --once.
+type oneRun struct {
+	*host
+	rules *rules.File // nil: the stored rules stay
+	out   *progress
+
+	mailboxes []*pipeline
+	faults    map[string]error // why mailboxes could not be set up, by the ids of their accounts
+}
+
+// once sorts the mailboxes. That one of them cannot be worked on is no error, and stands in the summary.
+func (o *oneRun) once(ctx context.Context, cutShort error) (*summary, error) {
+	accounts, err := o.worked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range accounts {
+		o.mailboxes = append(o.mailboxes, &pipeline{host: o.host, rules: o.fileOf(), accountID: a.ID})
+	}
+	began := time.Now()
+	stop, err := o.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = o.sort(ctx)
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	return o.summarize(ctx, began, cutShort)
+}
+
+// fileOf returns the rules for one mailbox: the ids of labels, which take the place of their names, are the mailbox's.
+func (o *oneRun) fileOf() *rules.File {
+	if o.rules == nil {
+		return nil
+	}
+	own := *o.rules
+	own.Rules = slices.Clone(o.rules.Rules)
+	return &own
+}
+
+// worked returns the mailboxes to work on: as run does, the one of the configuration, which is made, and those that are signed in to.
+// An address of the configuration without a token names one of these.
+func (h *host) worked(ctx context.Context) ([]gmail.Account, error) {
+	g := h.cfg.Gmail
+	if g.Token != "" {
+		if _, err := h.openAccount(ctx); err != nil {
+			return nil, err
+		}
+	}
+	accounts, err := h.mail.Accounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	accounts = slices.DeleteFunc(accounts, func(a gmail.Account) bool {
+		return a.State == gmail.AccountRemoving || g.Token == "" && g.Address != "" && !strings.EqualFold(a.Email, g.Address)
+	})
+	switch {
+	case len(accounts) > 0:
+		return accounts, nil
+	case g.Address != "":
+		return nil, usage("there is no mailbox %s here yet; 'postroomd auth login' adds one", g.Address)
+	}
+	return nil, usage("there is no mailbox here yet; 'postroomd auth login' adds one")
+}
+
+// sort sets up all mailboxes before mail is taken in of any: until then nothing is decided, see rulesGate.
+func (o *oneRun) sort(ctx context.Context) error {
+	o.faults, o.givenUp = map[string]error{}, map[string]bool{}
+	for _, p := range o.mailboxes {
+		err := p.takeRules(ctx, p.awaitHere)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			o.faults[p.accountID] = err
+			o.givenUp[gmail.LimitKey(p.accountID)] = true
+		}
+	}
+	if len(o.faults) == len(o.mailboxes) {
+		return o.runJobs(ctx) // what is left to do elsewhere than in mailboxes
+	}
+	for _, p := range o.mailboxes {
+		if o.faults[p.accountID] != nil {
+			continue
+		}
+		if err := p.begin(ctx, p.process); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch shows the progress of the run until stopped.
+func (o *oneRun) watch(ctx context.Context) (stop func(), err error) {
+	total := 0
+	if o.server != nil {
+		if total, err = o.server.Count(ctx); err != nil {
+			return nil, err
+		}
+	}
+	bar := o.out.start("Sorting", total)
+	look := func(ctx context.Context) {
+		if n, err := o.known(ctx); err == nil {
+			bar.set(n)
+		}
+	}
+	watching, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(250 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			look(watching)
+			select {
+			case <-watching.Done():
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+		look(ctx)
+		bar.done()
+	}, nil
+}
+
+// known returns the number of messages of all mailboxes that are stored, broken ones included.
+func (o *oneRun) known(ctx context.Context) (total int, err error) {
+	for _, p := range o.mailboxes {
+		n, err := p.known(ctx)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// setUpAttempts is how often it is tried to read the labels of a mailbox by a run that is to end.
+const setUpAttempts = 3
+
+// awaitHere works until the job has ended that sets up the mailbox, or until to wait for it longer is in vain.
+func (p *pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
+	before, err := p.enqueueNow(ctx, job)
+	if err != nil {
+		return err
+	}
+	d, err := p.dispatcher()
+	if err != nil {
+		return err
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var beside sync.WaitGroup
+	beside.Go(func() { p.remember(working) })
+	beside.Go(func() {
+		defer stop()
+		_, _ = p.queue.Wait(working, before.ID) // the dispatcher reports a database that fails
+	})
+	beside.Go(func() {
+		defer stop()
+		again := time.NewTicker(laterInterval)
+		defer again.Stop()
+		for vain := false; !vain && working.Err() == nil; {
+			select {
+			case <-working.Done():
+			case <-again.C:
+				vain, _ = p.waitsInVain(working, before)
+			}
+		}
+	})
+	err = d.Run(working)
+	stop()
+	beside.Wait()
+	if err := errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	return p.setUpFault(ctx, before)
+}
+
+// enqueueNow enqueues a job. One that is there already, and waits for another attempt after it has failed, is tried now.
+func (h *host) enqueueNow(ctx context.Context, job queue.NewJob) (*queue.Job, error) {
+	enqueued, err := h.queue.Enqueue(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	there, err := h.queue.Job(ctx, enqueued.ID)
+	if err != nil || there.State != queue.StateQueued || there.Failures == 0 {
+		return there, err
+	}
+	if err := h.makeDue(ctx, []string{there.ID}); err != nil {
+		return nil, err
+	}
+	return h.queue.Job(ctx, there.ID)
+}
+
+// waitsInVain reports whether a job that sets up the mailbox has not ended, and will not soon.
+func (p *pipeline) waitsInVain(ctx context.Context, before *queue.Job) (bool, error) {
+	account, err := p.mail.Account(ctx, p.accountID)
+	if err != nil || account.State != gmail.AccountActive {
+		return true, err
+	}
+	job, err := p.queue.Job(ctx, before.ID)
+	if err != nil || job.State != queue.StateQueued {
+		return false, err
+	}
+	limits, err := p.queue.Limits(ctx)
+	return job.Failures-before.Failures >= setUpAttempts || time.Until(job.NotBefore) > modelPatience || isPaused(job, limits), err
+}
+
+// setUpFault returns why the mailbox is not set up, and what to do; nil if it is.
+func (p *pipeline) setUpFault(ctx context.Context, before *queue.Job) error {
+	job, err := p.queue.Job(ctx, before.ID)
+	if err != nil || job.State == queue.StateCompleted {
+		return err
+	}
+	if job.State.Finished() {
+		return fmt.Errorf("its labels could not be read: %s", job.LastError)
+	}
+	if tried := job.Failures - before.Failures; tried > 0 {
+		return fmt.Errorf("its labels could not be read in %d attempts: %s; when its server answers, run this again: the jobs stay in the queue", tried, job.LastError)
+	}
+	return fmt.Errorf("its labels are not read, since job %s (%s) waits; 'postroomd jobs explain %s' says why", job.ID, job.Type, job.ID)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom/gmail"
+	"github.com/postroom-go/postroom/gmail/gmailtest"
+	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+)
+
+// onlyAccount returns the id of the configured mailbox, or of the one that there is.
+func (h *host) onlyAccount(ctx context.Context) (accountID string, err error) {
+	if h.cfg.Gmail.Address != "" {
+		return h.openAccount(ctx)
+	}
+	accounts, err := h.worked(ctx)
+	if err != nil {
+		return "", err
+	}
+	return accounts[0].ID, nil
+}
+
+// failedRun is run --once where a mailbox cannot be worked on: the exit status is 1, and the summary is there all the same.
+func failedRun(t *testing.T, args ...string) summary {
+	t.Helper()
+	r := postroomd(t, append([]string{"run", "--once", "--json"}, args...)...)
+	require.Equal(t, exitFailed, r.status, r.stderr)
+	require.Contains(t, r.stderr, "could not be worked on; the summary says why")
+	require.LessOrEqual(t, strings.Count(r.stderr, "Sorting: "), 2, "progress is told where there is some")
+	var s summary
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &s), "standard output holds one JSON object and nothing else")
+	return s
+}
+
+func TestRunOnceFailsWithTheTokenOfAnotherMailbox(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1))
+	m.where = append(m.where, "--set", "gmail.address="+neighbour)
+	box := failedRun(t, m.where...).Mailboxes[0]
+	require.Equal(t, neighbour, box.Email)
+	require.Contains(t, box.Failure, "its labels could not be read: ")
+	require.Contains(t, box.Failure, "leads to the mailbox "+sample.Owner)
+	require.Contains(t, m.postroomd("run", "--once").stdout, neighbour+" could not be worked on: its labels could not be read: ")
+	require.Zero(t, m.server.Counts()[gmailtest.MessagesGet])
+}
+
+// A server that does not answer is tried a few times, and what is left to do waits for the next run.
+func TestRunOnceEndsThoughNoServerAnswers(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1))
+	here := m.where
+	m.where = append(slices.Clone(here), "--set", "gmail.endpoint=http://127.0.0.1:1")
+	for range 2 {
+		box := failedRun(t, m.where...).Mailboxes[0]
+		require.Regexp(t, `^its labels could not be read in 3 attempts: .*connection refused.*; when its server answers, run this again`, box.Failure)
+	}
+	m.where = here
+	require.Equal(t, 1, runOnce(t, m.where...).New)
+}
+
+// signedIn is a Gmail with the mailboxes of the addresses besides the sample's owner, all of which are signed in to.
+func signedIn(t *testing.T, more ...string) (server *gmailtest.Server, where []string) {
+	t.Helper()
+	server, err := gmailtest.Open(t.Context(), gmailtest.Config{Email: sample.Owner, OAuth: gmailtest.OAuth{Required: true}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	t.Setenv("POSTROOM_PASSPHRASE", "correct horse")
+	rules := writeFile(t, "rules.yaml", "rules:\n  - {name: Tea, condition: {type: subject_regex, value: ^Tea}, action: apply_label, parameters: {label: Leaves}}\n")
+	file := writeFile(t, "config.toml", fmt.Sprintf(
+		"[gmail]\nclient_id = \"me\"\nendpoint = %q\nauth_server = %q\ntokens = \"file\"\npassphrase = \"env:POSTROOM_PASSPHRASE\"\nunits_per_minute = 0\n"+
+			"[paths]\nrules = %q\n", server.URL(), server.URL(), rules))
+	where = []string{"--config", file, "--data", filepath.Join(t.TempDir(), "data")}
+	_, err = server.Deliver(t.Context(), []byte(letterNamed(0)))
+	require.NoError(t, err)
+	signIn(t, where...)
+	for n, email := range more {
+		other, err := server.Account(t.Context(), email)
+		require.NoError(t, err)
+		_, err = other.Deliver(t.Context(), []byte(letterNamed(n+1)))
+		require.NoError(t, err)
+		signInAs(t, email, where...)
+	}
+	return server, where
+}
+
+func TestRunOnceSaysThatAccessWasTakenAway(t *testing.T) {
+	_, where := signedIn(t)
+	require.Equal(t, 1, runOnce(t, where...).New)
+	r := postroomd(t, append([]string{"auth", "revoke", sample.Owner}, where...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	box := failedRun(t, where...).Mailboxes[0]
+	require.Equal(t, gmail.AccountReauthorize, box.State)
+	require.Contains(t, box.Failure, "sign in again with 'postroomd auth login'")
+}
+
+// Of several mailboxes all are worked on, or the one that is named; what is wrong with one keeps none from the others.
+func TestRunOnceWorksOnAllMailboxes(t *testing.T) {
+	server, where := signedIn(t, neighbour)
+	first := runOnce(t, append(where, "--set", "gmail.address="+neighbour)...)
+	require.Equal(t, []mailboxRun{{Email: neighbour, State: gmail.AccountActive, Messages: 1}}, first.Mailboxes)
+	all := runOnce(t, where...)
+	require.Equal(t, []int{2, 1, 2}, []int{all.Messages, all.New, all.Rules["Tea"]})
+	require.Zero(t, all.Failed)
+	require.ElementsMatch(t, []mailboxRun{
+		{Email: neighbour, State: gmail.AccountActive, Messages: 1}, {Email: sample.Owner, State: gmail.AccountActive, Messages: 1},
+	}, all.Mailboxes)
+
+	for _, deliver := range []func(context.Context, []byte) (gmailtest.Message, error){server.Deliver, mustAccount(t, server, neighbour).Deliver} {
+		_, err := deliver(t.Context(), []byte(letterNamed(9)))
+		require.NoError(t, err)
+	}
+	server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Account: neighbour, Status: 503, Times: -1})
+	half := failedRun(t, where...)
+	require.Equal(t, 1, half.New)
+	for _, box := range half.Mailboxes {
+		require.Equal(t, box.Email == neighbour, box.Failure != "", box.Failure)
+	}
+	server.ClearFaults()
+	r := postroomd(t, append([]string{"accounts", "pause", sample.Owner}, where...)...)
+	require.Equal(t, 0, r.status, r.stderr)
+	r = postroomd(t, append([]string{"run", "--once"}, where...)...)
+	require.Equal(t, 0, r.status, "a person has paused it")
+	require.Contains(t, r.stdout, sample.Owner+" is paused, and nothing is done there until 'postroomd accounts resume "+sample.Owner+"'.\n")
+	require.Contains(t, r.stdout, neighbour+": 2 messages are stored.\n")
+}
+
+func mustAccount(t *testing.T, server *gmailtest.Server, email string) *gmailtest.Account {
+	t.Helper()
+	account, err := server.Account(t.Context(), email)
+	require.NoError(t, err)
+	return account
+}

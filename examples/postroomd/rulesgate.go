@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/internal/attempts"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A rulesGate keeps this process from deciding about the mail of an account until the rules of the file are stored for it. When a process
+// starts, the stored rules are those of an earlier one. To store those of the file takes the account's labels, and so a call of Gmail,
+// while the jobs that are due already run: mail would be decided by rules that the user has taken away.
+//
+// Meanwhile mail is taken in and stored, with a job that decides later; that job waits and spends no attempt. To disable the stored rules
+// that the file lacks would not do: what is left of them is what nobody wrote. A rule that keeps mail might be gone, and the one after it
+// that deletes the rest still be there.
+//
+// Another process on the same database decides by what is stored, until that is replaced.
+type rulesGate struct {
+	mu   sync.Mutex
+	open map[string]bool // by the id of the account
+}
+
+func newRulesGate() *rulesGate { return &rulesGate{open: map[string]bool{}} }
+
+// holds reports whether nothing may be decided yet about the mail of the account. A nil gate holds nothing: the stored rules are all
+// there are.
+func (g *rulesGate) holds(accountID string) bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.open[accountID]
+}
+
+func (g *rulesGate) lets(accountID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[accountID] = true
+}
+
+// errRulesNotStored is why a job that decides waits; its text tells such a job from one that waits for a model.
+var errRulesNotStored = errors.New("the rules of the file are not stored yet for this mailbox, and nothing is decided about its mail until they are; " +
+	"/readyz and 'postroomd jobs list --type labels.sync.gmail' say what they wait for")
+
+// holdDecisions is the middleware that gives back jobs that decide, by rules or a model, while the gate holds them.
+func (h *host) holdDecisions(next queue.HandlerFunc) queue.HandlerFunc {
+	return func(ctx context.Context, a *queue.Attempt) error {
+		if account, ok := classifiedAccount(&a.Job); ok && h.gate.holds(account) {
+			return queue.Defer(errRulesNotStored, attempts.Held(a.Job.Interruptions, time.Time{}, time.Now()))
+		}
+		return next(ctx, a)
+	}
+}
+
+// decideAtOnce decides about a message while it is stored, or leaves it to the job if the gate holds it.
+func (h *host) decideAtOnce(c *rules.Classifier) func(context.Context, *postroom.Message) (func(context.Context, queue.Tx) error, error) {
+	return func(ctx context.Context, msg *postroom.Message) (func(context.Context, queue.Tx) error, error) {
+		if h.gate.holds(msg.AccountID) {
+			return nil, nil
+		}
+		return c.Decide(ctx, msg)
+	}
+}
+
+// classifiedAccount returns the account of a job that decides.
+func classifiedAccount(j *queue.Job) (accountID string, ok bool) {
+	if j.Type != string(rules.JobClassify) {
+		return "", false
+	}
+	var of rules.ClassifyPayload
+	err := json.Unmarshal(j.Payload, &of)
+	return of.AccountID, err == nil
+}
+
+// letDecide opens the gate for an account whose rules are stored, and has decided about what has come meanwhile.
+func (h *host) letDecide(ctx context.Context, accountID string) error {
+	if h.gate == nil {
+		return nil
+	}
+	h.gate.lets(accountID)
+	now := time.Now()
+	held, err := h.deferred(ctx, func(j *queue.Job) bool {
+		of, ok := classifiedAccount(j)
+		return ok && of == accountID && waitsForRules(j, now)
+	})
+	if err != nil {
+		return err
+	}
+	return h.makeDue(ctx, held)
+}
+
+// waitsForRules reports whether a job has been given back because the rules of the file were not stored.
+func waitsForRules(j *queue.Job, now time.Time) bool {
+	return isDeferred(j, now) && strings.HasPrefix(j.LastError, errRulesNotStored.Error())
+}
