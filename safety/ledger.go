@@ -64,8 +64,8 @@ type Config struct {
 	StopFile string
 
 	// SeenFile is the path of a file in which the ledger keeps how far it has seen the log, so that a later process misses what is gone
-	// from its end: with the end of the log, what was approved and carried out can be made to look as if it still were to be. Programs on
-	// one machine share it. It grows to some megabytes at the most. It belongs where nobody can write who can write to the database, and
+	// from its end: with the end of the log, what was approved and carried out can be made to look as if it still were to be. It also has
+	// the ids of what people have rejected last. Programs on one machine share it. It grows to some megabytes at the most. It belongs where nobody can write who can write to the database, and
 	// stays when the database goes: one that is put back is shorter; see [Ledger.AcceptLog] and [Ledger.Remember]. Default empty: the
 	// ledger remembers until it ends.
 	SeenFile string

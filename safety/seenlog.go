@@ -230,7 +230,7 @@ func (l *seenLog) follows(end, seen AuditHead) {
 func (l *seenLog) step(from, to AuditHead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.steps == nil || len(l.steps) == maxSteps { // most of them were rolled back
+	if l.steps == nil || len(l.steps) == maxSteps { // most were rolled back, or nobody calls Remember
 		l.steps = map[AuditHead]AuditHead{}
 	}
 	l.steps[to] = from
