@@ -41,6 +41,9 @@ func actionsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := h.nameGone(ctx, names, entries); err != nil {
+				return err
+			}
 			if *asJSON {
 				return printJSON(cmd.OutOrStdout(), listed(entries, func(e safety.Entry) actionView { return viewAction(e, names) }))
 			}

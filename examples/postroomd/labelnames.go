@@ -3,6 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+	"github.com/postroom-go/postroom/safety"
 )
 
 // labelNames are the names of the labels of all accounts. Gmail gives two accounts labels with the same id.
@@ -31,4 +36,40 @@ func (h *host) labelNames(ctx context.Context) (labelNames, error) {
 		}
 	}
 	return names, nil
+}
+
+// nameGone adds the labels of actions that are gone, by the names that they have in the rules that decided.
+func (h *host) nameGone(ctx context.Context, names labelNames, entries []safety.Entry) error {
+	for i := range entries {
+		action, decision := &entries[i].Action, &entries[i].Decision.Decision
+		id, ok := action.Parameters.Text(postroom.ParamLabel)
+		key := labelKey{action.AccountID, id}
+		if !ok || names[key] != "" || decision.RuleID == "" {
+			continue
+		}
+		rule, err := h.rules.RuleAt(ctx, decision.RuleID, decision.RuleVersion)
+		switch {
+		case errors.Is(err, postroom.ErrNotFound):
+		case err != nil:
+			return err
+		default:
+			names[key] = printable(labelOf(rule, safety.Undone(action.Type)))
+		}
+	}
+	return nil
+}
+
+// labelOf returns the label that the rule names for actions of the type; empty if it names none, or several.
+func labelOf(r *rules.Rule, of postroom.ActionType) (name string) {
+	for _, a := range append([]rules.RuleAction{{Type: r.Action, Parameters: r.Parameters}}, r.Also...) {
+		label, ok := a.Parameters.Text(postroom.ParamLabel)
+		switch {
+		case !ok || a.Type != of:
+		case name != "":
+			return ""
+		default:
+			name = label
+		}
+	}
+	return name
 }

@@ -162,7 +162,11 @@ const setUpAttempts = 3
 
 // awaitHere works until the job has ended that sets up the mailbox, or until to wait for it longer is in vain.
 func (p *pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
-	before, err := p.enqueueNow(ctx, job)
+	enqueued, err := p.queue.Enqueue(ctx, job)
+	if err != nil {
+		return err
+	}
+	before, err := p.queue.Job(ctx, enqueued.ID) // it may have been there already
 	if err != nil {
 		return err
 	}
@@ -197,22 +201,6 @@ func (p *pipeline) awaitHere(ctx context.Context, job queue.NewJob) error {
 		return err
 	}
 	return p.setUpFault(ctx, before)
-}
-
-// enqueueNow enqueues a job. One that is there already, and waits for another attempt after it has failed, is tried now.
-func (h *host) enqueueNow(ctx context.Context, job queue.NewJob) (*queue.Job, error) {
-	enqueued, err := h.queue.Enqueue(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	there, err := h.queue.Job(ctx, enqueued.ID)
-	if err != nil || there.State != queue.StateQueued || there.Failures == 0 {
-		return there, err
-	}
-	if err := h.makeDue(ctx, []string{there.ID}); err != nil {
-		return nil, err
-	}
-	return h.queue.Job(ctx, there.ID)
 }
 
 // waitsInVain reports whether a job that sets up the mailbox has not ended, and will not soon.

@@ -4,16 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/gmail/gmailtest"
 	"github.com/postroom-go/postroom/gmail/gmailtest/sample"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // onlyAccount returns the id of the configured mailbox, or of the one that there is.
@@ -135,4 +138,21 @@ func mustAccount(t *testing.T, server *gmailtest.Server, email string) *gmailtes
 	account, err := server.Account(t.Context(), email)
 	require.NoError(t, err)
 	return account
+}
+
+// Who starts again what waits for its next attempt does not wait as well.
+func TestAStartTriesTheLabelsAtOnce(t *testing.T) {
+	m := newTeatime(t, deleteTea, "", letterNamed(1))
+	m.server.Fault(gmailtest.Fault{Method: gmailtest.LabelsList, Status: http.StatusServiceUnavailable, Times: -1})
+	failedRun(t, m.where...)
+	m.server.ClearFaults()
+	h := m.open()
+	jobs, err := h.queue.Jobs(t.Context(), queue.Filter{Types: []string{string(gmail.JobLabelsSync)}})
+	require.NoError(t, err)
+	require.Positive(t, jobs[0].Failures)
+	require.NoError(t, h.askAgain(t.Context()))
+	job, err := h.queue.Job(t.Context(), jobs[0].ID)
+	require.NoError(t, err)
+	require.False(t, job.NotBefore.After(time.Now()))
+	require.Equal(t, 1, runOnce(t, m.where...).New)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/postroom-go/postroom/gmail"
 	"github.com/postroom-go/postroom/llm"
 	"github.com/postroom-go/postroom/queue"
 	"github.com/postroom-go/postroom/rules"
@@ -103,12 +104,22 @@ func (h *host) deferred(ctx context.Context, wanted func(*queue.Job) bool) (ids 
 	}
 }
 
-// askAgain makes the jobs due that decide and were given back: who has set a key right, or rules, starts the program anew.
+// askAgain makes the jobs due that decide and were given back, and those that read labels and have failed, for which rules wait: who has
+// set a key right, or the network, starts the program anew.
 func (h *host) askAgain(ctx context.Context) error {
 	now := time.Now()
 	ids, err := h.deferred(ctx, func(j *queue.Job) bool { return isDeferred(j, now) })
 	if err != nil {
 		return err
+	}
+	syncs, err := h.queue.Jobs(ctx, queue.Filter{Types: []string{string(gmail.JobLabelsSync)}, States: []queue.State{queue.StateQueued}, Limit: laterPage})
+	if err != nil {
+		return fmt.Errorf("list what waits for labels: %w", err)
+	}
+	for i := range syncs {
+		if syncs[i].Failures > 0 {
+			ids = append(ids, syncs[i].ID)
+		}
 	}
 	return h.makeDue(ctx, ids)
 }

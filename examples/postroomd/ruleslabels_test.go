@@ -77,6 +77,7 @@ func TestADeletedLabelIsSaidToDisableRules(t *testing.T) {
 	disabled := []disabledRule{{Rule: "Tea", Mailbox: sample.Owner, Reason: "Label 'Leaves' was deleted from Gmail"}}
 	r.eventually("status says so", func() bool { return slices.Equal(disabled, statusOf(t, m.where...).Disabled) })
 	require.Regexp(t, `(?m)^rule disabled +"Tea" of `+sample.Owner+`: Label 'Leaves' was deleted from Gmail; it decides nothing until it is changed$`, m.postroomd("status").stdout)
+	require.Equal(t, "Leaves", m.actions()[0].Label, "what was done is told by the name that the label had")
 	r.stop()
 	require.Equal(t, 1, strings.Count(r.log(), "rules are disabled, since a label"), r.log())
 	require.Regexp(t, `level=WARN.*rules are disabled, since a label .*label=Leaves rules=\[Tea\]`, r.log())
