@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
@@ -37,6 +38,7 @@ type ParseOption struct{ apply func(*parseConfig) }
 type parseConfig struct {
 	kinds *postroom.Kinds
 	files fs.FS
+	now   time.Time // zero: times that cannot be waited for are warnings
 }
 
 // WithKinds names the actions that rules may have. Without it they are those that package gmail carries out.
@@ -48,6 +50,12 @@ func WithKinds(kinds *postroom.Kinds) ParseOption {
 // of the rules file.
 func WithFiles(files fs.FS) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.files = files }}
+}
+
+// WithNow makes a fault of what is wrong at this time only, such as a snooze until a time that has passed: it is for rules that are being
+// written. Without it that is a warning, at the present time, since a file that was right stays so.
+func WithNow(now time.Time) ParseOption {
+	return ParseOption{func(c *parseConfig) { c.now = now }}
 }
 
 // ParseFile reads the rules file at path; see [Parse].

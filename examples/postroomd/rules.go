@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +17,14 @@ import (
 var sampleRules []byte
 
 // readRules reads the user's rules, or the sample ones when no file is named.
-func readRules(path string) (*rules.File, error) {
+func readRules(path string, options ...rules.ParseOption) (*rules.File, error) {
+	options = append([]rules.ParseOption{rules.WithKinds(kinds)}, options...)
 	var file *rules.File
 	var err error
 	if path == "" {
-		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), rules.WithKinds(kinds))
+		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), options...)
 	} else {
-		file, err = rules.ParseFile(path, rules.WithKinds(kinds))
+		file, err = rules.ParseFile(path, options...)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)
@@ -46,7 +48,7 @@ func rulesCheck() *cobra.Command {
 		Short: "Check a rules file: every fault with its line, and what to write instead",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := readRules(args[0])
+			file, err := readRules(args[0], rules.WithNow(time.Now()))
 			if err != nil {
 				return err
 			}
