@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,11 +40,20 @@ type parseConfig struct {
 	kinds *postroom.Kinds
 	files fs.FS
 	now   time.Time // zero: times that cannot be waited for are warnings
+
+	refused map[postroom.ActionType]string // why
 }
 
 // WithKinds names the actions that rules may have. Without it they are those that package gmail carries out.
 func WithKinds(kinds *postroom.Kinds) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.kinds = kinds }}
+}
+
+// WithRefused warns of rules with actions that are refused where the rules are used, though they are carried out elsewhere, with the reason and
+// what to do: what such a rule decides fails.
+func WithRefused(why map[postroom.ActionType]string) ParseOption {
+	why = maps.Clone(why)
+	return ParseOption{func(c *parseConfig) { c.refused = why }}
 }
 
 // WithFiles names the directory of the files that values_from names. Without it there are none; [ParseFile] takes the directory

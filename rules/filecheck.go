@@ -89,6 +89,9 @@ func (p *fileParser) checkAction(m *mapping, r *Rule) {
 		return // which is reported
 	}
 	p.checkTimes(m, r, kind)
+	if why, refused := p.config.refused[r.Action]; refused {
+		p.warning(positionOf(m.values["action"]), fmt.Sprintf("action %s is refused here, and each decision of the rule fails", r.Action), why)
+	}
 	p.warnParameters(m, r, kind)
 	p.warnLabels(m, r)
 	if kind.Danger == postroom.Dangerous && r.SafeMode == postroom.SafeAlwaysSafe {
