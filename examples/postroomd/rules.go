@@ -43,12 +43,19 @@ func rulesCommand() *cobra.Command {
 }
 
 func rulesCheck() *cobra.Command {
-	return &cobra.Command{
+	var from configFlags
+	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a rules file: every fault with its line, and what to write instead",
-		Args:  cobra.ExactArgs(1),
+		Long: "Check a rules file: every fault with its line, and what to write instead. The configuration, if there is one, tells which actions\n" +
+			"no mailbox carries out.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := readRules(args[0], rules.WithNow(time.Now()))
+			refused, err := from.refusedActions(cmd)
+			if err != nil {
+				return err
+			}
+			file, err := readRules(args[0], rules.WithNow(time.Now()), refused)
 			if err != nil {
 				return err
 			}
@@ -59,6 +66,8 @@ func rulesCheck() *cobra.Command {
 			return err
 		},
 	}
+	from.register(cmd)
+	return cmd
 }
 
 func rulesSchema() *cobra.Command {
