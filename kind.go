@@ -40,8 +40,8 @@ type Kind struct {
 	Example Parameters
 
 	// Check returns an error that says what is wrong with parameters that fit their description. The time is that of the
-	// decision; it is zero when a rule is checked, which must not become wrong by the passing of time. Default nil: nothing
-	// more is checked.
+	// decision, or when a rule is written; it is zero when a stored rule is read, which must not become wrong by the passing of
+	// time. Default nil: nothing more is checked.
 	Check func(p Parameters, now time.Time) error
 
 	// Effect returns the change of the message's labels; the parameters have been checked, and labels are ids. Default nil:
@@ -87,8 +87,9 @@ type Parameter struct {
 	Type     ParameterType // required
 	Summary  string        // what it says, for people and models; at most 200 bytes on one line
 	Required bool
-	// Recipient marks a [TextParameter] or [TextsParameter] whose addresses get something from the user: the safety gate asks a
-	// person about those that only a model names. Default false.
+	// Recipient marks a [TextParameter] or [TextsParameter] whose addresses get something from the user. Each text must be an
+	// address, with or without a name before it, or several with commas between them; and the safety gate asks a person about
+	// those that only a model names. Default false.
 	Recipient bool
 	// Values are those that a [TextParameter] may have. Default empty: any text.
 	Values []string

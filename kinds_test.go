@@ -3,6 +3,7 @@ package postroom_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -235,4 +236,60 @@ func TestSnoozeUntil(t *testing.T) {
 	var builtin *postroom.Kinds
 	over := postroom.Parameters{"until": in(-time.Hour)}
 	require.NoError(t, builtin.Check(postroom.Snooze, over, time.Time{}), "a rule does not become wrong by the passing of time")
+}
+
+// A recipient is checked where it is written: what no message can be sent to is refused before a person is asked.
+func TestRecipientsAreAddresses(t *testing.T) {
+	k := kinds(t, postroom.KindsConfig{Add: []postroom.Kind{sends(t, postroom.Forward), sends(t, postroom.AutoReply), sends(t, postroom.Escalate)}})
+	for name, to := range map[string]any{
+		"an address": "bob@example.com", "with a name": "Bob <bob@example.com>", "with a name beyond ASCII": "Jörg Bücher <j@example.com>",
+		"a domain beyond ASCII": "info@bücher.example", "several in a text": "bob@example.com, Ann <ann@example.com>",
+		"a list": []any{"bob@example.com", `"Bob, the boss" <boss@example.com>`}, "texts": []string{"bob@example.com"},
+		"a mailbox of this machine": "root@localhost", "a tag": "bob+post@example.com",
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, k.Check(postroom.Forward, postroom.Parameters{"to": to}, decidedAt))
+			require.NoError(t, k.Check(postroom.AutoReply, postroom.Parameters{"cc": to, "body": "Hi."}, decidedAt))
+		})
+	}
+	long := strings.Repeat("x", 320) + "@example.com"
+	for name, tc := range map[string]struct {
+		to  any
+		not string
+	}{
+		"a name":              {"bob", `"bob"`},
+		"one of a list":       {[]any{"bob@example.com", "x"}, `"x"`},
+		"one of a text":       {"bob@example.com, x", `"bob@example.com, x"`},
+		"another field":       {"a@b.c\r\nBcc: x@y.z", `"a@b.c\r\nBcc: x@y.z"`},
+		"a line of its own":   {"a@b.c\nx@y.z", `"a@b.c\nx@y.z"`},
+		"a NUL":               {"a\x00@b.c", `"a\u0000@b.c"`},
+		"an encoded name":     {"=?utf-8?q?Bob?= <bob@b.c>", `"=?utf-8?q?Bob?= \u003cbob@b.c\u003e"`},
+		"no domain":           {"bob@", `"bob@"`},
+		"nobody of a domain":  {"@example.com", `"@example.com"`},
+		"an empty group":      {"undisclosed-recipients:;", `"undisclosed-recipients:;"`},
+		"nobody beyond ASCII": {"jörg@example.com", `"jörg@example.com"`},
+		"too long":            {long, `"` + long[:59] + "…"},
+		"a control in a name": {"\"a\x1bb\" <a@b.c>", `"\"a\u001bb\" \u003ca@b.c\u003e"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const wants = ` an address such as name@example.com, or a list of addresses, not `
+			require.EqualError(t, k.Check(postroom.Forward, postroom.Parameters{"to": tc.to}, time.Time{}), `action forward needs as the parameter "to"`+wants+tc.not)
+			require.EqualError(t, k.Check(postroom.AutoReply, postroom.Parameters{"to": tc.to, "body": "Hi."}, decidedAt), `action auto_reply needs as the parameter "to"`+wants+tc.not)
+		})
+	}
+	require.EqualError(t, k.Check(postroom.Forward, nil, decidedAt), `action forward needs the parameter "to": an address such as name@example.com, or a list of addresses`)
+	require.EqualError(t, k.Check(postroom.Escalate, postroom.Parameters{"to": "boss"}, decidedAt), `action escalate needs as the parameter "to" an address such as name@example.com, not "boss"`)
+
+	only := sends(t, postroom.Forward)
+	only.Parameters = []postroom.Parameter{{Name: "to", Type: postroom.TextParameter, Recipient: true, Values: []string{"a@b.c", "boss"}}}
+	_, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{only}})
+	require.ErrorContains(t, err, `"to" is a Recipient and has "boss" among its Values, which is no address`)
+}
+
+// sends is a standard kind that a host carries out.
+func sends(t *testing.T, action postroom.ActionType) postroom.Kind {
+	kind, ok := postroom.StandardKind(action)
+	require.True(t, ok)
+	kind.Job = "send"
+	return kind
 }

@@ -74,6 +74,12 @@ func (p *Parameter) check(value any) error {
 	if !p.fits(value) {
 		return fmt.Errorf("needs as the parameter %q %s, not %s", p.Name, p.kind(), show(value))
 	}
+	if p.Recipient {
+		texts, _ := Parameters{p.Name: value}.Texts(p.Name)
+		if i := slices.IndexFunc(texts, notRecipient); i >= 0 {
+			return fmt.Errorf("needs as the parameter %q %s, not %s", p.Name, p.kind(), show(texts[i]))
+		}
+	}
 	if p.Type == LabelParameter {
 		switch label := strings.ToUpper(strings.TrimSpace(value.(string))); label { //nolint:forcetypeassert // it fits
 		case LabelSent, LabelDraft:
@@ -116,9 +122,15 @@ func (p *Parameter) kind() string {
 		return "one of " + strings.Join(p.Values, ", ")
 	case p.Type == IntegerParameter && (p.Min != 0 || p.Max != 0):
 		return fmt.Sprintf("a whole number within %d and %d", p.Min, p.Max)
+	case p.Recipient && p.Type == TextsParameter:
+		return anAddress + ", or a list of addresses"
+	case p.Recipient:
+		return anAddress
 	}
 	return parameterTypes[p.Type]
 }
+
+const anAddress = "an address such as name@example.com"
 
 var parameterTypes = map[ParameterType]string{
 	TextParameter:    "a text",
@@ -153,6 +165,8 @@ func (p *Parameter) validate() error {
 		return fmt.Errorf("%q has Min or Max, which only an IntegerParameter may have", p.Name)
 	case p.Recipient && p.Type != TextParameter && p.Type != TextsParameter:
 		return fmt.Errorf("%q is a Recipient, which only a TextParameter or a TextsParameter may be", p.Name)
+	case p.Recipient && slices.ContainsFunc(p.Values, notRecipient):
+		return fmt.Errorf("%q is a Recipient and has %q among its Values, which is no address", p.Name, p.Values[slices.IndexFunc(p.Values, notRecipient)])
 	case p.Min > p.Max:
 		return fmt.Errorf("%q has the Min %d above its Max %d", p.Name, p.Min, p.Max)
 	case slices.ContainsFunc(p.Values, blank):

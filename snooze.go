@@ -39,8 +39,8 @@ var snoozeKind = Kind{
 }
 
 // SnoozeUntil returns when a message that is snoozed at now comes back. The parameters are those of [Snooze]: either until, or
-// amount and units. The time must be after now and at most 365 days later; with a zero now, which is for the check of a rule,
-// until may be any time.
+// amount and units. The time must be after now and at most 365 days later; with a zero now, which is for a rule that was
+// checked when it was written, until may be any time.
 func SnoozeUntil(p Parameters, now time.Time) (time.Time, error) {
 	_, hasUntil := p.Text(paramUntil)
 	units, hasUnits := p.Text(paramUnits)

@@ -48,7 +48,7 @@ var standard = func() map[ActionType]Kind {
 			Summary: "hand the message to another person",
 			Parameters: []Parameter{
 				{Name: "reason", Type: TextParameter, Summary: "why a person is needed"},
-				{Name: "to", Type: TextParameter, Summary: "who is to look, if not the usual person", Recipient: true},
+				{Name: "to", Type: TextParameter, Summary: "the address of who is to look, if not the usual person", Recipient: true},
 			},
 		},
 		Forward: {

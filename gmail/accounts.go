@@ -41,6 +41,9 @@ type Account struct {
 	Reason string
 	Since  time.Time
 
+	// Scopes are what a person has granted, as the host has said with [Store.SetScopes]; nil if it has not.
+	Scopes []string
+
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -89,6 +92,7 @@ type accountRow struct {
 	State         AccountState  `db:"state"`
 	StateReason   string        `db:"state_reason"`
 	StateSince    dbtime.Time   `db:"state_since"`
+	GrantedScopes string        `db:"granted_scopes"` // with blanks between, as in OAuth
 	CreatedAt     dbtime.Time   `db:"created_at"`
 	UpdatedAt     dbtime.Time   `db:"updated_at"`
 }
@@ -108,7 +112,7 @@ func (r accountRow) account() Account {
 	return Account{
 		ID: r.ID, Email: r.Email, HistoryID: uint64(r.HistoryID), LastSyncAt: r.LastSyncAt.Time, Backfill: r.backfill(),
 		WatchExpiresAt: r.WatchExpires.Time, backfilledAll: r.BackfilledAll,
-		State: r.State, Reason: r.StateReason, Since: r.StateSince.Time,
+		State: r.State, Reason: r.StateReason, Since: r.StateSince.Time, Scopes: scopesOf(r.GrantedScopes),
 		CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
 	}
 }
@@ -130,6 +134,19 @@ func (s *Store) EnsureAccount(ctx context.Context, tx queue.Tx, email string) (s
 		return "", errRemoving(email)
 	}
 	return id, err
+}
+
+func scopesOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Fields(text)
+}
+
+// SetScopes stores what a person has granted for an account, such as the scopes of an auth.Grant: call it after each sign-in. A missing
+// account is [postroom.ErrNotFound].
+func (s *Store) SetScopes(ctx context.Context, tx queue.Tx, accountID string, scopes []string) error {
+	return mustExec(ctx, tx, "account "+accountID, sqlSetScopes, strings.Join(scopes, " "), dbtime.Of(queue.Now(tx)), accountID)
 }
 
 // Account returns one account, or [postroom.ErrNotFound].

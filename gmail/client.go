@@ -90,7 +90,7 @@ func (c *Client) do(ctx context.Context, method Method, op string, notFound Clas
 	if method.inBatch() {
 		ctx = context.WithValue(ctx, batchKey{}, true)
 	}
-	err = newError(op, notFound, call(ctx), time.Now())
+	err = hintFor(method, newError(op, notFound, call(ctx), time.Now()))
 	c.gate.note(method, err)
 	return err
 }

@@ -115,6 +115,9 @@
 //   - what the mailbox has sent, or may have sent, before its account was removed, unless a person has approved it;
 //   - with too many recipients, with too many bytes, or with values that are no addresses.
 //
+// [Refusals] tells a ledger what of this is known when the action is decided, so that no person is asked about a message that would not be
+// sent; the job looks again.
+//
 // Every message carries Auto-Submitted and X-Loop, a reply also Precedence, so that other programs do not answer it
 // (RFC 3834).
 //
@@ -126,6 +129,9 @@
 // # Accounts
 //
 // A job that finds its account removed is canceled, and so is its action.
+//
+// What a person has granted is stored with the account ([Store.SetScopes]). A host tells by it which accounts delete permanently, which needs
+// more than everything else ([RefusalsConfig].MayDelete).
 //
 // An account is active, paused by a person ([Store.Pause]), or waits for a person to sign in again ([AccountReauthorize]). Jobs of an
 // account that is not active wait without being claimed, by the pause of their [LimitKey], and run as soon as [Store.Resume]

@@ -163,6 +163,14 @@ func newError(op string, notFound Class, err error, now time.Time) error {
 	return e
 }
 
+// hintFor names what helps with this call where others need less: no other one needs the full mail scope.
+func hintFor(method Method, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && method == MethodDelete && e.Hint == hintScope {
+		e.Hint = hintDelete
+	}
+	return err
+}
+
 // isTransport reports whether the error is one of transport (no connection, a timeout, half an answer) and not of decoding.
 func isTransport(err error) bool {
 	var timeout interface{ Timeout() bool } // net.Error and *url.Error
@@ -325,7 +333,9 @@ const HintReauthorize = "sign in to the account again: access was revoked, the p
 
 const (
 	hintEndpoint = "the answer is not Gmail's: if this lasts, check the endpoint and the proxy"
-	hintScope    = "the grant lacks a permission: sign in again and leave all boxes ticked (permanent deletion needs the full mail scope)"
+	hintScope    = "the grant lacks a permission: sign in again and leave all boxes ticked"
+	hintDelete   = "permanent deletion needs the full mail scope, https://mail.google.com/, which the grant does not have: sign in again with a program " +
+		"that asks for it, or move the message to the trash"
 	hintEnable   = "enable the Gmail API for the project in the Google Cloud console"
 	hintDomain   = "the administrator of the domain has disabled this application or API access"
 	hintDelegate = "the account has not delegated this mailbox to the caller"

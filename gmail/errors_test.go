@@ -134,7 +134,9 @@ func TestHistoryNotFoundIsExpired(t *testing.T) {
 func TestErrorText(t *testing.T) {
 	body := errorBody(403, "insufficientPermissions", "Insufficient Permission")
 	err := failing(t, 403, nil, body).Delete(t.Context(), "18c2f")
-	require.EqualError(t, err, "gmail: delete message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintScope)
+	require.EqualError(t, err, "gmail: delete message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintDelete)
+	_, err = failing(t, 403, nil, body).Trash(t.Context(), "18c2f")
+	require.EqualError(t, err, "gmail: trash message 18c2f: forbidden (403 insufficientPermissions): Insufficient Permission; "+hintScope, "it needs less")
 }
 
 // The query of an address may be all that it takes to go on with an upload, or what somebody has looked for.

@@ -70,9 +70,18 @@ func (c *OutboxConfig) name(field string) string {
 	return cmp.Or(c.Names[field], "OutboxConfig."+field)
 }
 
+const defaultRecipients = 10
+
+func (c *OutboxConfig) checkRecipients(of string) error {
+	if c.MaxRecipients < 1 || c.MaxRecipients > 100 {
+		return fmt.Errorf("gmail: %s.MaxRecipients is %d; it must be within 1 and 100", of, c.MaxRecipients)
+	}
+	return nil
+}
+
 func (c OutboxConfig) withDefaults() (OutboxConfig, error) {
 	c.Names = maps.Clone(c.Names)
-	c.MaxRecipients = cmp.Or(c.MaxRecipients, 10)
+	c.MaxRecipients = cmp.Or(c.MaxRecipients, defaultRecipients)
 	c.MaxSize = cmp.Or(c.MaxSize, 36_700_160)
 	c.ReplyInterval = cmp.Or(c.ReplyInterval, 72*time.Hour)
 	c.RecipientsDay = cmp.Or(c.RecipientsDay, 50)
@@ -81,9 +90,7 @@ func (c OutboxConfig) withDefaults() (OutboxConfig, error) {
 		fields.Required("gmail: OutboxConfig.Store", c.Store, giveStore),
 		fields.Required("gmail: OutboxConfig.Clients", c.Clients, giveClients),
 		fields.Required("gmail: OutboxConfig.Ledger", c.Ledger, "a ledger such as *safety.Ledger"),
-	}
-	if c.MaxRecipients < 1 || c.MaxRecipients > 100 {
-		faults = append(faults, fmt.Errorf("gmail: OutboxConfig.MaxRecipients is %d; it must be within 1 and 100", c.MaxRecipients))
+		c.checkRecipients("OutboxConfig"),
 	}
 	if c.ReplyInterval < time.Second {
 		faults = append(faults, fmt.Errorf("gmail: OutboxConfig.ReplyInterval is %v; it must be at least 1s, or 0 for the default", c.ReplyInterval))

@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,67 +18,75 @@ func refused(actionID, format string, args ...any) error {
 
 // guard returns an error of [ClassRefused] for a message that could go round in circles, or that goes where none should.
 func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxConfig) error {
+	if fault := p.fault(o, own, cfg); fault != nil {
+		return refused(p.ActionID, "%w", fault)
+	}
+	return nil
+}
+
+// fault says why a message must not be sent. It asks nobody, and so it can be known when the action is decided; see [Refusals].
+func (p *OutboundPayload) fault(o *postroom.Message, own []SendAs, cfg *OutboxConfig) error {
 	recipients, err := p.recipients()
 	switch {
 	case err != nil:
-		return refused(p.ActionID, "a recipient: %w", err)
+		return fmt.Errorf("a recipient: %w", err)
 	case len(recipients) == 0:
-		return refused(p.ActionID, "it has no recipient")
+		return errors.New("it has no recipient")
 	case len(recipients) > cfg.MaxRecipients:
-		return refused(p.ActionID, "it has %d recipients; at most %d are allowed (%s)", len(recipients), cfg.MaxRecipients, cfg.name("MaxRecipients"))
+		return fmt.Errorf("it has %d recipients; at most %d are allowed (%s)", len(recipients), cfg.MaxRecipients, cfg.name("MaxRecipients"))
 	case p.MessageID != "" && !canBeFound(p.MessageID): // what became of an attempt to send could never be known
-		return refused(p.ActionID, "the Message-ID %.100q cannot be looked for at Gmail; leave it empty, or give one such as name@example.com", p.MessageID)
+		return fmt.Errorf("the Message-ID %.100q cannot be looked for at Gmail; leave it empty, or give one such as name@example.com", p.MessageID)
 	case !ownAddress(own, p.From):
-		return refused(p.ActionID, "the mailbox cannot send from %s", p.From)
+		return fmt.Errorf("the mailbox cannot send from %s", p.From)
 	}
 	for _, email := range recipients {
 		if isOwn(own, email) {
-			return refused(p.ActionID, "%s is the mailbox's own address: the message would come back", email)
+			return fmt.Errorf("%s is the mailbox's own address: the message would come back", email)
 		}
 	}
 	if p.MessageType == OutboundForward {
-		return p.guardForward(o, own, recipients)
+		return p.forwardFault(o, own, recipients)
 	}
-	return p.guardReply(o, own, recipients)
+	return p.replyFault(o, own, recipients)
 }
 
-// guardReply: no reply to a message that no person wrote, nor to an address that nobody reads (RFC 3834, section 2).
-func (p *OutboundPayload) guardReply(o *postroom.Message, own []SendAs, recipients []string) error {
+// replyFault: no reply to a message that no person wrote, nor to an address that nobody reads (RFC 3834, section 2).
+func (p *OutboundPayload) replyFault(o *postroom.Message, own []SendAs, recipients []string) error {
 	if signs := headerOfMessage(o).Automatic(); len(signs) > 0 {
-		return refused(p.ActionID, "the original was sent by a program or to many (%s), and gets no automatic reply", signs[0])
+		return fmt.Errorf("the original was sent by a program or to many (%s), and gets no automatic reply", signs[0])
 	}
 	switch {
 	case isOwn(own, o.From.Email):
-		return refused(p.ActionID, "the original is from %s, the mailbox's own address", o.From.Email)
+		return fmt.Errorf("the original is from %s, the mailbox's own address", o.From.Email)
 	case o.HasLabel(postroom.LabelSpam):
-		return refused(p.ActionID, "the original is spam: a reply would show that the address is read")
+		return errors.New("the original is spam: a reply would show that the address is read")
 	case o.HasLabel(postroom.LabelDraft):
-		return refused(p.ActionID, "the original is a draft")
+		return errors.New("the original is a draft")
 	}
 	for _, email := range recipients {
 		if signs := (mime.Header{{Name: "From", Value: email}}).Automatic(); len(signs) > 0 {
-			return refused(p.ActionID, "nobody reads mail to %s", email)
+			return fmt.Errorf("nobody reads mail to %s", email)
 		}
 	}
 	return nil
 }
 
-// guardForward: no forward of a notice about mail, which could be about an earlier forward, of what this mailbox has sent on
+// forwardFault: no forward of a notice about mail, which could be about an earlier forward, of what this mailbox has sent on
 // already, nor back to the sender.
-func (p *OutboundPayload) guardForward(o *postroom.Message, own []SendAs, recipients []string) error {
+func (p *OutboundPayload) forwardFault(o *postroom.Message, own []SendAs, recipients []string) error {
 	for _, sign := range headerOfMessage(o).Automatic() {
 		if sign.Kind == mime.AutoReport || sign.Kind == mime.Challenge {
-			return refused(p.ActionID, "the original is a notice about mail (%s)", sign)
+			return fmt.Errorf("the original is a notice about mail (%s)", sign)
 		}
 	}
 	for _, loop := range o.Header("X-Loop") {
 		if isOwn(own, strings.TrimSpace(loop)) {
-			return refused(p.ActionID, "the original was sent by this mailbox and has come back")
+			return errors.New("the original was sent by this mailbox and has come back")
 		}
 	}
 	from := mailboxKey(o.From.Email)
 	if slices.ContainsFunc(recipients, func(email string) bool { return mailboxKey(email) == from }) {
-		return refused(p.ActionID, "%s is the sender of the original", from)
+		return fmt.Errorf("%s is the sender of the original", from)
 	}
 	return nil
 }

@@ -14,8 +14,14 @@ RETURNING id`
 	accountColumns = `
 SELECT id, email, history_id, backfill_state, backfill_query, backfill_page, backfilled_all,
   backfill_pages, backfill_messages, backfill_estimate, backfill_error, watch_expires_at, last_sync_at, state, state_reason,
-  COALESCE(state_since, created_at) AS state_since, created_at, updated_at
+  COALESCE(state_since, created_at) AS state_since, granted_scopes, created_at, updated_at
 FROM accounts`
+
+	sqlSetScopes = `
+UPDATE accounts
+SET granted_scopes = $1,
+  updated_at = $2
+WHERE id = $3`
 
 	sqlAddress = `SELECT email FROM accounts WHERE id = $1`
 

@@ -126,3 +126,20 @@ func FuzzParseDecision(f *testing.F) {
 		}
 	})
 }
+
+// An answer that names no address is not valid, and the model is told what to write.
+func TestParseDecisionWantsAddresses(t *testing.T) {
+	forward, _ := postroom.StandardKind(postroom.Forward)
+	forward.Job = "send"
+	kinds, err := postroom.NewKinds(postroom.KindsConfig{Add: []postroom.Kind{forward}})
+	require.NoError(t, err)
+	answered := func(to string) error {
+		_, err := llm.ParseDecision(call(llm.RecordDecision, llmtest.Decision("forward", `{"to": `+to+`}`, 1)), kinds)
+		return err
+	}
+	require.NoError(t, answered(`["Bob <bob@example.com>"]`))
+	for _, to := range []string{`"bob"`, `["bob@example.com", "x"]`, `"a@b.c\r\nBcc: x@y.z"`} {
+		require.ErrorIs(t, answered(to), llm.ErrInvalidDecision)
+		require.ErrorContains(t, answered(to), "an address such as name@example.com, or a list of addresses, not ")
+	}
+}

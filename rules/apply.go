@@ -150,11 +150,11 @@ type applier struct {
 	done *Applied
 }
 
-// A planned decision about a message is recorded, or refused if missing says which label there is not.
+// A planned decision about a message is recorded, or refused if refusal says why it cannot be carried out.
 type planned struct {
 	msg      *postroom.Message
 	decision postroom.Decision
-	missing  string
+	refusal  string
 }
 
 func (a *applier) apply(ctx context.Context, messages []*postroom.Message) error {
@@ -199,14 +199,14 @@ func (a *applier) plan(ctx context.Context, msg *postroom.Message, alreadySo *in
 		d.Key = fmt.Sprintf("%s%d", BatchKey(a.cfg.Batch), i+1)
 		d.Rationale += ", applied to existing mail as batch " + a.cfg.Batch
 		d = a.usable(d)
-		missing, err := a.resolveLabels(ctx, msg, &d)
+		refusal, err := a.refusal(ctx, msg, &d)
 		switch {
 		case err != nil:
 			return nil, err
-		case missing == "" && a.changesNothing(msg, &d):
+		case refusal == "" && a.changesNothing(msg, &d):
 			*alreadySo++
 		default:
-			plan = append(plan, planned{msg, d, missing})
+			plan = append(plan, planned{msg, d, refusal})
 		}
 	}
 	return plan, nil
@@ -227,8 +227,8 @@ func (a *applier) changesNothing(msg *postroom.Message, d *postroom.Decision) bo
 
 func (a *applier) recordAll(ctx context.Context, tx queue.Tx, plan []planned) (waiting int, err error) {
 	for _, p := range plan {
-		if p.missing != "" {
-			if _, err := a.cfg.Ledger.Refuse(ctx, tx, p.msg, p.decision, p.missing); err != nil {
+		if p.refusal != "" {
+			if _, err := a.cfg.Ledger.Refuse(ctx, tx, p.msg, p.decision, p.refusal); err != nil {
 				return 0, err
 			}
 			continue
@@ -250,7 +250,7 @@ func (a *applier) count(messages, matched, alreadySo, waiting int, plan []planne
 	a.done.AlreadySo += alreadySo
 	a.done.Waiting += waiting
 	for _, p := range plan {
-		if p.missing != "" {
+		if p.refusal != "" {
 			a.done.Refused++
 			continue
 		}

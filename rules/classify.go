@@ -50,8 +50,8 @@ type Ledger interface {
 }
 
 // handle decides about the message of the job and records the decisions, all in the transaction that completes the job.
-// A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing label is
-// recorded as failed.
+// A decision that breaks its contract is recorded as none, with a request for approval; one that names a missing label, and one of a rule
+// whose time has passed, is recorded as failed.
 func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload]) error {
 	msg, err := c.cfg.Messages.Message(ctx, w.Payload.AccountID, w.Payload.MessageID)
 	if errors.Is(err, postroom.ErrNotFound) {
@@ -76,16 +76,16 @@ func (c *classifier) handle(ctx context.Context, w *queue.Work[ClassifyPayload])
 func (c *classifier) prepare(
 	ctx context.Context, msg *postroom.Message, decisions []postroom.Decision,
 ) (record func(ctx context.Context, tx queue.Tx) error, err error) {
-	missing := make([]string, len(decisions))
+	refusals := make([]string, len(decisions))
 	for i := range decisions {
 		decisions[i] = c.usable(decisions[i])
-		if missing[i], err = c.resolveLabels(ctx, msg, &decisions[i]); err != nil {
+		if refusals[i], err = c.refusal(ctx, msg, &decisions[i]); err != nil {
 			return nil, err
 		}
 	}
 	return func(ctx context.Context, tx queue.Tx) error {
 		for i, decision := range decisions {
-			if err := c.record(ctx, tx, msg, decision, missing[i]); err != nil {
+			if err := c.record(ctx, tx, msg, decision, refusals[i]); err != nil {
 				return err
 			}
 		}
@@ -94,10 +94,10 @@ func (c *classifier) prepare(
 }
 
 // record records a decision, or the reason for which it cannot be executed.
-func (c *classifier) record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, missing string) error {
+func (c *classifier) record(ctx context.Context, tx queue.Tx, msg *postroom.Message, d postroom.Decision, refusal string) error {
 	var err error
-	if missing != "" {
-		_, err = c.cfg.Ledger.Refuse(ctx, tx, msg, d, missing)
+	if refusal != "" {
+		_, err = c.cfg.Ledger.Refuse(ctx, tx, msg, d, refusal)
 	} else {
 		_, err = c.cfg.Ledger.Record(ctx, tx, msg, d)
 	}
@@ -151,10 +151,11 @@ func byModel(d postroom.Decision) postroom.Decision {
 	return d
 }
 
-// usable replaces a decision that breaks its contract by none, with a request for approval.
+// usable replaces a decision that breaks its contract by none, with a request for approval. What a rule says that has become wrong stays:
+// see [classifier.refusal].
 func (c *classifier) usable(d postroom.Decision) postroom.Decision {
 	err := d.Validate(c.cfg.Kinds, time.Now())
-	if err == nil {
+	if err == nil || isRight(&d, c.cfg.Kinds) {
 		return d
 	}
 	return postroom.Decision{
@@ -163,6 +164,19 @@ func (c *classifier) usable(d postroom.Decision) postroom.Decision {
 		Source:    cmp.Or(d.Source, postroom.SourceModel), RuleID: d.RuleID, RuleName: d.RuleName, RuleVersion: d.RuleVersion, SafeMode: d.SafeMode,
 		Model: d.Model, Key: d.Key,
 	}
+}
+
+// isRight reports whether a rule's decision was right once, whatever the time is now.
+func isRight(d *postroom.Decision, kinds *postroom.Kinds) bool {
+	return d.Source == postroom.SourceDeterministic && d.Validate(kinds, time.Time{}) == nil
+}
+
+// refusal says why a usable decision cannot be carried out; empty if it can: then it has the ids of its labels.
+func (c *classifier) refusal(ctx context.Context, msg *postroom.Message, d *postroom.Decision) (string, error) {
+	if err := c.cfg.Kinds.Check(d.Action, d.Parameters, time.Now()); err != nil {
+		return fmt.Sprintf("%v: rule '%s' says so; correct its parameters, or disable it", err, d.RuleName), nil
+	}
+	return c.resolveLabels(ctx, msg, d)
 }
 
 // resolveLabels replaces the names of labels by their ids. If there is no such label, missing says why the decision cannot be

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/fields"
@@ -37,6 +39,9 @@ type ParseOption struct{ apply func(*parseConfig) }
 type parseConfig struct {
 	kinds *postroom.Kinds
 	files fs.FS
+	now   time.Time // zero: times that cannot be waited for are warnings
+
+	refused map[postroom.ActionType]string // why
 }
 
 // WithKinds names the actions that rules may have. Without it they are those that package gmail carries out.
@@ -44,10 +49,23 @@ func WithKinds(kinds *postroom.Kinds) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.kinds = kinds }}
 }
 
+// WithRefused warns of rules with actions that are refused where the rules are used, though they are carried out elsewhere, with the reason and
+// what to do: what such a rule decides fails.
+func WithRefused(why map[postroom.ActionType]string) ParseOption {
+	why = maps.Clone(why)
+	return ParseOption{func(c *parseConfig) { c.refused = why }}
+}
+
 // WithFiles names the directory of the files that values_from names. Without it there are none; [ParseFile] takes the directory
 // of the rules file.
 func WithFiles(files fs.FS) ParseOption {
 	return ParseOption{func(c *parseConfig) { c.files = files }}
+}
+
+// WithNow makes a fault of what is wrong at this time only, such as a snooze until a time that has passed: it is for rules that are being
+// written. Without it that is a warning, at the present time, since a file that was right stays so.
+func WithNow(now time.Time) ParseOption {
+	return ParseOption{func(c *parseConfig) { c.now = now }}
 }
 
 // ParseFile reads the rules file at path; see [Parse].

@@ -88,10 +88,29 @@ func (p *fileParser) checkAction(m *mapping, r *Rule) {
 	if kind.CheckParameters(r.Parameters, time.Time{}) != nil {
 		return // which is reported
 	}
+	p.checkTimes(m, r, kind)
+	if why, refused := p.config.refused[r.Action]; refused {
+		p.warning(positionOf(m.values["action"]), fmt.Sprintf("action %s is refused here, and each decision of the rule fails", r.Action), why)
+	}
 	p.warnParameters(m, r, kind)
 	p.warnLabels(m, r)
 	if kind.Danger == postroom.Dangerous && r.SafeMode == postroom.SafeAlwaysSafe {
 		p.warning(positionOf(m.values["safe_mode"]), fmt.Sprintf("always_safe does not release the dangerous action %s, which waits for approval", r.Action), "write dangerous_override if it shall happen without a person")
+	}
+}
+
+// checkTimes looks at what is right or wrong with the time.
+func (p *fileParser) checkTimes(m *mapping, r *Rule, kind postroom.Kind) {
+	at := m.values["parameters"]
+	if at == nil {
+		at = m.values["action"]
+	}
+	if p.config.now.IsZero() {
+		if err := kind.CheckParameters(r.Parameters, time.Now()); err != nil {
+			p.warning(positionOf(at), err.Error(), "each decision of the rule fails, with this reason")
+		}
+	} else if err := kind.CheckParameters(r.Parameters, p.config.now); err != nil {
+		p.problem(positionOf(at), err.Error(), "")
 	}
 }
 

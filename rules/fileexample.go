@@ -54,6 +54,8 @@ func exampleValue(p postroom.Parameter) any {
 	switch {
 	case len(p.Values) > 0:
 		return p.Values[0]
+	case p.Recipient:
+		return "name@example.com"
 	case p.Type == postroom.IntegerParameter && (p.Min != 0 || p.Max != 0):
 		return p.Max
 	case p.Type == postroom.IntegerParameter:

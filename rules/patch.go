@@ -64,7 +64,7 @@ type Patch struct {
 	Revision int64 `json:"revision"`
 }
 
-// Patch changes a stored rule and returns the changed rule.
+// Patch changes a stored rule and returns the changed rule. What it makes the rule do must be possible now, as for [Store.Create].
 func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Rule, error) {
 	var patched *Rule
 	err := s.change(ctx, tx, id, func(e *edit, r *Rule) error {
@@ -73,7 +73,10 @@ func (s *Store) Patch(ctx context.Context, tx queue.Tx, id string, p Patch) (*Ru
 		}
 		p.apply(r)
 		patched = r
-		return e.update(ctx, r)
+		if err := e.update(ctx, r); err != nil || p.Action == nil && p.Parameters == nil && p.Also == nil {
+			return err
+		}
+		return r.outdated(s.kinds, queue.Now(tx))
 	})
 	if err != nil {
 		return nil, err

@@ -197,6 +197,17 @@ func actionFaults(kinds *postroom.Kinds, action postroom.ActionType, parameters 
 	return found
 }
 
+// outdated returns an error that matches [ErrInvalidRule] for what the rule says that cannot be done now, such as a snooze until a time
+// that has passed. The rule must be valid.
+func (r *Rule) outdated(kinds *postroom.Kinds, now time.Time) error {
+	for _, a := range r.actions() {
+		if err := kinds.Check(a.Type, a.Parameters, now); err != nil {
+			return fmt.Errorf("%w %q: %w", ErrInvalidRule, r.Name, fault{"parameters", err.Error(), ""})
+		}
+	}
+	return nil
+}
+
 // actions returns all actions of the rule, in order.
 func (r *Rule) actions() []RuleAction {
 	return append([]RuleAction{{r.Action, r.Parameters}}, r.Also...)

@@ -190,14 +190,22 @@ func parameterSchema(p *postroom.Parameter) schema {
 	case postroom.BooleanParameter:
 		s["type"] = "boolean"
 	case postroom.TextsParameter:
-		s["anyOf"] = []schema{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": schema{"type": "string", "minLength": 1}}}
+		s["anyOf"] = []schema{parameterText(p), {"type": "array", "minItems": 1, "items": parameterText(p)}}
 	default:
-		s["type"], s["minLength"] = "string", 1
+		maps.Copy(s, parameterText(p))
 	}
 	if len(p.Values) > 0 {
 		s["enum"] = p.Values
 	}
 	return s
+}
+
+// parameterText is one text of a parameter. What else an address must be, Parse says.
+func parameterText(p *postroom.Parameter) schema {
+	if p.Recipient {
+		return schema{"type": "string", "pattern": "@"}
+	}
+	return schema{"type": "string", "minLength": 1}
 }
 
 // conditionSchema describes nodes and leaves: what each type of leaf takes follows from the table of kinds.

@@ -105,13 +105,16 @@ func (s *Store) Lock(ctx context.Context, tx queue.Tx) error {
 }
 
 // Create stores a new rule under a new id and returns it as stored. An empty scope means global, an empty safe mode means
-// default; [NewRule] sets the other defaults.
+// default; [NewRule] sets the other defaults. What the rule says must be possible now: a snooze until a time that has passed is not.
 func (s *Store) Create(ctx context.Context, tx queue.Tx, r Rule) (*Rule, error) {
 	e, err := s.begin(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	if err := e.insert(ctx, &r); err != nil {
+		return nil, err
+	}
+	if err := r.outdated(s.kinds, queue.Now(tx)); err != nil {
 		return nil, err
 	}
 	return &r, e.end(ctx)

@@ -334,10 +334,7 @@ func (l *Ledger) checkRequest(ctx context.Context, tx queue.Tx, p *permitRow, r 
 	if err != nil {
 		return err
 	}
-	if err := l.cfg.Kinds.Check(a.Type, a.Parameters, queue.Now(tx)); err != nil {
-		return fmt.Errorf("safety: action %s: %w: %w: reject it", p.ID, ErrInvalidDecision, err)
-	}
-	return nil
+	return l.checkPossible(ctx, tx, &a)
 }
 
 // request reads a waiting action and the request for its approval.

@@ -42,6 +42,9 @@
 // What a mailbox had sent before it was removed and came back ([Config].Sent) is not sent again without a person: where nothing else
 // would be sent, and nobody needs to be asked, Record cancels the action, which then counts for no cap or breaker.
 //
+// What would be refused when it is carried out, whoever approves it ([Config].Refusals), is canceled or failed when it is decided, with the
+// reason, and nobody is asked; it counts for no cap or breaker either. Approve asks once more: a mailbox may have lost a permission.
+//
 // What must wait is not changed: Start returns a [*postroom.HeldError], and the job is put off without spending an attempt. A job
 // that is put off so again and again, with growing waits, lasts more than a year with the queue's default budget. It looks every 15 minutes at
 // the most, after a day every hour, and after two weeks every day; a host that stops for so long pauses the jobs' types besides, so that

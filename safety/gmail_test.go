@@ -19,6 +19,8 @@ import (
 	"github.com/postroom-go/postroom/safety"
 )
 
+var _ safety.Refusals = (*gmail.Refusals)(nil)
+
 // A mailbox is a Gmail with two messages, and a ledger whose actions are carried out there.
 type mailbox struct {
 	*testing.T

@@ -44,6 +44,10 @@ type Config struct {
 	// nil: nothing is looked up.
 	Sent Sent
 
+	// Refusals knows what would be refused when it is carried out, such as an answer to a mailing list: it is recorded as canceled or
+	// failed, with the reason, and nobody is asked to approve it. Default nil: nothing is asked, and the job finds out.
+	Refusals Refusals
+
 	// Execute enqueues the job that executes an action. It is called in the transaction that makes the action queued; an
 	// error rolls that back. An action that was held is queued a second time when it is approved, so the key of the job
 	// must be free again when the job has finished. Required.
@@ -121,6 +125,7 @@ func (c *Config) validate() error {
 		fields.Optional("safety: Config.Rules", c.Rules),
 		fields.Optional("safety: Config.Labels", c.Labels),
 		fields.Optional("safety: Config.Sent", c.Sent),
+		fields.Optional("safety: Config.Refusals", c.Refusals),
 		fields.Required("safety: Config.Execute", c.Execute, "a function that enqueues the job of an action; approved actions would never be executed"),
 	}
 	if c.ApprovalExpiry < time.Minute || c.ApprovalExpiry > maxExpiry {

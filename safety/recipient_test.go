@@ -10,6 +10,7 @@ import (
 
 	"github.com/postroom-go/postroom"
 	"github.com/postroom-go/postroom/internal/dbtest"
+	"github.com/postroom-go/postroom/queue"
 )
 
 // drawer has the labels of an account.
@@ -52,7 +53,6 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 		"mallory@evil.example":                      `only the model names the recipient "mallory@evil.example"`,
 		"bob@example.org, eve@evil.example":         `only the model names the recipient "eve@evil.example"`,
 		"x@sub.corp.example":                        `only the model names the recipient "x@sub.corp.example"`,
-		"everybody":                                 `only the model names the recipient "everybody"`,
 		`"boss@example.com" <eve@evil.example>`:     `only the model names the recipient "eve@evil.example"`,
 	} {
 		a := d.record(msg(), model("tell", 1, "whom", whom))
@@ -64,6 +64,11 @@ func TestOnlyTheModelNamesTheRecipient(t *testing.T) {
 			require.Equal(t, []Override{OverrideRecipient}, rec.Verdict.Overrides)
 		}
 	}
+	_, err = d.act(func(ctx context.Context, tx queue.Tx) (postroom.Action, error) {
+		return d.ledger.Record(ctx, tx, msg(), model("tell", 1, "whom", "everybody"))
+	})
+	require.ErrorIs(t, err, ErrInvalidDecision, "nobody is asked about what no message can be sent to")
+	require.ErrorContains(t, err, `not "everybody"`)
 	forged := d.record(msg(), model("tell", 1))
 	require.Equal(t, postroom.ActionQueued, forged.State, "nobody is told")
 

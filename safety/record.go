@@ -20,7 +20,8 @@ import (
 // request for approval) are written in the caller's transaction. A label parameter must be the id of a label.
 //
 // The action is approved_pending if the gate requires approval, completed if there is nothing to do ([postroom.None]), canceled if
-// it would only send what was sent before ([Config].Sent), and otherwise queued and passed to [Config.Execute].
+// it would only send what was sent before ([Config].Sent), canceled or failed if it would be refused ([Config].Refusals), and otherwise queued
+// and passed to [Config.Execute].
 //
 // Record is idempotent: if the message has a decision with the same [postroom.Decision.Key], it writes nothing and returns
 // the action of that decision in its present state.
@@ -37,8 +38,8 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 		return postroom.Action{}, err
 	}
 	verdict := l.gate.Judge(d, evidence)
-	again, err := l.sentBefore(ctx, tx, msg, d, &verdict)
-	if err == nil && again == "" {
+	state, why, err := l.endsAtOnce(ctx, tx, msg, d, &verdict)
+	if err == nil && why == "" {
 		verdict, err = l.beyond(ctx, tx, msg, d, verdict)
 	}
 	if err != nil {
@@ -46,8 +47,8 @@ func (l *Ledger) Record(ctx context.Context, tx queue.Tx, msg *postroom.Message,
 	}
 	action := postroom.Action{State: postroom.ActionQueued}
 	switch {
-	case again != "":
-		action.State, action.Error = postroom.ActionCanceled, again
+	case why != "":
+		action.State, action.Error = state, why
 	case d.Action == postroom.None && !verdict.RequiresApproval:
 		action.State, action.ExecutedAt, action.UndoHint = postroom.ActionCompleted, queue.Now(tx), nothingDone()
 	case l.cfg.DryRun:

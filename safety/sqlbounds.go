@@ -81,13 +81,13 @@ FROM (
     AND ` + notDry + `
   LIMIT ?) AS alone`
 
-	// A dry run has done nothing, and neither has what was not sent again.
+	// A dry run has done nothing, and neither has what was not sent again, or refused when it was decided.
 	notDry = `NOT EXISTS (
     SELECT 1
     FROM actions
     WHERE actions.decision_id = decisions.id
-      AND actions.state = 'canceled'
-      AND (actions.error LIKE '` + dryRunMark + `%' OR actions.error LIKE '` + sentMark + `%'))`
+      AND actions.state IN ('canceled', 'failed')
+      AND (actions.error LIKE '` + dryRunMark + `%' OR actions.error LIKE '` + sentMark + `%' OR actions.error LIKE '` + refusedMark + `%'))`
 
 	countFailed = `
 SELECT COUNT(*)
@@ -97,6 +97,7 @@ FROM (
   JOIN decisions ON decisions.id = actions.decision_id
   WHERE actions.account_id = $1
     AND actions.state = 'failed'
+    AND actions.error NOT LIKE '` + refusedMark + `%'
     AND decisions.source = $2
     AND actions.updated_at > $3
   LIMIT $4) AS failed`

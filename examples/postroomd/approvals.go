@@ -163,6 +163,9 @@ func (h *host) decide(ctx context.Context, cmd *cobra.Command, prefix string, an
 	if errors.Is(err, safety.ErrAltered) {
 		return usage("%w: 'postroomd approvals reject'; 'postroomd audit verify' says more", err)
 	}
+	if errors.Is(err, safety.ErrInvalidDecision) {
+		return usage("%w; 'postroomd approvals reject' ends the action", err)
+	}
 	if errors.Is(err, safety.ErrApprovalVoid) || errors.Is(err, safety.ErrApprovalExpired) {
 		return usage("%w; 'postroomd approvals renew' asks again", err)
 	}

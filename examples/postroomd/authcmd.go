@@ -73,16 +73,16 @@ func (s *site) login(cmd *cobra.Command, login auth.LoginConfig) (err error) {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	login.Tokens = tokens
+	login.Tokens, login.Scopes = tokens, s.scopes()
 	result, err := auth.Login(ctx, login)
 	if err == nil {
-		err = h.adopt(ctx, result.Grant.Email)
+		err = h.adopt(ctx, result.Grant)
 	}
 	if err := errors.Join(err, h.close()); err != nil {
 		return err
 	}
 	for _, r := range result.Refused {
-		cmd.PrintErrf("warning: %v was not granted; sign in again and tick its box\n", r)
+		cmd.PrintErrf("warning: %v; sign in again and tick its box\n", r)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "signed in to %s; the grant is kept in %s, since %s\n", result.Grant.Email, kept(tokens.Kind), tokens.Why)
 	return err
@@ -95,10 +95,13 @@ func kept(kind tokenstore.Kind) string {
 	return "the keychain"
 }
 
-// adopt makes the account of a mailbox, and lets its jobs run.
-func (h *host) adopt(ctx context.Context, email string) error {
+// adopt makes the account of a mailbox, keeps what was granted, and lets its jobs run.
+func (h *host) adopt(ctx context.Context, grant auth.Grant) error {
 	return h.db.Write(ctx, func(ctx context.Context, tx queue.Tx) error {
-		id, err := h.mail.EnsureAccount(ctx, tx, email)
+		id, err := h.mail.EnsureAccount(ctx, tx, grant.Email)
+		if err == nil {
+			err = h.mail.SetScopes(ctx, tx, id, grant.Scopes)
+		}
 		if err != nil {
 			return err
 		}

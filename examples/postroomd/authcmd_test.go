@@ -24,6 +24,12 @@ func signIn(t *testing.T, where ...string) { signInAs(t, sample.Owner, where...)
 // signInAs runs auth login as the owner of a mailbox does who answers the page in a browser.
 func signInAs(t *testing.T, email string, where ...string) {
 	t.Helper()
+	signInWith(t, email, []string{auth.ScopeModify}, where...)
+}
+
+// signInWith leaves the boxes of these scopes ticked, and returns what is said.
+func signInWith(t *testing.T, email string, boxes []string, where ...string) string {
+	t.Helper()
 	said, writer := io.Pipe()
 	var stdout bytes.Buffer
 	status := make(chan int, 1)
@@ -35,17 +41,18 @@ func signInAs(t *testing.T, email string, where ...string) {
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		text.WriteString(lines.Text() + "\n")
 		if strings.HasPrefix(lines.Text(), "http") {
-			consent(t, lines.Text(), email)
+			consent(t, lines.Text(), email, boxes)
 		}
 	}
 	require.Equal(t, 0, <-status, text.String())
 	require.Contains(t, stdout.String(), "signed in to "+email+"; the grant is kept in encrypted files")
+	return text.String()
 }
 
-func consent(t *testing.T, address, email string) {
+func consent(t *testing.T, address, email string, boxes []string) {
 	t.Helper()
 	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := browser.PostForm(address, url.Values{"answer": {"allow"}, "account": {email}, "allowed": {auth.ScopeModify}})
+	answer, err := browser.PostForm(address, url.Values{"answer": {"allow"}, "account": {email}, "allowed": boxes})
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusFound, answer.StatusCode)

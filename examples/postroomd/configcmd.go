@@ -27,12 +27,7 @@ func (c *configFlags) register(cmd *cobra.Command) {
 
 // load reads the configuration and tells what may stay but should not.
 func (c *configFlags) load(cmd *cobra.Command, override ...string) (*config.Loaded, error) {
-	environ := os.Environ()
-	src := config.Sources{File: c.file, Environ: environ, Set: append(slices.Clip(c.set), override...)}
-	if src.File == "" {
-		src.File = config.DefaultFile(environ)
-	}
-	l, err := config.Load(src)
+	l, err := config.Load(c.source(override...))
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -40,6 +35,15 @@ func (c *configFlags) load(cmd *cobra.Command, override ...string) (*config.Load
 		cmd.PrintErrln("warning:", printableLines(w.String()))
 	}
 	return l, nil
+}
+
+// source is where the configuration is read from.
+func (c *configFlags) source(override ...string) config.Sources {
+	src := config.Sources{File: c.file, Environ: os.Environ(), Set: append(slices.Clip(c.set), override...)}
+	if src.File == "" {
+		src.File = config.DefaultFile(src.Environ)
+	}
+	return src
 }
 
 func configCommand() *cobra.Command {
@@ -104,6 +108,9 @@ func configCheck() *cobra.Command {
 			if err := s.checkTokens(cmd.Context()); err != nil {
 				return err
 			}
+			if err := s.warnOfRules(cmd); err != nil {
+				return err
+			}
 			said := "no faults"
 			if err := s.checkAccess(); err != nil {
 				said += ", but nothing to work on: " + err.Error()
@@ -114,6 +121,18 @@ func configCheck() *cobra.Command {
 	}
 	from.register(cmd)
 	return cmd
+}
+
+// warnOfRules prints what is probably a mistake in the configured rules.
+func (s *site) warnOfRules(cmd *cobra.Command) error {
+	file, err := s.readRules()
+	if file == nil || err != nil {
+		return err
+	}
+	for _, w := range file.Warnings {
+		cmd.PrintErrln("warning:", printableLines(w.String()))
+	}
+	return nil
 }
 
 func configShow() *cobra.Command {

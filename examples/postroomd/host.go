@@ -168,8 +168,12 @@ func (h *host) setUp(ctx context.Context) error {
 			return err
 		}
 	}
+	refusals, err := h.newRefusals()
+	if err != nil {
+		return err
+	}
 	h.ledger, err = safety.NewLedger(safety.Config{
-		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
+		DB: h.db, Kinds: kinds, Rules: h.rules, RuleStores: []safety.RuleStore{h.rules, h.guide}, Labels: h.mail, Sent: h.mail, Refusals: refusals, Execute: h.execute, Ask: h.ask, OnAnswer: h.tellDoors, Notify: h.logEvent,
 		Policy: policy, Approvers: h.cfg.Policy.Approvers, ApprovalExpiry: h.cfg.Policy.ApprovalExpiry,
 		Key: key, OldKeys: oldKeys, StopFile: h.stopFile(), SeenFile: seenFile, DryRun: h.cfg.Safety.DryRun,
 	})

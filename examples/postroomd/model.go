@@ -25,7 +25,11 @@ func (h *host) byModel() (postroom.Decider, error) {
 }
 
 func (h *host) decider() (_ *llm.Decider, err error) {
-	cfg := llm.Config{Kinds: kinds, Guidance: h.guidance, BetterBelow: h.cfg.LLM.BetterBelow}
+	may, err := h.modelKinds()
+	if err != nil {
+		return nil, err
+	}
+	cfg := llm.Config{Kinds: may, Guidance: h.guidance, BetterBelow: h.cfg.LLM.BetterBelow}
 	if cfg.Client, err = h.modelClient(&h.cfg.LLM.Model); err != nil {
 		return nil, err
 	}

@@ -22,10 +22,13 @@ func newKinds() *postroom.Kinds {
 func (h *host) newOutbox() (*gmail.Outbox, error) {
 	return gmail.NewOutbox(gmail.OutboxConfig{
 		Store: h.mail, Clients: h.clients, Ledger: h.ledger, MaxRecipients: h.cfg.Outbound.MaxRecipients,
-		ReplyInterval: h.cfg.Outbound.ReplyInterval, RecipientsDay: h.cfg.Outbound.RecipientsDay, Names: map[string]string{
-			"MaxRecipients": "outbound.max_recipients", "ReplyInterval": "outbound.reply_interval", "RecipientsDay": "outbound.recipients_day",
-		},
+		ReplyInterval: h.cfg.Outbound.ReplyInterval, RecipientsDay: h.cfg.Outbound.RecipientsDay, Names: outboundNames,
 	})
+}
+
+// outboundNames are what refusals call the settings.
+var outboundNames = map[string]string{
+	"MaxRecipients": "outbound.max_recipients", "ReplyInterval": "outbound.reply_interval", "RecipientsDay": "outbound.recipients_day",
 }
 
 // preview returns the message that an action sends, whose bytes are fixed from then on, and reports whether the action sends

@@ -172,15 +172,15 @@ func TestMessageThatCannotBeSentIsNotApproved(t *testing.T) {
 	away := func(m *teatime) {
 		m.server.Fault(gmailtest.Fault{Method: gmailtest.SettingsSendAsList, Status: http.StatusNotImplemented, Times: -1})
 	}
+	fewer := func(m *teatime) { m.where = append(m.where, "--set", "outbound.max_recipients=1") }
 	for name, c := range map[string]struct {
 		rule, settings, letter string
 		before                 func(m *teatime)
 		status                 int
 		says                   string
 	}{
-		"a list gets no answer": {rule: answerTea, letter: letterOfList, status: exitUsage, says: "sent by a program or to many"},
-		"too many recipients": {
-			rule: "{action: forward, parameters: {to: [a@example.com, b@example.com]}}", settings: "[outbound]\nmax_recipients = 1\n",
+		"fewer recipients are allowed since": {
+			rule: "{action: forward, parameters: {to: [a@example.com, b@example.com]}}", before: fewer,
 			letter: letterWithFile, status: exitUsage, says: "it has 2 recipients; at most 1 are allowed",
 		},
 		"Gmail is away": {rule: forwardTea, letter: letterWithFile, before: away, status: exitFailed, says: "501"},
@@ -204,6 +204,31 @@ func TestMessageThatCannotBeSentIsNotApproved(t *testing.T) {
 	}
 }
 
+// What is known when it is decided to be refused in the end is not asked about: it is on record, and nothing waits.
+func TestNobodyIsAskedAboutWhatIsNeverSent(t *testing.T) {
+	unread := strings.Replace(letterWithFile, "ann@", "no-reply@", 1)
+	for name, c := range map[string]struct{ rule, settings, letter, says string }{
+		"an answer to a list":          {answerTea, "", letterOfList, "cannot be carried out: the original was sent by a program or to many (bulk: "},
+		"an answer to no-reply":        {answerTea, "", unread, "cannot be carried out: the original was sent by a program or to many (unattended: "},
+		"an answer to an auto-reply":   {answerTea, "", "Auto-Submitted: auto-replied\r\n" + letterWithFile, "(auto_reply: Auto-Submitted: auto-replied), and gets no automatic reply"},
+		"a forward to too many":        {"{action: forward, parameters: {to: [a@example.com, b@example.com]}}", "[outbound]\nmax_recipients = 1\n", letterWithFile, "it has 2 recipients; at most 1 are allowed (outbound.max_recipients)"},
+		"an answer without a person":   {strings.Replace(answerTea, "{", "{safe_mode: dangerous_override, authentication: not_required, ", 1), "", letterOfList, "gets no automatic reply"},
+		"a forward back to the sender": {"{action: forward, parameters: {to: ann@example.com}}", "", letterWithFile, "ann@example.com is the sender of the original"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newTeatime(t, c.rule, c.settings, c.letter)
+			runOnce(t, m.where...)
+			a := m.actions()[0]
+			require.Equal(t, postroom.ActionCanceled, a.State)
+			require.Contains(t, a.Error, c.says)
+			r := m.postroomd("approvals", "list")
+			require.Equal(t, 0, r.status, r.stderr)
+			require.NotContains(t, r.stdout, a.ID)
+			require.Zero(t, m.sent())
+		})
+	}
+}
+
 // A rule that may act without a person keeps the same bounds.
 func TestSendingWithoutAPersonIsBounded(t *testing.T) {
 	second := strings.ReplaceAll(letterWithFile, "tea@", "tea2@")
@@ -213,7 +238,6 @@ func TestSendingWithoutAPersonIsBounded(t *testing.T) {
 		sent           int
 		says           string
 	}{
-		"a list":             {answerTea, "", []string{letterOfList}, 0, "sent by a program or to many"},
 		"recipients_day = 1": {forwardTea, "recipients_day = 1", []string{letterWithFile, second}, 1, "at most 1 are allowed (outbound.recipients_day)"},
 		"reply_interval":     {answerTea, `reply_interval = "90m"`, []string{letterWithFile, second}, 1, "within the last 1h30m0s (outbound.reply_interval)"},
 	} {

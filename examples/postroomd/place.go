@@ -218,7 +218,7 @@ func (s *site) readRules() (*rules.File, error) {
 	if s.cfg.Paths.Rules == "" {
 		return nil, nil
 	}
-	return readRules(string(s.cfg.Paths.Rules))
+	return readRules(string(s.cfg.Paths.Rules), s.refusedActions())
 }
 
 // rulesGate is that of a process which stores the configured rules; nil when there are none.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +17,14 @@ import (
 var sampleRules []byte
 
 // readRules reads the user's rules, or the sample ones when no file is named.
-func readRules(path string) (*rules.File, error) {
+func readRules(path string, options ...rules.ParseOption) (*rules.File, error) {
+	options = append([]rules.ParseOption{rules.WithKinds(kinds)}, options...)
 	var file *rules.File
 	var err error
 	if path == "" {
-		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), rules.WithKinds(kinds))
+		file, err = rules.Parse("rules.yaml", bytes.NewReader(sampleRules), options...)
 	} else {
-		file, err = rules.ParseFile(path, rules.WithKinds(kinds))
+		file, err = rules.ParseFile(path, options...)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("%w; name a YAML file with rules, such as examples/postroomd/rules.yaml", err)
@@ -41,12 +43,19 @@ func rulesCommand() *cobra.Command {
 }
 
 func rulesCheck() *cobra.Command {
-	return &cobra.Command{
+	var from configFlags
+	cmd := &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a rules file: every fault with its line, and what to write instead",
-		Args:  cobra.ExactArgs(1),
+		Long: "Check a rules file: every fault with its line, and what to write instead. The configuration, if there is one, tells which actions\n" +
+			"no mailbox carries out.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := readRules(args[0])
+			refused, err := from.refusedActions(cmd)
+			if err != nil {
+				return err
+			}
+			file, err := readRules(args[0], rules.WithNow(time.Now()), refused)
 			if err != nil {
 				return err
 			}
@@ -57,6 +66,8 @@ func rulesCheck() *cobra.Command {
 			return err
 		},
 	}
+	from.register(cmd)
+	return cmd
 }
 
 func rulesSchema() *cobra.Command {

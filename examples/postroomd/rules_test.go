@@ -240,3 +240,23 @@ func TestFiltersOfOthersBecomeRulesAndBack(t *testing.T) {
 		require.Contains(t, r.stderr, says)
 	}
 }
+
+// What could never be done is a fault where rules are checked, with its line.
+func TestRulesCheckFindsWhatCannotBeDone(t *testing.T) {
+	for written, says := range map[string]string{
+		"{action: forward, parameters: {to: bob}}":                                            `action forward needs as the parameter "to" an address such as name@example.com, or a list of addresses, not "bob"`,
+		"{action: forward, parameters: {to: [bob@example.com, x]}}":                           `not "x"`,
+		`{action: forward, parameters: {to: "a@b.c\r\nBcc: x@y.z"}}`:                          `not "a@b.c\r\nBcc: x@y.z"`,
+		"{action: auto_reply, parameters: {to: nobody, body: Hi.}}":                           `not "nobody"`,
+		"{action: snooze, parameters: {until: 2020-01-01T00:00:00Z}}":                         "action snooze: 2020-01-01T00:00:00Z is not in the future",
+		"{action: snooze, parameters: {until: 2099-01-01T00:00:00Z}}":                         "action snooze: 2099-01-01T00:00:00Z is more than 365 days ahead",
+		"{action: snooze, parameters: {amount: 366, units: days}}":                            "366 days is not a time within 1 minute and 365 days",
+		"{action: snooze, parameters: {until: 2020-01-01T00:00:00Z, amount: 3, units: days}}": `either "until" or "amount" with "units"`,
+	} {
+		path := writeFile(t, "rules.yaml", "rules:\n  - name: one\n    condition: {type: starred}\n    actions:\n      - "+written+"\n")
+		r := postroomd(t, "rules", "check", path)
+		require.Equal(t, exitUsage, r.status, written)
+		require.Contains(t, r.stderr, path+":5:", written)
+		require.Contains(t, r.stderr, says)
+	}
+}

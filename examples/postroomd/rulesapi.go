@@ -149,6 +149,9 @@ func (a rulesAPI) write(r *http.Request, change func(context.Context, queue.Tx, 
 		if changed, err = change(ctx, tx, store); err != nil {
 			return err
 		}
+		if err := a.checkRefused(changed); err != nil {
+			return err
+		}
 		return a.makeLabels(ctx, tx, accounts, changed)
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func (h *host) parseRules(text string) (*rules.File, error) {
 
 // rulesOptions are those that the rules are read with.
 func (h *host) rulesOptions() []rules.ParseOption {
-	options := []rules.ParseOption{rules.WithKinds(kinds)}
+	options := []rules.ParseOption{rules.WithKinds(kinds), h.refusedActions()}
 	if path := string(h.cfg.Paths.Rules); path != "" {
 		options = append(options, rules.WithFiles(os.DirFS(filepath.Dir(path))))
 	}

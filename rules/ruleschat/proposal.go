@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/postroom-go/postroom"
@@ -18,7 +19,7 @@ func (c *Chat) apply(current *rules.File, p *Proposal) (*rules.File, error) {
 	change := rules.Revision{Remove: p.Remove}
 	if strings.TrimSpace(p.Rules) != "" {
 		// A model names no files: what is beside the rules may be anything.
-		options := append(slices.Clone(c.options), rules.WithFiles(nil))
+		options := append(slices.Clone(c.options), rules.WithFiles(nil), rules.WithNow(time.Now()))
 		proposed, err := rules.Parse("proposal", strings.NewReader(p.Rules), options...)
 		if err != nil {
 			return nil, err

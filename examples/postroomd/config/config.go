@@ -78,7 +78,8 @@ type Gmail struct {
 	UsePubsub      bool   // notifications are pulled
 	ProjectID      string // empty: that of the topic
 	Subscription   string
-	UnitsPerMinute int // 0: no limit
+	UnitsPerMinute int  // 0: no limit
+	AllowDelete    bool // signing in asks for permanent deletion
 	SpamAndTrash   bool
 	Backfill       string
 	SnoozeLabel    string

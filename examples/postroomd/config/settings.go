@@ -74,6 +74,7 @@ var firstSettings = []setting{
 		func(c *Config) string { return nameOf(c.Gmail.Subscription, "subscription") }},
 	{"gmail.units_per_minute", "", "6000", func(c *Config) any { return &c.Gmail.UnitsPerMinute },
 		func(c *Config) string { return within(c.Gmail.UnitsPerMinute, 1000, 1_200_000, 0) }},
+	{"gmail.allow_delete", "", "true", func(c *Config) any { return &c.Gmail.AllowDelete }, nil},
 	{"gmail.spam_and_trash", "", "true", func(c *Config) any { return &c.Gmail.SpamAndTrash }, nil},
 	{"gmail.backfill", "", `"newer_than:30d"`, func(c *Config) any { return &c.Gmail.Backfill }, nil},
 	{"gmail.snooze_label", "", `"Postroom/Snoozed"`, func(c *Config) any { return &c.Gmail.SnoozeLabel },

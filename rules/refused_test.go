@@ -1,0 +1,37 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// A rule that is refused where it is used is no fault of the file: it is warned of, at its action.
+func TestRefusedActionsAreWarnedOf(t *testing.T) {
+	const text = `rules:
+  - name: Rubbish
+    condition: {type: starred}
+    action: delete
+  - name: Both
+    condition: {type: unread}
+    actions: [{action: star}, {action: delete}]
+  - name: Old
+    condition: {type: unread}
+    action: trash
+`
+	refused := rules.WithRefused(map[postroom.ActionType]string{postroom.Delete: "write trash"})
+	file, err := rules.Parse("r.yaml", strings.NewReader(text), refused)
+	require.NoError(t, err)
+	require.Len(t, file.Rules, 3)
+	require.Len(t, file.Warnings, 2)
+	for i, place := range []string{"r.yaml:4:13: ", "r.yaml:7:31: "} {
+		require.True(t, strings.HasPrefix(file.Warnings[i].String(), place+"action delete is refused here, and each decision of the rule fails; write trash\n"), file.Warnings[i].String())
+	}
+	file, err = rules.Parse("r.yaml", strings.NewReader(text))
+	require.NoError(t, err)
+	require.Empty(t, file.Warnings)
+}

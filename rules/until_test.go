@@ -1,0 +1,127 @@
+package rules_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/postroom-go/postroom"
+	"github.com/postroom-go/postroom/queue"
+	"github.com/postroom-go/postroom/rules"
+)
+
+// inTime is a time as a rule writes it, so long after now.
+func inTime(d time.Duration) string { return time.Now().UTC().Add(d).Format(time.RFC3339) }
+
+const year = 365 * 24 * time.Hour
+
+// snoozing is a file with a rule that snoozes, and one with two actions of which the second does.
+func snoozing(parameters string) string {
+	return fmt.Sprintf(`rules:
+  - name: Later
+    condition: {type: has_attachment}
+    action: snooze
+    parameters: %s
+  - name: Starred, and later
+    condition: {type: starred}
+    actions: [{action: star}, {action: snooze, parameters: %s}]
+`, parameters, parameters)
+}
+
+// A time that nobody can wait for is a fault where a rule is checked, and a warning where rules are read: it was right once.
+func TestUntilIsCheckedAgainstNow(t *testing.T) {
+	for name, tc := range map[string]struct{ parameters, fault string }{
+		"past":             {"{until: 2020-01-01T00:00:00Z}", "action snooze: 2020-01-01T00:00:00Z is not in the future"},
+		"far ahead":        {"{until: 2099-01-01T00:00:00Z}", "action snooze: 2099-01-01T00:00:00Z is more than 365 days ahead"},
+		"a year and a day": {"{until: " + inTime(year+24*time.Hour) + "}", "is more than 365 days ahead"},
+		"soon":             {"{until: " + inTime(time.Hour) + "}", ""},
+		"within a year":    {"{until: " + inTime(year-time.Hour) + "}", ""},
+		"days":             {"{amount: 365, units: days}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := snoozing(tc.parameters)
+			file, err := rules.Parse("r.yaml", strings.NewReader(text))
+			require.NoError(t, err)
+			checked, err := rules.Parse("r.yaml", strings.NewReader(text), rules.WithNow(time.Now()))
+			if tc.fault == "" {
+				require.NoError(t, err)
+				require.Empty(t, checked.Warnings)
+				require.Empty(t, file.Warnings)
+				return
+			}
+			var faulty *rules.FileError
+			require.ErrorAs(t, err, &faulty)
+			require.Len(t, faulty.Problems, 2, "%v", err)
+			require.Len(t, file.Warnings, 2)
+			for i, line := range []int{5, 8} {
+				require.Equal(t, line, faulty.Problems[i].Line)
+				require.Contains(t, faulty.Problems[i].String(), tc.fault)
+				require.Contains(t, file.Warnings[i].String(), tc.fault)
+				require.Contains(t, file.Warnings[i].Hint, "each decision of the rule fails")
+			}
+		})
+	}
+	for _, parameters := range []string{
+		"{amount: 366, units: days}", "{amount: 8761, units: hours}", "{amount: 525601, units: minutes}", "{amount: 0, units: days}", "{amount: -1, units: hours}",
+	} {
+		_, err := rules.Parse("r.yaml", strings.NewReader(snoozing(parameters)))
+		require.Error(t, err, parameters)
+	}
+}
+
+// A rule that is saved one by one is checked, and one that has grown old can still be changed elsewhere.
+func TestUntilOfAStoredRule(t *testing.T) {
+	eachStore(t, func(t *testing.T, db queue.DB, s *rules.Store) {
+		later := func(until string) rules.Rule {
+			return rules.NewRule("later", fromDomain("a.example"), postroom.Snooze, postroom.Parameters{"until": until})
+		}
+		for _, until := range []string{"2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"} {
+			err := write(t, db, func(ctx context.Context, tx queue.Tx) error {
+				_, err := s.Create(ctx, tx, later(until))
+				return err
+			})
+			require.ErrorIs(t, err, rules.ErrInvalidRule)
+			require.ErrorContains(t, err, "parameters: action snooze: "+until)
+		}
+		stored := create(t, db, s, later(inTime(time.Hour)))
+		patch := func(p rules.Patch) error {
+			return write(t, db, func(ctx context.Context, tx queue.Tx) error {
+				_, err := s.Patch(ctx, tx, stored.ID, p)
+				return err
+			})
+		}
+		past := postroom.Parameters{"until": "2020-01-01T00:00:00Z"}
+		require.ErrorContains(t, patch(rules.Patch{Parameters: &past}), "is not in the future")
+		also := []rules.RuleAction{{Type: postroom.Snooze, Parameters: past}}
+		require.ErrorContains(t, patch(rules.Patch{Also: &also}), "is not in the future")
+
+		// The rules of a file are read at each start, whatever has passed since they were written.
+		require.Equal(t, rules.Imported{Changed: 1}, importRules(t, db, s, "", later("2020-01-01T00:00:00Z")))
+		name := "no more"
+		require.NoError(t, patch(rules.Patch{Name: &name}))
+		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, stored.ID, false) }))
+		require.NoError(t, write(t, db, func(ctx context.Context, tx queue.Tx) error { return s.SetEnabled(ctx, tx, stored.ID, true) }))
+	})
+}
+
+// What a rule says that cannot be done any more fails with the reason: nobody is asked, the other decisions stand, and the rule stays.
+func TestWhatHasPassedIsAFailedDecision(t *testing.T) {
+	c := newClassification(t)
+	c.cfg.Rules = byRule(postroom.Snooze, postroom.Parameters{"until": "2020-01-01T00:00:00Z"})
+	require.Equal(t, queue.StateCompleted, c.run().State)
+	require.Empty(t, c.ledger.recorded)
+	require.Equal(t, map[string]string{
+		"Matched": "action snooze: 2020-01-01T00:00:00Z is not in the future: rule 'shopping' says so; correct its parameters, or disable it",
+	}, c.ledger.refused)
+
+	c = newClassification(t)
+	c.cfg.Fallback = always(postroom.Decision{Action: postroom.Snooze, Parameters: postroom.Parameters{"until": "2020-01-01T00:00:00Z"}, Rationale: "Later"})
+	require.Equal(t, queue.StateCompleted, c.run().State)
+	require.Empty(t, c.ledger.refused)
+	require.Len(t, c.ledger.recorded, 1)
+	require.True(t, c.ledger.recorded[0].NeedsApproval, "what a model got wrong a person looks at")
+}
