@@ -12,15 +12,15 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// AcceptLog accepts the log as it is where it is shorter than it was ([ErrLogCut]): somebody has put the database back to what it was
-// once, and stands by it. by names the person, and must not be blank. The log does not tell what has happened after its end. So what a
-// person had approved before and what cannot be taken back waits for a person again, requests that wait must be asked again
-// ([Ledger.Renew]), and what had begun has failed.
+// AcceptLog accepts the audit log as it is, although it was cut ([ErrLogCut]), because a person has put the database back and
+// stands by it. by names the person and must not be blank. The audit log does not record what happened after its end. So an
+// action that was approved before, or that cannot be undone, waits for a person again; a waiting request must be asked again
+// ([Ledger.Renew]); and an action that had started has failed.
 //
-// It is about what this ledger remembers, and all that share its [Config].SeenFile. tx must be one of the queue's own, not one that the
-// host has begun.
+// AcceptLog applies to this ledger and to all that share its [Config].SeenFile. tx must be a transaction of the queue's own, not
+// one that the host has begun.
 func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) error {
-	if !queue.OnCommit(tx, func() {}) { // what is to be done then comes last
+	if !queue.OnCommit(tx, func() {}) { // these functions then run last
 		return errors.New("safety: accept the log: the transaction is not one of the queue's own, whose end is known: use Queue.Write")
 	}
 	if strings.TrimSpace(by) == "" {
@@ -54,7 +54,7 @@ func (l *Ledger) AcceptLog(ctx context.Context, tx queue.Tx, by, why string) err
 	return nil
 }
 
-// lockEnds keeps others from adding to the log.
+// lockEnds keeps others from adding to the audit log.
 func (l *Ledger) lockEnds(ctx context.Context, tx queue.Tx) error {
 	if !l.onPostgres() {
 		return nil
@@ -65,7 +65,7 @@ func (l *Ledger) lockEnds(ctx context.Context, tx queue.Tx) error {
 	return nil
 }
 
-// mendEnds signs the ends of chains whose rows do not say where they end.
+// mendEnds signs the ends of chains whose rows do not match their last entry.
 func (l *Ledger) mendEnds(ctx context.Context, tx queue.Tx) error {
 	var lanes []laneRow
 	if err := dbquery.Select(ctx, tx, &lanes, selectLanes); err != nil {

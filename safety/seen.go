@@ -12,10 +12,11 @@ import (
 	"github.com/postroom-go/postroom/queue"
 )
 
-// A chain whose end was taken away fits its signatures, and so do the rows that were put back to what they were then. Nothing in the
-// database tells that from a log that has never gone further. So a ledger remembers how far the log went when it was last seen.
+// If the end of a chain is removed, the rest still matches its signatures, and so do rows that are put back to match it. The
+// database alone cannot distinguish that from a audit log that never went further. So a ledger remembers how far it has seen the
+// audit log.
 
-// A cutError says that the log is shorter than it was.
+// A cutError reports that the audit log is shorter than it was.
 type cutError struct{ postroom.HeldError }
 
 func (e *cutError) Error() string   { return "safety: " + e.Reason }
@@ -30,10 +31,10 @@ func cutf(format string, args ...any) error {
 	return &cutError{postroom.HeldError{Reason: fmt.Sprintf("%v: %s: find out who, and accept the log as it is", ErrLogCut, fmt.Sprintf(format, args...))}}
 }
 
-// unseen holds what needs the log while it cannot be told how far it went.
+// unseen returns an error that holds an action that needs the audit log, while the seen file cannot be used.
 func unseen(err error) error { return fmt.Errorf("safety: %w", held(err.Error(), time.Time{})) }
 
-// follows returns [ErrLogCut] if the end of a chain does not come after one that was seen before it was read.
+// follows returns [ErrLogCut] if the end of a chain does not continue one that was seen before it was read.
 func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen AuditHead) error {
 	if l.seen.knows(end, seen) {
 		return nil
@@ -48,7 +49,7 @@ func (l *Ledger) follows(ctx context.Context, q dbquery.Querier, end, seen Audit
 	return nil
 }
 
-// uncut returns [ErrLogCut] if the chains do not come after all ends that were seen.
+// uncut returns [ErrLogCut] if the chains do not continue all ends that were seen.
 func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead, lanes []laneRow) error {
 	now := make(map[int]AuditHead, len(lanes))
 	for i := range lanes {
@@ -66,16 +67,16 @@ func (l *Ledger) uncut(ctx context.Context, q dbquery.Querier, ends []AuditHead,
 	return nil
 }
 
-// An addition is what entries do to a chain.
+// An addition is the effect of new entries on a chain.
 type addition struct {
 	from, to AuditHead
 	seen     AuditHead // from comes after that
-	lost     error     // or the log was cut
-	kept     bool      // it must be in the file before the program goes on
+	lost     error     // or the audit log was cut
+	kept     bool      // the seen file must have it before the program goes on
 	rules    map[seenRule]int
 }
 
-// note notes what is to be kept of an entry.
+// note collects what must be kept of an entry.
 func (a *addition) note(e *AuditEntry) {
 	a.kept = a.kept || e.kept
 	if aboutRule(e.Kind) && e.Kind != string(postroom.RuleKindVersion) && e.Kind != auditAdoption {
@@ -86,7 +87,8 @@ func (a *addition) note(e *AuditEntry) {
 	}
 }
 
-// mayAdd looks at what was seen before entries are added to a chain. Nothing starts in a log that is known to be cut.
+// mayAdd compares a chain with what was seen, before entries are added to it. It returns an error if an entry starts something
+// and the audit log is known to be cut.
 func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entries []AuditEntry) (a addition, err error) {
 	starts := false
 	for i := range entries {
@@ -106,12 +108,14 @@ func (l *Ledger) mayAdd(ctx context.Context, tx queue.Tx, from AuditHead, entrie
 	return a, err
 }
 
-// starts reports whether what the entry is about must not be where the log was cut: an action begins, or a person has said no to it.
+// starts reports whether the entry must not be added to a audit log that was cut: it starts an action, or records a person's
+// rejection.
 func (e *AuditEntry) starts() bool {
 	return e.Kind == auditAction && (e.Note == string(postroom.ActionExecuting) || e.Note == string(postroom.ActionRejected))
 }
 
-// remember notes how far a chain goes once the transaction is committed, if that is to be in the file: the rest is for Remember.
+// remember notes the new end of a chain when the transaction commits, if the seen file must have it at once. The rest is left to
+// Remember.
 func (l *Ledger) remember(tx queue.Tx, a addition) {
 	if a.lost != nil {
 		queue.OnCommit(tx, func() { l.seen.lose(a.lost) })
@@ -119,7 +123,7 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 	if !a.kept {
 		return
 	}
-	there := false // and not undone with a savepoint
+	there := false // and was not rolled back with a savepoint
 	queue.AtEnd(tx, func(ctx context.Context) (err error) {
 		there, err = l.has(ctx, tx, a.to)
 		return err
@@ -134,11 +138,11 @@ func (l *Ledger) remember(tx queue.Tx, a addition) {
 		for rule, rev := range a.rules {
 			l.seen.wrote(rule, rev)
 		}
-		_ = l.seen.keep() // if that fails, nothing more starts that needs it
+		_ = l.seen.keep() // if that fails, no action starts that needs the audit log
 	})
 }
 
-// has reports whether the log has an entry.
+// has reports whether the audit log has the entry.
 func (l *Ledger) has(ctx context.Context, q dbquery.Querier, at AuditHead) (bool, error) {
 	var page []AuditEntry
 	if err := dbquery.Select(ctx, q, &page, selectEntriesBack, at.Lane, at.Entries, 1); err != nil {
@@ -147,7 +151,8 @@ func (l *Ledger) has(ctx context.Context, q dbquery.Querier, at AuditHead) (bool
 	return len(page) == 1 && page[0].Entry == at.Entries && page[0].MAC == at.MAC, nil
 }
 
-// kept returns what was seen, which the file has. If it cannot have that, what needs the log does not start.
+// kept writes the seen file and returns what was seen. If the file cannot be written, the error holds actions that need the audit
+// log.
 func (l *Ledger) kept() (ends []AuditHead, accepted acceptance, err error) {
 	if err = l.seen.keep(); err == nil {
 		ends, accepted, err = l.seen.now()
@@ -158,7 +163,7 @@ func (l *Ledger) kept() (ends []AuditHead, accepted acceptance, err error) {
 	return ends, accepted, err
 }
 
-// heldByLog returns a [*postroom.HeldError] if the log keeps an action from starting.
+// heldByLog returns a [*postroom.HeldError] if the audit log prevents an action from starting.
 func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
 	db := l.cfg.DB.Reader()
 	if err := l.keys.load(ctx, db); err != nil || !l.needsLog(p) {
@@ -168,7 +173,7 @@ func (l *Ledger) heldByLog(ctx context.Context, p *permitRow) error {
 	return err
 }
 
-// readUncut reads the ends of the chains, all of which come after those that were seen before.
+// readUncut reads the ends of the chains. It returns [ErrLogCut] if they do not continue the ends that were seen before.
 func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []AuditHead, lanes []laneRow, err error) {
 	if ends, _, err = l.kept(); err != nil {
 		return nil, nil, err
@@ -179,13 +184,15 @@ func (l *Ledger) readUncut(ctx context.Context, q dbquery.Querier) (ends []Audit
 	return ends, lanes, l.uncut(ctx, q, ends, lanes)
 }
 
-// Remember reads how far the log goes, and keeps that in [Config].SeenFile, if there is one. The answers of people, what becomes of an
-// action that cannot be taken back, and changes of rules, which the ledger writes in a transaction of the queue's, it remembers without that. All
-// else, what other programs write, and what is written in transactions that the host has begun, it sees only now. So call it when a program
-// begins, every second or so, and when it ends. It costs one small statement, and a write of the file if there is something new.
+// Remember reads how far the audit log goes and records that in [Config].SeenFile, if there is one. Without Remember, a ledger
+// remembers people's answers, the progress of actions that cannot be undone, and changes of rules, if it writes them in a
+// transaction of the queue's own. Only Remember sees all other entries, those of other programs, and those written in
+// transactions that the host has begun. So call it when a program begins, every second or so, and when it ends. It costs one
+// small statement, and a write of the file if there is something new.
 //
-// The error is [ErrLogCut] if the log is shorter than it was; then nothing that a person has approved, and nothing that cannot be taken
-// back, is started. See [Ledger.AcceptLog]. It is a [*postroom.HeldError] if the file cannot be used, which holds the same.
+// The error is [ErrLogCut] if the audit log is shorter than it was. Then no action starts that a person has approved or that
+// cannot be undone; see [Ledger.AcceptLog]. If the file cannot be used, the error is a [*postroom.HeldError], with the same
+// effect.
 func (l *Ledger) Remember(ctx context.Context) error {
 	db := l.cfg.DB.Reader()
 	if err := l.keys.load(ctx, db); err != nil {

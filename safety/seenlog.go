@@ -15,42 +15,42 @@ import (
 	"sync"
 )
 
-// A seenLog is how far a ledger has seen the log: what was committed, and by whom it does not matter. No statement takes that back. The
-// file has a line for each thing that was seen, and what is seen later stands further down; so programs that share it add to it, and
-// what one of them has not finished writing is no line yet.
+// A seenLog records how far a ledger has seen the audit log: committed entries, by whichever program. No statement undoes it. The
+// file has a line for each fact, later facts further down. Programs that share the file append to it. A line without its end is
+// incomplete and does not count.
 type seenLog struct {
 	path string // empty: there is no file
 
 	mu     sync.Mutex
 	seen   seenState
-	unkept map[string]string // lines that the file does not have yet, by what they are about
-	file   fs.FileInfo       // the file that was read; nil if none was
+	unkept map[string]string // lines that the file does not have yet, by subject
+	file   fs.FileInfo       // the file as read; nil if it was not read
 	read   int64             // how much of it
 
 	after map[int]following // of the chains
-	lost  error             // the log was found to be cut, and then went on
+	lost  error             // the audit log was cut, and has been added to since
 }
 
-// A following is the end of a chain that is known to come after one that was seen.
+// A following is the end of a chain that is known to continue an end that was seen.
 type following struct{ end, seen AuditHead }
 
-// A seenState is what was seen.
+// A seenState is the content of a seenLog.
 type seenState struct {
 	ends     map[int]AuditHead
-	revs     map[seenRule]int // how often a rule was put on record
+	revs     map[seenRule]int // the number of entries about a rule
 	accepted acceptance
 }
 
 type seenRule struct{ kind, id string }
 
-// An acceptance says that a person has accepted the log as it was, which was shorter than it had been.
+// An acceptance records that a person has accepted a audit log that was cut.
 type acceptance struct {
 	entries int64 // of all chains, then
 	id      string
 }
 
-// line is the text of the end of a chain, of a rule or of an acceptance; about tells what a later one takes the place of, and is the
-// first of all for an acceptance, which forgets what comes before.
+// line returns the text of the end of a chain, of a rule or of an acceptance. about is its subject: a later line about the same
+// subject replaces it. An acceptance sorts first, because it discards earlier lines.
 func (h AuditHead) line() (about, line string) { return "end " + strconv.Itoa(h.Lane), h.String() }
 
 func (r seenRule) line(rev int) (about, line string) {
@@ -62,7 +62,7 @@ func (a acceptance) line() (about, line string) {
 	return "", "accepted " + strconv.FormatInt(a.entries, 10) + " " + a.id
 }
 
-// reach notes the end of a chain, if it is further than what was seen.
+// reach notes the end of a chain, if it is later than the one that was seen.
 func (s *seenState) reach(h AuditHead) bool {
 	if h.Entries <= s.ends[h.Lane].Entries {
 		return false
@@ -85,7 +85,7 @@ func (s *seenState) wrote(r seenRule, rev int) bool {
 	return true
 }
 
-// accept forgets all that was seen before.
+// accept discards all that was seen before.
 func (s *seenState) accept(a acceptance) bool {
 	if a == s.accepted {
 		return false
@@ -94,7 +94,7 @@ func (s *seenState) accept(a acceptance) bool {
 	return true
 }
 
-// add notes what a line of the file says.
+// add parses a line of the file.
 func (s *seenState) add(line string) error {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
@@ -124,7 +124,7 @@ func (s *seenState) add(line string) error {
 	return nil
 }
 
-// lines are all that was seen.
+// lines returns a line for each fact.
 func (s *seenState) lines() map[string]string {
 	lines := map[string]string{}
 	put := func(about, line string) { lines[about] = line }
@@ -140,21 +140,21 @@ func (s *seenState) lines() map[string]string {
 	return lines
 }
 
-// end returns the end of a chain that was seen; none if it has no entries.
+// end returns the last end that was seen of a chain; zero if there is none.
 func (l *seenLog) end(lane int) AuditHead {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seen.ends[lane]
 }
 
-// knows reports whether it is known that an end is one that was seen, or comes after it.
+// knows reports whether end is known to equal or continue seen.
 func (l *seenLog) knows(end, seen AuditHead) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return seen == end || seen.Entries == 0 || l.after[end.Lane] == following{end, seen}
 }
 
-// missed returns [ErrLogCut] if it can be told without a statement that the log was cut, when this is the end of a chain to which no
+// missed returns [ErrLogCut] if the audit log is known to be cut without a statement. end must be the end of a chain to which no
 // other transaction can add.
 func (l *seenLog) missed(end AuditHead) error {
 	if seen := l.end(end.Lane); !l.knows(end, seen) && end.Entries <= seen.Entries {
@@ -165,14 +165,14 @@ func (l *seenLog) missed(end AuditHead) error {
 	return l.lost
 }
 
-// lose notes that the log was cut; nil: that it is whole.
+// lose notes that the audit log was cut; nil means that it is whole.
 func (l *seenLog) lose(lost error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost = lost
 }
 
-// follows notes that an end comes after one that was seen, whether or not it is committed.
+// follows notes that an end continues one that was seen, committed or not.
 func (l *seenLog) follows(end, seen AuditHead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,8 +182,8 @@ func (l *seenLog) follows(end, seen AuditHead) {
 	l.after[end.Lane] = following{end, seen}
 }
 
-// reach notes that a chain reaches to an end, which is committed and comes after some others. If none of them was the last that was
-// seen, it is not known whether the chain has that, and [Ledger.Remember] finds out.
+// reach notes the committed end of a chain, which continues the ends in after. If the last end that was seen is not among them,
+// it is left to [Ledger.Remember].
 func (l *seenLog) reach(end AuditHead, after ...AuditHead) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +195,7 @@ func (l *seenLog) reach(end AuditHead, after ...AuditHead) {
 	}
 }
 
-// wrote notes that a rule was seen to be on record so often.
+// wrote notes the number of entries about a rule.
 func (l *seenLog) wrote(r seenRule, rev int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,11 +204,11 @@ func (l *seenLog) wrote(r seenRule, rev int) {
 	}
 }
 
-// accept forgets what was seen before a person has accepted the log, by others as well.
+// accept discards what this and other programs saw before a person accepted the audit log.
 func (l *seenLog) accept(a acceptance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.readFile() // a file that cannot be read cannot be written either, which says so
+	_ = l.readFile() // if the file cannot be read, writing it fails and reports that
 	if l.seen.accept(a) {
 		l.unkept, l.lost = nil, nil
 		l.keepLater(a.line())
@@ -225,7 +225,7 @@ func (l *seenLog) keepLater(about, line string) {
 	l.unkept[about] = line
 }
 
-// now returns the ends that were seen, also by others who share the file, and what was accepted.
+// now returns the ends that were seen, also by programs that share the file, and the last acceptance.
 func (l *seenLog) now() (ends []AuditHead, accepted acceptance, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,14 +233,14 @@ func (l *seenLog) now() (ends []AuditHead, accepted acceptance, err error) {
 	return slices.Collect(maps.Values(l.seen.ends)), l.seen.accepted, err
 }
 
-// rules returns how often rules were seen to be on record.
+// rules returns the number of entries that were seen about each rule.
 func (l *seenLog) rules() map[seenRule]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.seen.revs)
 }
 
-// rev returns how often a rule was seen to be on record.
+// rev returns the number of entries that were seen about a rule.
 func (l *seenLog) rev(r seenRule) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,7 +248,7 @@ func (l *seenLog) rev(r seenRule) (int, error) {
 	return l.seen.revs[r], err
 }
 
-// readFile reads what the file has that was not read yet. One that is new, or was replaced, is read from its beginning.
+// readFile reads what was added to the file. A new or replaced file is read from its beginning.
 func (l *seenLog) readFile() error {
 	if l.path == "" {
 		return nil
@@ -271,7 +271,7 @@ func (l *seenLog) readFile() error {
 	return l.readLines()
 }
 
-// readLines reads the whole lines that come after what was read.
+// readLines reads the complete lines after the last one that was read.
 func (l *seenLog) readLines() error {
 	file, err := os.Open(l.path)
 	if err != nil {
@@ -284,7 +284,7 @@ func (l *seenLog) readLines() error {
 	text = text[:bytes.LastIndexByte(text, '\n')+1]
 	for line := range strings.Lines(string(text)) {
 		line, whole := strings.CutSuffix(strings.TrimRight(line, "\r\n"), lineEnd)
-		if !whole { // a comment, or what a process that was killed has left
+		if !whole { // a comment, or an incomplete line of a process that was killed
 			continue
 		}
 		accepted := l.seen.accepted
@@ -303,22 +303,22 @@ func (l *seenLog) fault(err error) error {
 	return fmt.Errorf("%s, which has how far the log was seen, cannot be used: %w", l.path, err)
 }
 
-// longSeen is the size from which the file is written anew with what counts.
+// longSeen is the size from which the file is rewritten with one line for each subject.
 const longSeen = 1 << 20
 
-// keep writes what was seen into the file.
+// keep appends the unkept lines to the file.
 func (l *seenLog) keep() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.readFile(); err != nil || len(l.unkept) == 0 {
 		return err
 	}
-	if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // or it is added to: it may be mounted by itself
+	if l.file != nil && l.file.Size() > longSeen && l.rewrite() == nil { // otherwise append: the file may be a mount of its own
 		return nil
 	}
 	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err == nil {
-		_, err = file.WriteString("\n" + textOf(l.unkept)) // what is there may not have been finished
+		_, err = file.WriteString("\n" + textOf(l.unkept)) // the last line may be incomplete
 		err = errors.Join(err, file.Sync(), file.Close())
 	}
 	if err != nil {
@@ -328,7 +328,7 @@ func (l *seenLog) keep() error {
 	return l.readFile()
 }
 
-// rewrite replaces the file with one that has each thing once.
+// rewrite replaces the file with one that has one line for each subject.
 func (l *seenLog) rewrite() error {
 	file, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".*") // for its owner only
 	if err != nil {
@@ -345,7 +345,7 @@ func (l *seenLog) rewrite() error {
 	return l.readFile()
 }
 
-// lineEnd ends each line that was written to its end.
+// lineEnd ends each complete line.
 const lineEnd = " ."
 
 func textOf(lines map[string]string) string {
