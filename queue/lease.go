@@ -39,7 +39,7 @@ func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limi
 	return q.readClaimed(ctx, jobs)
 }
 
-// claimSome goes on where a driver has got none as yet of what there is: to the caller, none means that there is nothing.
+// claimSome repeats the claim if a driver returned none of the available jobs: to the caller, none means that there are none.
 func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, error) {
 	for {
 		req.Now = q.now()
@@ -50,7 +50,7 @@ func (q *Queue) claimSome(ctx context.Context, req driver.ClaimRequest) ([]Job, 
 	}
 }
 
-// readClaimed decodes what was claimed. Jobs that cannot be read here are given back as a dispatcher does it.
+// readClaimed decodes claimed jobs. Jobs that cannot be decoded here are given back as a dispatcher does it.
 func (q *Queue) readClaimed(ctx context.Context, jobs []Job) ([]*Attempt, error) {
 	attempts := make([]*Attempt, 0, len(jobs))
 	var errs []error
@@ -71,7 +71,7 @@ func (q *Queue) claimedByHand(job *Job) *Attempt {
 	return a
 }
 
-// encodeAt makes of a value what is stored of it at the place.
+// encodeAt returns the stored form of a value at a place.
 func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 	plain, err := q.encode(v)
 	if err != nil {
@@ -80,7 +80,7 @@ func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 	return q.codecs.encode(plain, at, "")
 }
 
-// encode is encode within the bound of what a handler may have stored.
+// encode is encodeAt with the bound on values that a handler stores.
 func (q *Queue) encode(v any) (json.RawMessage, error) {
 	plain, err := encode(v)
 	if err == nil && len(plain) > q.maxPayload {
@@ -139,8 +139,8 @@ func (a *Attempt) complete(ctx context.Context, tx *driver.WriteTx, finish finis
 // A finisher writes one outcome.
 type finisher func(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error
 
-// finishLater is finish for a transaction that comes to nothing where the outcome is refused: the refusal may come with what
-// the transaction does next.
+// finishLater is finish for a transaction that has no effect if the outcome is refused: the refusal may come with the next
+// statement of the transaction.
 func (q *Queue) finishLater(ctx context.Context, tx *driver.WriteTx, out driver.Outcome) error {
 	if q.fence != nil && out.Plain {
 		return q.fence.CompleteLater(ctx, tx, out)
