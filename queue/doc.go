@@ -58,8 +58,8 @@
 // running job names it: completing, failing, giving back, starting and finishing a step, and each transaction that a handler
 // opens with [Attempt.Write] or [Attempt.Complete]. The database compares it with the job inside the transaction that writes. It
 // refuses the write with [ErrLeaseLost] when another attempt holds the job, with [ErrNotRunning] when no attempt does, and with
-// [ErrJobNotFound] when there is no such job. A worker that was presumed dead and comes back can therefore do nothing to a job
-// that another has taken over, however late it comes.
+// [ErrJobNotFound] when the job does not exist. A worker that was presumed dead and comes back, however late, can therefore
+// change no job that another has taken over.
 //
 // A handler's effects outside the database are not fenced, and can be repeated after a crash. Make them idempotent, or guard them
 // with a step that checks first whether they took effect (see Steps).
