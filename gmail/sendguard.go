@@ -25,7 +25,7 @@ func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxCo
 		return refused(p.ActionID, "it has no recipient")
 	case len(recipients) > cfg.MaxRecipients:
 		return refused(p.ActionID, "it has %d recipients; at most %d are allowed (%s)", len(recipients), cfg.MaxRecipients, cfg.name("MaxRecipients"))
-	case p.MessageID != "" && !canBeFound(p.MessageID): // what became of an attempt to send could never be known
+	case p.MessageID != "" && !canBeFound(p.MessageID): // the outcome of an attempt to send could never be known
 		return refused(p.ActionID, "the Message-ID %.100q cannot be looked for at Gmail; leave it empty, or give one such as name@example.com", p.MessageID)
 	case !ownAddress(own, p.From):
 		return refused(p.ActionID, "the mailbox cannot send from %s", p.From)
@@ -41,7 +41,7 @@ func (p *OutboundPayload) guard(o *postroom.Message, own []SendAs, cfg *OutboxCo
 	return p.guardReply(o, own, recipients)
 }
 
-// guardReply: no reply to a message that no person wrote, nor to an address that nobody reads (RFC 3834, section 2).
+// guardReply refuses a reply to a message that no person wrote, and to an address that nobody reads (RFC 3834, section 2).
 func (p *OutboundPayload) guardReply(o *postroom.Message, own []SendAs, recipients []string) error {
 	if signs := headerOfMessage(o).Automatic(); len(signs) > 0 {
 		return refused(p.ActionID, "the original was sent by a program or to many (%s), and gets no automatic reply", signs[0])
@@ -62,8 +62,8 @@ func (p *OutboundPayload) guardReply(o *postroom.Message, own []SendAs, recipien
 	return nil
 }
 
-// guardForward: no forward of a notice about mail, which could be about an earlier forward, of what this mailbox has sent on
-// already, nor back to the sender.
+// guardForward refuses a forward of a notice about mail, which could be about an earlier forward, of mail that this mailbox has
+// already forwarded, and back to the sender.
 func (p *OutboundPayload) guardForward(o *postroom.Message, own []SendAs, recipients []string) error {
 	for _, sign := range headerOfMessage(o).Automatic() {
 		if sign.Kind == mime.AutoReport || sign.Kind == mime.Challenge {
@@ -98,7 +98,7 @@ func isOwn(own []SendAs, email string) bool {
 	return slices.ContainsFunc(own, func(a SendAs) bool { return mailboxKey(a.Email) == key })
 }
 
-// mailboxKey is the same for all addresses whose mail comes into one mailbox.
+// mailboxKey maps all addresses of one mailbox to the same key.
 func mailboxKey(email string) string {
 	local, domain, _ := strings.Cut(mailname.Address(strings.TrimSpace(email)), "@")
 	local, _, _ = strings.Cut(strings.ToLower(local), "+")
@@ -108,7 +108,7 @@ func mailboxKey(email string) string {
 	return local + "@" + domain
 }
 
-// ownAddress reports whether the mailbox may send from what a From says.
+// ownAddress reports whether the mailbox may send from the address.
 func ownAddress(own []SendAs, from string) bool {
 	list, err := readAddresses([]string{from})
 	if err != nil || len(list) != 1 {
