@@ -44,7 +44,7 @@ WHERE created_at >= $1 AND created_at < $2
 GROUP BY account_id, model
 ORDER BY account_id, model`
 
-	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take what is left of a budget.
+	// On PostgreSQL the row stays locked until the transaction ends, so that two calls cannot both take the rest of a budget.
 	sqlSpend = `
 INSERT INTO llm_spend (day, account_id, calls, tokens, cost)
 VALUES ($1, $2, $3, $4, $5)
