@@ -14,9 +14,9 @@
 //
 // A [Client] calls Gmail, a [Store] keeps the mail, and [Register] registers the handlers of the jobs with a [queue.Dispatcher].
 // Each job calls Gmail first and then commits once: its writes, the jobs that follow and its own completion are one transaction.
-// This package does not decide about mail: the host's OnMessage enqueues the job that does, or its Decide saves that job where
-// rules alone decide. The decision comes back through a [Ledger] as an action to carry out. Package undo uses a [Mailbox] to undo
-// actions.
+// This package does not decide about mail: the host's OnMessage enqueues the job that does, or its Decide makes that job
+// unnecessary if rules alone decide. The decision comes back through a [Ledger] as an action to carry out. Package undo uses a
+// [Mailbox] to undo actions.
 //
 // # Who owns what
 //

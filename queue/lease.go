@@ -12,10 +12,12 @@ import (
 // maxClaim bounds one transaction.
 const maxClaim = 10_000
 
-// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new,
-// and makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for you.
+// Claim hands up to limit due jobs of the types, and never more than 10,000, to the worker, which is registered if it is new, and
+// makes them running: highest priority first, then earliest due, then oldest. A [Dispatcher] does this, and all that follows, for
+// you.
 //
-// The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or [Attempt.Fail].
+// The worker keeps its jobs as long as [Queue.Heartbeat] says that it lives, and ends each with [Attempt.Complete] or
+// [Attempt.Fail].
 func (q *Queue) Claim(ctx context.Context, workerID string, types []string, limit int) ([]*Attempt, error) {
 	if workerID == "" || len(types) == 0 || limit < 1 {
 		return nil, fmt.Errorf("queue: claim: worker %q, %d types, limit %d: all three must be given", cutID(workerID), len(types), limit)
