@@ -168,7 +168,7 @@ func (c *Client) ListMessages(ctx context.Context, list MessageList) (MessagePag
 	return page, err
 }
 
-// A messageState is what Gmail says of a message besides its content.
+// A messageState is Gmail's data about a message, without its content.
 type messageState struct {
 	image     postroom.Image
 	historyID uint64 // of the message's latest change

@@ -105,7 +105,7 @@ func (j *jobs) send(ctx context.Context, w *queue.Work[OutboundPayload]) error {
 // An unclearError says that a message may have been sent.
 type unclearError struct {
 	err   error
-	wait  time.Duration // until looking is of use
+	wait  time.Duration // until a look can succeed
 	tried bool          // this attempt has tried to send, and counts
 }
 

@@ -31,7 +31,7 @@ const (
 type reconcileRun struct {
 	AccountID  string
 	Run        int64 // distinguishes the rows of this run from those of an earlier one
-	Seq        int64 // of the one job that may go on
+	Seq        int64 // of the one job that may continue
 	Cause      ReconcileCause
 	Phase      reconcilePhase
 	HistoryID  uint64

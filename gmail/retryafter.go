@@ -36,7 +36,7 @@ func (a answer) retryAfter(now time.Time) time.Duration {
 
 func bounded(d time.Duration) time.Duration { return max(0, min(d, maxRetryAfter)) }
 
-// untilReset is the time to the next midnight in California, when Google's budgets of the day are given anew.
+// untilReset is the time to the next midnight in California, when Google's daily budgets are reset.
 func untilReset(now time.Time) time.Duration {
 	pacific, err := time.LoadLocation("America/Los_Angeles")
 	if err != nil { // no zone database on this machine

@@ -25,7 +25,7 @@ type candidates struct {
 	unindexed []unindexedRow // of the account
 	noTerms   bool           // too many wait for the index
 	latest    instants
-	upto      int64   // where they go on
+	upto      int64   // where they continue
 	seconds   []int64 // of the current batch, latest first
 	want      int     // how many seconds the next batch has
 	passed    searchCursor

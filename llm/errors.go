@@ -137,7 +137,7 @@ func (e *Error) needsPerson() bool {
 // The waits for a failure that names none.
 const (
 	limitWait  = time.Minute      // providers count by the minute
-	personWait = 15 * time.Minute // somebody has to do something
+	personWait = 15 * time.Minute // a person has to act
 )
 
 // wait is the delay before the next call.

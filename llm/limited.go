@@ -94,7 +94,7 @@ func (l *Limited) Complete(ctx context.Context, req *Request) (*Response, error)
 	}
 	resp, err := call(ctx, l.cfg.Client, req)
 	if err == nil && resp.Cached {
-		cancel() // nobody was called
+		cancel() // no call was made
 		return resp, nil
 	}
 	l.learn(estimate, resp, err)

@@ -97,7 +97,7 @@ SET message_id = excluded.message_id, decision = excluded.decision, uses = exclu
 DELETE FROM llm_templates
 WHERE (account_id, key) IN (SELECT account_id, key FROM llm_templates WHERE expires_at <= $1 LIMIT $2)`
 
-	// An outage of another kind, or of a budget that has begun anew since, begins at this call.
+	// An outage of another kind, or of a budget that was reset since, begins at this call.
 	sqlOutage = `
 INSERT INTO llm_outages (model, account_id, reason, failure, began_at, last_at, calls, until_at)
 VALUES ($1, $2, $3, $4, $5, $5, 1, $6)

@@ -39,7 +39,7 @@ type claimer struct {
 	asking  atomic.Bool // the database
 	pace    pace
 	due     time.Time // when the latest claim said that there may be more
-	stopped bool      // and nobody may claim
+	stopped bool      // and no claim may be made
 }
 
 func (c *claimer) wake() { tell(c.woken) }

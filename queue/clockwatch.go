@@ -120,7 +120,7 @@ func (w *clockwatch) newest(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// revive has a schedule that has come to an instant far in the future go on at its next instant from now on.
+// revive moves a schedule that has advanced to an instant far in the future back to its next instant from now on.
 func (w *clockwatch) revive(ctx context.Context, row *driver.Schedule, now time.Time) {
 	if !row.NextAt.After(now.Add(farAhead)) {
 		return

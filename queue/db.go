@@ -23,10 +23,10 @@ type DB interface {
 	Dialect() driver.Dialect
 	// Reader is the pool for queries. It refuses to write where the engine can.
 	Reader() *sqlx.DB
-	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when
-	// fn returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and
-	// never waits for anything else. tx is of use until fn returns, and runs no statement that would end it, such as COMMIT:
-	// return nil to commit, an error to roll back.
+	// Write runs fn in a write transaction and returns when what fn wrote is durable. All of fn's writes happen, or none: when fn
+	// returns an error or panics, they are undone. Several callers may share one commit, so fn does database work only and never
+	// waits for anything else. tx is valid until fn returns, and refuses a statement that would end it, such as COMMIT: return
+	// nil to commit, an error to roll back.
 	//
 	// ctx bounds the wait for the transaction to begin; once begun, it is not interrupted half way. To call Write, or a call of
 	// the queue without Tx, from within fn is an error. In a goroutine that fn has started it is not recognised: it waits for

@@ -29,9 +29,9 @@ type DispatcherConfig struct {
 	// Drain is how long a stopping dispatcher waits for its handlers before it cancels their contexts, and then again
 	// for them to return. Default 30 s. Negative: not at all.
 	Drain time.Duration
-	// Grace is how long after its context was canceled a handler may go on before it is given up: the end of its attempt is
-	// written as if it had returned then, another handler may take its slot, and whatever it still writes is refused. At a
-	// shutdown, Drain is that time. Looked at every quarter of it. Default 30 s; at least 1 ms.
+	// Grace is how long after its context was canceled a handler may continue before it is given up: the end of its attempt is
+	// written as if it had returned then, another handler may take its slot, and its further writes are refused. At a shutdown,
+	// Drain is that time. Looked at every quarter of it. Default 30 s; at least 1 ms.
 	Grace time.Duration
 	// OnStuck is called once for each handler that is given up. It must not block: other handlers are given up after it returns.
 	// Default: one log line.

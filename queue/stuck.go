@@ -96,7 +96,7 @@ func (r *runner) tellStuck(ctx context.Context, h StuckHandler) {
 	r.onStuck(ctx, h)
 }
 
-// leaked is the error that names the handlers which go on when the dispatcher has stopped.
+// leaked returns the error that names the handlers that still run after the dispatcher has stopped.
 func (r *runner) leaked() error {
 	if names := r.running.stuckJobs(); len(names) > 0 {
 		return fmt.Errorf("queue: handlers did not return after their contexts were canceled: %s", names)

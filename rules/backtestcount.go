@@ -224,7 +224,7 @@ func (c *backtestCount) addChange(msg *postroom.Message, before, after verdict) 
 	}
 }
 
-// result orders what was counted.
+// result sorts the counts.
 func (c *backtestCount) result(took time.Duration) *Backtest {
 	r := &c.report
 	r.Took = took

@@ -44,7 +44,7 @@ type Approval struct {
 
 	Outcome   Outcome
 	DecidedAt time.Time // zero while waiting
-	Approver  string    // the person who answered; empty when nobody did
+	Approver  string    // the person who answered; empty if there is none
 	Why       string    // the reason for the answer or the withdrawal
 }
 

@@ -41,7 +41,7 @@ const (
 	auditPage      = 2000
 )
 
-// A version is what the audit log says about a row.
+// A version is the state of a row according to the audit log.
 type version struct {
 	lane   int
 	entry  int64
@@ -238,7 +238,7 @@ func (v *verifier) lane(ctx context.Context, lane *laneRow) error {
 	return nil
 }
 
-// entry notes what the audit log says about a row.
+// entry notes the state that an entry records of a row.
 func (v *verifier) entry(e *AuditEntry) {
 	v.audit.Entries++
 	v.seen = max(v.seen, e.Seen)

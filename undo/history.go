@@ -20,7 +20,7 @@ type history struct {
 
 // A layer is one change of the labels.
 type layer struct {
-	actionID string // empty: of somebody else
+	actionID string // empty: of a person or another program
 	change   postroom.LabelChange
 }
 

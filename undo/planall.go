@@ -161,7 +161,7 @@ func (u *Undoer) selected(ctx context.Context, f safety.Filter, a postroom.Actio
 type messagePlan struct {
 	*Undoer
 	past    []safety.Past
-	altered error           // the history cannot be told
+	altered error           // the history is unknown
 	image   *postroom.Image // nil: gone
 }
 
