@@ -82,7 +82,7 @@ func (q *Queue) encodeAt(at place, v any) (json.RawMessage, error) {
 	return q.codecs.encode(plain, at, "")
 }
 
-// encode is encodeAt with the bound on values that a handler stores.
+// encode is the function encode with the bound on values that a handler stores.
 func (q *Queue) encode(v any) (json.RawMessage, error) {
 	plain, err := encode(v)
 	if err == nil && len(plain) > q.maxPayload {
